@@ -23,38 +23,77 @@ struct ctt_json {
 
 /* ---- jansson's memory ---- */
 
-/* jansson 2.14 overruns its buffers after an allocation that failed in its
- * lexer.  So such an allocation leaves it at once, by longjmp, and its blocks,
- * which are linked for that, are freed. */
-struct block { struct block *next, *before; };
+/* A value has dozens of small blocks, so they are cut from chunks, which are
+ * freed with the last of their blocks.  jansson 2.14 overruns its buffers after
+ * an allocation that failed in its lexer; therefore such an allocation leaves
+ * it at once, by longjmp. */
+enum { CHUNK = 4096, ALIGN = 16 };
 
-static _Thread_local struct block ring;    /* of the value that is read */
+struct chunk {
+    struct chunk *older;    /* of the value that is read */
+    size_t        used, size;
+    int           blocks, reading;
+};
+
+static _Thread_local struct chunk *chunks;    /* of the value that is read */
 static _Thread_local jmp_buf no_memory;
 
-static void *take(size_t size)
+static size_t rounded(size_t n)
 {
-    struct block *b = size > SIZE_MAX / 2 ? NULL :
-                      ctt_realloc(NULL, sizeof(*b) + size);
-
-    if (!b)
-        longjmp(no_memory, 1);
-    *b = (struct block){ ring.next, &ring };
-    b->next->before = ring.next = b;
-    return b + 1;
+    return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static void leave(struct block *b)
+/* A chunk as large as all before, with room for n bytes at least. */
+static struct chunk *new_chunk(size_t n)
 {
-    b->before->next = b->next;
-    b->next->before = b->before;
+    size_t head = rounded(sizeof(struct chunk));
+    size_t size = chunks ? 2 * chunks->size : CHUNK;
+    struct chunk *c;
+
+    size = size < head + n ? head + n : size;
+    c = n < SIZE_MAX / 4 ? ctt_realloc(NULL, size) : NULL;
+    if (!c)
+        longjmp(no_memory, 1);
+    *c = (struct chunk){ chunks, head, size, 0, 1 };
+    return c;
+}
+
+/* A block has its chunk in front of it. */
+static void *take(size_t size)
+{
+    size_t n = size < SIZE_MAX / 4 ? ALIGN + rounded(size) : size;
+    struct chunk *c = chunks;
+    char *p;
+
+    if (!c || n > c->size - c->used)
+        chunks = c = new_chunk(n);
+    p = (char *)c + c->used;
+    memcpy(p, &c, sizeof(c));
+    c->used += n;
+    c->blocks++;
+    return p + ALIGN;
 }
 
 static void drop(void *p)
 {
-    struct block *b = p;
+    struct chunk *c;
 
-    leave(--b);
-    ctt_free(b);
+    memcpy(&c, (char *)p - ALIGN, sizeof(c));
+    if (--c->blocks == 0 && !c->reading)
+        ctt_free(c);
+}
+
+/* The chunks that have blocks outlive the reading of a value, unless it
+ * failed. */
+static void leave_chunks(int failed)
+{
+    for (struct chunk *c = chunks, *older; c; c = older) {
+        older = c->older;
+        c->reading = 0;
+        if (failed || c->blocks == 0)
+            ctt_free(c);
+    }
+    chunks = NULL;
 }
 
 static void init(void)
@@ -68,8 +107,6 @@ static json_t *read_text(const char *text, size_t n, json_error_t *e)
     if (setjmp(no_memory) == 0)
         return json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK,
                           e);
-    while (ring.next != &ring)
-        drop(ring.next + 1);
     e->line = 0;
     return NULL;
 }
@@ -82,9 +119,8 @@ static int load(const char *path, int line, const char *text, size_t n,
     json_error_t e = { .line = 0 };
 
     pthread_once(&once, init);
-    ring = (struct block){ &ring, &ring };
     *out = read_text(text, n, &e);
-    leave(&ring);    /* the blocks of a value outlive this */
+    leave_chunks(!*out);
     *bytes = *out ? (size_t)e.position : 0;
     if (*out)
         return 0;

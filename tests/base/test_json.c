@@ -149,7 +149,7 @@ static void test_memory(void)
         CU_ASSERT(rc >= 0 || rc == CTT_ENOMEM);
         CU_ASSERT_EQUAL(ctt_live_blocks(), live);
     }
-    CU_ASSERT(rc == 0 && k > 15);
+    CU_ASSERT(rc == 0 && k > 4);
 }
 
 static int print(FILE *f, const void *gap)

@@ -49,15 +49,6 @@ struct entry {
     int   keys;
 };
 
-static int keep(struct ctt_names *words, const char *s, char **out)
-{
-    int rc = ctt_names_add(words, s);
-
-    if (rc >= 0)
-        *out = words->name[rc];
-    return rc;
-}
-
 /* 1 if a list has a column of that name. */
 static int is_column(const char *key)
 {
@@ -73,13 +64,12 @@ static int is_column(const char *key)
 
 /* Takes a text or a number.  Other values are passed over, but a known column
  * must not be lost. */
-static int read_member(struct ctt_json *j, struct ctt_names *words,
+static int read_member(struct ctt_json *j, struct ctt_pool *texts,
                        struct entry *e, const char *key,
                        const struct ctt_value *v)
 {
     char digits[CTT_JSON_NUMBER];
     const char *text = ctt_json_scalar(v, digits);
-    int rc = 0;
 
     if (!text && strchr("{[", ctt_json_kind(v)) && is_column(key))
         return ctt_json_error(j, "the value of '%s' is no text or number",
@@ -88,14 +78,15 @@ static int read_member(struct ctt_json *j, struct ctt_names *words,
         return 0;
     if (e->keys == KEYS)
         return ctt_json_error(j, "more than %d keys", KEYS);
-    CTT_TRY(keep(words, text, &e->value[e->keys]));
-    CTT_TRY(keep(words, key, &e->key[e->keys]));
+    e->value[e->keys] = ctt_pool_add(texts, text);
+    e->key[e->keys] = ctt_pool_add(texts, key);
+    if (!e->value[e->keys] || !e->key[e->keys])
+        return CTT_ENOMEM;
     ctt_columns_name(&e->c, key, e->keys++);
-out:
-    return rc;
+    return 0;
 }
 
-static int read_entry(struct ctt_json *j, struct ctt_names *words,
+static int read_entry(struct ctt_json *j, struct ctt_pool *texts,
                       struct ctt_lines *t)
 {
     const struct ctt_value *v, *member;
@@ -111,7 +102,7 @@ static int read_entry(struct ctt_json *j, struct ctt_names *words,
     if (ctt_json_kind(v) != '{')
         return ctt_json_error(j, "expected an object");
     for (void *at = NULL; ctt_json_each(v, &at, &key, &member);)
-        CTT_TRY(read_member(j, words, &e, key, member));
+        CTT_TRY(read_member(j, texts, &e, key, member));
     CTT_TRY(ctt_columns_check(&e.c, t->path, line, e.key));
     for (int k = 0; k < CTT_COLUMNS; k++)
         value[k] = e.c.place[k] < 0 ? NULL : e.value[e.c.place[k]];
@@ -120,7 +111,7 @@ out:
     return rc;
 }
 
-static int read_entries(struct ctt_json *j, struct ctt_names *words,
+static int read_entries(struct ctt_json *j, struct ctt_pool *texts,
                         struct ctt_lines *t)
 {
     int rc;
@@ -129,7 +120,7 @@ static int read_entries(struct ctt_json *j, struct ctt_names *words,
         return no_list(t->path);
     CTT_TRY(ctt_json_enter(j, '['));
     while ((rc = ctt_json_next(j)) > 0)
-        CTT_TRY(read_entry(j, words, t));
+        CTT_TRY(read_entry(j, texts, t));
     CTT_TRY(rc);
     CTT_TRY(ctt_json_end(j));
     CTT_TRY(t->count ? 0 : no_list(t->path));
@@ -211,13 +202,14 @@ out:
 
 static int list_file(struct ctt_listing *s, const char *path)
 {
-    struct ctt_names words = { 0 }, classes = { 0 };
+    struct ctt_names classes = { 0 };
+    struct ctt_pool texts = { NULL };
     struct ctt_lines t = { .path = path };
     struct ctt_json *j = NULL;
     int rc;
 
     CTT_TRY(ctt_list_json_open(path, &j));
-    CTT_TRY(read_entries(j, &words, &t));
+    CTT_TRY(read_entries(j, &texts, &t));
     CTT_TRY(ctt_columns_choose(&t, s->split));
     CTT_TRY(name_numbers(&t, &classes));
     CTT_TRY(ctt_list_lines(s, &t, 1));
@@ -226,7 +218,7 @@ static int list_file(struct ctt_listing *s, const char *path)
 out:
     ctt_json_close(&j);
     ctt_lines_clear(&t);
-    ctt_names_clear(&words);
+    ctt_pool_clear(&texts);
     ctt_names_clear(&classes);
     return rc;
 }

@@ -27,16 +27,14 @@ int ctt_rows_add(struct ctt_rows *r, const char *id, struct ctt_row **out)
 
 int ctt_rows_word(struct ctt_rows *r, const char *s, const char **out)
 {
-    int i = ctt_names_add(&r->words, s);
-
-    *out = i < 0 ? NULL : r->words.name[i];
-    return i < 0 ? i : 0;
+    *out = ctt_pool_add(&r->texts, s);
+    return *out ? 0 : CTT_ENOMEM;
 }
 
 void ctt_rows_clear(struct ctt_rows *r)
 {
     ctt_free(r->row);
-    ctt_names_clear(&r->words);
+    ctt_pool_clear(&r->texts);
 }
 
 int ctt_row_id_is_good(const char *id)

@@ -20,7 +20,7 @@ struct ctt_row {
 struct ctt_rows {
     struct ctt_row  *row;
     int              count, room;
-    struct ctt_names words;    /* copies that rows point to */
+    struct ctt_pool  texts;    /* that rows point to */
 };
 
 /* Where the videos of a form lie, and what stands before the id in their names.

@@ -198,6 +198,7 @@ out:
 static int add_answers(const struct ctt_listing *s, const char *split,
                        struct ctt_rows *rows)
 {
+    struct ctt_names ids = { 0 };
     const char **class = NULL;
     char path[4096], *text = NULL;
     size_t size;
@@ -206,16 +207,20 @@ static int add_answers(const struct ctt_listing *s, const char *split,
     if (snprintf(path, sizeof(path), "%.*s-answers.csv", n, split) >=
         (int)sizeof(path) || ctt_disk_kind(path) != CTT_DISK_FILE)
         return 0;
-    class = ctt_calloc((size_t)rows->words.count + 1, sizeof(*class));
+    class = ctt_calloc((size_t)rows->count + 1, sizeof(*class));
     CTT_TRY(class ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < rows->count; i++)
+        CTT_TRY(ctt_names_add(&ids, rows->row[i].id));
     CTT_TRY(ctt_text_read(path, LIMIT, &text, &size));
-    CTT_TRY(read_answers(s, path, text, &rows->words, class));
+    CTT_TRY(read_answers(s, path, text, &ids, class));
     for (int i = 0; i < rows->count; i++) {
         struct ctt_row *r = &rows->row[i];
         if (!r->label)
-            r->label = class[ctt_names_find(&rows->words, r->id)];
+            r->label = class[ctt_names_find(&ids, r->id)];
     }
+    rc = 0;
 out:
+    ctt_names_clear(&ids);
     ctt_free(class);
     ctt_free(text);
     return rc;
