@@ -58,7 +58,8 @@ static void test_errors(void)
         { "[1,\n2,\n{a:1}]", "x.json:3: string or '}' expected" },
         { "[\n{\"a\":1,\n\"b\"}]", "x.json:3: ':' expected" },
         { "[1}", "expected ',' or ']'" },
-        { "[", "unexpected token near end of file" }, { "[1]]", "expected the end" },
+        { "[", "unexpected token near end of file" },
+        { "[1]]", "expected the end" },
         { "[1e999]", "real number overflow" },
         { "[123456789012345678901]", "too big integer" },
     };

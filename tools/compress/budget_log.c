@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_log.c: what --budget has tried and trained, as lines of the log of
  * sensitivity. */
-#include "tools/compress/budget_log.h"
+#include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * explain_log.c: the results of --explain in a file, a JSON line each. */
-#include "tools/compress/explain_log.h"
+#include "tools/compress/compress_tool.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sensitivity_log.c: the results of --sense in a file, a JSON line each. */
-#include "tools/compress/sensitivity_log.h"
-#include "tools/shared/line_log.h"
+#include "tools/compress/compress_tool.h"
 
 #include <inttypes.h>
 #include <math.h>

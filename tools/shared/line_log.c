@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * line_log.c: a file of results, a JSON line each, from which a run that was
  * stopped or killed goes on. */
-#include "tools/shared/line_log.h"
+#include "tools/shared/output.h"
 #include "base/newfile.h"
 
 #include <errno.h>

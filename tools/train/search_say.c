@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * search_say.c: what a search says: progress, results, tables, CSV. */
-#include "tools/train/search_run.h"
+#include "tools/train/train_tool.h"
 #include "base/clock.h"
 #include "base/newfile.h"
 #include "base/visible.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 
 #include <math.h>
 #include <stdio.h>
