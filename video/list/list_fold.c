@@ -38,7 +38,7 @@ static int no_split(const struct ctt_listing *s)
 
 /* ---- HMDB51 ---- */
 
-enum { UNUSED, TRAIN, TEST };    /* what a line says of its clip */
+enum { UNUSED, TRAIN, TEST };    /* use of a clip, by its line */
 
 /* The class in "brush_hair_test_split1.txt", and the number of the split; 0:
  * another name. */
