@@ -84,8 +84,8 @@ int  ctt_list_open(const char *path, const char *split, char *const *known,
  * of pictures without "@RATE", and then a folder of only numbered pictures is a
  * clip; 0: no rate.  background: NULL, or the name of a class for the gaps
  * before and between the parts of each video in a list (listing.h); CTT_EINVAL
- * if the list has no parts, unless the name is among those known.  own: path was
- * given for this split alone, so path/class/clip without splits is that split.
+ * if the list has no parts, unless the name is among those known.  own: path is
+ * of this split alone, so path/class/clip without splits is that split.
  */
 struct ctt_list_want {
     const char  *split;

@@ -33,8 +33,8 @@ enum { CTT_LINES_TRIED = 8 };
 /* list_base.c: base makes t->dir the folder that has one of the first clips:
  * the list's own, else a folder in it, the folder above, or a folder in that
  * (UCF101 has lists in ucfTrainTestlist and clips beside; others "annotations"
- * and "videos").  kind: of the path s below t->dir; the extension of a video may
- * be missing. */
+ * and "videos").  kind: of the path s below t->dir; a video may lack its
+ * extension. */
 int ctt_lines_base(struct ctt_lines *t);
 int ctt_lines_kind(const struct ctt_lines *t, const char *s,
                    enum ctt_disk_kind *out);
