@@ -58,7 +58,7 @@ int ctt_stage_messages_take(struct ctt_pipeline *p, int from)
     double start = ctt_seconds(), used = ctt_stage_messages_clock();
     int rc, who;
 
-    CTT_TRY(ctt_comm_take(p->t->comm, from, p->in, p->room));
+    CTT_TRY(ctt_comm_recv(p->t->comm, from, p->in, p->room));
     CTT_TRY(ctt_comm_wait(p->t->comm, &who));
     p->took.waits += ctt_seconds() - start;
     p->posted += ctt_stage_messages_clock() - used;
