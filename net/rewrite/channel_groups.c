@@ -155,8 +155,8 @@ static void (*const rules[CTT_GROUPS_RULES])(struct find *f, int i) = {
 
 /* ---- layers ---- */
 
-/* How a layer is cut by a node: of its classes that the node has `count` times
- * a new one is made. */
+/* A cut of a layer by a node: the classes of the layer that the node has
+ * `count` times become a new layer, `to`. */
 struct cut { int node, count, to; };
 
 struct cutting {

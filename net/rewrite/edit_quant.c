@@ -14,7 +14,7 @@
 
 enum { LONG_NAME = CTT_NAME + 8 };
 
-/* Whether quantised values pass through a node of one input as they are. */
+/* 1 if quantised values pass through a node of one input as they are. */
 static int passes(const struct ctt_node *n)
 {
     return ctt_ops[n->op].form(n) == CTT_FORM_KEPT &&
@@ -160,7 +160,7 @@ static const char *rest_of(const char *line)
     return at;
 }
 
-/* What a node is called in another form. */
+/* The names of nodes in another form. */
 struct namer {
     int (*name)(const struct ctt_graph *g, int i, char name[LONG_NAME]);
 };

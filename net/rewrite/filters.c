@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a part has of a node's value. */
+/* The share of a node's value that a part has. */
 enum kind { WHOLE, CHANNELS, GATES };
 
 /* wants: how else a value is read: as the whole; as a part's channels; as the

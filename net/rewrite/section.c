@@ -37,7 +37,7 @@ static int reads(const struct ctt_node *n, int node)
     return n->op == CTT_OP_STATE && n->source == node;
 }
 
-/* Whether section `from` or a later one reads a node. */
+/* 1 if section `from` or a later one reads a node. */
 static int is_read_from(const struct making *a, int node, int from)
 {
     for (int i = 0; i < a->g->count; i++)
@@ -56,7 +56,7 @@ static int leaves(const struct making *a, int node)
     return a->number[node] <= a->at && is_read_from(a, node, a->at + 1);
 }
 
-/* Whether a state of the section takes its shape from a node. */
+/* 1 if a state of the section takes its shape from a node. */
 static int is_like(const struct making *a, int node)
 {
     for (int i = 0; i < a->g->count; i++) {
@@ -151,7 +151,7 @@ out:
 
 /* ---- the section ---- */
 
-/* What does not follow from the text. */
+/* Copies the fields of a node that do not follow from its text. */
 static void copy_node(const struct ctt_node *from, struct ctt_node *to)
 {
     to->rank = from->rank;
@@ -177,8 +177,8 @@ static void list_passing(const struct making *a, struct ctt_section *s)
 {
     for (int i = 0; i < a->g->count; i++) {
         const struct ctt_node *n = &a->g->node[i];
-        struct ctt_stage_messages p = { i, ctt_graph_find(s->g, n->name),
-                                 ctt_volume(&n->out) };
+        struct ctt_section_value p = { i, ctt_graph_find(s->g, n->name),
+                                       ctt_volume(&n->out) };
 
         if (enters(a, i))
             s->in[s->ins++] = p;

@@ -6,6 +6,7 @@
 #include "base/binomial.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"
+#include "net/file/file.h"
 #include "tools/infer/calibrate_head.h"
 #include "tools/shared/files.h"
 #include "tools/infer/infer_answers.h"
