@@ -9,14 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Name and kind, best first; kind NULL: a module (base/module.h),
+/* Name, capabilities and kind, best first; kind NULL: a module (base/module.h),
  * loaded when the device is opened. */
-#define DEVICES(X) X("cpu", &ctt_dev_cpu) X("cuda", NULL) X("ref", &ctt_dev_ref)
+#define DEVICES(X) \
+    X("cpu", CTT_DEV_THREADS | CTT_DEV_BF16, &ctt_dev_cpu) \
+    X("cuda", CTT_DEV_OWN_MEMORY | CTT_DEV_PEERS, NULL) \
+    X("ref", CTT_DEV_THREADS | CTT_DEV_BF16, &ctt_dev_ref)
 
-#define ROW(name, kind) { name, kind },
-#define NAME(name, kind) name,
+#define ROW(name, can, kind) { name, can, kind },
+#define NAME(name, can, kind) name,
 static const struct {
     const char                *name;
+    unsigned                   can;     /* enum ctt_dev_capability */
     const struct ctt_dev_kind *kind;
 } devices[] = { DEVICES(ROW) };
 
@@ -27,14 +31,29 @@ const char *const ctt_dev_names[] = { DEVICES(NAME) NULL };
 const char ctt_dev_help[] = "device: the processor, a GPU, or plain C for "
                             "reference";
 
-static int find_kind(const char *name, const struct ctt_dev_kind **out)
+/* The row of that name; CTT_LEN(devices): there is none. */
+static size_t find(const char *name)
 {
-    const void *what;
     size_t i = 0;
-    int rc = 0;
 
     while (i < CTT_LEN(devices) && strcmp(devices[i].name, name) != 0)
         i++;
+    return i;
+}
+
+int ctt_dev_has(const char *name, enum ctt_dev_capability what)
+{
+    size_t i = name ? find(name) : CTT_LEN(devices);
+
+    return i < CTT_LEN(devices) && (devices[i].can & what);
+}
+
+static int find_kind(const char *name, const struct ctt_dev_kind **out)
+{
+    const void *what;
+    size_t i = find(name);
+    int rc = 0;
+
     CTT_CHECK(i < CTT_LEN(devices), CTT_EINVAL, "no device '%s' is built in",
               name);
     *out = devices[i].kind;

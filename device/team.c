@@ -260,7 +260,7 @@ static void in_order(int64_t tasks, ctt_task *f, void *arg, int who)
         f(arg, i, who);
 }
 
-/* Until the others have done so many tasks. */
+/* Waits until `count` tasks are done. */
 static void wait_for(struct ctt_team *t, int64_t count)
 {
     double until = ctt_seconds() + SPIN;

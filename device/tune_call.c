@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tune_call.c: looks calls of convs up in the table of what timing found, and
- * times the providers of those that are not in it. */
+ * tune_call.c: looks calls of convs up in the table of timing results, and
+ * times the providers of calls that are not in it. */
 #include "device/tune.h"
 #include "base/clock.h"
 #include "base/half.h"

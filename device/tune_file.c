@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tune_file.c: the file of what timing found: a line that says of which version
- * and machine, then a line per row of the table. */
+ * tune_file.c: the file of timing results: a line with version and machine,
+ * then a line per row of the table. */
 #include "device/tune.h"
 #include "base/newfile.h"
 

@@ -3,6 +3,7 @@
  * express. */
 #include "libtrain/ranks/shards.h"
 #include "libtrain/ranks/sync.h"
+#include "device/device.h"
 #include "libtrain/amp.h"
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
@@ -115,7 +116,7 @@ static int check_auto(const struct ctt_train_cfg *cfg)
               "effect with --%s, which trains nothing", name,
               cfg->doctor ? "doctor" : "amp-plan");
     CTT_CHECK(!batch || cfg->limits.memory > 0 ||
-              strcmp(cfg->device, "cuda") == 0, CTT_EINVAL,
+              ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), CTT_EINVAL,
               "--batch=auto requires --memory");
 out:
     return rc;

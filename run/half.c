@@ -8,7 +8,7 @@
 
 /* ---- convs ---- */
 
-/* Whether a conv is faster with bf16 on one core, its values in floats: sums of
+/* 1 if a conv is faster with bf16 on one core, its values in floats: sums of
  * few products, for few channels, take longer to begin and to end than to add
  * up.  (Measured with bench_half on a processor with AVX512-BF16, Zen 4.) */
 enum { SHORT_SUM = 32, LONG_SUM = 64, REGISTER = 16 };
@@ -50,7 +50,7 @@ static int writes_bytes(const struct ctt_graph *g, const int *readers, int i)
 
 /* ---- values ---- */
 
-/* What names or gathers values as they are. */
+/* 1 if a node names or gathers values as they are. */
 static int passes(const struct ctt_node *n)
 {
     return ctt_ops[n->op].memory == CTT_VIEW || n->op == CTT_OP_WINDOW;
@@ -85,8 +85,8 @@ static int takes(const struct ctt_run *r, const char *half, int i, int j,
     return half[j] && passes(n);
 }
 
-/* Takes 16 bits from what a reader does not take so; returns how many nodes
- * lost them. */
+/* Gives up 16 bits for values that a reader does not accept so; returns the
+ * number of nodes that lost them. */
 static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
 {
     int lost = 0;

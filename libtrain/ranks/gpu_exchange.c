@@ -37,7 +37,8 @@ out:
 /* 1 if gradients of GPUs are exchanged at all. */
 static int is_asked(const struct ctt_trainer *t)
 {
-    return t->sync.kind == CTT_SYNC_ALL && strcmp(t->cfg->device, "cuda") == 0;
+    return t->sync.kind == CTT_SYNC_ALL &&
+           ctt_dev_has(t->cfg->device, CTT_DEV_PEERS);
 }
 
 /* A reason that the settings give, or NULL. */

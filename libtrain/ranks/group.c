@@ -105,9 +105,9 @@ int ctt_group_suits(const struct ctt_train_cfg *cfg)
               "second loss, which is not divided", ways[w].name);
     CTT_CHECK(cfg->amp == CTT_O0, CTT_EUNSUP, "--%s passes floats, so it does "
               "not go with --amp", ways[w].name);
-    CTT_CHECK(strcmp(cfg->device, "cuda") != 0, CTT_EUNSUP, "--%s passes what "
-              "is in the program's memory, so it is for --device=cpu",
-              ways[w].name);
+    CTT_CHECK(!ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), CTT_EUNSUP,
+              "--%s passes values in the program's memory, so it is for "
+              "--device=cpu", ways[w].name);
     CTT_CHECK(cfg->deterministic, CTT_EUNSUP, "--%s: what is whole is computed "
               "by all, who must come to the same bits: --deterministic must be "
               "on", ways[w].name);

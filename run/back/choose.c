@@ -108,7 +108,7 @@ out:
     return rc;
 }
 
-/* What a window takes to leave; opens room for it only. */
+/* Measures the time of a window's copies; opens room for one window only. */
 static int time_copies(struct ctt_exec *x, struct ctt_back_cost *c)
 {
     enum { MOST = 64 << 20 };

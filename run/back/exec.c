@@ -255,7 +255,7 @@ static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
     }
 }
 
-/* Where the history at the start of window k is stored. */
+/* The stored history at the start of window k. */
 static char *stored(const struct ctt_exec *x, int k)
 {
     const struct ctt_back *y = x->back;

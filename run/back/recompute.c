@@ -87,7 +87,7 @@ static int too_small(const struct ctt_back *y, const struct ctt_run *r,
                      "MB, %lld MB are allowed", r->n, y->room, mb, most);
 }
 
-/* What the program has in memory already takes part in its limit. */
+/* Memory that the program has already counts towards its limit. */
 static int64_t allowed(const struct ctt_run *r, const struct ctt_memory *m)
 {
     int64_t room;
