@@ -5,7 +5,7 @@
 #include "device/memory.h"
 #include "device/peers.h"
 #include "libtrain/ranks/squeeze.h"
-#include "libtrain/trainer.h"
+#include "libtrain/ranks/strategy.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ out:
 /* 1 if gradients of GPUs are exchanged at all. */
 static int is_asked(const struct ctt_trainer *t)
 {
-    return t->sync.kind == CTT_SYNC_ALL &&
+    return t->strategy->all_reduce &&
            ctt_dev_has(t->cfg->device, CTT_DEV_PEERS);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * split.h: a graph rewritten so that several processes, its parts, compute it
  * together: each has a part of the rows of every image (Dryden and others
- * 2019a), or of the filters or input channels of every conv (2019b).  Parts
- * (net/part.h) exchange values by the ops halo, collect and total.  Nodes
- * that are not divided are computed by all. */
+ * 2019a), or of the filters of every conv (2019b).  Parts (net/part.h) exchange
+ * values by the ops halo, collect and total.  Nodes that are not divided are
+ * computed by all. */
 #ifndef CTT_SPLIT_H
 #define CTT_SPLIT_H
 
@@ -16,10 +16,6 @@ struct ctt_piece {
     int64_t whole, part, run, count, whole_apart, part_apart;
     int     moved;
 };
-
-/* The prefix of names of the parts of a conv whose input channels are divided;
- * settings name nodes of the whole graph. */
-#define CTT_SPLIT_TERMS "split.terms."
 
 struct ctt_split {
     struct ctt_graph *g;         /* of this part, whose nodes have the names
@@ -34,8 +30,8 @@ struct ctt_split {
                                     those that are divided */
     int               nodes;     /* how many are divided */
     const char       *whole;     /* the first one of the whole that is not:
-                                    of bands, after one that is; of filters
-                                    and channels, that multiplies; or NULL */
+                                    of bands, after one that is; of
+                                    filters, that multiplies; or NULL */
 };
 
 /* Part `part` of `parts` of the sealed graph g, of bands of rows.  A conv or
@@ -50,11 +46,6 @@ int  ctt_split_bands(const struct ctt_graph *g, int part, int parts,
  * reads the whole. */
 int  ctt_split_filters(const struct ctt_graph *g, int part, int parts,
                        struct ctt_split **out);
-
-/* The same with channels: each conv and deconv reads some channels of its
- * input, and the sums of all parts are added up. */
-int  ctt_split_channels(const struct ctt_graph *g, int part, int parts,
-                        struct ctt_split **out);
 
 /* take: copies the weights of a part from those of the whole.  give: copies
  * gradients of a part, or with `moved` weights that a forward pass updates, to

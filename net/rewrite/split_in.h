@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * split_in.h: the functions shared by the ways to divide a graph; private to
- * split.c, bands.c, filters.c and channels.c. */
+ * split.c, bands.c and filters.c. */
 #ifndef CTT_SPLIT_IN_H
 #define CTT_SPLIT_IN_H
 
