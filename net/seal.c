@@ -28,7 +28,7 @@ out:
     return rc;
 }
 
-/* States of one node share what it had before step 0. */
+/* States of one node share its values before step 0. */
 static int check_fills(const struct ctt_graph *g)
 {
     const struct ctt_node **first = ctt_calloc((size_t)g->count,
@@ -51,7 +51,7 @@ out:
     return rc;
 }
 
-/* It predicts a frame, once, and nothing is made of it. */
+/* The line `ahead` stands once, predicts a frame, and no node reads it. */
 static int check_ahead(const struct ctt_graph *g, int ahead)
 {
     const struct ctt_tensor *a = &g->node[ctt_graph_input(g)].out;
@@ -81,8 +81,8 @@ out:
     return rc;
 }
 
-/* Gives a node the next rank; what only passes values between processes does
- * not count, so that all other nodes have the rank that they have in one. */
+/* Gives a node the next rank.  Nodes that only pass values between processes do
+ * not count, so that all others have their rank in the undivided graph. */
 static void rank_node(struct ctt_node *n, int *next)
 {
     n->rank = *next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * half.c: which convs of a run multiply 16 bits, and which values it stores in
- * 16 bits. */
+ * half.c: the convs of a run that multiply 16 bits, and the values that it
+ * stores in 16 bits. */
 #include "run/layout.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -37,8 +37,8 @@ static int reader(const struct ctt_graph *g, const int *readers, int i)
     return -1;
 }
 
-/* 1 if what a conv makes becomes the bytes of a quant at once, behind an act
- * perhaps: kernels of 16 bits are then given copies in floats. */
+/* 1 if the result of a conv becomes the bytes of a quant at once, perhaps
+ * behind an act: kernels of 16 bits then get copies in floats. */
 static int writes_bytes(const struct ctt_graph *g, const int *readers, int i)
 {
     int j = reader(g, readers, i);
@@ -56,11 +56,11 @@ static int passes(const struct ctt_node *n)
     return ctt_ops[n->op].memory == CTT_VIEW || n->op == CTT_OP_WINDOW;
 }
 
-/* As a conv rounds what it reads anyway, a value that only such convs read is
- * rounded where it is made, without a further change of any result.  So are
- * frames, and results of such convs, whose kernels write 16 bits; another
- * kernel's would have to be converted, which takes longer than is gained.  Not
- * the answer; quantised values are bytes. */
+/* As such a conv rounds its operands anyway, a value that only such convs read
+ * is rounded when it is computed, without a further change of any result.  So
+ * are frames, and results of such convs, whose kernels write 16 bits; results
+ * of other kernels would have to be converted, which takes longer than it
+ * gains. Not the answer; quantised values are bytes. */
 static int may_be_short(const struct ctt_run *r, int i)
 {
     const struct ctt_node *n = &r->g->node[i];
@@ -103,8 +103,8 @@ static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
     return lost;
 }
 
-/* The same for what has no kernel of its own, if what it is made of has lost
- * them. */
+/* The same for nodes without a kernel of their own, if the nodes that they read
+ * have lost them. */
 static int ask_makers(const struct ctt_run *r, char *half)
 {
     int lost = 0;

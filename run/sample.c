@@ -83,8 +83,8 @@ int64_t ctt_sample_age(const struct ctt_run *r, int sample)
 
 /* ---- out ---- */
 
-/* Of the steps before the last one, `end` of them, those that are kept: the
- * multiples that will be once the last step is step 0 of a window. */
+/* Copies the kept steps of the `end` steps before the last one: the multiples
+ * that are kept once the last step is step 0 of a window. */
 static int save_kept(const struct ctt_run *r, int i, int sample,
                      enum ctt_direction way, int64_t end, char *to)
 {

@@ -55,8 +55,8 @@ static int64_t dropped(int64_t more)
     return more < 0 ? -more : 0;
 }
 
-/* 1 if a part finds the rows that it needs in the bands beside its own, or
- * they are padding. */
+/* 1 if the rows that a part needs are in the bands beside its own, or padding.
+ * */
 static int is_near(const struct slide *s, int part, int parts)
 {
     struct ends e = ends_of(s, part, parts);
@@ -91,7 +91,7 @@ static int can_grow(const struct making *a, const struct ctt_node *n)
     return 1;
 }
 
-/* ---- which values are bands ---- */
+/* ---- values that are bands ---- */
 
 static int reads_band(const struct making *a, const struct ctt_node *n)
 {
@@ -101,8 +101,9 @@ static int reads_band(const struct making *a, const struct ctt_node *n)
     return 0;
 }
 
-/* As far as the bands are known.  A conv or pool divides a whole value; to
- * divide what is computed a row at a time is not worth it. */
+/* 1 if the node's value is a band, by the bands known so far.  A conv or pool
+ * divides a whole value; dividing an op that computes each row from one row is
+ * not worth it. */
 static int is_band(const struct making *a, const struct ctt_node *n)
 {
     enum ctt_rows_rule rule = ctt_ops[n->op].rows;
@@ -153,7 +154,7 @@ out:
 
 /* ---- the text ---- */
 
-/* The name of a node's value as a band or as the whole, whatever it is. */
+/* The name of a node's value in the form of a band or of the whole. */
 static void name_as(const struct making *a, int node, int band,
                     char name[CTT_NAME])
 {
@@ -165,7 +166,7 @@ static void name_as(const struct making *a, int node, int band,
     snprintf(name, CTT_NAME, "split.%s.%d", band ? "band" : "whole", node);
 }
 
-/* Sets a word that names nodes. */
+/* Sets a key whose value names nodes. */
 static int set_names(struct making *a, int node, const char *key,
                      const int *of, int count)
 {
@@ -180,7 +181,7 @@ static int set_names(struct making *a, int node, const char *key,
     return count ? ctt_edit_set(a->e, node, key, list) : 0;
 }
 
-/* Rows that a part gives to the one above it and to the one below. */
+/* Adds a halo; above, below: rows that the part gives to its neighbours. */
 static int add_halo(struct making *a, int node, const struct slide *s,
                     const char *in)
 {

@@ -97,7 +97,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Number e of a value is of channel e mod c of it. */
+/* Element e of a value with c channels is of channel e mod c. */
 static void reshape(struct find *f, int i)
 {
     const struct ctt_node *n = &f->g->node[i];

@@ -11,7 +11,7 @@ struct making {
     const int *number;
     int        at;
     char      *text;     /* lines so far */
-    int        clip;     /* 1: they have passed the line clip */
+    int        clip;     /* 1: the lines are behind the line clip */
 };
 
 static int add(struct making *a, const char *fmt, ...)
@@ -27,7 +27,7 @@ static int add(struct making *a, const char *fmt, ...)
     return rc;
 }
 
-/* ---- what passes ---- */
+/* ---- values that pass ---- */
 
 static int reads(const struct ctt_node *n, int node)
 {
@@ -81,8 +81,8 @@ static int add_input(struct making *a, int node)
                (long long)t->w, (long long)t->c);
 }
 
-/* A name of a value that passes, which reads it: so nothing else may take its
- * memory, as in the whole graph. */
+/* Adds a name that reads a value that passes, so that no other value may take
+ * its memory, as in the whole graph. */
 static int add_name(struct making *a, int node)
 {
     const struct ctt_node *n = &a->g->node[node];
@@ -124,8 +124,8 @@ static void find_lines(const struct ctt_graph *g, char *text, char **line)
     }
 }
 
-/* In the order of the whole graph's schedule, which is that of the section
- * then: so gradients are added up in the same order. */
+/* Adds the lines in the order of the whole graph's schedule, which is then that
+ * of the section, so that gradients are added up in the same order. */
 static int make_text(struct making *a)
 {
     const struct ctt_graph *g = a->g;

@@ -293,8 +293,8 @@ out:
 
 /* ---- windows that leave ---- */
 
-/* Begins to copy the values of window k out, or back, if they are those of a
- * window that leaves. */
+/* Begins to copy the values of window k out, or back, if the window is
+ * offloaded. */
 static int move(struct ctt_exec *x, int k,
                 int (*way)(struct ctt_offload *o, int slot, char *mem,
                            int64_t at, int64_t bytes))

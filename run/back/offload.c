@@ -25,7 +25,7 @@ struct job {
 struct slot {
     long    ticket;           /* its last job, or 0 */
     void   *copy;             /* its last copy from or to the device */
-    char   *to;               /* where what was read is copied then, or NULL */
+    char   *to;               /* target of bytes read from the file, or NULL */
     int64_t bytes;
 };
 
@@ -33,8 +33,8 @@ struct ctt_offload {
     struct ctt_dev *dev;
     char            folder[WHY];
     int             fd;           /* -1: there is no file */
-    char           *host;         /* memory of the host: what has left, or, with
-                                     a file, a place a slot; or NULL */
+    char           *host;         /* memory of the host: the offloaded bytes, or
+                                     with a file a place a slot; or NULL */
     int64_t         each;
     int             slots, pinned;
     struct slot    *slot;
@@ -202,7 +202,8 @@ void ctt_offload_rest(struct ctt_offload *o)
 
 /* ---- opening ---- */
 
-/* Memory of the host for what leaves, or for what passes through. */
+/* Allocates memory of the host for the offloaded bytes, or for their passage to
+ * the file. */
 static int take_host(struct ctt_offload *o, int64_t bytes)
 {
     int rc = 0;
@@ -285,7 +286,7 @@ void ctt_offload_close(struct ctt_offload **p)
     *p = NULL;
 }
 
-/* ---- how fast it is ---- */
+/* ---- rates ---- */
 
 static double computed(void)
 {
