@@ -93,9 +93,9 @@ static int division_why_not(const struct ctt_train_cfg *cfg)
               "second loss, which is not divided", d->name);
     CTT_CHECK(cfg->amp == CTT_O0, CTT_EUNSUP, "--%s passes floats, so it does "
               "not go with --amp", d->name);
-    CTT_CHECK(strcmp(cfg->device, "cuda") != 0, CTT_EUNSUP, "--%s passes "
-              "values in the program's memory, so it is for --device=cpu",
-              d->name);
+    CTT_CHECK(!ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), CTT_EUNSUP,
+              "--%s passes values in the program's memory, so it is for "
+              "--device=cpu", d->name);
     CTT_CHECK(cfg->deterministic, CTT_EUNSUP, "--%s: all processes compute the "
               "undivided nodes, to the same bits: --deterministic must be on",
               d->name);

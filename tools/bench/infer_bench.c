@@ -4,6 +4,7 @@
  * the kernel of each node, and the ratio to another model's time. */
 #include "tools/bench/bench_tool.h"
 #include "infer/inside.h"
+#include "device/device.h"
 #include "tools/shared/tool.h"
 #include "base/clock.h"
 #include "base/ctt.h"
@@ -192,7 +193,8 @@ static int measure_rows(struct bench *b)
 {
     int all = b->said.threads, streams = b->w->set->streams, rc = 0;
 
-    for (int n = 1; n < all && strcmp(b->w->device, "cuda") != 0; n *= 2)
+    for (int n = 1; n < all && ctt_dev_has(b->w->device, CTT_DEV_THREADS);
+         n *= 2)
         CTT_TRY(measure_threads(b, n));
     add_row(b, 1, all, b->said.ms.median, 1e3 / b->said.ms.mean);
     streams = streams ? streams : all;

@@ -6,6 +6,7 @@
 #include "base/binomial.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"
+#include "net/file/file.h"
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/measure.h"

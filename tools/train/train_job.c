@@ -165,7 +165,7 @@ static int read_text(const struct ctt_training *j, struct ctt_graph **out)
     int rc;
 
     CTT_TRY(ctt_tool_net(j->text, &g));
-    if (j->cfg.task != CTT_BOTH && ctt_aux_head_find(g) >= 0) {
+    if (j->cfg.task != CTT_BOTH && ctt_graph_ahead(g) >= 0) {
         CTT_TRY(ctt_aux_head_drop(g, out));
         goto out;
     }
