@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_check.c: settings of --budget: what goes with it, and its files. */
-#include "compress/search/budget_run.h"
 #include "tools/compress/compress_budget.h"
 #include "tools/compress/compress_check.h"
 #include "tools/compress/compress_retrain.h"
@@ -74,7 +73,7 @@ static int check_files(const struct ctt_compress_job *j)
 {
     const struct ctt_compress_cfg *c = &j->c;
     const char *const made[] = { c->out, c->train.checkpoint, c->sense_log,
-        c->sense_csv, c->sense_plot, c->budget_csv, c->budget_plot };
+        c->sense_csv, c->sense_plot, c->budget_csv };
     const char *const read[] = { j->path, c->train.data, c->train.val,
                                  c->train.classes };
     int n = CTT_LEN(made), rc;
@@ -131,8 +130,6 @@ int ctt_budget_outputs(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_can_log(j, c->sense_log, CTT_TOOL_SENSITIVITY_LOG));
     if (c->budget_csv)
         CTT_TRY(ctt_tool_can_replace(c->budget_csv, CTT_TOOL_BUDGET_CSV));
-    if (c->budget_plot)
-        CTT_TRY(ctt_tool_can_replace(c->budget_plot, CTT_TOOL_PLOT));
 out:
     return rc;
 }

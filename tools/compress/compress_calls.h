@@ -24,7 +24,7 @@ struct ctt_compress_cfg {
     const char          *dense, *explain_log, *explain_csv, *explain_plot;
     const char          *budget;      /* --budget and its settings: */
     int                  dry_run, budget_steps;
-    const char          *budget_csv, *budget_plot;
+    const char          *budget_csv;
 };
 
 struct ctt_compress_job {

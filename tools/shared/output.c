@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * output.c: what kind of output a file is. */
 #include "tools/shared/output.h"
-#include "compress/search/budget_run.h"
+#include "tools/compress/compress_budget.h"
 #include "tools/shared/svg.h"
 #include "compress/compress.h"
 #include "libtrain/search/search.h"
