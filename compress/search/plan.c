@@ -318,21 +318,40 @@ static int is_better(const struct ctt_aim_at *a,
                       ctt_budget_plan_excess(a, best);
 }
 
+/* The limits of the choice, and those that were tried: of plans that met the
+ * limits, and of plans that did not; 0: none. */
+struct tries { struct ctt_aim_at now; double met[CTT_COSTS], not[CTT_COSTS]; };
+
+/* In proportion to what p costs, or between the limits that were tried. */
+static void correct(const struct ctt_aim_at *a, const struct ctt_budget_plan *p,
+                    struct tries *t)
+{
+    for (int k = 0; k < CTT_COSTS; k++) {
+        double is = p->tried.cost[k], *most = &t->now.most[k], next;
+
+        if (isinf(a->most[k]) || !(is > 0))
+            continue;
+        *(is <= a->most[k] ? &t->met[k] : &t->not[k]) = *most;
+        next = p->expected[k] * AIM * a->most[k] / is;
+        if (t->met[k] > 0 && t->not[k] > t->met[k] &&
+            !(next > t->met[k] && next < t->not[k]))
+            next = sqrt(t->met[k] * t->not[k]);
+        *most = next;
+    }
+}
+
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_style *style,
              const struct ctt_aim_at *a, struct ctt_budget_plan **out)
 {
     struct ctt_budget_plan *p = NULL, *best = NULL;
-    struct ctt_aim_at now = *a;
+    struct tries t = { *a, { 0 }, { 0 } };
     int rc = 0, end = 0;
 
     for (int k = 0; k < CTT_COSTS; k++)    /* a square: channels both ways */
-        now.most[k] *= AIM / ((1 - style->thin) * (1 - style->thin));
+        t.now.most[k] *= AIM / ((1 - style->thin) * (1 - style->thin));
     for (int i = 0; i < CTT_BUDGET_ROUNDS && !end; i++) {
-        CTT_TRY(choose(r, style, &now, &p));
-        for (int k = 0; k < CTT_COSTS; k++)
-            if (!isinf(a->most[k]) && p->tried.cost[k] > 0)
-                now.most[k] = p->expected[k] * AIM * a->most[k] /
-                              p->tried.cost[k];
+        CTT_TRY(choose(r, style, &t.now, &p));
+        correct(a, p, &t);
         p->meets = ctt_costs_meet(a->most, p->tried.cost);
         end = is_near(a, p) || !has_limit(a) || (r->rough && p->meets);
         if (is_better(a, p, best)) {

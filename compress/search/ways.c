@@ -13,6 +13,7 @@ struct making {
     const struct ctt_style  *style;
     const struct ctt_common *all;
     double  macs;                /* of the model, per frame and clip */
+    double  bits;                /* of a value that is not shared */
     double *most[CTT_COSTS];     /* savings of a weight at most: ms and ram */
     struct ctt_ways *w;
 };
@@ -88,7 +89,7 @@ double ctt_assigned_harm(const struct ctt_sensitivity *s, int weight,
 
 /* Bytes of the text of nodes: an SVD has one node more, a tensor train up to
  * three, and INT8 one with ranges and scales. */
-enum { NODE = 50, NODES = 2, BYTES_NODE = 200, UNIT = 4 };
+enum { NODE = 90, NODES = 2, BYTES_NODE = 200, UNIT = 4 };
 
 /* Bits that say which of the values are kept, a value. */
 static double entropy(double kept)
@@ -101,7 +102,7 @@ static double entropy(double kept)
 static double bytes_of(const struct making *a, int weight,
                        const struct ctt_assigned *w)
 {
-    double n = (double)a->s->weight[weight].params, bits = 32, sum, values;
+    double n = (double)a->s->weight[weight].params, bits = a->bits, sum, values;
     double kept = w->pruned ? 1 - a->all->prune : 1;
     int blocks = w->pruned && a->all->pruning->form == CTT_PRUNE_BLOCK;
 
@@ -277,13 +278,17 @@ void ctt_ways_free(struct ctt_ways **w)
     *w = NULL;
 }
 
-static void set_rest(const struct making *a)
+/* Sensitivity is measured without rounding, and floats then have 4 bytes; of
+ * the model as given all stages have run. */
+static void set_rest(struct making *a)
 {
     double *rest = a->w->rest, all = 0;
 
     for (int i = 0; i < a->s->weights; i++)
-        all += 4 * (double)a->s->weight[i].params;
-    rest[CTT_COST_BYTES] = fmax(0, (double)a->s->bytes - all);
+        all += (double)a->s->weight[i].params;
+    rest[CTT_COST_BYTES] = fmax(0, (double)a->s->bytes - 4 * all);
+    a->bits = fmax(1, fmin(32, 8 * (a->given->cost[CTT_COST_BYTES] -
+                                    rest[CTT_COST_BYTES]) / all));
     for (int k = CTT_COST_MS; k < CTT_COSTS; k++)
         rest[k] = k == CTT_COST_MACS || isnan(a->given->cost[k])
             ? 0 : a->given->cost[k];

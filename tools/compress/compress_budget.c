@@ -87,7 +87,7 @@ out:
 static void say(void *arg, const char *line)
 {
     (void)arg;
-    ctt_tool_say("%s", line);
+    ctt_tool_say(line[0] == '\n' ? "\n%s" : "%s", line + (line[0] == '\n'));
 }
 
 static int print_table(void *arg, const char *title, const char *rows)
