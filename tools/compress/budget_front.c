@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_front.c: the results of a search as CSV. */
-#include "tools/compress/compress_budget.h"
+#include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
 
 #include <inttypes.h>

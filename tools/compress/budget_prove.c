@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_prove.c: tests the result of --budget once on clips that chose
  * nothing. */
-#include "tools/compress/compress_budget.h"
-#include "tools/train/held_out.h"
-#include "tools/shared/table.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

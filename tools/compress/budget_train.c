@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_train.c: retrainings of --budget: for a few steps, or whole, from a
  * checkpoint if there is one. */
-#include "tools/compress/compress_budget.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int retrain(void *arg, const char *stage, int epochs,
     cfg.epochs = (int)(j->short_steps / ctt_compress_batches(j)) + 1;
     cfg.warmup = 0;
     cfg.checkpoint = NULL;
-    cfg.changes = during;
+    cfg.wiring.changes = during;
     ev.epoch = NULL;
     CTT_TRY(ctt_train(m, &cfg, j->data, NULL, &ev, &r));
     CTT_CHECK(!r.stopped, CTT_ESTOP, "--budget: stopped; the same command goes "

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_budget.c: convtt-compress --budget: its clips, tests, log and
  * messages. */
-#include "tools/compress/compress_budget.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_sensitivity.h"
-#include "tools/compress/compress_test.h"
-#include "tools/shared/table.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 
 #include <math.h>
@@ -201,7 +196,7 @@ static int open_teachers(struct ctt_compress_job *j)
     CTT_TRY(ctt_model_copy(j->m, &j->given));
     if (!j->c.train.teacher)
         j->teachers.list[0] = j->given;
-    j->c.train.taught_by = j->teachers.list[0] ? j->teachers.list : NULL;
+    j->c.train.wiring.teachers = j->teachers.list[0] ? j->teachers.list : NULL;
 out:
     return rc;
 }
@@ -224,17 +219,11 @@ static int choose_steps(int64_t all)
     return (int)(steps > LEAST ? steps : LEAST);
 }
 
-static int read_row(void *arg, const char *line)
+static int read_row(void *arg, const struct ctt_value *line)
 {
     struct ctt_budget_job *r = arg;
 
     return ctt_budget_row_read(&r->s.rows, line);
-}
-
-static int is_read(void *arg)
-{
-    (void)arg;
-    return 0;
 }
 
 static int open_all(struct ctt_budget_job *r)
@@ -283,7 +272,7 @@ out:
 
 static int search(struct ctt_budget_job *r)
 {
-    const struct ctt_sensitivity_extra extra = { r, read_row, is_read };
+    const struct ctt_sensitivity_extra extra = { r, read_row };
     const char *csv = r->j->c.budget_csv;
     int rc;
 
