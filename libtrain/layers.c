@@ -53,8 +53,8 @@ int ctt_is_frozen(const struct ctt_train_cfg *cfg, const struct ctt_node *n)
     return find(cfg->freeze, n) > 0;
 }
 
-/* Node i by the name that it has in the whole graph: what adds up the parts of
- * a divided conv has it. */
+/* Node i by its name in the whole graph; of a divided conv, the node that adds
+ * up the parts has that name. */
 static struct ctt_node named(const struct ctt_graph *g, int i)
 {
     struct ctt_node n = g->node[i];

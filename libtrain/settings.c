@@ -110,8 +110,8 @@ out:
     return rc;
 }
 
-/* CTT_EINVAL names the first line of `these` that is not among `those` and must
- * not change. */
+/* CTT_EINVAL names the first line of `these` that is missing in `those` and
+ * must not change. */
 static int compare(const char *these, const char *those, const char *how)
 {
     int rc = 0;
