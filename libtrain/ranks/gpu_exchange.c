@@ -37,7 +37,8 @@ out:
 /* 1 if gradients of GPUs are exchanged at all. */
 static int is_asked(const struct ctt_trainer *t)
 {
-    return t->strategy->all_reduce && strcmp(t->cfg->device, "cuda") == 0;
+    return t->strategy->all_reduce &&
+           ctt_dev_has(t->cfg->device, CTT_DEV_PEERS);
 }
 
 /* A reason that the settings give, or NULL. */

@@ -41,7 +41,7 @@ struct ctt_pipeline {
 };
 
 /* Bytes of a message with n values of so many steps and samples. */
-int64_t ctt_stage_messages_bytes(const struct ctt_stage_messages *v, int n,
+int64_t ctt_stage_messages_bytes(const struct ctt_section_value *v, int n,
                                  int64_t steps, int samples);
 
 /* The buffer of the next message; sends it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tensor_parallel.c: --bands, --filters, --channels: all ranks compute each
- * shard together, each a part of the nodes' values (net/rewrite/split.h): rows
- * (spatial partition), filters or channels.  Each rank has all weights and
+ * tensor_parallel.c: --bands and --filters: all ranks compute each shard
+ * together, each a part of the nodes' values (net/rewrite/split.h): rows
+ * (spatial partition) or filters.  Each rank has all weights and
  * updates them all, by the sum of the parts' gradients. */
 #include "libtrain/ranks/group_comm.h"
 #include "libtrain/ranks/strategy.h"
@@ -54,8 +54,6 @@ static const struct division {
       offsetof(struct ctt_train_cfg, bands), ctt_split_bands },
     { "filters", "parts of the filters", "the first conv that is not",
       offsetof(struct ctt_train_cfg, filters), ctt_split_filters },
-    { "channels", "parts of the channels", "the first conv that is not",
-      offsetof(struct ctt_train_cfg, channels), ctt_split_channels },
 };
 enum { DIVISIONS = CTT_LEN(divisions) };
 
@@ -95,9 +93,9 @@ static int division_why_not(const struct ctt_train_cfg *cfg)
               "second loss, which is not divided", d->name);
     CTT_CHECK(cfg->amp == CTT_O0, CTT_EUNSUP, "--%s passes floats, so it does "
               "not go with --amp", d->name);
-    CTT_CHECK(strcmp(cfg->device, "cuda") != 0, CTT_EUNSUP, "--%s passes "
-              "values in the program's memory, so it is for --device=cpu",
-              d->name);
+    CTT_CHECK(!ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), CTT_EUNSUP,
+              "--%s passes values in the program's memory, so it is for "
+              "--device=cpu", d->name);
     CTT_CHECK(cfg->deterministic, CTT_EUNSUP, "--%s: all processes compute the "
               "undivided nodes, to the same bits: --deterministic must be on",
               d->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_retrain.c: how long convtt-compress retrains, and at which learning
  * rates. */
-#include "tools/compress/compress_retrain.h"
+#include "tools/compress/compress_tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_table.c: the table of the options of convtt-compress. */
-#include "tools/compress/compress_calls.h"
-#include "tools/compress/compress_opt.h"
+#include "tools/compress/compress_tool.h"
 
 #include <string.h>
 
@@ -136,10 +135,6 @@ static const struct ctt_opt budget[] = {
     { .name = "budget-csv", .type = CTT_STRING, .off = FIELD(budget_csv),
       .dflt = "", .help = "write what was tried and retrained, also in "
       "earlier runs, as CSV", .arg = "FILE", .section = "Budget",
-      .needs = "budget" },
-    { .name = "budget-plot", .type = CTT_STRING, .off = FIELD(budget_plot),
-      .dflt = "", .help = "draw accuracy against bytes and time of what was "
-      "retrained, and their front (SVG)", .arg = "FILE", .section = "Budget",
       .needs = "budget" },
     { .name = NULL }
 };

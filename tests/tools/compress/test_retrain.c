@@ -2,7 +2,7 @@
  * test_retrain.c: how long convtt-compress retrains, and at which learning
  * rates: what is asked, and what the history of a model tells. */
 #include "tests/lib/check.h"
-#include "tools/compress/compress_retrain.h"
+#include "tools/compress/compress_tool.h"
 
 #include <string.h>
 
