@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch.c: many streams through a model as one batch: opening it, frames. */
-#include "infer/batch_inside.h"
+#include "infer/batch_internal.h"
 #include "base/clock.h"
 #include "run/sample.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch_answers.c: what a batch says of its streams: classes, or frames. */
-#include "infer/batch_inside.h"
+#include "infer/batch_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch_decide.c: early decisions of the streams of a batch: those that have a
  * check after the same push are answered together. */
-#include "infer/batch_inside.h"
+#include "infer/batch_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch_places.c: which streams of a batch are in the run, and where. */
-#include "infer/batch_inside.h"
+#include "infer/batch_internal.h"
 #include "run/sample.h"
 
 char *ctt_batch_park(const struct ctt_batch *b, int stream)

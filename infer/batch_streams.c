@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch_streams.c: streams join a batch, leave it, and are saved. */
-#include "infer/batch_inside.h"
+#include "infer/batch_internal.h"
 #include "infer/saved.h"
 #include "run/sample.h"
 

@@ -124,7 +124,7 @@ int64_t ctt_decide_bytes(const struct ctt_decide *s)
                   s->smooth.classes * (int64_t)sizeof(float) : 0;
 }
 
-void ctt_decide_keep(const struct ctt_decide *s, char *to)
+void ctt_decide_store(const struct ctt_decide *s, char *to)
 {
     struct kept k = { .check = s->check, .done = s->done, .ended = s->ended,
         .answer = s->made.answer, .early = s->made.early,
@@ -180,8 +180,8 @@ static int are_shares(const char *p, int n)
     return 1;
 }
 
-int ctt_decide_fits(const struct ctt_decide *s, const char *from,
-                    int64_t frames)
+int ctt_decide_valid(const struct ctt_decide *s, const char *from,
+                     int64_t frames)
 {
     struct kept k;
 
@@ -190,7 +190,7 @@ int ctt_decide_fits(const struct ctt_decide *s, const char *from,
            are_shares(from + sizeof(k), s->smooth.classes);
 }
 
-void ctt_decide_take(struct ctt_decide *s, const char *from)
+void ctt_decide_load(struct ctt_decide *s, const char *from)
 {
     struct kept k;
 
@@ -204,7 +204,7 @@ void ctt_decide_take(struct ctt_decide *s, const char *from)
         .early = k.early, .confidence = k.confidence, .frame = k.frame };
 }
 
-int ctt_decide_rules(const struct ctt_decide *s, uint32_t *out)
+int ctt_decide_crc(const struct ctt_decide *s, uint32_t *out)
 {
     char *text = NULL;
     int rc = 0;

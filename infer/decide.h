@@ -48,12 +48,12 @@ void ctt_decide_end(struct ctt_decide *s, int64_t frames);
  * stream is not asked for decisions.  fits: 1 if a stream of so many frames may
  * have that; take: goes on with it. */
 int64_t ctt_decide_bytes(const struct ctt_decide *s);
-void    ctt_decide_keep(const struct ctt_decide *s, char *to);
-int     ctt_decide_fits(const struct ctt_decide *s, const char *from,
-                        int64_t frames);
-void    ctt_decide_take(struct ctt_decide *s, const char *from);
+void    ctt_decide_store(const struct ctt_decide *s, char *to);
+int     ctt_decide_valid(const struct ctt_decide *s, const char *from,
+                         int64_t frames);
+void    ctt_decide_load(struct ctt_decide *s, const char *from);
 
 /* A CRC-32 of its thresholds; 0 without decisions.  CTT_ENOMEM. */
-int ctt_decide_rules(const struct ctt_decide *s, uint32_t *out);
+int ctt_decide_crc(const struct ctt_decide *s, uint32_t *out);
 
 #endif

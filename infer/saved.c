@@ -49,7 +49,7 @@ int ctt_saved_new(const struct ctt_run *run, int64_t frames,
         .bytes = frames ? ctt_sample_bytes(run) : 0 };
     CTT_TRY(make(s));
     if (s->decision)
-        ctt_decide_keep(decide, s->values + s->bytes);
+        ctt_decide_store(decide, s->values + s->bytes);
 out:
     return rc;
 }
@@ -94,7 +94,7 @@ int ctt_saved_write(const char *path, const struct ctt_infer *m,
 
     memcpy(h.magic, magic, sizeof(magic));
     CTT_TRY(fingerprint(m->model, &h.model));
-    CTT_TRY(ctt_decide_rules(s->decide, &h.rules));
+    CTT_TRY(ctt_decide_crc(s->decide, &h.rules));
     h.crc = checksum(s, &h);
     memcpy(s->image, &h, sizeof(h));
     CTT_TRY(ctt_file_replace(path, s->image,
@@ -165,7 +165,7 @@ static int check_decision(const char *path, const struct header *h,
     uint32_t rules;
     int rc = 0;
 
-    CTT_TRY(ctt_decide_rules(d, &rules));
+    CTT_TRY(ctt_decide_crc(d, &rules));
     CTT_CHECK(!h->decision == !d->d, CTT_EINVAL,
               "%s: this stream was saved where streams %s early", path,
               h->decision ? "decide" : "do not decide");
@@ -190,7 +190,7 @@ static int check(const char *path, const struct ctt_infer *m,
     CTT_TRY(check_model(path, m, run, h));
     CTT_TRY(check_decision(path, h, d));
     CTT_CHECK(!h->decision ||
-              ctt_decide_fits(d, s->values + s->bytes, h->frames), CTT_EFORMAT,
+              ctt_decide_valid(d, s->values + s->bytes, h->frames), CTT_EFORMAT,
               "%s: numbers of its decision are out of range", path);
     s->frames = h->frames;
     s->mean = h->mean;
@@ -252,5 +252,5 @@ void ctt_saved_pixels(const struct ctt_saved *s, struct ctt_pixels *pixels)
 void ctt_saved_decision(const struct ctt_saved *s, struct ctt_decide *decide)
 {
     if (s->decision)
-        ctt_decide_take(decide, s->values + s->bytes);
+        ctt_decide_load(decide, s->values + s->bytes);
 }

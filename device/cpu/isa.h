@@ -8,7 +8,7 @@
 #include "device/cpu/cast.c"
 #include "device/cpu/collect.c"
 #include "device/cpu/conv/conv.c"
-#include "device/cpu/conv/int8/int8_end.c"
+#include "device/cpu/conv/int8/int8_epilogue.c"
 #include "device/cpu/conv/int8/int8_sums.c"
 #include "device/cpu/halo.c"
 #include "device/cpu/loss.c"

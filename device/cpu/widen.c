@@ -279,7 +279,7 @@ static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
         if (ctt_is_16bit(&c->w[k].t))
             j.weights += ctt_align(ctt_volume(&c->w[k].t), 16);
     (pass == CTT_FWD ? take_forward : take_backward)(&j);
-    room = ctt_widen_room(d, (size_t)plan(&j) * sizeof(float));
+    room = ctt_widen_scratch(d, (size_t)plan(&j) * sizeof(float));
     CTT_CHECK(room, CTT_ENOMEM, "%s: no memory for short numbers as floats",
               c->node->name);
     load_weights(d, &j, room);
@@ -312,7 +312,7 @@ int ctt_is_narrow(const struct ctt_call *c)
     return any;
 }
 
-void *ctt_widen_room(struct ctt_dev *d, size_t bytes)
+void *ctt_widen_scratch(struct ctt_dev *d, size_t bytes)
 {
     struct ctt_cpu *u = ctt_cpu_of(d);
 

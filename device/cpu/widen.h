@@ -20,7 +20,7 @@ int ctt_widen_run(struct ctt_dev *d, ctt_kernel *kernel,
 
 /* Memory for the fp32 copies: at least `bytes` bytes, not cleared, valid until
  * the next call; NULL: out of memory. */
-void *ctt_widen_room(struct ctt_dev *d, size_t bytes);
+void *ctt_widen_scratch(struct ctt_dev *d, size_t bytes);
 
 /* The window op for any types: forward it copies elements, backward it sums in
  * fp32 and rounds each sum once. */

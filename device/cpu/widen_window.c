@@ -144,7 +144,7 @@ static int spread(struct ctt_dev *d, const struct ctt_call *c)
 
     if (!c->din[0].data)
         return 0;
-    room = ctt_widen_room(d, (size_t)(each * d->threads));
+    room = ctt_widen_scratch(d, (size_t)(each * d->threads));
     if (!room)
         return CTT_ENOMEM;
     memset(room, 0, (size_t)(each * d->threads));

@@ -151,7 +151,7 @@ static int cuda_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
 static const struct ctt_dev_memory memory = {
     .alloc = ctt_cuda_alloc,
     .free = ctt_cuda_free,
-    .room = ctt_cuda_room,
+    .room = ctt_cuda_free_bytes,
     .fill = ctt_cuda_fill,
     .copy = ctt_cuda_copy,
     .put = ctt_cuda_put,

@@ -113,7 +113,8 @@ static int get_weights(struct ctt_dev *d, struct ctt_chain *p, struct kept *k)
         struct ctt_chain_conv *v = &p->conv[i];
         struct ctt_int8_job *j = &v->job;
 
-        CTT_TRY((ctt_call_is_int8(j->c) ? ctt_int8_get : ctt_dense_get)
+        CTT_TRY((ctt_call_is_int8(j->c) ? ctt_int8_pack_weights
+                                        : ctt_dense_pack_weights)
                 (v->isa, d, j, &k->w[i]));
         j->w = k->w[i].w;
         j->factor = k->w[i].factor;

@@ -40,7 +40,7 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
     return (ivec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)w);
 }
 
-#include "device/cpu/conv/dense/bf16_end_tmpl.h"
+#include "device/cpu/conv/dense/bf16_epilogue_tmpl.h"
 
 /* ---- values laid out ---- */
 

@@ -28,8 +28,9 @@ struct ctt_int8_job ctt_dense_plan(const struct ctt_int8_isa *isa,
                                    const struct ctt_call *c);
 
 /* dense_run.c: packs the weights of the call, if they are not those. */
-int  ctt_dense_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                   const struct ctt_int8_job *j, struct ctt_int8_weights *k);
+int  ctt_dense_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                            const struct ctt_int8_job *j,
+                            struct ctt_int8_weights *k);
 
 /* dense_run.c: the forward call by these kernels; those of bf16 round floats
  * to the nearest.  CTT_ENOMEM. */

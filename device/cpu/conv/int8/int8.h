@@ -10,15 +10,15 @@
 
 /* What becomes of the sums of a conv.  factor: by output channel, the step of
  * the values times that of the channel's weights. */
-struct ctt_int8_end {
+struct ctt_int8_epilogue {
     const struct ctt_call *c;
     const float           *factor;
 };
 
 /* Output channels from .. from + n - 1 of a row of the result: act(sum * factor
  * + bias + plus), each operation rounded; as a byte if the result is bytes. */
-void K(int8_end)(const struct ctt_int8_end *e, int64_t row, int64_t from,
-                 int64_t n, const int32_t *sum);
+void K(int8_epilogue)(const struct ctt_int8_epilogue *e, int64_t row,
+                      int64_t from, int64_t n, const int32_t *sum);
 
 /* The forward call by direct sums: the reference for the others. */
 int K(int8_sums)(struct ctt_dev *d, const struct ctt_call *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_avx512_tmpl.h: what int8_end_tmpl.h needs of registers of 512 bits, of
- * LANES numbers. */
+ * int8_avx512_tmpl.h: what int8_epilogue_tmpl.h needs of registers of 512 bits,
+ * of LANES numbers. */
 
 typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 typedef float fvec __attribute__((vector_size(LANES * 4)));

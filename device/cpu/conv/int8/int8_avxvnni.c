@@ -37,7 +37,7 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
     return (ivec)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)x, w);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 

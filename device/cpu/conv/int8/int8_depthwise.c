@@ -20,8 +20,8 @@ typedef __m256i wvec;
 
 #include "device/cpu/conv/int8/int8_avx2_tmpl.h"
 #include "device/cpu/conv/int8/int8_depthwise_tmpl.h"
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
-#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
+#include "device/cpu/conv/int8/int8_layout_tmpl.h"
 
 /* Channels that are mixed at a time. */
 enum { PIECE = 64 };

@@ -24,7 +24,7 @@ enum { FOUR = 4 };
 typedef uint8_t elem;
 
 #include "device/cpu/conv/int8/int8_avx512_tmpl.h"
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 
 /* ---- the order of channels ---- */

@@ -95,7 +95,7 @@ extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni,
                                  ctt_int8_neon_depthwise;
 
 /* int8_plan.c.  Whether kernels can compute a call. */
-int ctt_int8_can(const struct ctt_int8_isa *isa, const struct ctt_call *c);
+int ctt_int8_supports(const struct ctt_int8_isa *isa, const struct ctt_call *c);
 
 /* The kernels for a call, or NULL if there are none: those of the
  * best instruction set that the processor has. */
@@ -106,12 +106,13 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
                                   const struct ctt_call *c);
 
 /* Channels of the block of channel o of a group, rounded up to registers. */
-int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
-                      const struct ctt_int8_job *j, int64_t o);
+int64_t ctt_int8_block_width(const struct ctt_int8_isa *isa,
+                             const struct ctt_int8_job *j, int64_t o);
 
 /* Where the first weight of channel o of a group is among packed ones. */
-int64_t ctt_int8_first(const struct ctt_int8_isa *isa,
-                       const struct ctt_int8_job *j, int64_t group, int64_t o);
+int64_t ctt_int8_weight_index(const struct ctt_int8_isa *isa,
+                              const struct ctt_int8_job *j, int64_t group,
+                              int64_t o);
 
 /* Numbers of weights that are packed, and of channels, rounded up to blocks. */
 int64_t ctt_int8_packed(const struct ctt_int8_isa *isa,
@@ -133,12 +134,14 @@ struct ctt_int8_weights {
 
 /* int8_run.c: room for them, each weight of so many bytes; new room is zeros,
  * which lanes that no channel has keep. */
-int  ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
-                   int64_t size, struct ctt_int8_weights *k);
+int  ctt_int8_alloc(const struct ctt_int8_isa *isa,
+                    const struct ctt_int8_job *j, int64_t size,
+                    struct ctt_int8_weights *k);
 
 /* int8_run.c: packs the weights of the call, if they are not those. */
-int  ctt_int8_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                  const struct ctt_int8_job *j, struct ctt_int8_weights *k);
+int  ctt_int8_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                           const struct ctt_int8_job *j,
+                           struct ctt_int8_weights *k);
 
 /* int8_run.c: lays out the values and computes the result, part by part; j has
  * its weights.  What lies behind the values reads as 0. */

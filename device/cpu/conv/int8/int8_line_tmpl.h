@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_line_tmpl.h: quantised values laid out pixel after pixel. */
-#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8/int8_layout_tmpl.h"
 
 static void lay_none(const struct ctt_int8_job *j, elem *to, int64_t n)
 {

@@ -32,7 +32,7 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
     return vmlal_lane_s16(sum, w.val[1], x, 1);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 

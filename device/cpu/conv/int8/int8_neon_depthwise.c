@@ -37,7 +37,7 @@ static inline ivec dot(ivec sum, int16x4_t x, wvec w)
 }
 
 #include "device/cpu/conv/int8/int8_depthwise_tmpl.h"
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 

@@ -28,7 +28,7 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
     return vdotq_lane_s32(sum, w, x, 0);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 

@@ -8,7 +8,7 @@ static int is_depthwise(const struct ctt_call *c)
     return c->w[0].t.c == 1 && c->in[0].c == c->out.c && c->out.c > 1;
 }
 
-int ctt_int8_can(const struct ctt_int8_isa *isa, const struct ctt_call *c)
+int ctt_int8_supports(const struct ctt_int8_isa *isa, const struct ctt_call *c)
 {
     return (is_depthwise(c) || !isa->depthwise) && (!isa->can || isa->can(c));
 }
@@ -22,7 +22,7 @@ const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)
-        if (all[i]->supported() && ctt_int8_can(all[i], c))
+        if (all[i]->supported() && ctt_int8_supports(all[i], c))
             return all[i];
     return NULL;
 }
@@ -65,8 +65,8 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
     return j;
 }
 
-int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
-                      const struct ctt_int8_job *j, int64_t o)
+int64_t ctt_int8_block_width(const struct ctt_int8_isa *isa,
+                             const struct ctt_int8_job *j, int64_t o)
 {
     int64_t first = o / isa->block * isa->block;
     int64_t left = ctt_align(j->outs - first, isa->lanes);
@@ -74,8 +74,9 @@ int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
     return left < isa->block ? left : isa->block;
 }
 
-int64_t ctt_int8_first(const struct ctt_int8_isa *isa,
-                       const struct ctt_int8_job *j, int64_t group, int64_t o)
+int64_t ctt_int8_weight_index(const struct ctt_int8_isa *isa,
+                              const struct ctt_int8_job *j, int64_t group,
+                              int64_t o)
 {
     int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
     int64_t block = group * j->blocks + o / isa->block;

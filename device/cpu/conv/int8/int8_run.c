@@ -11,9 +11,9 @@ static void pack_channel(const struct ctt_int8_isa *isa,
                          int64_t o, const int8_t *q, int8_t *to)
 {
     int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
-    int64_t unit = isa->unit, wide = ctt_int8_wide(isa, j, o);
+    int64_t unit = isa->unit, wide = ctt_int8_block_width(isa, j, o);
 
-    to += ctt_int8_first(isa, j, group, o);
+    to += ctt_int8_weight_index(isa, j, group, o);
     for (int64_t r = 0; r < runs; r++)
         for (int64_t i = 0; i < j->run; i++)
             to[(r * j->steps + i / unit) * wide * unit + i % unit] =
@@ -53,8 +53,8 @@ static void pack_one(const struct ctt_int8_isa *isa,
     k->start[at] = start_of(isa, j, q, each);
 }
 
-int ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
-                  int64_t size, struct ctt_int8_weights *k)
+int ctt_int8_alloc(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
+                   int64_t size, struct ctt_int8_weights *k)
 {
     int64_t n = size * ctt_int8_packed(isa, j);
     int64_t many = ctt_int8_channels(isa, j);
@@ -77,15 +77,16 @@ int ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
     return 0;
 }
 
-int ctt_int8_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                 const struct ctt_int8_job *j, struct ctt_int8_weights *k)
+int ctt_int8_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                          const struct ctt_int8_job *j,
+                          struct ctt_int8_weights *k)
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
     int64_t each = ctt_volume(w) / w->n;
     int8_t *q;
     int rc = 0;
 
-    CTT_TRY(ctt_int8_room(isa, j, 1, k));
+    CTT_TRY(ctt_int8_alloc(isa, j, 1, k));
     if (k->stamp == j->c->stamp && k->stamp && k->scale == x->scale &&
         k->zero == x->zero)
         return 0;
@@ -237,7 +238,7 @@ int ctt_int8_job(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     struct ctt_int8_job j = ctt_int8_plan(isa, c);
     int rc = 0;
 
-    CTT_TRY(ctt_int8_get(isa, d, &j, k));
+    CTT_TRY(ctt_int8_pack_weights(isa, d, &j, k));
     j.w = k->w;
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;

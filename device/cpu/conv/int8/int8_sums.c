@@ -10,7 +10,7 @@ struct whole {
     int64_t                ins, outs, taps;    /* ins, outs: of a group */
     const int16_t         *x;       /* [row][channel] */
     const int8_t          *q;       /* [out channel][tap][ins] */
-    struct ctt_int8_end    end;
+    struct ctt_int8_epilogue end;
 };
 
 /* The values as whole numbers. */
@@ -82,7 +82,7 @@ static void out_row(const struct whole *l, int64_t r, int32_t *sum)
 {
     for (int64_t g = 0; g < l->c->out.c / l->outs; g++) {
         group_sums(l, r, g, sum);
-        K(int8_end)(&l->end, r, g * l->outs, l->outs, sum);
+        K(int8_epilogue)(&l->end, r, g * l->outs, l->outs, sum);
     }
 }
 

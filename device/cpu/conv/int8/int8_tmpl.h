@@ -10,8 +10,8 @@
  *                          (these two: int8_unit_tmpl.h)
  *     dot(sum, v, w)       sum + the products of these
  *     lay()                of struct ctt_int8_isa
- * and included int8_end_tmpl.h.  PARTS: a register of sums, svec, has several
- * for each channel, which start with 0 and which
+ * and included int8_epilogue_tmpl.h.  PARTS: a register of sums, svec, has
+ * several for each channel, which start with 0 and which
  *     total(s)             adds up to a register of LANES sums. */
 #include "device/cpu/conv/int8/int8_pixel_tmpl.h"
 

@@ -36,11 +36,11 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
     return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, w);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 
-#include "device/cpu/conv/int8/int8_few_tmpl.h"
+#include "device/cpu/conv/int8/int8_pointwise_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_vnni = {
     .name = "vnni", .unit = UNIT, .lanes = LANES, .block = BLOCK,

@@ -214,7 +214,7 @@ static int run_move(const struct ctt_conv_ask *q,
         packed[n++] = &j.y;
     if (plus)
         packed[n++] = &j.plus;
-    CTT_TRY(ctt_dnnl_room(&j, packed, n));
+    CTT_TRY(ctt_dnnl_scratch(&j, packed, n));
     if (is_view(m.x))
         copy(d, m.x, &j.x, 0);
     if (plus)
@@ -307,7 +307,7 @@ static int run_weights(const struct ctt_conv_ask *q,
         packed[n++] = &j.x;
     if (is_view(x.small))
         packed[n++] = &j.y;
-    CTT_TRY(ctt_dnnl_room(&j, packed, n));
+    CTT_TRY(ctt_dnnl_scratch(&j, packed, n));
     if (is_view(x.large))
         copy(q->dev, x.large, &j.x, 0);
     if (is_view(x.small))

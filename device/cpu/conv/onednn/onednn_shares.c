@@ -87,8 +87,8 @@ static size_t room_of(const struct ctt_tensor *t)
     return ((size_t)ctt_volume(t) * sizeof(float) + 63) / 64 * 64;
 }
 
-int ctt_dnnl_room(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
-                  int n)
+int ctt_dnnl_scratch(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
+                     int n)
 {
     struct ctt_plan *const *p = j->f->plan;
     size_t all = 0, sums;

@@ -59,8 +59,8 @@ static inline struct ctt_tensor ctt_dnnl_dense(const struct ctt_tensor *t,
 
 /* Scratch for n tensors that are to be packed, which are given their place, and
  * for sums and pads.  CTT_ENOMEM. */
-int  ctt_dnnl_room(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
-                   int n);
+int  ctt_dnnl_scratch(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
+                      int n);
 
 /* Runs all shares, by as many threads as the plans have lanes.  The caller sets
  * OpenMP's number of threads back. */

@@ -127,8 +127,8 @@ int  ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                      struct ctt_sparse_weights *k);
 
 /* The same for values in planes of so many units before, now of so many. */
-void ctt_sparse_move(struct ctt_sparse_weights *k, int64_t units, int64_t from,
-                     int64_t to);
+void ctt_sparse_rebase(struct ctt_sparse_weights *k, int64_t units,
+                       int64_t from, int64_t to);
 
 /* sparse_run.c: the forward call with these weights. */
 int  ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
@@ -152,14 +152,14 @@ void    ctt_sparse_place(const struct ctt_sparse_isa *isa,
  * then where its values are; then how many registers isa->lay() lays out. */
 void    ctt_sparse_part(const struct ctt_sparse_isa *isa,
                         struct ctt_sparse_job *j, int64_t first, int64_t n);
-void    ctt_sparse_bring(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
-                         struct ctt_sparse_job *j, int threads);
+void    ctt_sparse_convert(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                           struct ctt_sparse_job *j, int threads);
 int64_t ctt_sparse_registers(const struct ctt_sparse_isa *isa,
                              const struct ctt_sparse_job *j);
 
 /* Threads for a job. */
-int     ctt_sparse_team(const struct ctt_dev *d,
-                        const struct ctt_sparse_job *j);
+int     ctt_sparse_threads(const struct ctt_dev *d,
+                           const struct ctt_sparse_job *j);
 
 /* ---- sparse_cell.c: with an LSTM ---- */
 
@@ -167,8 +167,8 @@ int     ctt_sparse_team(const struct ctt_dev *d,
 int  ctt_sparse_has_cell(const struct ctt_call *c);
 
 /* Whether the values of two calls lie alike. */
-int ctt_sparse_same(const struct ctt_sparse_shape *a,
-                    const struct ctt_sparse_shape *b);
+int ctt_sparse_same_layout(const struct ctt_sparse_shape *a,
+                           const struct ctt_sparse_shape *b);
 
 /* The call with its lstm; shape and weights of the conv and, if it has one, of
  * its pair; CTT_ENOMEM. */
@@ -201,7 +201,7 @@ int  ctt_sparse_rows_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
 /* sparse_pack.c: room for a call's weights: n units or rows of so many bytes,
  * in lists; factors, biases and what sums start with are 0, lanes that no
  * channel has too.  CTT_ENOMEM. */
-int  ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
-                     int64_t lists, struct ctt_sparse_weights *k);
+int  ctt_sparse_alloc(const struct ctt_call *c, int64_t n, size_t size,
+                      int64_t lists, struct ctt_sparse_weights *k);
 
 #endif

@@ -3,7 +3,7 @@
  * a register of sums holds 16 pixels of a channel, and four of them become
  * bytes before anything is transposed, which is then a quarter of the work.
  * The operations on a sum are those of put_quick() and to_whole() of
- * int8_end_tmpl.h. */
+ * int8_epilogue_tmpl.h. */
 
 /* Bytes of 16 pixels and 16 channels: pixel i at [i % 4][i / 4]. */
 struct ends { __m512i of[4]; };

@@ -16,8 +16,8 @@ int ctt_sparse_has_cell(const struct ctt_call *c)
            is_floats(&l->old) && is_floats(&l->h) && is_floats(&l->c);
 }
 
-int ctt_sparse_same(const struct ctt_sparse_shape *a,
-                    const struct ctt_sparse_shape *b)
+int ctt_sparse_same_layout(const struct ctt_sparse_shape *a,
+                           const struct ctt_sparse_shape *b)
 {
     return memcmp(a->pitch, b->pitch, sizeof(a->pitch)) == 0 &&
            memcmp(a->phases, b->phases, sizeof(a->phases)) == 0 &&
@@ -59,7 +59,7 @@ static void one_part(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
 
     for (int i = 0; i < k->convs; i++) {
         ctt_sparse_part(isa, &k->conv[i], first, n);
-        ctt_sparse_bring(isa, d, &k->conv[i], threads);
+        ctt_sparse_convert(isa, d, &k->conv[i], threads);
         all += ctt_sparse_registers(isa, &k->conv[i]);
     }
     ctt_dev_share(d, threads, all, lay, &p);
@@ -95,8 +95,8 @@ int ctt_sparse_cell_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
 
     for (int i = 0; i < all.convs; i++) {
         all.conv[i] = ctt_sparse_job(isa, i ? &pair : c, s[i], k[i]);
-        if (ctt_sparse_team(d, &all.conv[i]) > threads)
-            threads = ctt_sparse_team(d, &all.conv[i]);
+        if (ctt_sparse_threads(d, &all.conv[i]) > threads)
+            threads = ctt_sparse_threads(d, &all.conv[i]);
     }
     CTT_TRY(make_room(isa, d, &all));
     for (int64_t i = 0; i < n; i += most)

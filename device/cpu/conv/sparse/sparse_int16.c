@@ -24,8 +24,8 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
     return sum + (ivec)_mm256_madd_epi16((__m256i)x, (__m256i)w);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
-#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
+#include "device/cpu/conv/int8/int8_layout_tmpl.h"
 #include "device/cpu/conv/sparse/sparse_tmpl.h"
 #include "device/cpu/conv/sparse/sparse_cell_tmpl.h"
 

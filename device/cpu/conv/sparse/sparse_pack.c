@@ -69,8 +69,8 @@ static int64_t list(const struct from *f, int64_t l, struct ctt_sparse_unit *to)
     return n;
 }
 
-int ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
-                    int64_t lists, struct ctt_sparse_weights *k)
+int ctt_sparse_alloc(const struct ctt_call *c, int64_t n, size_t size,
+                     int64_t lists, struct ctt_sparse_weights *k)
 {
     int64_t many = ctt_align(c->out.c, CTT_SPARSE_ROW);
     int64_t room = n * (int64_t)size;
@@ -172,15 +172,15 @@ int ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
     k->units = 0;
     for (int64_t l = 0; l < lists; l++)
         k->units += list(&f, l, NULL);
-    CTT_TRY(ctt_sparse_room(c, k->units, sizeof(*k->unit), lists, k));
+    CTT_TRY(ctt_sparse_alloc(c, k->units, sizeof(*k->unit), lists, k));
     for (int64_t o = 0; o < outs; o++)
         pack_channel(isa, &f, o, step, k);
 out:
     return rc;
 }
 
-void ctt_sparse_move(struct ctt_sparse_weights *k, int64_t units, int64_t from,
-                     int64_t to)
+void ctt_sparse_rebase(struct ctt_sparse_weights *k, int64_t units,
+                       int64_t from, int64_t to)
 {
     for (int64_t i = 0; i < units; i++) {
         int64_t at = k->unit[i].at;

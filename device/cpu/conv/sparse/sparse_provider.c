@@ -212,7 +212,7 @@ static void check(struct kept *k, const struct ctt_sparse_isa *isa,
         !is_moved(k, &s, &c->out))
         k->packed = k->counted = k->decided = k->both = 0;
     if (k->packed && !k->by_rows && k->s.plane != s.plane)
-        ctt_sparse_move(&k->w, k->units, k->s.plane, s.plane);
+        ctt_sparse_rebase(&k->w, k->units, k->s.plane, s.plane);
     if (k->s.samples != s.samples)
         k->decided = k->both = 0;
     k->s = s;
@@ -339,7 +339,7 @@ static int decide_cell(struct ctt_conv_ask *q, struct kept *k)
     ours += CELL * places_of(isa, k, c) * (double)c->lstm.h.c;
     apart += CELL * (double)ctt_volume(&c->lstm.h) / isa->lanes;
     k[PAIR].wins = ours < apart &&
-                   (!both || ctt_sparse_same(&k->s, &k[PAIR].s));
+                   (!both || ctt_sparse_same_layout(&k->s, &k[PAIR].s));
     k[PAIR].decided = k->both = c->stamp;
     if (!k[PAIR].wins)
         drop_lists(k + PAIR);

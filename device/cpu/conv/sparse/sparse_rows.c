@@ -72,8 +72,8 @@ int ctt_sparse_rows_pack(const struct ctt_int8_isa *isa,
     const float *bias = c->w[1].t.data;
     int rc = 0;
 
-    CTT_TRY(ctt_sparse_room(c, ctt_sparse_rows_count(c), sizeof(*k->row),
-                            j.blocks, k));
+    CTT_TRY(ctt_sparse_alloc(c, ctt_sparse_rows_count(c), sizeof(*k->row),
+                             j.blocks, k));
     for (int64_t b = 0; b < j.blocks; b++)
         k->first[b + 1] = list(&j, b, k->first[b], k->row);
     for (int64_t o = 0; o < c->out.c; o++) {

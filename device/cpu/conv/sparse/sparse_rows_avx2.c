@@ -30,7 +30,7 @@ static inline ivec dot(ivec sum, fvec x, fvec w)
 
 #define FLOATS
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/sparse/sparse_rows_tmpl.h"
 

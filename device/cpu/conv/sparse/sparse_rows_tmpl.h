@@ -6,7 +6,7 @@
  * includes it has defined elem, LANES, REGS (registers of a row) and
  *     spread(p)            a register of the float at p
  *     dot(sum, x, w)       sum + the products of registers
- * and included int8_end_tmpl.h and int8_line_tmpl.h. */
+ * and included int8_epilogue_tmpl.h and int8_line_tmpl.h. */
 #include "device/cpu/conv/int8/int8_pixel_tmpl.h"
 
 enum { PIXELS = 12 / REGS };

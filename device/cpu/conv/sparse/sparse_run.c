@@ -104,8 +104,8 @@ void ctt_sparse_part(const struct ctt_sparse_isa *isa,
     j->tiles = (regs + j->regs - 1) / j->regs;
 }
 
-void ctt_sparse_bring(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
-                      struct ctt_sparse_job *j, int threads)
+void ctt_sparse_convert(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                        struct ctt_sparse_job *j, int threads)
 {
     const struct ctt_tensor *x = &j->j.c->in[0];
     struct part p = { isa, j };
@@ -131,7 +131,7 @@ int64_t ctt_sparse_registers(const struct ctt_sparse_isa *isa,
 
 /* ---- the call ---- */
 
-int ctt_sparse_team(const struct ctt_dev *d, const struct ctt_sparse_job *j)
+int ctt_sparse_threads(const struct ctt_dev *d, const struct ctt_sparse_job *j)
 {
     const struct ctt_call *c = j->j.c;
 
@@ -162,7 +162,7 @@ int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
     struct ctt_sparse_job j = ctt_sparse_job(isa, c, s, k);
     int64_t units = ctt_sparse_memory(isa, &j), n = c->in[0].n;
     int32_t *room = ctt_dev_scratch(d, (size_t)units * sizeof(*room));
-    int threads = ctt_sparse_team(d, &j);
+    int threads = ctt_sparse_threads(d, &j);
     struct part p = { isa, &j };
 
     if (!room)
@@ -170,7 +170,7 @@ int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
     ctt_sparse_place(isa, &j, room);
     for (int64_t i = 0; i < n; i += s->samples) {
         ctt_sparse_part(isa, &j, i, n - i < s->samples ? n - i : s->samples);
-        ctt_sparse_bring(isa, d, &j, threads);
+        ctt_sparse_convert(isa, d, &j, threads);
         ctt_dev_share(d, threads, ctt_sparse_registers(isa, &j), lay, &p);
         ctt_dev_tasks(d, threads, j.tiles * j.blocks, run_task, &p);
     }

@@ -5,9 +5,9 @@
  * what ends dense convs ends these.  The file that includes it has defined elem
  * and UNIT (elements of a unit), and
  *     dot(sum, x, w)       sum + the products of registers of units
- * and perhaps SHIFTS, for AVX-512, and included int8_end_tmpl.h and
- * int8_lay_tmpl.h. */
-#include "device/cpu/conv/sparse/sparse_lay_tmpl.h"
+ * and perhaps SHIFTS, for AVX-512, and included int8_epilogue_tmpl.h and
+ * int8_layout_tmpl.h. */
+#include "device/cpu/conv/sparse/sparse_layout_tmpl.h"
 
 enum { REGS_MOST = CTT_SPARSE_REGS };
 

@@ -34,7 +34,7 @@ struct ctt_wino_cell {
 
 /* What is done with each result y: y = act(sum + bias + bias2 + plus), or y +=
  * sum; then the cell reads it.  NULL and 0: not. */
-struct ctt_wino_end {
+struct ctt_wino_epilogue {
     const float *bias, *bias2, *plus;
     int64_t      ldplus;
     int          act, add;
@@ -48,7 +48,7 @@ struct ctt_wino_job {
     int64_t                      ldx[2];
     float                       *y;
     int64_t                      ldy;
-    const struct ctt_wino_end   *end;
+    const struct ctt_wino_epilogue *end;
     int                          far;    /* set by ctt_wino_conv(): y does not
                                             stay in any cache */
     struct ctt_dev              *dev;    /* whose threads; NULL: any */

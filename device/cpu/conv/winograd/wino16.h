@@ -36,7 +36,7 @@ struct ctt_wino16_job {
     int64_t                        ldx;
     int                            zero;
     const int16_t                 *u;
-    const struct ctt_int8_end     *end;
+    const struct ctt_int8_epilogue *end;
     struct ctt_dev                *dev;    /* whose threads; NULL: any */
 };
 

@@ -201,7 +201,7 @@ static int run(struct ctt_conv_ask *q)
     struct ctt_wino16_shape s = shape_of(q->call);
     struct ctt_wino16_job job = { .s = &s, .x = x->data, .ldx = x->ld,
                                   .zero = x->zero };
-    struct ctt_int8_end end = { .c = q->call };
+    struct ctt_int8_epilogue end = { .c = q->call };
     int64_t cp = ctt_align(s.c, 64), ld = ctt_align(s.c, 16), copy, bytes;
     int threads = team(q->dev, &s), rc = 0;
     struct packed *p;

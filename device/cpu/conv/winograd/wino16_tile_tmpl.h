@@ -156,12 +156,12 @@ INLINE ivec divided(vec times, int side, int i, int j)
 #include "device/cpu/conv/int8/int8_plus_tmpl.h"
 
 /* What becomes of the sums of a register of channels, from..from + n - 1: see
- * ctt_int8_end.  Acts other than relu are left to K(int8_end).  bias: -0 if
- * there is none, which changes no sum. */
+ * ctt_int8_epilogue.  Acts other than relu are left to K(int8_epilogue).  bias:
+ * -0 if there is none, which changes no sum. */
 enum ending { FLOATS, QUANTISED, OTHER };
 
 struct finish {
-    const struct ctt_int8_end *end;
+    const struct ctt_int8_epilogue *end;
     enum ending  how;
     int          cuts;              /* relu is an operation */
     struct plus  plus;
@@ -172,8 +172,8 @@ struct finish {
     struct limits limits;
 };
 
-static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
-                               int64_t n)
+static struct finish finish_of(const struct ctt_int8_epilogue *end,
+                               int64_t from, int64_t n)
 {
     const struct ctt_call *c = end->c;
     const struct ctt_tensor *y = &c->out;
@@ -213,7 +213,7 @@ INLINE void finish(enum ending how, int64_t n, const struct finish *f,
     if (how == OTHER) {
         int32_t s[LANES];
         memcpy(s, &sum, sizeof(s));
-        K(int8_end)(f->end, row, f->from, n, s);
+        K(int8_epilogue)(f->end, row, f->from, n, s);
         return;
     }
     if (plus)

@@ -50,7 +50,7 @@ static void gates8(const float *m, int64_t step, int gate, struct gates *g)
 INLINE void add_some(const struct ctt_wino_job *job, struct gates *g, int q,
                      int64_t r, int64_t at, int64_t n)
 {
-    const struct ctt_wino_end *end = job->end;
+    const struct ctt_wino_epilogue *end = job->end;
     int64_t hidden = job->s->hidden;
 
     UNROLL for (int k = 0; k < 4; k++) {
@@ -81,7 +81,7 @@ static void cells(struct gates *g, const float *old, float *h, float *c)
 /* What will be read of pixel r is asked for before it is needed. */
 INLINE void fetch(const struct ctt_wino_job *job, int64_t r, int64_t at)
 {
-    const struct ctt_wino_end *end = job->end;
+    const struct ctt_wino_epilogue *end = job->end;
     int64_t hidden = job->s->hidden;
 
     __builtin_prefetch(end->cell->old + r * end->cell->ldold + at);

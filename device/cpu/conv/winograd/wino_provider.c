@@ -147,7 +147,7 @@ static int forward(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
     const struct ctt_also_lstm *l = &c->lstm;
     struct ctt_wino_cell cell = { l->old.data, l->h.data, l->c.data,
                                   l->old.ld, l->h.ld, l->c.ld };
-    struct ctt_wino_end end = {
+    struct ctt_wino_epilogue end = {
         .bias = c->w[1].t.data, .bias2 = s->c2 ? c->pair.w[1].t.data : NULL,
         .act = relu ? c->act : 0, .cell = s->hidden ? &cell : NULL,
     };
@@ -172,7 +172,7 @@ out:
 static int to_input(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
 {
     const struct ctt_call *c = q->call;
-    struct ctt_wino_end end = { .add = c->add & 1 };
+    struct ctt_wino_epilogue end = { .add = c->add & 1 };
     struct ctt_wino_job job = {
         .s = s, .x = { c->dout.data }, .ldx = { c->dout.ld }, .end = &end,
         .y = c->din[0].data, .ldy = c->din[0].ld,

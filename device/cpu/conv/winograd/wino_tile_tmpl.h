@@ -191,7 +191,7 @@ typedef void scatter_fn(const struct view *, int64_t, const struct place[2],
 
 /* ---- results ---- */
 
-INLINE vec finish(vec v, const struct ctt_wino_end *end, vec bias,
+INLINE vec finish(vec v, const struct ctt_wino_epilogue *end, vec bias,
                   const float *plus, const float *y, int64_t n)
 {
     v += bias;
@@ -206,7 +206,7 @@ INLINE vec finish(vec v, const struct ctt_wino_end *end, vec bias,
 INLINE void write_pixel(vec v, const struct ctt_wino_job *job, vec bias,
                         int64_t at, int64_t pixel, int64_t n)
 {
-    const struct ctt_wino_end *end = job->end;
+    const struct ctt_wino_epilogue *end = job->end;
     float *y = job->y + pixel * job->ldy + at;
 
     v = finish(v, end, bias,
@@ -219,7 +219,7 @@ INLINE void write_pixel(vec v, const struct ctt_wino_job *job, vec bias,
         store_some(y, v, n);
 }
 
-INLINE vec get_bias(const struct ctt_wino_end *end, int64_t at, int64_t n)
+INLINE vec get_bias(const struct ctt_wino_epilogue *end, int64_t at, int64_t n)
 {
     vec b = { 0 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_few_tmpl.h: 1x1 convs of quantised values of few channels: so few pixels
- * at a time that sums become bytes while they are in registers.  To store and
- * read them takes as long as the products of 32 channels.  After
+ * int8_pointwise_tmpl.h: 1x1 convs of quantised values of few channels: so few
+ * pixels at a time that sums become bytes while they are in registers.  To
+ * store and read them takes as long as the products of 32 channels.  After
  * int8_tmpl.h. */
 
 enum { FEW = 4 };    /* pixels; with the weights and scales, all registers */

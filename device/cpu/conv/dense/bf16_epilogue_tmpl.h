@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bf16_end_tmpl.h: what becomes of a register of sums of a conv of 16 bits. */
+ * bf16_epilogue_tmpl.h: what becomes of a register of sums of a conv of 16
+ * bits. */
 
 /* Rounded to the nearest; subnormal numbers become 0, as in a product. */
 INLINE __m256i short_of(__m512 v)

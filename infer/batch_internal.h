@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch_inside.h: many streams through a model as one batch, for the files
+ * batch_internal.h: many streams through a model as one batch, for the files
  * batch*.c.  Streams that have a frame take the first places of a run; what one
  * that has none must remember waits outside of the run (it is parked) until its
  * next frame or answer. */
-#ifndef CTT_BATCH_INSIDE_H
-#define CTT_BATCH_INSIDE_H
+#ifndef CTT_BATCH_INTERNAL_H
+#define CTT_BATCH_INTERNAL_H
 
 #include "infer/decide.h"
 #include "infer/engine.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_lay_tmpl.h: quantised values laid out with their padding, as elements of
- * the type elem: whole numbers, or bytes, which stand for them, less LESS; or
- * values that are floats, if FLOATS is defined. */
+ * int8_layout_tmpl.h: quantised values laid out with their padding, as elements
+ * of the type elem: whole numbers, or bytes, which stand for them, less LESS;
+ * or values that are floats, if FLOATS is defined. */
 
 #ifndef LESS
 #define LESS 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_end_tmpl.h: what becomes of a register of sums: the operations of
- * int8_end.c, in their order.  The file that includes it has defined ivec and
- * fvec, LANES numbers each, REGS, the most registers of a tile's row,
+ * int8_epilogue_tmpl.h: what becomes of a register of sums: the operations of
+ * int8_epilogue.c, in their order.  The file that includes it has defined ivec
+ * and fvec, LANES numbers each, REGS, the most registers of a tile's row,
  *     bigger(a, b), smaller(a, b)   b if one is a NaN
  *     put_low(p, v, zero, n)        v + zero as bytes, saturated: n channels
  * or LOWS_AT_ONCE and

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sparse_lay_tmpl.h: the values of sparse convs, laid out as planes of units: a
- * register of places of each group at a time, which are transposed from so many
- * pixels of the input.  The file that includes it has defined elem, LANES and
- * UNIT (elements of a unit), has included int8_lay_tmpl.h and perhaps defined
- * LOAD_BYTES(p, n): a register of n bytes at p, and 0. */
+ * sparse_layout_tmpl.h: the values of sparse convs, laid out as planes of
+ * units: a register of places of each group at a time, which are transposed
+ * from so many pixels of the input.  The file that includes it has defined
+ * elem, LANES and UNIT (elements of a unit), has included int8_layout_tmpl.h
+ * and perhaps defined LOAD_BYTES(p, n): a register of n bytes at p, and 0. */
 
 typedef int32_t ivec_at __attribute__((vector_size(LANES * 4), aligned(4),
                                        may_alias));
