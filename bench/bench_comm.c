@@ -16,7 +16,7 @@
 
 enum { MOST = 1000, WARM = 3, KINDS = 3 };
 
-/* One rank's memory, and what the runs took. */
+/* One rank's memory, and the times of the runs. */
 struct bench {
     struct ctt_comm    *comm;
     struct ctt_squeeze  how;
@@ -28,8 +28,8 @@ struct bench {
     int     runs;
 };
 
-/* What is timed: the copy is what one rank must do at least, to put its floats
- * into memory that others read and to take the sum. */
+/* Timed functions. copy: lower bound of one rank's work, to put its floats into
+ * memory that others read and to read the sum. */
 static int copy(struct bench *b)
 {
     size_t bytes = (size_t)(b->floats * b->x.size);
@@ -176,7 +176,7 @@ out:
     return rc;
 }
 
-/* Options, each with a value; *list: what follows. */
+/* Reads options, each with a value; *list: the following arguments. */
 static int options(const char *const **list, struct bench *b)
 {
     const char *const *p = *list;

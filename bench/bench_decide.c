@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_decide.c: whether calibrated thresholds keep what they promise, and
- * what they save.
+ * bench_decide.c: tests the guarantees of calibrated thresholds, and measures
+ * the frames that early decisions save.
  * Usage: bench_decide ANSWERS.csv CLIPS SPLITS [DELTA [CURVE.png]].
  *
- * ANSWERS.csv is what convtt-infer --calibrate --answers writes.  For each gap
+ * ANSWERS.csv is written by convtt-infer --calibrate --answers.  For each gap
  * and guarantee, thresholds are found SPLITS times on CLIPS clips,
  *
  *   split: drawn without repetition, and tried on all others;
@@ -32,19 +32,19 @@ enum { GAPS = CTT_LEN(gaps) };
 
 struct bench {
     struct decide_clips all;
-    struct ctt_trials   some;     /* those to calibrate on */
+    struct ctt_trials   some;     /* clips for calibration */
     struct ctt_trials   tried;    /* all, with confidences of the head */
-    struct ctt_head_row *row;     /* of those that it is fitted on */
-    int                *pick;     /* those that are drawn */
+    struct ctt_head_row *row;     /* rows of the clips for fitting */
+    int                *pick;     /* drawn clips */
     int                 head;     /* 1: there is one */
-    int                *order;    /* all clips; those to try begin at `from` */
+    int                *order;    /* all clips; test clips begin at `from` */
     int                 from, to;
     int                 clips, splits;
     double              delta;
 };
 
-/* What thresholds do to clips, as shares of them; worst: the largest gap of
- * those that are decided by a check. */
+/* Effect of thresholds, as shares of the clips; worst: the largest gap among
+ * the clips decided at one check. */
 struct result { double seen, early, gap, early_gap, worst; };
 
 /* ---- drawing ---- */
@@ -82,7 +82,7 @@ static void draw(struct bench *b, uint64_t key, int again)
     }
 }
 
-/* All confidences, by a head that the first so many of those drawn are for. */
+/* Sets all confidences by a head fitted on the first `fitted` drawn clips. */
 static int set_sure(struct bench *b, int fitted)
 {
     const struct ctt_answers *all = &b->all.answers;
@@ -107,7 +107,7 @@ out:
     return rc;
 }
 
-/* Those drawn, but for those that the head is fitted on. */
+/* Takes the drawn clips except the ones for fitting the head. */
 static int prepare(struct bench *b)
 {
     int fitted = b->head ? b->clips / 3 : 0, rc;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_drift.c: how far the states of a quantised model drift from those of
- * the model that it was made of, over a long stream: the relative root mean
- * square error of each LSTM's result and cell state after 1, 10, 100 .. steps,
- * the root mean square of these over all steps, and the largest.  The frames
- * are artificial waves, or those of all clips of a set one after another, as
- * often as needed, without a reset between them.
+ * bench_drift.c: drift of the states of a quantised model from its original's,
+ * over a long stream: the relative root mean square error of each LSTM's result
+ * and cell state after 1, 10, 100 .. steps, the root mean square of these over
+ * all steps, and the largest.  The frames are artificial waves, or those of all
+ * clips of a set one after another, as often as needed, without a reset between
+ * them.
  * Usage: bench_drift MODEL.h5 INT8.h5|bf16 [STEPS [CLIPS]].  bf16: the same
- * model, whose convs multiply bf16: what only they read has 16 bits. */
+ * model with bf16 products, and 16 bits for values read by convs only. */
 #include "infer/inside.h"
 #include "infer/infer.h"
 #include "base/random.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_gpu.c: what each idea gains when a model is trained on a GPU: the
- * 12-layer network models/mnist-convttlstm.net, whose published ladder is mixed
+ * bench_gpu.c: gain of each optimisation in training on a GPU: the 12-layer
+ * network models/mnist-convttlstm.net, whose published ladder is mixed
  * precision 1.67 times, a fused cell and optimizer 1.77, recomputation 2.38;
  * and a recogniser.  Shares are of the matrix rate measured in the same run.
  * Frames are random and made once. */

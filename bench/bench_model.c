@@ -109,7 +109,7 @@ static void frames(float *x, int64_t n, int step)
 struct batch {
     const struct ctt_job *job;
     const struct ctt_ask *ask;
-    float *x, *dy;    /* frames of a clip, the gradient of what is asked */
+    float *x, *dy;    /* frames of a clip, gradient of the answers */
 };
 
 static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)

@@ -157,7 +157,7 @@ out:
 
 enum { FORWARD, DIN, DW, FRESH, INT8, BYTES, WAYS };
 
-/* The call of a way to measure an op; 0: it is none of this op. */
+/* Sets the call of a measured pass; returns 0 if the op has no such pass. */
 static int call_of(const struct ctt_call *c, double flop, int way,
                    struct ctt_call *part)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_predict.c: the 12-layer networks that predict the next frame
- * (models/mnist-*.net): a frame, a training step, their memory, and what each
- * idea gains.  Each row is a process of its own, so that its peak memory is
- * its own; its share is of the sgemm rate in that process. */
+ * (models/mnist-*.net): time and memory of a frame and of a training step, and
+ * the gain of each optimisation.  Each row is a process of its own, so that its
+ * peak memory is its own; its share is of the sgemm rate in that process. */
 #include "bench/measure.h"
 #include "bench/predict.h"
 #include "bench/rows.h"
@@ -62,7 +62,7 @@ static const struct ctt_program program = {
 
 /* ---- rows ---- */
 
-/* What a row does without, one by one. */
+/* Optimisations that a row leaves out. */
 enum {
     NO_WINO  = 1,     /* oneDNN and direct sums */
     NO_CORES = 2,     /* a conv for each core of a train */
@@ -73,8 +73,8 @@ enum {
     NO_IDEA  = 63
 };
 
-/* How often, and what the row is: a frame at a time, `input` frames at once,
- * a training step shown true frames, or fed its own answers. */
+/* Kind of a row: a frame at a time, `input` frames at once, a training step on
+ * true frames, or one on its own predictions. */
 enum kind { ONE, SEE, TRUE, FED };
 static const char *const kinds[] = { "infer", "see", "train", "train-fed" };
 
@@ -197,7 +197,7 @@ out:
     return rc;
 }
 
-/* The least time of so many runs, after one that prepares. */
+/* Least time of `runs` runs, after one that prepares. */
 static int best_of(struct work *k, int (*once)(struct work *k, void *arg),
                    void *arg, double seconds, int least)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_sparse.c: convs whose weights are mostly zeros against the dense convs
- * of the device "cpu", in turns: what pays() in
- * device/cpu/conv/sparse/sparse_provider.c was drawn from.
+ * of the device "cpu", alternately: the measurements behind the cost model of
+ * device/cpu/conv/sparse/sparse_provider.c.
  *
  * The floor of a row is the number of units that are not 0 times the registers
  * of results; a core multiplies one register of units a cycle (AVX-512). */
@@ -31,12 +31,12 @@ static const struct shape { const char *name, *in, *conv; } shapes[] = {
     { "1x1", "c=256 h=14 w=14", "out=256" },
 };
 
-/* What is pruned together: as convtt-infer --zeros-form. */
+/* Numbers pruned together: as convtt-infer --zeros-form. */
 static const struct form { const char *name; int ins, outs; } forms[] = {
     { "any", 1, 1 }, { "block", 4, 1 }, { "row", 1, 16 }
 };
 
-/* Types, and whether the kernels are those of rows. */
+/* Types of values and of lists. */
 static const struct kind { const char *name; int is_int8, by_rows; } kinds[] = {
     { "int8", 1, 0 }, { "fp32", 0, 0 }, { "rows", 0, 1 }
 };
@@ -169,7 +169,7 @@ out:
     return rc;
 }
 
-/* What the device chose for the call: '*' for these kernels. */
+/* The device's choice for the call: '*' for these kernels. */
 static char chosen(struct ctt_dev *d, const struct pair *p, int by_rows)
 {
     const char *impl = ctt_dev_impl(d, p->chosen, CTT_FWD);

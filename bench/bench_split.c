@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_split.c: what a step takes of one process, and of each of several that
- * share its graph (net/rewrite/split.h):
+ * bench_split.c: time of a step of one process, and of each of several that
+ * divide its graph (net/rewrite/split.h):
  *     bench_split MODEL HOW PARTS [--steps N] [--runs N] [--latency US]
- * HOW: bands, filters or channels.  Computing is measured, of one part after
- * the other, in seconds of the processor on one thread, the least of so many
- * runs; the group's other parts are not there, so what comes from them is
- * zeros.  Exchanges are simulated: of each the bytes are known, and the time is
- * a latency and the bytes at a rate, for messages to neighbours once, for an
- * all-gather or all-to-all as a ring, parts - 1 times.  Prints one line:
- * milliseconds of the whole and of the slowest part; share of the
- * multiplications that is divided; messages and MB of a rank; and for 100 and
- * for 10 Gbit/s milliseconds of the exchange and how many times as fast the
- * parts are; MB of values and gradients of the whole and of the largest part.
- */
+ * HOW: bands, filters or channels.  Computing is measured for one part after
+ * the other, in CPU seconds on one thread, the least of N runs; messages from
+ * the other parts are zeros.  Exchanges are simulated: latency plus bytes over
+ * rate, once for messages to neighbours, parts - 1 times for an all-gather or
+ * all-to-all as a ring.  Prints one line: milliseconds of the whole and of the
+ * slowest part; share of the multiplications that is divided; messages and MB
+ * of a rank; and for 100 and for 10 Gbit/s milliseconds of the exchange and how
+ * many times as fast the parts are; MB of values and gradients of the whole and
+ * of the largest part. */
 #include "net/rewrite/split.h"
 #include "run/back/exec.h"
 
@@ -25,7 +23,7 @@ enum { NETS = 2 };
 
 struct net { double gbit, seconds; };
 
-/* What would have passed. */
+/* Messages that would have passed. */
 struct passed { double bytes; int64_t messages; struct net net[NETS]; };
 
 struct bench {
@@ -51,7 +49,7 @@ static double clock_of_thread(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* `times` messages of so many bytes, one after the other. */
+/* Counts `times` messages of `bytes` bytes, one after the other. */
 static void pass(struct bench *b, double bytes, int times)
 {
     struct passed *p = &b->passed;

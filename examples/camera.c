@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * camera.c: what a camera sees, by V4L2 alone: camera MODEL [/dev/video0].
- * Pictures (YUYV) are cut and reduced to the model's frame by nearest pixel. */
+ * camera.c: recognises frames of a camera, by V4L2 alone: camera MODEL
+ * [/dev/video0].  Pictures (YUYV) are cut and reduced to the model's frame by
+ * nearest pixel. */
 #include <convtt/infer.h>
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pipe.c: what is seen in frames from a pipe:
+ * pipe.c: recognises frames from a pipe:
  *
  *     ffmpeg -i CLIP -vf scale=W:H -f rawvideo -pix_fmt rgb24 - | pipe MODEL
  *

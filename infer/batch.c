@@ -10,7 +10,7 @@ enum { STREAMS_MOST = 4096 };
 
 /* ---- open and close ---- */
 
-/* The size of a step for n streams. */
+/* Size of a step for n streams. */
 static int rounded(const struct ctt_batch *b, int n)
 {
     int up = (n + b->grain - 1) / b->grain * b->grain;
@@ -18,7 +18,7 @@ static int rounded(const struct ctt_batch *b, int n)
     return up < b->streams ? up : b->streams;
 }
 
-/* By as many threads as pay. */
+/* Uses as many threads as make the step faster. */
 int ctt_batch_compute(struct ctt_batch *b, int part, int n)
 {
     int size = rounded(b, n), rc = 0;
@@ -40,7 +40,8 @@ out:
     return rc;
 }
 
-/* One step of each size, the largest first, whose memory is enough for all. */
+/* Runs one step of each size, the largest first, whose memory suffices for
+ * all. */
 static int warm_up(struct ctt_batch *b)
 {
     struct ctt_run *r = b->run;

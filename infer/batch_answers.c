@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch_answers.c: what a batch says of its streams: classes, or frames. */
+ * batch_answers.c: answers of a batch's streams: classes, or frames. */
 #include "infer/batch_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The answers of the streams with a pointer, in their order if they are
- * computed on demand, else at their places, so many numbers each. */
+/* Copies the answers of the streams with a pointer from the device, `size`
+ * numbers each: in their order if the model computes answers on demand, else by
+ * place. */
 static int answers(struct ctt_batch *b, const void *const *wanted)
 {
     struct ctt_run *r = b->run;
@@ -29,7 +30,7 @@ out:
     return rc;
 }
 
-/* Their numbers, which answers() has written. */
+/* Numbers of a stream's answer, after copy_answers(). */
 static const float *answer(const struct ctt_batch *b, int stream, int ask,
                            int64_t size)
 {
@@ -82,7 +83,7 @@ out:
     return rc;
 }
 
-/* The frames that follow the last ones, each to to[i] + at. */
+/* Copies the predicted frames of the streams to to[i] + at. */
 static int take_frames(struct ctt_batch *b, float *const *to, int64_t at)
 {
     int64_t size = ctt_engine_frame(b->m);

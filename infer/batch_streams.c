@@ -33,7 +33,7 @@ out:
     return rc;
 }
 
-/* The stream that has joined is over; joined: it stays. */
+/* Ends a joined stream; joined: 1 if its number stays in use. */
 static int end_stream(struct ctt_batch *b, int stream, int joined,
                       const char *what)
 {

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The levels that a threshold may have, from the highest: logistic, as
- * confidences crowd near 1, in steps of 0.01 at one half and below.  They must
- * not depend on the clips. */
+/* Candidate thresholds, from the highest: on a logistic scale, as confidences
+ * are dense near 1, in steps of 0.01 at one half and below.  They must not
+ * depend on the clips. */
 enum { LEVELS = 480 };
 
 static void set_levels(float level[LEVELS])
@@ -19,15 +19,15 @@ static void set_levels(float level[LEVELS])
     level[LEVELS - 1] = 0;
 }
 
-/* The clips of a part, and how each stands at the check at hand. */
+/* The clips of a part, and the state of each at the current check. */
 struct part {
     const struct ctt_trials *t;
     const float *level;
     int *clip;       /* their numbers in t */
     int  clips;
-    int *stop;       /* the check at which each is decided; t->checks: none */
-    int *most;       /* [clips + 1]: of n decided ones, so many may be lost; -1:
-                        these are too few */
+    int *stop;       /* check of each one's decision; t->checks: none */
+    int *most;       /* [clips + 1]: most lost clips of n decided ones that pass
+                        the test; -1: n is too small */
 };
 
 static float sure(const struct part *p, int i, int k)
@@ -48,8 +48,8 @@ static void close_part(struct part *p)
     ctt_free(p->most);
 }
 
-/* The least n above `low` with which k lost clips pass, where `low` is not
- * enough, or one that is more than most. */
+/* Least n above `low` (which fails) with which k lost clips pass, or a number
+ * above `most`. */
 static int least(int k, int low, int most, double max_gap, double delta)
 {
     int high = low + 1, step = 1;
@@ -69,8 +69,8 @@ static int least(int k, int low, int most, double max_gap, double delta)
     return high;
 }
 
-/* Of n decided clips so many may be lost at that level of the test: with one
- * more clip at most one more. */
+/* Sets p->most[n], the most lost clips of n decided ones at level delta; it
+ * grows by at most one per clip. */
 static void set_most(struct part *p, double max_gap, double delta)
 {
     p->most[0] = -1;
@@ -110,8 +110,8 @@ static int open_part(const struct ctt_trials *t, const int *clip, int clips,
 
 /* ---- marginal ---- */
 
-/* Moves each clip to the first check at which it is as sure as that, which is
- * never later than for a higher level; returns how many are lost. */
+/* Moves each clip to the first check with confidence at_least, which is never
+ * later than for a higher level; returns the count of lost clips. */
 static int stop_all(struct part *p, float at_least, float *highest)
 {
     int checks = p->t->checks, losses = 0;
@@ -125,7 +125,7 @@ static int stop_all(struct part *p, float at_least, float *highest)
     return losses;
 }
 
-/* The highest confidence of each clip up to each check. */
+/* Running maximum of each clip's confidence over the checks. */
 static float *rising(const struct part *p)
 {
     int checks = p->t->checks;
@@ -167,8 +167,8 @@ static int passes(const struct part *p, struct sum s)
     return s.lost <= p->most[s.stopped];
 }
 
-/* Of the clips that are not decided before check k, those that would be there
- * with each level.  by[j]: with p->level[j]. */
+/* Counts, for each threshold p->level[j], the clips first decided at check k:
+ * by[j]. */
 static void tally(const struct part *p, int k, struct sum by[LEVELS])
 {
     memset(by, 0, LEVELS * sizeof(*by));
@@ -178,7 +178,7 @@ static void tally(const struct part *p, int k, struct sum by[LEVELS])
 
         if (p->stop[i] < k || x < 0)
             continue;
-        while (j < high) {    /* the first level that x reaches */
+        while (j < high) {    /* first level that x reaches */
             int mid = (j + high) / 2;
             if (x >= p->level[mid])
                 high = mid;
@@ -194,7 +194,7 @@ static void tally(const struct part *p, int k, struct sum by[LEVELS])
     }
 }
 
-/* Decides at check k whoever is as sure as that and not decided before. */
+/* Decides at check k each undecided clip with confidence at_least. */
 static struct sum stop_at(struct part *p, int k, float at_least)
 {
     struct sum s = { 0, 0 };
@@ -210,8 +210,8 @@ static struct sum stop_at(struct part *p, int k, float at_least)
     return s;
 }
 
-/* Sets the threshold of each check in turn, the least with which those decided
- * so far pass; returns how many are finite. */
+/* Sets the threshold of each check in turn, the least one with which the clips
+ * decided so far pass; returns the count of finite ones. */
 static int choose(struct part *p, float *threshold)
 {
     struct sum by[LEVELS], all = { 0, 0 }, now;
@@ -235,7 +235,7 @@ static int choose(struct part *p, float *threshold)
     return finite;
 }
 
-/* Whether those decided by each check that decides pass. */
+/* 1 if the clips decided at each check with a threshold pass the test. */
 static int pass_all(struct part *p, const float *threshold)
 {
     struct sum all = { 0, 0 }, now;
@@ -253,13 +253,13 @@ static int pass_all(struct part *p, const float *threshold)
     return 1;
 }
 
-/* The levels at which thresholds are chosen, from the strictest: half decades
- * up to that of the test, and beyond, where they seldom pass. */
+/* Test levels for choosing thresholds, from the strictest: in half decades up
+ * to the level of the test, and LAX beyond, which seldom pass. */
 enum { STRICT = 12, LAX = 2 };
 
-/* Those chosen the most strictly are tested first.  The order and the
- * thresholds follow from one half of the clips, so no correction is needed for
- * how many are tried on the other. */
+/* Tests the most strictly chosen thresholds first.  The order and the
+ * thresholds follow from one half of the clips, so the other half needs no
+ * correction for multiple tests. */
 static int conditional(struct part half[2],
                        const struct ctt_guarantee_set *set, float *threshold)
 {
@@ -288,7 +288,7 @@ int64_t ctt_calibrate_least(const struct ctt_guarantee_set *set)
     return set->kind == CTT_GUARANTEE_CONDITIONAL ? 2 * n - 1 : n;
 }
 
-/* An order that no order of the list survives (Fisher and Yates 1938). */
+/* A random permutation of n clips (Fisher and Yates 1938). */
 static int *shuffled(int n)
 {
     int *order = ctt_calloc((size_t)n + 1, sizeof(*order));

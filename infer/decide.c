@@ -28,7 +28,7 @@ int ctt_smooth_next(struct ctt_smooth *s, int k, const float *probs,
     return best;
 }
 
-/* Thresholds hold for the arithmetic that they were calibrated with. */
+/* Thresholds are valid for the arithmetic of their calibration only. */
 int ctt_decide_open(const struct ctt_infer *m, struct ctt_decide *s)
 {
     const struct ctt_decision *d = &m->decision;
@@ -98,7 +98,7 @@ void ctt_decide_check(struct ctt_decide *s)
         make(s, best, confidence, ctt_decision_frame(k), 1);
 }
 
-/* Whoever waits for the end gets the answer there, not the mean. */
+/* A decision at the end takes the last answer, not the mean. */
 void ctt_decide_end(struct ctt_decide *s, int64_t frames)
 {
     int best = best_of(s->probs, s->smooth.classes);
@@ -110,7 +110,8 @@ void ctt_decide_end(struct ctt_decide *s, int64_t frames)
 
 /* ---- saved streams ---- */
 
-/* Before the mean of the probabilities, in doc/format.md's order. */
+/* Stored state before the mean of the probabilities, in doc/format.md's
+ * order. */
 struct kept {
     int32_t check, done, ended, answer, early;
     float   confidence;
@@ -144,7 +145,7 @@ static int is_share(float p)
     return p >= 0 && p <= 1.001f;    /* a mean may round up */
 }
 
-/* How many checks a stream of so many frames has had, if it is not decided. */
+/* Count of checks of an undecided stream after `frames` frames. */
 static int checks_by(const struct ctt_decide *s, int64_t frames)
 {
     int n = 0;

@@ -10,21 +10,21 @@
 struct run {
     double  start, peak, end;
     double  top, sum;    /* of the smoothed probability */
-    int64_t count;       /* pushes; 0: there is none */
-    int     sure;        /* it was once at least at `enter` */
+    int64_t count;       /* pushes; 0: no run */
+    int     sure;        /* the probability has reached `enter` */
     int     told;
 };
 
 struct track {
     double     p;       /* smoothed */
-    struct run now;     /* goes on */
-    struct run held;    /* is over, but one close by may continue it */
+    struct run now;     /* the current run */
+    struct run held;    /* ended, but a run within `gap` continues it */
 };
 
 struct ctt_events {
     struct ctt_events_set set;
     double                last;      /* time of the last push */
-    int                   begun;     /* there was one */
+    int                   begun;     /* 1 after the first push */
     struct track         *track;     /* a row per class */
     struct ctt_event     *news;      /* room for two per class */
     int                   count, read;
@@ -87,7 +87,7 @@ static void tell(struct ctt_events *e, enum ctt_event_kind kind, int label,
         .mean = (float)(r->sum / (double)r->count) };
 }
 
-/* Tells the end of a run; those that were too short were never told. */
+/* Reports the end of a run, unless it was too short to be reported. */
 static void end_run(struct ctt_events *e, int label, struct run *r)
 {
     if (r->told)
@@ -108,7 +108,7 @@ static void extend(struct run *r, double t, double p)
     r->end = t;
 }
 
-/* Makes the run that goes on the continuation of the one before. */
+/* Merges the held run into the current one. */
 static void merge(struct track *k)
 {
     struct run *a = &k->held, *b = &k->now;

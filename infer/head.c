@@ -14,13 +14,14 @@ struct fit {
     int64_t rows;
     int     classes;
     double  mean[CTT_HEAD_TERMS], deviation[CTT_HEAD_TERMS];
-    double  w[COMMON], *bias;        /* of the terms and of 1; of classes */
+    double  w[COMMON], *bias;        /* of the terms and the constant; of
+                                        classes */
     double  dw[COMMON], *dbias;      /* Newton's step */
     double  gradient[COMMON], *slope;
     double  hessian[COMMON][COMMON], *diagonal, (*border)[COMMON];
 };
 
-/* The terms with mean 0 and deviation 1, and 1. */
+/* Standardised terms (mean 0, deviation 1), then the constant 1. */
 static void terms(const struct fit *f, const struct ctt_head_row *r,
                   double x[COMMON])
 {
@@ -170,7 +171,8 @@ static void move(struct fit *f, double by)
         f->bias[c] -= by * f->dbias[c];
 }
 
-/* A step is halved until it lowers the loss, which then has one minimum. */
+/* Newton's method with step halving; the loss is convex, so it has one
+ * minimum. */
 static void minimise(struct fit *f)
 {
     double before = loss(f), now;
@@ -191,7 +193,7 @@ static void minimise(struct fit *f)
     }
 }
 
-/* In terms as they are. */
+/* Converts weights to unscaled terms. */
 static void take(const struct fit *f, struct ctt_head *out)
 {
     double one = f->w[CTT_HEAD_TERMS];

@@ -50,8 +50,8 @@ static void look_at_input(struct ctt_infer *m)
     memcpy(w->std, a->std, sizeof(w->std));
 }
 
-/* Whether the output is the next frame: it is computed every step, has the
- * shape of a frame, and the model has no labels. */
+/* 1 if the output is the next frame: computed every step, with the shape of a
+ * frame, in a model without labels. */
 static int is_frame(const struct ctt_model *m, const struct ctt_node *in,
                     const struct ctt_node *out)
 {
@@ -108,7 +108,7 @@ out:
     return rc;
 }
 
-/* Reads the thresholds of the model as it is in the file. */
+/* Reads the file's thresholds and compares them with the model. */
 static int look_at_decision(struct ctt_infer *m)
 {
     int rc = 0;

@@ -11,11 +11,11 @@
 
 static const char magic[16] = "convtt stream 1\n";    /* without its 0 */
 
-/* ORDER shows the machine's order of bytes. */
+/* ORDER shows the byte order. */
 enum { ORDER = 0x01020304 };
 static const int64_t FRAMES_MOST = INT64_C(1) << 48;
 
-/* Fields have no gaps between them. */
+/* Fields have no padding between them. */
 struct header {
     char     magic[16];
     uint32_t order, kind;
@@ -23,7 +23,7 @@ struct header {
     int64_t  frames, bytes;
     uint64_t mean, square;
     int32_t  seen;
-    uint32_t crc;              /* of the file with a 0 here */
+    uint32_t crc;              /* of the file with 0 in this field */
     uint32_t rules;
     int32_t  decision;
 };
@@ -60,7 +60,7 @@ void ctt_saved_free(struct ctt_saved *s)
     s->image = s->values = NULL;
 }
 
-/* The text and the weights of a model. */
+/* Hash of a model's text and weights. */
 static int fingerprint(const struct ctt_model *m, uint64_t *out)
 {
     char *text = ctt_net_print(m->g);
@@ -74,7 +74,7 @@ static int fingerprint(const struct ctt_model *m, uint64_t *out)
     return rc;
 }
 
-/* Of the whole file; the checksum itself counts as 0. */
+/* CRC-32 of the whole file, with the checksum itself as 0. */
 static uint32_t checksum(struct ctt_saved *s, struct header *h)
 {
     h->crc = 0;
@@ -105,7 +105,7 @@ out:
 
 /* ---- reading ---- */
 
-/* Before what the header says is believed. */
+/* Checks sizes before any use of the header. */
 static int check_sizes(const char *path, const struct header *h, int64_t size)
 {
     size_t version = sizeof(magic) - 2;
@@ -125,7 +125,7 @@ out:
     return rc;
 }
 
-/* What only a forged file has, its checksum being right. */
+/* Checks for numbers that only a forged file with a correct checksum has. */
 static int check_numbers(const char *path, const struct header *h)
 {
     uint64_t seen = (uint64_t)h->seen, white = CTT_PIXELS_WHITE;
@@ -158,7 +158,7 @@ out:
     return rc;
 }
 
-/* A stream that decides early goes on with its own kind alone. */
+/* A stream that decides continues with the same thresholds only. */
 static int check_decision(const char *path, const struct header *h,
                           const struct ctt_decide *d)
 {
@@ -200,7 +200,7 @@ out:
     return rc;
 }
 
-/* No more memory is taken than this run's streams need. */
+/* Reads no more bytes than a stream of this run has. */
 static int read_all(const char *path, int fd, int64_t size,
                     const struct ctt_infer *m, const struct ctt_run *run,
                     const struct ctt_decide *d, struct ctt_saved *s)

@@ -11,7 +11,7 @@
     static void word##_back(const float *y, const float *dy, float *dx,   \
                             int64_t n, int add)                        \
     {                                                                     \
-        if (!add) {         /* what was there may be NaN */               \
+        if (!add) {         /* y may be uninitialised (NaN) */               \
             SIMD for (int64_t j = 0; j < n; j++)                          \
                 dx[j] = ctt_##word##_bwd(y[j], dy[j]);                    \
             return;                                                       \

@@ -5,7 +5,7 @@
 #include "device/cpu/cpu.h"
 #include "base/half.h"
 
-/* Numbers a thread takes at a time, and how many there are for it. */
+/* Numbers converted by a thread at a time; piece_len(): numbers of piece i. */
 enum { PIECE = 1 << 13 };
 
 static int64_t pieces(int64_t n)
@@ -23,10 +23,10 @@ const struct ctt_cast *ctt_cast_of(const struct ctt_dev *d)
     return ctt_cpu_of(d)->isa->cast;
 }
 
-/* n numbers of one array into another. */
+/* Arguments for converting n numbers of one array into another. */
 struct array {
     const struct ctt_cast *f;
-    enum ctt_dtype         type;    /* of the one that is no floats */
+    enum ctt_dtype         type;    /* of the array that is not float */
     const char            *x;
     char                  *y;
     int64_t                n;
@@ -80,8 +80,8 @@ void ctt_cast_sum(struct ctt_dev *d, enum ctt_dtype type, const void *x,
                (char *)y + i * PIECE * size, piece(n, i));
 }
 
-/* Numbers of a tensor that lie side by side, and how often; rows of a view, or
- * pieces of all. */
+/* Contiguous numbers of a tensor: `count` runs of `len`, `step` apart; rows of
+ * a view, or pieces of a dense tensor. */
 struct run { int64_t len, count, step; };
 
 static struct run run_of(const struct ctt_tensor *t)
@@ -121,7 +121,7 @@ static int64_t run_len(const struct ctt_tensor *t, const struct run *r,
     return t->ld == t->c ? piece(ctt_volume(t), i) : r->len;
 }
 
-/* Dense floats and a tensor. */
+/* Arguments for converting between dense floats and a tensor. */
 struct dense {
     const struct ctt_cast   *f;
     const struct ctt_tensor *t;

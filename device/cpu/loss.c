@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.c: cross entropy with a class or with distributions, squared error and
- * that plus the absolute error, one number a row. */
+ * loss.c: cross entropy with a class or with distributions, squared error with
+ * and without the absolute error, one number a row. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What the target row (class, weight) asks for; a row of weight 0 counts
- * nothing, whatever stands in it.  0 if the class does not exist. */
+/* Class and weight of a target row; returns 0 if the class does not exist.  A
+ * row of weight 0 counts nothing, whatever its class. */
 static int target(const float *t, int64_t classes, float *weight,
                   int64_t *label)
 {
@@ -112,7 +112,7 @@ static void soft_back(const float *z, const float *q, int64_t n, float t,
     }
 }
 
-/* A target row has two parts: of labels, and of a teacher's answers. */
+/* Loss of target rows with two parts: labels, and a teacher's answers. */
 static int soft_rows(const struct ctt_call *c, int back)
 {
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;

@@ -67,8 +67,8 @@ static void back(const struct ctt_call *c, int64_t r, int64_t at, int64_t n,
     }
 }
 
-/* Either gradient of the two results may be absent, and either of the two
- * wanted. */
+/* Gradients of one of the two results may be absent, and gradients of one of
+ * the two inputs unwanted. */
 int K(lstm_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t rows = ctt_rows(&c->out), H = c->out.c;

@@ -112,7 +112,7 @@ INLINE void outs(int N, const float *o, const float *c, float *h)
         *(fvec_at *)(h + i * LANES) = 1.0f / (1.0f + e[N + i]) * e[i];
 }
 
-/* As many of n cells as fill registers; their number. */
+/* Computes the cells that fill whole registers; returns how many. */
 static int64_t lstm_vec(const float *z, int64_t apart, const float *old,
                         float *h, float *c, int64_t n)
 {

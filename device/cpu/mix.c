@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Which input sample i is: 0 or 1.  Without a second input it is the first. */
+/* Input of sample i: 0 or 1; 0 without a second input. */
 static int taken(const struct ctt_call *c, int64_t i)
 {
     return c->in[1].data && *ctt_row(&c->in[2], i) == 0;
@@ -28,7 +28,7 @@ int K(mix_fwd)(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* The gradient goes to the input taken, and nothing to the other one. */
+/* Adds the gradient to the chosen input; the other one gets 0. */
 static void give(const struct ctt_call *c, int k, int64_t r, int mine)
 {
     float *dx = ctt_row(&c->din[k], r);

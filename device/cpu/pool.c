@@ -82,8 +82,8 @@ static void max_fwd(const struct ctt_call *c, const struct box *b, int64_t r)
     }
 }
 
-/* The largest of n bytes of each pixel; n is a constant where it can be, for
- * then they stay in a register. */
+/* Largest bytes of a window, n per pixel; callers pass n as a constant if
+ * possible, so that they stay in a register. */
 static inline __attribute__((always_inline))
 void max_piece(const struct ctt_tensor *in, const struct box *b, int64_t from,
                int64_t n, uint8_t *y)
@@ -98,7 +98,7 @@ void max_piece(const struct ctt_tensor *in, const struct box *b, int64_t from,
     memcpy(y, most, (size_t)n);
 }
 
-/* The largest byte stands for the largest value. */
+/* Max pool of bytes: the largest byte is the largest value. */
 static void max_bytes(const struct ctt_call *c, const struct box *b, int64_t r)
 {
     uint8_t *y = (uint8_t *)c->out.data + r * c->out.ld;
@@ -123,7 +123,7 @@ static void avg_fwd(const struct ctt_call *c, const struct box *b, int64_t r)
 }
 
 /* The first value equal to the maximum gets the gradient, which is then removed
- * from left, so that no other value gets it too. */
+ * from `left`, so that no other value gets it. */
 static void max_bwd(const struct ctt_call *c, const struct box *b, int64_t r,
                     float *left)
 {
@@ -188,7 +188,7 @@ int K(pool_fwd)(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* Windows overlap, so threads share the images, not the windows. */
+/* Windows overlap, so threads divide the images, not the windows. */
 int K(pool_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t images = c->out.n, each = ctt_rows(&c->out) / images;

@@ -10,7 +10,8 @@
 enum { CODES = CTT_MOST_CODES + 1,
        BLOCK = 1 << 15 };    /* weights of a partial sum */
 
-/* Code 0 is of weights that share nothing: its sum is not used. */
+/* Adds gradients by code; code 0 marks weights without a shared value, and its
+ * sum is unused. */
 static void add_up(const uint8_t *share, const float *dw, int64_t n,
                    double sum[CODES])
 {
@@ -34,7 +35,8 @@ static int64_t size_of(const struct ctt_stretch *s, int64_t block)
     return left < BLOCK ? left : BLOCK;
 }
 
-/* Fixed blocks are added in their order: for any number of threads. */
+/* Fixed blocks are added in order, so that the result does not depend on the
+ * number of threads. */
 static int share_range(struct ctt_dev *d, const struct ctt_flat *f,
                       const struct ctt_stretch *s, double *square_sum)
 {

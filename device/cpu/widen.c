@@ -11,7 +11,7 @@
  * a third slower; fewer samples than this make small layers slow.) */
 enum { BYTES = 2 << 20 };
 
-/* 1 if a call cannot be run in parts. */
+/* 1 if the call cannot be divided into parts. */
 static int is_whole(const struct ctt_call *c)
 {
     enum ctt_together t = ctt_ops[c->node->op].together(c->node);
@@ -35,9 +35,9 @@ static int in_place(const struct ctt_call *c, enum ctt_pass pass)
     return ctt_ops[c->node->op].in_place(c->node, pass == CTT_BWD);
 }
 
-/* ---- what is copied ---- */
+/* ---- copies ---- */
 
-/* The maximum of bytes, which are bytes of the same form. */
+/* 1 for a max pool of bytes, whose result has the same scale and zero. */
 static int is_pool_of_bytes(const struct ctt_call *c)
 {
     return c->node->op == CTT_OP_POOL &&
@@ -45,8 +45,8 @@ static int is_pool_of_bytes(const struct ctt_call *c)
            ctt_is_bytes(&c->in[0]) && ctt_is_bytes(&c->out);
 }
 
-/* 1 if the kernel itself reads or writes bytes: a conv of quantised values, a
- * maximum of them, and what makes them. */
+/* 1 if the kernel itself reads or writes bytes: a conv or max pool of quantised
+ * values, and quant. */
 static int kernel_takes(const struct ctt_call *c, const struct ctt_tensor *t)
 {
     if (!ctt_is_bytes(t))
@@ -68,8 +68,8 @@ static int is_short(const struct ctt_call *c, const struct ctt_tensor *t)
 
 enum { READ = 1, WRITE = 2 };
 
-/* A tensor of the call and its counterpart in the kernel's call.  If it is
- * short and used, that is in the memory of copy number `room`: `each` floats
+/* A tensor of the call and its counterpart in the kernel's call.  If it needs a
+ * copy, the counterpart is in the memory of copy number `room`: `each` floats
  * per unit, from offset `at`. */
 struct copy {
     const struct ctt_tensor *from;
@@ -96,7 +96,8 @@ static int same(const struct ctt_tensor *a, const struct ctt_tensor *b)
     return a->data == b->data && a->c == b->c && a->ld == b->ld;
 }
 
-/* Adds a copy.  Tensors that share memory share it in the kernel's call too. */
+/* Adds a copy.  Tensors with common memory have common memory in the kernel's
+ * call too. */
 static void take(struct widening *j, const struct ctt_tensor *from,
                  struct ctt_tensor *to, int use)
 {
@@ -151,8 +152,8 @@ static unsigned reads(const struct ctt_call *c)
     return ctt_ops[c->node->op].reads(c->node, din, c->dw[0].data != NULL);
 }
 
-/* If the gradient of a conv's plus input shares memory with that of the result,
- * it is there already and not used. */
+/* Use of input gradient k: none for a conv's plus input whose gradient shares
+ * memory with the result's, as it is complete already. */
 static int use_of_din(const struct ctt_call *c, int k)
 {
     if (c->node->op == CTT_OP_CONV && k == 1 &&
@@ -181,8 +182,8 @@ static void take_backward(struct widening *j)
 
 /* ---- the parts ---- */
 
-/* Chooses the size of the parts, all equal but the last, so that what a kernel
- * prepares for a shape is reused; returns the floats of all copies. */
+/* Chooses the size of the parts, equal but for the last one, so that kernels'
+ * plans for a shape are reused; returns the floats of all copies. */
 static int64_t plan(struct widening *j)
 {
     int64_t floats = 0, most = j->units, parts, at = j->weights;
@@ -215,7 +216,7 @@ static struct ctt_tensor part_of(const struct widening *j,
     return p;
 }
 
-/* 1 if a copy before the i-th has the same memory and the same use. */
+/* 1 if an earlier copy has the same memory and use as the i-th. */
 static int done(const struct widening *j, int i, int use)
 {
     for (int k = 0; k < i; k++)

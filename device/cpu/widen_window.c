@@ -8,7 +8,7 @@
 
 #include <omp.h>
 
-/* Row r of what lies `at` steps after step 0 in a tensor that has all steps. */
+/* Address of row r at step `at` of a tensor that has all steps. */
 static void *row_at(const struct ctt_call *c, const struct ctt_tensor *t,
                     int64_t at, int64_t r)
 {
@@ -16,14 +16,14 @@ static void *row_at(const struct ctt_call *c, const struct ctt_tensor *t,
            (at * c->stride + r * t->ld) * ctt_dtype_size(t->dtype);
 }
 
-/* Where that is which image k of the result shows. */
+/* Step shown by image k of the result. */
 static int64_t place_of(const struct ctt_call *c, int64_t k)
 {
     return ctt_window_at(&c->node->attr.window, &c->place, k % c->out.d,
                          c->ask[k / c->out.d].step);
 }
 
-/* n numbers of one type into another. */
+/* Converts n numbers from one type to another. */
 static void move(const struct ctt_cast *f, enum ctt_dtype from, const void *x,
                  enum ctt_dtype to, void *y, int64_t n)
 {
@@ -73,15 +73,15 @@ static int gather(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* The sums of one pixel of every sample and step, those of a step side by
- * side, and which of them there are. */
+/* Sums of one pixel for every sample and step, contiguous for a step, and flags
+ * of the nonempty ones. */
 struct sums {
     int64_t samples, count;
     float  *sum;
     char   *hit;
 };
 
-/* Asks may look at the same step. */
+/* Adds a pixel's gradients of all asks, several of which may show one step. */
 static void add_pixel(const struct ctt_cast *f, const struct ctt_call *c,
                       int64_t r, const struct sums *s)
 {
@@ -124,7 +124,7 @@ static void round_pixel(const struct ctt_cast *f, const struct ctt_call *c,
     memset(s->hit, 0, (size_t)s->count);
 }
 
-/* Samples and steps that a gradient may go to. */
+/* Count of samples times steps that a gradient may reach. */
 static int64_t places(const struct ctt_call *c)
 {
     int64_t first = ctt_window_first(&c->place), last = first;

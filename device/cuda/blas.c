@@ -8,7 +8,7 @@
 
 enum { A = CTT_BLAS_A, B = CTT_BLAS_B, C = CTT_BLAS_C };
 
-/* Which convs are one product: PIXELS: each result depends on one pixel, and a
+/* Convs that are one product: PIXELS: each result depends on one pixel, and a
  * row of the product is a pixel; IMAGES: one result per image depends on the
  * whole image, and a row is an image. */
 enum shape { NO_PRODUCT, PIXELS, IMAGES };
@@ -79,8 +79,8 @@ struct conv_product {
     struct after             left;
 };
 
-/* In a call's cache: the products of the parts that can() was called for;
- * back: its last answer for the backward pass. */
+/* A call's cache: products of the parts for which support was asked; back: the
+ * last answer for the backward pass. */
 struct conv_products {
     struct conv_product part[CTT_CONV_PARTS];
     int                 back;
@@ -197,8 +197,8 @@ static void close_plans(void *state)
     ctt_free(state);
 }
 
-/* The gradient of the weights comes after that of the input: both have one
- * answer. */
+/* Finds the products of a part.  The gradient of the weights is asked after the
+ * gradient of the input; both have one answer. */
 static int find(const struct ctt_conv_ask *q, enum shape shape,
                 struct conv_products *k)
 {

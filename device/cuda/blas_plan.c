@@ -10,7 +10,7 @@ enum {
 };
 enum { WORKSPACE = 32 << 20, ALIGN = 256 };    /* bytes */
 
-/* What a plan is found by.  No padding, as keys are compared by memcmp. */
+/* Key of a plan, without padding, as keys are compared by memcmp. */
 struct key {
     struct { int64_t rows, cols, ld; int32_t type, align; } at[MATRICES];
     int32_t trans[2], epilogue, add;
@@ -99,7 +99,7 @@ static int prefer(const struct ctt_call *c, const struct key *k,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
     };
-    /* A sum that is cut up must not have its parts rounded to 16 bits. */
+    /* The parts of a divided sum must not be rounded to 16 bits. */
     uint32_t cut = k->at[Y].type == CTT_F32 ? CUBLASLT_REDUCTION_SCHEME_MASK
                                             : CUBLASLT_REDUCTION_SCHEME_NONE;
     uint64_t room = WORKSPACE;
@@ -121,7 +121,7 @@ out:
     return rc;
 }
 
-/* The first algorithm that cuBLASLt thinks best, if it has any. */
+/* Takes the first algorithm of cuBLASLt's heuristic, if it has any. */
 static int choose(struct ctt_cuda *u, const struct ctt_call *c,
                   struct ctt_product_plan *p)
 {

@@ -10,7 +10,7 @@ static const struct ctt_conv_provider *const table[] = {
     NULL
 };
 
-/* The gradients of the bias and of the plus input. */
+/* Computes the gradients of the bias and of the plus input. */
 static int rest(struct ctt_dev *d, const struct ctt_call *c)
 {
     void *stream = ctt_cuda_lane(d)->stream, *scratch;

@@ -7,11 +7,11 @@
  *
  * pool and norm use our own kernels, because cuDNN's differ.  Its batch norm
  * divides the running variance by n - 1, and has no engine for, say, 5
- * channels.  Its backward passes require what our calls do not keep from the
- * forward pass (mean and deviation, or the index of the largest value), and
- * overwrite the gradients of weights instead of adding to them.  Forward
- * pooling and the backward pass of mean pooling do match, but cost a second of
- * compilation each and gain nothing: they are limited by memory.  / */
+ * channels.  Its backward passes require numbers that our calls do not keep
+ * from the forward pass (mean and deviation, or the index of the largest
+ * value), and overwrite the gradients of weights instead of adding to them.
+ * Forward pooling and the backward pass of mean pooling do match, but cost a
+ * second of compilation each and gain nothing: they are limited by memory. */
 #include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"
@@ -23,7 +23,7 @@
  * later calls. */
 enum { PLANS = 16, SPARE = 256 };
 
-/* In a call's cache; at: the plans that can() found. */
+/* A call's cache; at: plans of the latest request for support. */
 struct call_plans {
     struct ctt_dnn_plan *plan[PLANS];    /* most recently found first */
     struct ctt_dnn_plan *at[CTT_CONV_PARTS];
@@ -100,7 +100,7 @@ static void keep(struct call_plans *k, struct ctt_dnn_plan *p)
     k->plan[0] = p;
 }
 
-/* From the call's plans, else the device's, else a new one. */
+/* Finds a plan among the call's, then the device's, or makes a new one. */
 static int find_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
@@ -125,8 +125,8 @@ out:
 
 /* ---- scratch ---- */
 
-/* A tensor of the call, and the one that cuDNN gets: the same or, if moved, a
- * dense one of the right type at byte `at` of scratch. */
+/* A tensor of the call, and cuDNN's: the same or, if moved, a dense one of the
+ * right type at byte `at` of scratch. */
 struct operand {
     struct ctt_tensor own, t;
     size_t            at;
@@ -194,8 +194,7 @@ struct image_conv {
     int               act, add;
 };
 
-/* The arguments of a part; for the gradient of the weights only way and
- * type. */
+/* Arguments of a part; for the gradient of the weights way and type only. */
 static struct image_conv conv_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -218,7 +217,7 @@ static struct image_conv conv_of(const struct ctt_conv_ask *q)
     return m;
 }
 
-/* A plan with plus, bias and act fused if an engine can, else without. */
+/* Finds a plan with plus, bias and act fused; without them if no engine can. */
 static int choose(const struct ctt_conv_ask *q, const struct image_conv *m,
                   struct ctt_dnn_plan **p)
 {
@@ -241,7 +240,7 @@ out:
     return rc;
 }
 
-/* The steps that the plan, whose result is y, has not fused. */
+/* Computes the steps that the plan has not fused; y: its result. */
 static int finish(struct ctt_dev *d, const struct ctt_call *c,
                   const struct ctt_dnn_plan *p, const struct image_conv *m,
                   const struct ctt_tensor *y)
@@ -260,8 +259,8 @@ out:
 
 enum { X, W, PLUS, Y, PARTS };
 
-/* Lays out scratch; returns its bytes.  If the result is added to y, or plus is
- * y itself and added later, it must go to scratch first. */
+/* Assigns scratch to operands; returns its bytes.  If the result is added to y,
+ * or plus is y itself and added later, it must go to scratch first. */
 static size_t cut(const struct ctt_call *c, const struct image_conv *m,
                   const struct ctt_dnn_plan *p, struct operand o[PARTS],
                   size_t *room)
@@ -348,14 +347,14 @@ static int open_plans(struct ctt_dev *d, void **state)
     return *state ? 0 : ctt_error(CTT_ENOMEM, "device cuda: out of memory");
 }
 
-/* All calls have been forgotten by now: every plan is unused. */
+/* Called after all calls have freed their caches: every plan is unused. */
 static void close_plans(void *state)
 {
     free_unused(state);
     ctt_free(state);
 }
 
-/* The last provider: what cuDNN cannot compute is an error. */
+/* cuDNN is the last provider: a conv that it cannot compute is an error. */
 static int can(struct ctt_conv_ask *q)
 {
     struct image_conv m = conv_of(q);

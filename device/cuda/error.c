@@ -47,8 +47,8 @@ static int fail(const struct ctt_call *c, const char *what, int code,
                      l.text, first, why);
 }
 
-/* Clears the last error: a later check must not report it again.  (Errors that
- * last are returned by every call anyway.) */
+/* Clears the last error: a later check must not report it again.  (Every call
+ * returns sticky errors anyway.) */
 int ctt_cuda_error(const struct ctt_call *c, const char *what, cudaError_t e)
 {
     cudaGetLastError();

@@ -32,7 +32,7 @@ void ctt_lane_close(struct ctt_lane *l)
     *l = (struct ctt_lane) { .room = 0 };
 }
 
-/* Opens a lane at its first use.  If that fails its work goes to lane 0:
+/* Opens a lane at its first use.  If opening fails, its work goes to lane 0:
  * slower, with the same results. */
 static int made(struct ctt_cuda *u, int lane)
 {

@@ -22,17 +22,17 @@ struct ctt_nccl {
 #define X(name) __typeof__(name) *name;
     FUNCTIONS(X)
 #undef X
-    ncclComm_t  comm;    /* NULL: it has not met others, or left them */
+    ncclComm_t  comm;    /* NULL: no group joined, or left */
     cudaEvent_t done;
     int         ranks;
 };
 
-/* A wait looks this long without a break and then sleeps between looks:
- * processors may be few. */
+/* Seconds of busy waiting; then a wait sleeps between looks, as processors may
+ * be few. */
 #define LOOKS 1e-3
 enum { SLEEP = 50000,    /* nanoseconds */
-       WORD = 6 };       /* seconds that another rank has to say what failed:
-                            the last one speaks after 5 (tools/train/ranks.c) */
+       WORD = 6 };       /* seconds for another rank to report its error: the
+                            last one reports after 5 (tools/train/ranks.c) */
 
 static struct ctt_nccl *of(struct ctt_dev *d)
 {
@@ -64,7 +64,7 @@ static int fail(const struct ctt_nccl *n, const char *what, ncclResult_t r)
 
 /* ---- the library ---- */
 
-/* A loaded library stays: its threads may outlive a communicator. */
+/* Loads the library for good: its threads may outlive a communicator. */
 static int load(struct ctt_nccl *n)
 {
     void *so = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *at;
@@ -96,7 +96,8 @@ out:
     return rc;
 }
 
-/* By the bus, like NCCL: parts of one GPU (MIG) are one, too. */
+/* Identifies the GPU by its bus, like NCCL: parts of one GPU (MIG) count as
+ * one. */
 static int know(struct ctt_dev *d, struct ctt_peer *out)
 {
     const struct ctt_cuda *u = ctt_cuda_of(d);
@@ -145,9 +146,9 @@ out:
     return rc;
 }
 
-/* Abort, as ncclCommDestroy() waits for the other ranks of the machine, one of
- * which may have failed.  Without a failure nothing is under way: each tell and
- * trade has waited for its end. */
+/* Aborts, as ncclCommDestroy() waits for the other ranks of the machine, one of
+ * which may have failed.  Without a failure nothing is pending: each all-gather
+ * and all-to-all has waited for its end. */
 static void give_up(struct ctt_nccl *n)
 {
     if (n->comm)
@@ -170,8 +171,9 @@ static void leave(struct ctt_dev *d)
 
 /* ---- bytes ---- */
 
-/* A rank that waits for one that is gone would wait for ever.  If that one has
- * failed, it says why and ends all: then nobody is to hear of this error. */
+/* Error if another rank is gone, for which this one would wait for ever.  A
+ * rank that failed reports its own error and ends all ranks, so this error
+ * waits WORD seconds. */
 static int check_others(struct ctt_nccl *n)
 {
     struct timespec word = { .tv_sec = WORD };
@@ -183,12 +185,12 @@ static int check_others(struct ctt_nccl *n)
         goto out;
     rc = fail(n, "ncclSend and ncclRecv", state);
     while (state == ncclRemoteError && nanosleep(&word, &word) != 0)
-        ;    /* a signal: this rank is being ended */
+        ;    /* a signal ends this rank */
 out:
     return rc;
 }
 
-/* Waits for what has been given to the lane. */
+/* Waits for the work queued on the lane. */
 static int wait_done(struct ctt_nccl *n, cudaStream_t s)
 {
     const struct timespec nap = { .tv_nsec = SLEEP };
@@ -198,7 +200,7 @@ static int wait_done(struct ctt_nccl *n, cudaStream_t s)
 
     CTT_CUDA(NULL, cudaEventRecord(n->done, s));
     while ((e = cudaEventQuery(n->done)) == cudaErrorNotReady) {
-        cudaGetLastError();    /* which that is not */
+        cudaGetLastError();    /* not an error */
         CTT_TRY(check_others(n));
         if (ctt_seconds() - since > LOOKS)
             nanosleep(&nap, NULL);
@@ -208,8 +210,8 @@ out:
     return rc;
 }
 
-/* One message to each rank and one from each; that to rank r begins r * step
- * bytes on. */
+/* Queues one message to each rank and one from each; the one to rank r begins
+ * at from + r * step bytes. */
 static int give_all(struct ctt_nccl *n, const char *from, int64_t step,
                     char *to, int64_t each, cudaStream_t s)
 {
@@ -224,7 +226,8 @@ out:
     return rc;
 }
 
-/* As one group, since a message alone waits until it is taken. */
+/* Sends and receives as one group, since a single message waits for its
+ * receiver. */
 static int move(struct ctt_dev *d, const void *from, int64_t step, void *to,
                 int64_t each)
 {

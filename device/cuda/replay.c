@@ -28,7 +28,7 @@ out:
     return rc;
 }
 
-/* Lane 0 waits for all others first: the recording begins on it alone. */
+/* Begins a recording on lane 0, which first waits for all others. */
 static int begin(struct ctt_cuda *u, struct replay *r)
 {
     int rc = 0;
@@ -63,7 +63,8 @@ out:
     return rc;
 }
 
-/* Instantiates the recorded graph and launches it: recording ran nothing. */
+/* Instantiates the recorded graph and launches it, as recording runs
+ * nothing. */
 static int finish(struct ctt_cuda *u, struct replay *r, cudaGraph_t graph)
 {
     int rc = 0;

@@ -47,7 +47,7 @@ void ctt_upload_close(struct ctt_core *k)
 
 /* ---- memory locked for the program ---- */
 
-/* No error if the system refuses or the table is full: uploads are slower
+/* A refusal of the system or a full table is no error: uploads are slower
  * then. */
 int ctt_cuda_pin(struct ctt_dev *d, void *p, int64_t bytes)
 {
@@ -230,8 +230,8 @@ static int is_ahead(const struct ctt_core *k, const float *from, int64_t n)
     return k->from && from >= k->from && from + n <= k->from + k->count;
 }
 
-/* A prefetched stretch is forgotten once all of it has been put: the program
- * may store other numbers there from then on. */
+/* Puts prefetched floats.  The range is dropped after its last float, as the
+ * program may store other numbers there. */
 static int put_ahead(struct ctt_dev *d, const float *from,
                      const struct ctt_tensor *to)
 {

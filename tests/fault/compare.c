@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compare.c: what a run of a program left, compared with what it may leave. */
+ * compare.c: compares the files left by a run of a program with the allowed
+ * ones. */
 #include "tests/fault/compare.h"
 
 #include <stdarg.h>

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* FAIL counts messages, SAVE checkpoints; those before HURRY count exchanges of
- * gradients, of which a step has one (libtrain/ranks/exchange.c). */
+/* FAIL counts messages, SAVE checkpoints; the other kinds before HURRY count
+ * exchanges of gradients, one per step (libtrain/ranks/exchange.c). */
 enum kind { NONE, FAIL, KILL, KILL_AFTER, SPOIL, SAVE, HURRY, CPU, KINDS };
 
 static const char *const names[] = {

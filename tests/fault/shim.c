@@ -279,7 +279,7 @@ __attribute__((constructor)) static void serve(void)
     void *first[4];
     int in, out;
 
-    backtrace(first, 4);    /* loads what it needs */
+    backtrace(first, 4);    /* loads libgcc now */
     if (at)
         arm_alone(at);
     if (!fds || sscanf(fds, "%d,%d", &in, &out) != 2)

@@ -111,8 +111,8 @@ static int is_term(void)
     return t.fault == FAULT_TERM || t.fault == FAULT_TERM_TIME;
 }
 
-/* A stop is no error for convtt-train: it says on standard output how to go
- * on. */
+/* A stop is no error for convtt-train, which prints on standard output how to
+ * resume. */
 static int says_stopped(void)
 {
     char *out = said("out");
@@ -177,9 +177,9 @@ static enum end signalled(const struct fault_answer *a)
     return KNOWN;
 }
 
-/* After status 0 with other results, and nothing worse: a library that hides a
- * failure, with a row whose reason begins with "hides".  What was written must
- * be whole, as the reader finds. */
+/* 1 after status 0 with other results and nothing worse: a library that hides a
+ * failure has a row whose reason begins with "hides". The reader must find the
+ * written files complete. */
 static int is_hidden(const struct fault_answer *a)
 {
     char command[FAULT_PATH + LINE];
@@ -270,8 +270,8 @@ static void need(int ok, const char *what)
     exit(99);
 }
 
-/* What a run without a fault gives: the new files, and how many events; a
- * second one must give the same, and how long it takes. */
+/* Learns the new files and the count of events from a run without a fault; a
+ * second one must give the same files, and gives the time. */
 static void learn(void)
 {
     struct timespec from, to;
@@ -325,7 +325,7 @@ static int options(int argc, char **argv)
         case 'a': known_read(optarg, &t.known); break;
         case 'c': t.right.checkpoint = optarg; break;
         case 'r': t.resume = optarg; break;
-        case 'R': t.reader = optarg; break;    /* reads what was written */
+        case 'R': t.reader = optarg; break;    /* reader of the written files */
         case 't': add_name(&t.right.timed, optarg); break;
         case 'l': add_name(&t.right.log, optarg); break;
         case 'x': t.right.exact = 1; break;    /* no times are printed */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Copies p..end without zeros; what does not fit is left out. */
+/* Copies p..end without zeros, as far as it fits. */
 static void copy(const uint8_t *p, const uint8_t *end, char *to, size_t room)
 {
     size_t n = 0;

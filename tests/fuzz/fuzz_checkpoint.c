@@ -25,7 +25,7 @@ const char *const ctt_fuzz_words[] = {
     "inf", "-inf", "0x1p+16", "\n", NULL
 };
 
-/* ---- what is trained ---- */
+/* ---- the trainings ---- */
 
 struct job {
     const char          *net;
@@ -158,7 +158,7 @@ static int is_full(const struct ctt_model *m)
             v.at.scale.skipped == most || v.at.sampling.stalled == most);
 }
 
-/* What was resumed can be resumed again. */
+/* A checkpoint of a resumed training can be resumed again. */
 static void check_file(const struct job *j, int64_t steps)
 {
     struct ctt_checkpoint_values v = { .version = 0 };

@@ -18,7 +18,7 @@ const char *const ctt_fuzz_words[] = {
     "\xff\xff\x01", NULL
 };
 
-/* A decoded weight, and what is decoded from its encoding. */
+/* A decoded weight, and the weight decoded from its encoding. */
 struct both { struct ctt_decoded one, again; };
 
 static int same(const struct both *b, int64_t count)

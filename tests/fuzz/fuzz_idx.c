@@ -53,8 +53,8 @@ static void open_file(const char *path)
     ctt_mnist_close(&again);
 }
 
-/* Reads all splits of the folder s, in which all files are made of the input:
- * its first bytes are those of the labels, the rest those of the images. */
+/* Reads all splits of the folder s, whose files are made of the input: its
+ * first bytes are the labels, the rest the images. */
 static void open_set(const uint8_t *p, size_t n)
 {
     static const char *const split[] = { "train", "validation", "test" };

@@ -17,7 +17,7 @@ const char *const ctt_fuzz_words[] = {
     "\n", "\t", " ", "\xff", "{}", "[]", NULL
 };
 
-/* What is written while walking; NULL: nothing. */
+/* Text written while walking; NULL: none. */
 struct out { char *p; size_t n; };
 
 static void put(struct out *o, const char *s, size_t n)
@@ -99,7 +99,7 @@ static int walk(struct ctt_json *j, struct out *o)
     return rc;
 }
 
-/* Reads the file, skipping or walking; o: what was walked through. */
+/* Reads the file, skipping or walking; o: the walked text. */
 static int read_file(const char *path, int walks, struct out *o)
 {
     struct ctt_json *j = NULL;

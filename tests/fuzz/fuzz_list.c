@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_list.c: any folder of lists is an error in one line or a list of clips
  * in order, the same when it is opened again.  An input is the files of a
- * folder, "%NAME"; some names mean something else, see `special`.  What is
- * opened is read as a list of live sources, too. */
+ * folder, "%NAME"; some names are commands, see `special`. The opened file is
+ * read as a list of live sources, too. */
 #include "tests/fuzz/fuzz.h"
 #include "base/limits.h"
 #include "video/live/live.h"
@@ -14,7 +14,7 @@
 
 enum { PARTS = 24, KNOWN = 4 };
 
-/* "!open NAME": what is opened, else the folder itself.  "!split NAME", and the
+/* "!open NAME": path to open, else the folder itself.  "!split NAME", and the
  * classes that a model knows, one a line; "!any": labels are not needed;
  * "!more": a class of the background, and a rate of pictures. */
 static const char *const special[] = { "!open", "!split", "!known", "!any",

@@ -61,7 +61,7 @@ static int take(const struct ctt_live_set *set, const char *name)
     return rc < 0 ? rc : n;
 }
 
-/* The same bytes through a pipe, as far as one holds them. */
+/* Reads the same bytes through a pipe, up to its capacity. */
 static void take_pipe(struct ctt_live_set set, const uint8_t *data, size_t n)
 {
     int end[2], keep = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_model.c: any model file is an error in one line or a model that can be
  * saved and read again.  An input is the file's parts, "%NAME SIZE DIMENSIONS":
- * texts are compressed here, and each @ at the end of a line of an index
- * becomes the checksum that belongs there, so that what is tried is behind all
- * checks of checksums.  Without a part the input is the file itself, and only
- * its own checksum is made right. */
+ * texts are compressed here, and each @ at the end of an index line becomes the
+ * right checksum, so that inputs pass all checks of checksums.  Without a part
+ * the input is the file itself, and only its own checksum is made right. */
 #include "tests/fuzz/fuzz.h"
 #include "net/file/decision.h"
 #include "net/file/file.h"
@@ -70,8 +69,8 @@ static const uint8_t *bytes_of(const struct ctt_chunk *c,
 
 /* ---- checksums ---- */
 
-/* Of the weight or array of a line of an index, "NAME ...SIZE @"; *at is what
- * the lines before took of the part "packed". */
+/* Checksum of the weight or array in an index line, "NAME ...SIZE @"; *at:
+ * offset in the part "packed". */
 static uint32_t checksum(const struct parts *s, const char *line, size_t n,
                          const char *folder, int64_t *at)
 {
@@ -139,8 +138,8 @@ static void put_packed(struct ctt_h5 *f, const char *name, const void *p,
     ctt_free(zip);
 }
 
-/* What a part stands for, which the caller frees: a net in the one form that a
- * file may have, but unchanged if it is "raw", or no net; an index with its
+/* Text of a part, which the caller frees: a net in the one form allowed in a
+ * file, but unchanged if the part is "raw" or no net; an index with its
  * checksums. */
 static char *text_of(const struct parts *s, const struct ctt_chunk *c,
                      size_t *n)
@@ -267,7 +266,7 @@ static void put_head(const struct parts *s, struct ctt_h5 *f)
         FUZZ_CHECK(ctt_h5_group(f, "train", PARTS) >= 0);
 }
 
-/* The arrays in the file are those that were written. */
+/* The arrays in the file equal the written ones. */
 static void check_arrays(const struct parts *s, const char *path,
                          const uint8_t *image, int64_t size)
 {
@@ -343,7 +342,7 @@ static void check_same(const struct ctt_model *m,
     check_train(m->train, again->train);
 }
 
-/* What was read can be copied, and saved, and is then the same. */
+/* A loaded model can be copied and saved, and is then unchanged. */
 static void check_model(const struct ctt_model *m)
 {
     const char *other = ctt_scratch("b.h5");

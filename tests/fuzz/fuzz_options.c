@@ -50,7 +50,7 @@ static char *print(const struct ctt_train_cfg *cfg)
     return text;
 }
 
-/* The same settings from their text, word by word. */
+/* The settings' text, parsed word by word, gives the same settings. */
 static void check_text(const struct ctt_train_cfg *cfg)
 {
     struct ctt_train_cfg again;

@@ -74,7 +74,7 @@ static void add_row(struct file *f, const char *line, int64_t frames,
         add_word(f, row[i]);
 }
 
-/* Bytes of a frame: what the settings say, found without the reader. */
+/* Bytes of a frame by the settings, found without the reader. */
 static int64_t frame_bytes(const struct ctt_chunk *input)
 {
     char *text = input ? ctt_chunk_text(input) : NULL;
@@ -212,7 +212,7 @@ static void check_pack(const char *path, const struct ctt_pack *p)
     FUZZ_CHECK(ctt_pack_fits(q, ctt_pack_input(p)) >= 0);
     for (int i = 0; i < l->count; i++)
         check_clip(path, p, q, i);
-    /* The same classes are the same, unless one is there twice. */
+    /* Equal classes give the same choice, unless one is repeated. */
     if (ctt_pack_choose(q, l->label, l->labels, NULL) >= 0)
         for (int i = 0; i < l->count; i++)
             FUZZ_CHECK(ctt_pack_list(q)->item[i].label == l->item[i].label);

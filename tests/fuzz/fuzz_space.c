@@ -2,7 +2,7 @@
  * fuzz_space.c: any text is an error in one line that begins with the file, or
  * a search space whose trials are settings that the trainer takes; and any
  * lines behind the head of its log are results of it or none.  An input is the
- * space, and after a line "%log" those of the log. */
+ * space and, after a line "%log", the log's lines. */
 #include "tests/fuzz/fuzz.h"
 #include "libtrain/search/search.h"
 
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- seeds ---- */
 
-/* The first trials of seed 1 are those of the last text. */
+/* The last text holds the first trials of seed 1. */
 static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("lr log 1e-4 1e-1\nbatch choice 4 8\n# a comment\n"),
     FUZZ_TEXT("optimizer choice sgd adam adamw\r\n"

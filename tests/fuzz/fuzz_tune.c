@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_tune.c: any file of times of convs is an error in one line, or a table
- * that is written and read again as the same; and whatever it says, a conv that
- * is looked up in it has its results.  The input is the rows, or the whole file
- * if it begins with "convtt"; an @ at the beginning of a row is the key of the
- * conv. */
+ * that is unchanged when written and read again; and with any table, a conv has
+ * its correct results.  The input is the rows, or the whole file if it begins
+ * with "convtt"; an @ at the beginning of a row is the key of the conv. */
 #include "tests/fuzz/fuzz.h"
 #include "device/tune.h"
 #include "net/graph.h"
@@ -82,7 +81,7 @@ static void run(struct conv *v, struct ctt_tune *t)
     FUZZ_CHECK(ctt_dev_run(v->dev, &v->call, CTT_FWD) >= 0);
 }
 
-/* By the table its results are those of the rule, but for rounding. */
+/* With the table, results equal those by rule, up to rounding. */
 static void check_conv(struct ctt_tune *t)
 {
     struct conv *rule = open_conv(), *tuned = open_conv();
@@ -184,7 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < ctt_tune_rows(t); i++)
         check_row(t, i);
     FUZZ_CHECK(ctt_tune_find(t, "a", name, sizeof(name), times) == 1 &&
-               strcmp(name, "mine") == 0);    /* what is known stays */
+               strcmp(name, "mine") == 0);    /* known entries stay */
     check_conv(t);
     check_write(path, t);
     ctt_tune_close(&t);

@@ -32,8 +32,8 @@ static int64_t tick(const struct clip *c, int i)
     return c->time ? llround(c->time[i] * 12000) : i;
 }
 
-/* How long packet i lasts: until the next, the last one as the one before it;
- * some containers drop a frame that lasts no time. */
+/* Duration of packet i: until the next one; the last one lasts as long as the
+ * one before it.  Some containers drop a frame of duration 0. */
 static int64_t lasts(const struct clip *c, int i)
 {
     if (c->frames < 2)
@@ -266,8 +266,8 @@ int clip_write(const struct clip *c, const char *path)
     return e < 0 ? ctt_error(CTT_EIO, "%s: cannot be written", path) : 0;
 }
 
-/* The folder of clips stands alone in another: lists look beside the folder
- * that they are in, and how much there is in /tmp must not matter. */
+/* The folder of clips is alone in another one: lists search beside their own
+ * folder, and the contents of /tmp must not matter. */
 static char alone[256], folder[264];
 
 const char *clip_path(const char *fmt, ...)

@@ -236,7 +236,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     return 0;
 }
 
-/* Copies the answers of a window to those of the clip. */
+/* Copies the answers of a window to the clip's. */
 static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct exec_rig *r = arg;
@@ -264,8 +264,8 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
                              count * one / x->r->g->node[r->out].out.c);
 }
 
-/* Of a batch norm: a positive variance, and offsets that keep the relu behind
- * it away from its kink, where differences would not be exact. */
+/* Weights of a batch norm: a positive variance, and offsets that keep the
+ * following relu away from its kink, where differences would not be exact. */
 static void fill_norm(const struct ctt_node *n, float *w)
 {
     for (int64_t j = 0; j < n->out.c; j++) {

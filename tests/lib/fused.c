@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fused.c: calls of convs with what is fused into them. */
+ * fused.c: calls of convs with fused nodes. */
 #include "tests/lib/check.h"
 #include "tests/lib/fused.h"
 

@@ -284,8 +284,8 @@ uint64_t gpu_bits(const struct gpu_call *m)
     return sum;
 }
 
-/* Rounds the tensors of the call only: those of `whole` share their memory, or
- * the window's. */
+/* Rounds the tensors of the call only: the tensors of `whole` share their
+ * memory, or the window's. */
 static void take_types(const struct gpu_call *m, struct ctt_rig *want,
                        int results)
 {

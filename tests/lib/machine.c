@@ -15,7 +15,7 @@ const char machine_net[] = "input x h=6 w=6 c=16\n"
     "convlstm h in=r hidden=8 kernel=3\npool p in=h kind=avg\n"
     "conv y in=p out=5\n";
 
-/* ---- what a model is ---- */
+/* ---- properties of a model ---- */
 
 int machine_bytes(const struct ctt_model *m)
 {

@@ -151,8 +151,8 @@ static void tensor(struct ctt_rig *r, const struct ctt_tensor *shape, int n,
     }
 }
 
-/* Keeps inputs away from 0, where relu has no derivative to compare with, those
- * of relu6 also from 6, and those of max apart from each other. */
+/* Keeps inputs of relu away from 0 and of relu6 from 6, where they have no
+ * derivative, and inputs of max apart from each other. */
 static void avoid_kinks(const struct ctt_node *n, const struct ctt_tensor *t)
 {
     float *x = t->data;
@@ -178,15 +178,14 @@ static void targets(const struct ctt_tensor *t, int64_t classes)
     }
 }
 
-/* Which of two inputs each sample is. */
+/* Fills the choices of a mix: one of two inputs for each sample. */
 static void choices(const struct ctt_tensor *t)
 {
     for (int64_t i = 0; i < t->n; i++)
         ((float *)t->data)[i * t->ld] = i % 2 ? 0 : 1;
 }
 
-/* Keeps x away from what it is compared with, where |x - y| has no derivative
- * to compare with. */
+/* Keeps x away from y, where |x - y| has no derivative. */
 static void apart(const struct ctt_tensor *x, const struct ctt_tensor *y)
 {
     for (int64_t i = 0; i < ctt_rows(x); i++)
@@ -197,8 +196,8 @@ static void apart(const struct ctt_tensor *x, const struct ctt_tensor *y)
         }
 }
 
-/* A window looks at STEPS steps and one before them; with spread=1 at what is
- * kept of those before.  There is memory for PAST, the others are too old. */
+/* Place of a window over STEPS steps and one before them, or, with spread=1,
+ * the kept ones among the earlier.  Memory holds PAST earlier steps. */
 static struct ctt_window_place place_of(const struct ctt_window_attr *a)
 {
     enum { LONG_AGO = 20 };

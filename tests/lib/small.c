@@ -158,9 +158,8 @@ static void frame(float *x, int64_t pixels, int64_t c, int step)
         }
 }
 
-/* What y, a conv or deconv, reads for place `at`, in the order of a row of its
- * weight: for each element of the row, the only element of the input x that is
- * multiplied by it. */
+/* Inputs of y, a conv or deconv, at position `at`, in the order of a row of its
+ * weight: for each weight, the one element of x multiplied by it. */
 static void patch(const struct ctt_graph *g, const struct ctt_node *n,
                   const float *x, int64_t at, float *to)
 {

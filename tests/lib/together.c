@@ -11,7 +11,8 @@ struct room {
     pthread_cond_t  news;
     int             parts, here, gone;
     int64_t         meetings;
-    const char     *mine[TOGETHER_MOST];    /* what each shows the others */
+    const char     *mine[TOGETHER_MOST];    /* memory that each shows the
+                                               others */
 };
 
 struct one {
@@ -131,7 +132,8 @@ int together_run(int parts, int (*f)(void *arg, const struct ctt_group *g),
     }
     for (int k = 0; k < parts; k++)
         pthread_join(one[k].thread, NULL);
-    for (int k = 0; k < parts; k++)    /* what others failed of, last */
+    for (int k = 0; k < parts; k++)    /* failures caused by another part,
+                                          last */
         if (one[k].rc < 0 && (rc == 0 || strstr(ctt_errmsg(), "has ended")))
             rc = ctt_error(one[k].rc, "part %d: %s", k, one[k].why);
     return rc;

@@ -48,7 +48,7 @@ static char *line_of(char *text, const char *name)
     return text;
 }
 
-/* What follows the name's '='. */
+/* Text after the name's '='. */
 static const char *number_of(char *text, const char *name)
 {
     const char *line = line_of(text, name);

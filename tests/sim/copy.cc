@@ -44,7 +44,7 @@ static cudaError_t check(const copy &c, enum cudaMemcpyKind kind)
     return cudaSuccess;
 }
 
-/* Copies what the host's memory holds now. */
+/* Copies the present contents of host memory. */
 static cudaError_t give_staged(cudaStream_t s, const copy &c)
 {
     auto stage = std::make_shared<std::vector<char>>(c.from,

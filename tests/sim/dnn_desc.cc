@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn_desc.cc: simulated cuDNN: handles, and descriptors whose attributes are
- * checked by a table of what may be set and read. */
+ * dnn_desc.cc: simulated cuDNN: handles, and descriptors with a table of the
+ * attributes that may be set or read. */
 #include "tests/sim/dnn.h"
 
 #include <cstdarg>
@@ -30,7 +30,8 @@ static const size_t size_of[CTT_SIM_DNN_TYPES] = {
     sizeof(cudnnBackendDescriptor_t), 1
 };
 
-/* Which attributes may be set or only read, and most values of each. */
+/* Use of an attribute: optional, required or read-only; the rules also have its
+ * most values. */
 enum { OPTIONAL, NEEDED, READ };
 struct rule { int owner, name, type, how, most; };
 

@@ -3,8 +3,8 @@
  * processes.  As strict as the library: a message waits until it is taken, a
  * group's messages wait together, nothing of it runs before its stream comes to
  * it, and where a rank is gone the others wait for ever, but for what
- * ncclCommGetAsyncError() says.  What would be a hang or wrong numbers there is
- * an error here. */
+ * ncclCommGetAsyncError() says.  A hang or wrong numbers in the library is an
+ * error here. */
 #include "tests/sim/inside.h"
 #include "tests/sim/dlfcn.h"
 #include "tests/sim/nccl_wire.h"
@@ -184,7 +184,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *error)
     return ncclSuccess;
 }
 
-/* What is under way ends, as it is. */
+/* Pending messages end as they are. */
 ncclResult_t ncclCommAbort(ncclComm_t c)
 {
     ctt_sim_entry entry(false);
@@ -204,7 +204,7 @@ ncclResult_t ncclCommAbort(ncclComm_t c)
 
 using messages = std::shared_ptr<std::vector<message>>;
 
-/* Whether it is done.  A rank may be gone that has sent what is wanted. */
+/* True if the message is done, even if its sender is gone by now. */
 static bool try_one(comm &c, message &m)
 {
     ctt_sim_wire &w = c.wires[(size_t)m.peer];
@@ -237,8 +237,8 @@ static void wait_a_little(double &idle)
     idle += duration<double>(steady_clock::now() - begin).count();
 }
 
-/* Whether all is done.  The state becomes an error if a rank that something is
- * waited for has gone: it goes on waiting. */
+/* True if all messages are done.  If an awaited rank is gone, the state becomes
+ * an error, and the wait continues. */
 static bool try_all(comm &c, std::vector<message> &all, double &idle)
 {
     bool whole = true, any = false;
@@ -275,8 +275,8 @@ static bool overlap(const message &a, const message &b)
     return a.p < b.p + b.bytes && b.p < a.p + a.bytes;
 }
 
-/* What NCCL does not look at but what gives wrong numbers; and a message to
- * oneself that nobody takes. */
+/* Refuses groups that NCCL does not check but that give wrong numbers, and a
+ * message to oneself without a receive. */
 static ncclResult_t check(const std::vector<message> &all)
 {
     size_t to_self = 0, from_self = 0;

@@ -62,7 +62,7 @@ static int socket_of(void)
     return fd;
 }
 
-/* A lower rank listens; it may not have come so far. */
+/* Connects to a lower rank, which may not listen yet. */
 static int connect_to(const std::string &id, int rank, double until)
 {
     const timespec nap = { 0, 2000000 };

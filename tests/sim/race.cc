@@ -117,7 +117,7 @@ static void access(const void *p, size_t bytes, bool writes)
     }
 }
 
-/* In a build with ThreadSanitizer these names are its own: it watches the
+/* In a build with ThreadSanitizer these names belong to it: it checks the
  * host's code, and kernels are compiled without. */
 #ifdef CTT_SIM_UNWATCHED
 namespace unwatched {

@@ -48,7 +48,7 @@ static int live(int me, int all, ncclUniqueId id, const work &f)
     return good ? 0 : 1;
 }
 
-/* So many processes, each a rank: what wait() says of each. */
+/* Runs `all` processes, each a rank; returns the wait() status of each. */
 static std::vector<int> run(int all, const work &f)
 {
     std::vector<pid_t> child((size_t)all);
@@ -96,7 +96,7 @@ static char *rows(const rank &r, size_t n)
     return p;
 }
 
-/* What came from each rank is what that one has for this one. */
+/* 1 if the received bytes of each rank are the ones it has for this rank. */
 static int came(const rank &r, const char *p, size_t n)
 {
     std::vector<char> x((size_t)r.all * n);
@@ -140,8 +140,8 @@ static void test_trade()
             });
 }
 
-/* Nothing comes before the stream is waited for, and what is sent is what is
- * there then. */
+/* Nothing arrives before a wait for the stream, and messages hold the bytes of
+ * that time. */
 static void test_order()
 {
     runs(2, [](rank &r) {

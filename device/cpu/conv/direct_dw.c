@@ -9,7 +9,7 @@ enum { OUTS = 8 };    /* output channels summed side by side */
 
 typedef float wvec __attribute__((vector_size(CTT_VEC * 4)));
 
-/* n pixels of dy and x, so many floats apart. */
+/* n pixels of dy and x, dy_step and x_step floats apart. */
 struct stretch { const float *dy, *x; int64_t n, dy_step, x_step; };
 
 static inline void outer(struct stretch s, wvec sum[OUTS])
@@ -27,7 +27,8 @@ static inline void outer(struct stretch s, wvec sum[OUTS])
     memcpy(sum, a, sizeof(a));
 }
 
-/* The same where not all outs outputs or ins inputs are there. */
+/* Outer product at the edge of a block: fewer than OUTS outputs or CTT_VEC
+ * inputs. */
 static void outer_edge(struct stretch s, int64_t outs, int64_t ins,
                        float sum[OUTS][CTT_VEC])
 {
@@ -46,7 +47,8 @@ struct dw {
     float                 *dw;
 };
 
-/* Places of the small tensor for which tap t lies in the large one. */
+/* Range of positions of the small tensor whose tap t is inside the large
+ * one. */
 static void range(const struct dw *v, int axis, int64_t t, int64_t small,
                   int64_t large, int64_t *from, int64_t *to)
 {
@@ -58,11 +60,12 @@ static void range(const struct dw *v, int axis, int64_t t, int64_t small,
     *to = *to < small ? *to : small;
 }
 
-/* A block of weights: OUTS outputs from o on, CTT_VEC inputs from i on, of
- * those of the group. */
+/* A block of weights of a group: OUTS outputs from o on, CTT_VEC inputs from i
+ * on. */
 struct block { int64_t group, tap, o, i; };
 
-/* The sum of a block over line r of the small tensor and q of the large. */
+/* Adds to a block's sums line r of the small tensor times line q of the large
+ * one. */
 static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
                      struct block b, float sum[OUTS][CTT_VEC])
 {

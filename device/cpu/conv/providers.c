@@ -3,7 +3,7 @@
  * last row: direct sums. */
 #include "device/cpu/conv/providers.h"
 
-/* Best first: a new way to compute a conv is a file and a line here. */
+/* Best first.  A new provider is a file and a line here. */
 const struct ctt_conv_provider *const ctt_cpu_providers[] = {
     &ctt_conv_chain,
     &ctt_conv_sparse,

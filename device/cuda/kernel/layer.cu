@@ -236,7 +236,7 @@ size_t ctt_layer_bytes(const struct ctt_call *c)
            (size_t)ctt_rows(&c->in[0]) * 2 * sizeof(float);
 }
 
-/* ---- which kind ---- */
+/* ---- launchers ---- */
 
 static int is_batch(const struct ctt_call *c)
 {

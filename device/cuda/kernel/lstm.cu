@@ -66,8 +66,8 @@ int ctt_launch_lstm_fwd(const struct ctt_call *c, void *scratch, void *stream)
     return run_each(f, form, stream);
 }
 
-/* Either gradient of the two results may be absent, and so may either of the
- * two wanted. */
+/* Gradients of one of the two results may be absent, and gradients of one of
+ * the two inputs unwanted. */
 struct lstm_backward {
     struct view z, old, dh, dc, dz, dold;
     int64_t     H;

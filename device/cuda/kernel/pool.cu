@@ -40,7 +40,7 @@ static struct pooling pooling_of(const struct ctt_call *c)
     return p;
 }
 
-/* The inputs of output o along an axis. */
+/* Inputs of output o along an axis. */
 CTT_GPU void seen(const struct axis &a, int o, int *from, int *to)
 {
     int start = o * a.stride - a.pad;
@@ -185,7 +185,7 @@ CTT_GPU void seers(const struct axis &a, int i, int *from, int *to)
 }
 
 struct mean_back : pool_sources {
-    /* The share of the input at s in the gradient of the window at o. */
+    /* Gradient of the input at s from the window at o. */
     template <class N>
     __device__ __forceinline__ void gather(struct spot, const float *,
                                            struct spot o, const struct box &b,

@@ -59,9 +59,9 @@ __host__ __device__ static inline int64_t chunk_row(int64_t rows, int chunks,
     return rows / chunks * k + rows % chunks * k / chunks;
 }
 
-/* F is the sum: its sums<N> starts by begin(), takes rows by add() and gives K
- * numbers per channel by end(); join(a, b, na, nb) adds those of nb rows, b, to
- * those of na rows, a. */
+/* F defines the sum: its sums<N> has begin(), add() for a row, and end(), which
+ * gives K numbers per channel; join(a, b, na, nb) adds the numbers b of nb rows
+ * to the numbers a of na rows. */
 template <class N, class F>
 static __global__ void __launch_bounds__(CTT_THREADS)
 sum_chunks(F f, struct sums_plan p, float *part)
@@ -155,7 +155,7 @@ CTT_GPU double over_ways(double x, double (*shared)[LANES])
     return sum;
 }
 
-/* Where the K sums are added; NULL: not wanted. */
+/* Destinations to which the K sums are added; NULL: not wanted. */
 template <int K> struct sums_to { float *p[K]; };
 
 template <int K>

@@ -3,8 +3,8 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/kernel/walk.cuh"
 
-/* The small and the large image.  h, w: of the one written; threads share its
- * rows. */
+/* The small and the large image.  h, w: of the written one, whose rows are
+ * divided among threads. */
 struct upsampling {
     struct view  small, large;
     struct quick h, w, by[3];
@@ -12,7 +12,7 @@ struct upsampling {
     int          add;
 };
 
-/* to: the tensor that is written. */
+/* to: the written tensor. */
 static struct upsampling upsampling_of(const struct ctt_call *c,
                                        const struct ctt_tensor &small,
                                        const struct ctt_tensor &large,

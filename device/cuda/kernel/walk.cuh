@@ -15,7 +15,7 @@ static inline struct quick quick_of(int64_t by, int64_t below)
     struct quick q = { by, 0, 31, below > INT64_C(1) << 31 };
 
     if (q.far || by > INT64_C(1) << 31)
-        return q;           /* all quotients are 0, if not far */
+        return q;           /* all quotients are 0, unless far is set */
     while (INT64_C(1) << (q.shift - 31) < by)
         q.shift++;
     q.mul = (uint32_t)(((UINT64_C(1) << q.shift) + (uint64_t)by - 1) /
@@ -37,8 +37,8 @@ CTT_GPU int64_t rest(struct quick q, int64_t n, int64_t *quot)
     return n - *quot * q.by;
 }
 
-/* What the tensors of a kernel, all of one shape, have in common: their type,
- * dense: all are dense, odd, odd_rows: not 0 if addresses or row strides are no
+/* Common properties of a kernel's tensors, all of one shape: type; dense: all
+ * are dense; odd, odd_rows: nonzero if addresses or row strides are no
  * multiples of 16 bytes. */
 struct form { int64_t rows, c; int type, dense; uintptr_t odd, odd_rows; };
 enum { MIXED = -1, UNKNOWN = -2 };

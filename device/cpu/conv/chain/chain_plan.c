@@ -4,8 +4,8 @@
 
 /* ---- kernels ---- */
 
-/* Two numbers at a time: numbers that lie behind a window of an odd length
- * would be multiplied by 0, which is no 0 if they are infinite. */
+/* Kernels read two numbers at a time: a number after a window of odd length
+ * would be multiplied by 0, which gives NaN if it is infinite. */
 static int is_thin(const struct ctt_call *c)
 {
     return c->out.c <= 8 && c->w[0].t.w * c->w[0].t.c % 2 == 0;
@@ -52,8 +52,8 @@ static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
            c->in[0].dtype == (isa->bytes == 1 ? CTT_U8 : CTT_F32);
 }
 
-/* Values between convs are written with all their pixels, of which the next
- * conv may not read the last ones. */
+/* Intermediate values are written completely, though the next conv may not read
+ * the last pixels. */
 static void plan_between(struct ctt_int8_job *j)
 {
     const int *pad = j->c->node->attr.conv.pad;
@@ -113,8 +113,8 @@ void ctt_chain_bands(const struct ctt_chain *p, int64_t from, int64_t to,
     }
 }
 
-/* The time of a band of so many rows in the middle, as ctt_dev_team() counts
- * it. */
+/* Estimated time of a band of `rows` rows in the middle, in the units of
+ * ctt_dev_team(). */
 static double cost(const struct ctt_chain *p, int64_t rows)
 {
     struct ctt_chain_band band[CTT_CHAIN_CONVS];
@@ -131,8 +131,8 @@ static double cost(const struct ctt_chain *p, int64_t rows)
     return work;
 }
 
-/* The most bytes that a band of so many rows takes: with strides those at the
- * edges need more or fewer rows of values than others. */
+/* Most bytes of a band of `rows` rows: with strides, bands at the edges need
+ * more or fewer rows of values than others. */
 static int64_t most_bytes(const struct ctt_chain *p, int64_t rows)
 {
     struct ctt_chain_band band[CTT_CHAIN_CONVS];
@@ -148,7 +148,7 @@ static int64_t most_bytes(const struct ctt_chain *p, int64_t rows)
     return most;
 }
 
-enum { LEAST = 4 };    /* rows of a band */
+enum { LEAST = 4 };    /* least rows of a band */
 
 /* The image in one band, unless its values would not stay in the cache, or
  * there are fewer samples than threads and two threads are faster though they

@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
-/* A conv of a band: its job with the band's shape, its rows, and the values
- * that it reads, of a sample. */
+/* A conv of a band: its job with the band's shape, its rows, and its input
+ * values of a sample. */
 struct piece {
     const struct ctt_int8_isa   *isa;
     struct ctt_int8_job          j;
@@ -16,7 +16,7 @@ struct piece {
 
 /* ---- values ---- */
 
-/* Bytes of a pixel that is laid out, and of a line. */
+/* Bytes of a pixel in the layout of the values, and of a line. */
 static int64_t pixel_of(const struct piece *v)
 {
     return v->j.pixel * v->isa->bytes;
@@ -27,7 +27,7 @@ static int64_t line_of(const struct piece *v)
     return v->j.size[2] * pixel_of(v);
 }
 
-/* What padding holds: the value 0. */
+/* Stored byte of padding: the value 0. */
 static int nothing(const struct piece *v)
 {
     return v->isa->bytes == 1 ? v->j.c->in[0].zero : 0;
@@ -44,7 +44,7 @@ static void blank_line(const struct piece *v, char *line, int is_there)
     memset(line + left + n, nothing(v), (size_t)(line_of(v) - left - n));
 }
 
-/* The padding around the values between two convs. */
+/* Fills the padding around the values between two convs. */
 static void blank(const struct piece *v)
 {
     const int *pad = v->j.c->node->attr.conv.pad;
@@ -60,7 +60,7 @@ static void blank(const struct piece *v)
         }
 }
 
-/* The first values of a band, with their padding. */
+/* Lays out the first conv's values of a band, with their padding. */
 static void lay(const struct piece *v)
 {
     struct ctt_int8_job j = v->j;
@@ -75,7 +75,7 @@ static void lay(const struct piece *v)
 
 /* ---- sums ---- */
 
-/* Where the window of a row of the result begins. */
+/* Address of the window of a row of the result. */
 static char *window(const struct piece *v, int64_t d, int64_t row)
 {
     const int *stride = v->j.c->node->attr.conv.stride;
@@ -88,7 +88,7 @@ static char *window(const struct piece *v, int64_t d, int64_t row)
     return v->x + line * line_of(v);
 }
 
-/* Where a row of the values lies. */
+/* Address of a row of the values. */
 static char *place(const struct piece *v, int64_t d, int64_t row)
 {
     const int *pad = v->j.c->node->attr.conv.pad;
@@ -97,8 +97,8 @@ static char *place(const struct piece *v, int64_t d, int64_t row)
     return v->x + line * line_of(v) + pad[2] * pixel_of(v);
 }
 
-/* Computes n rows of an image's result; they are written where `to` reads
- * them, or if it is NULL into the result. */
+/* Computes n rows of an image's result, into the values of `to`, or into the
+ * call's result if it is NULL. */
 static void compute(struct piece *v, int64_t d, int64_t row, int64_t n,
                     const struct piece *to)
 {
@@ -119,7 +119,7 @@ static void compute(struct piece *v, int64_t d, int64_t row, int64_t n,
         v->isa->task(j, b);
 }
 
-/* All rows at once if nothing lies between them. */
+/* Computes a conv's rows, at once if they are contiguous. */
 static void conv(const struct piece *of, const struct piece *to)
 {
     const struct ctt_tensor *y = &of->j.c->out;

@@ -34,7 +34,7 @@ typedef ivec xvec;
 #define SPREAD(unit) (ivec)_mm512_set1_epi32(unit)
 #include "device/cpu/conv/int8/int8_unit_tmpl.h"
 
-/* The sums are floats. */
+/* ivec is the template's type of sums; here they are floats. */
 static inline ivec dot(ivec sum, xvec x, wvec w)
 {
     return (ivec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)w);
@@ -63,7 +63,7 @@ static void lay_floats(const float *x, elem *to, int64_t n)
             _mm512_maskz_loadu_ps(rest, x + i)));
 }
 
-/* n values from channel `channel` of row `row` on. */
+/* Lays out n values of row `row`, from channel `channel` on. */
 static void lay_some(const struct ctt_int8_job *j, int64_t row,
                      int64_t channel, elem *to, int64_t n)
 {

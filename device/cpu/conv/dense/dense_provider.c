@@ -69,7 +69,7 @@ static const struct ctt_int8_isa *best(void)
            ctt_dense_avx2.supported() ? &ctt_dense_avx2 : NULL;
 }
 
-/* Weights of a training would be packed in each call. */
+/* Not in training: weights would be packed in each call. */
 static int can_floats(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;

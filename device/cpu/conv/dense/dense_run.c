@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dense_run.c: a conv of floats or of 16 bits by kernels: packed weights, and
- * where its values lie. */
+ * the layout of its values. */
 #include "device/cpu/conv/dense/dense.h"
 #include "base/half.h"
 
@@ -14,7 +14,7 @@ static void put_float(void *to, int64_t at, float x)
     ((float *)to)[at] = x;
 }
 
-/* Channel o of a group. */
+/* Packs the weights of channel o of a group. */
 static void pack_channel(const struct ctt_int8_isa *isa,
                          const struct ctt_int8_job *j, int64_t group,
                          int64_t o, const float *w, void *to)
@@ -57,8 +57,8 @@ out:
     return rc;
 }
 
-/* Kernels read values where they are if these are elements and a window is one
- * pixel. */
+/* Sets a job whose values are read in place: they are elements, and a window is
+ * one pixel. */
 static void plan_in_place(const struct ctt_int8_isa *isa,
                           struct ctt_int8_job *j)
 {

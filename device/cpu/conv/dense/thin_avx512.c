@@ -34,7 +34,7 @@ static inline int64_t apart(const struct ctt_int8_job *j)
     return 2;
 }
 
-/* Two neighbours, for all channels. */
+/* Loads two neighbours into all lanes. */
 static inline xvec values(const elem *x, int r)
 {
     double two;

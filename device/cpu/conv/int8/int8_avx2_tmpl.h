@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_avx2_tmpl.h: what int8_epilogue_tmpl.h needs of registers of 256
- * bits. */
+ * int8_avx2_tmpl.h: operations on registers of 256 bits for
+ * int8_epilogue_tmpl.h. */
 
 static inline fvec bigger(fvec a, fvec b)
 {

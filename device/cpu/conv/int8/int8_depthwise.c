@@ -23,10 +23,10 @@ typedef __m256i wvec;
 #include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_layout_tmpl.h"
 
-/* Channels that are mixed at a time. */
+/* Channels interleaved at a time. */
 enum { PIECE = 64 };
 
-/* Pixel i of the line, or zeros. */
+/* Reads pixel i of the line, or zeros. */
 static void lay_pixel(const struct ctt_int8_job *j, struct line l, int64_t i,
                       int64_t from, int64_t n, elem *to)
 {
@@ -44,7 +44,7 @@ static void mix(const elem *a, const elem *b, elem *to, int64_t n)
     }
 }
 
-/* The pairs of a pixel and the next one; the last has a zero beside it. */
+/* Lays out pairs of a pixel and the next one; the last pixel's partner is 0. */
 static void lay(const struct ctt_int8_job *j, int64_t line)
 {
     struct line l = line_of(j, line);
@@ -66,7 +66,7 @@ static inline wvec get(const int8_t *w)
                                                 w));
 }
 
-/* The next pair of a run begins two pixels on. */
+/* Elements from one pair of a run to the next: two pixels. */
 static inline int64_t apart(const struct ctt_int8_job *j)
 {
     return UNIT * j->pixel;

@@ -10,8 +10,7 @@ static void lay_none(const struct ctt_int8_job *j, elem *to, int64_t n)
         to[i] = zero;
 }
 
-/* The pixels of a group that are there; neighbours at once if nothing lies
- * between them. */
+/* Lays out a line's pixels of a group, at once if they are contiguous. */
 static void lay_pixels(const struct ctt_int8_job *j, struct line l,
                        int64_t group, elem *to)
 {

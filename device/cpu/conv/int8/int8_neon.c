@@ -21,7 +21,7 @@ static inline wvec get(const int8_t *w)
     return vuzp_s16(vget_low_s16(all), vget_high_s16(all));
 }
 
-/* Two of its lanes are used. */
+/* Only two lanes are used. */
 typedef int16x4_t xvec;
 #define SPREAD(unit) vreinterpret_s16_s32((int32x2_t){ (unit) })
 #include "device/cpu/conv/int8/int8_unit_tmpl.h"

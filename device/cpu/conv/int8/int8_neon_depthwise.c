@@ -20,7 +20,7 @@ static inline wvec get(const int8_t *w)
     return vget_low_s16(vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four))));
 }
 
-/* The next value of a run is the next pixel. */
+/* Elements from one value of a run to the next: a pixel. */
 static inline int64_t apart(const struct ctt_int8_job *j)
 {
     return j->pixel;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_neon_tmpl.h: what int8_epilogue_tmpl.h needs of registers of NEON. */
+ * int8_neon_tmpl.h: operations on NEON registers for int8_epilogue_tmpl.h. */
 #include <arm_neon.h>
 
 #define LANES 4

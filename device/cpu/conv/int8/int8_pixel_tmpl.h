@@ -2,7 +2,7 @@
  * int8_pixel_tmpl.h: from pixel to pixel of the result of a conv of quantised
  * values, whose elements are of the type elem. */
 
-/* A pixel of the result, and where its window begins. */
+/* A pixel of the result, and the address of its window. */
 struct pixel { int64_t w, h, d, sample; const elem *x; };
 
 static const elem *window(const struct ctt_int8_job *j, const elem *x,
@@ -26,8 +26,8 @@ static struct pixel pixel_at(const struct ctt_int8_job *j, const elem *x,
     return p;
 }
 
-/* To the next pixel, mostly the next of the image's row: dividing at each would
- * take as long as a small conv. */
+/* Advances to the next pixel, mostly within the image's row: a division for
+ * each would take as long as a small conv. */
 static inline void step_on(const struct ctt_int8_job *j, const elem *x,
                            struct pixel *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_plan.c: convs of quantised values by kernels: which kernels, and the
- * shape of what they are given. */
+ * int8_plan.c: convs of quantised values by kernels: choice of kernels, and the
+ * shape of a job. */
 #include "device/cpu/conv/int8/int8_job.h"
 
 static int is_depthwise(const struct ctt_call *c)
@@ -27,7 +27,7 @@ const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
     return NULL;
 }
 
-/* 1 if kernels can read the call's bytes where they are. */
+/* 1 if kernels can read the call's bytes in place. */
 static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
 {
     const int *pad = c->node->attr.conv.pad, *k = c->node->attr.conv.kernel;

@@ -28,7 +28,7 @@ static int run(struct ctt_conv_ask *q)
     return ctt_int8_run(isa, q->dev, q->call, k);
 }
 
-/* own: the weights of a call, and those of its chain. */
+/* own: packed weights of a call and of its chain. */
 static void forget(void *own)
 {
     struct ctt_int8_weights *k = own;

@@ -5,7 +5,7 @@
 
 /* ---- weights ---- */
 
-/* Channel o of a group. */
+/* Packs the weights of channel o of a group. */
 static void pack_channel(const struct ctt_int8_isa *isa,
                          const struct ctt_int8_job *j, int64_t group,
                          int64_t o, const int8_t *q, int8_t *to)
@@ -20,8 +20,8 @@ static void pack_channel(const struct ctt_int8_isa *isa,
                 q[r * j->run + i];
 }
 
-/* Bytes are the values + zero - less, which changes a sum by as much times the
- * weights. */
+/* Initial value of a sum: bytes are values + zero - less, and the sum is
+ * corrected by that offset times the weights. */
 static int32_t start_of(const struct ctt_int8_isa *isa,
                         const struct ctt_int8_job *j, const int8_t *q,
                         int64_t each)
@@ -104,11 +104,12 @@ out:
 
 /* ---- values ---- */
 
-/* Values that are laid out at a time, so that they are still in the cache when
- * they are read; a task's rows of the result. */
+/* BYTES: values laid out at a time, so that they are still in the cache when
+ * kernels read them; CHUNK: most rows of the result in a task; SLACK: bytes
+ * read after the values. */
 enum { BYTES = 512 << 10, CHUNK = 96, SLACK = 64 };
 
-/* Weights that are multiplied, in whole blocks. */
+/* Count of multiplied weights, in whole blocks. */
 static int64_t kept_of(const struct ctt_int8_isa *isa,
                        const struct ctt_int8_job *j)
 {
@@ -116,10 +117,10 @@ static int64_t kept_of(const struct ctt_int8_isa *isa,
                     : ctt_int8_packed(isa, j);
 }
 
-/* How the work is divided into tasks, of which each thread takes a run: by
- * rows, the same share of them in each conv, so that what a thread wrote it
- * reads; or by blocks, if weights are more bytes than values and the threads
- * get equal shares, so that each thread reads its part of the weights only. */
+/* Divides the work into tasks; each thread takes a range of them.  By rows:
+ * each thread gets the same share of rows in each conv, and reads values that
+ * it wrote.  By blocks, if the weights have more bytes than the values and
+ * threads get equal shares: each thread reads its part of the weights only. */
 static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
                    int threads)
 {
@@ -164,8 +165,8 @@ static void run_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                   run_task, &p);
 }
 
-/* The sizes of parts: how many samples, or of one sample how many rows of the
- * result's image; elements of the values of the largest. */
+/* Size of a part: samples, or rows of the result's image of one sample (high);
+ * elements of the largest part's values. */
 struct parts { int64_t samples, high, elements; };
 
 static struct parts parts_of(const struct ctt_int8_isa *isa,
@@ -187,7 +188,8 @@ static struct parts parts_of(const struct ctt_int8_isa *isa,
     return p;
 }
 
-/* Samples from first on, rows of the image from `from` on. */
+/* Computes the part of the samples from `first` on, or of the image's rows from
+ * `from` on. */
 static void one_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                      const struct ctt_int8_job *all, struct parts p,
                      int64_t first, int64_t from, int threads)

@@ -13,7 +13,7 @@ struct whole {
     struct ctt_int8_epilogue end;
 };
 
-/* The values as whole numbers. */
+/* Converts values to integers. */
 static void to_whole(struct ctt_dev *d, const struct ctt_tensor *x, int16_t *y)
 {
     float inv = 1 / x->scale, zero = (float)x->zero;
@@ -31,7 +31,7 @@ static void to_whole(struct ctt_dev *d, const struct ctt_tensor *x, int16_t *y)
     }
 }
 
-/* The row that tap t of the output at row r reads, or -1: padding. */
+/* Input row of tap t of output row r, or -1 in the padding. */
 static int64_t row_of(const struct ctt_call *c, int64_t r, int64_t t)
 {
     const struct ctt_tensor *x = &c->in[0], *y = &c->out;
@@ -62,7 +62,7 @@ static int32_t dot(const int16_t *x, const int8_t *q, int64_t n)
     return sum;
 }
 
-/* The channels of one group, at output row r. */
+/* Computes the sums of a group's channels at output row r. */
 static void group_sums(const struct whole *l, int64_t r, int64_t group,
                        int32_t *sum)
 {
@@ -89,12 +89,12 @@ static void out_row(const struct whole *l, int64_t r, int32_t *sum)
 /* Scratch memory of a call. */
 struct rooms {
     int16_t *whole;
-    int32_t *sum;      /* `outs` of each thread */
+    int32_t *sum;      /* `outs` sums of each thread */
     float   *step, *w;
     int8_t  *q;
 };
 
-/* The floats of a weight: its own, or decoded. */
+/* Floats of a weight: in place, or decoded into `room`. */
 static const float *floats_of(const struct ctt_weight *w, float *room)
 {
     if (ctt_weight_is_floats(w))

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onednn.c: the provider "onednn": conv and deconv by oneDNN.  What a call
- * needs is prepared when its shape is seen first and kept in the call's cache.
- * Views, which oneDNN convolves with its reference code, are packed into
- * scratch.  After ctt_dev_deterministic() each share of a cut (onednn_cut.h) is
- * a call of oneDNN with one thread. */
+ * onednn.c: the provider "onednn": conv and deconv by oneDNN.  Plans are made
+ * at the first call of a shape and kept in the call's cache.  Views, which
+ * oneDNN convolves with its reference code, are packed into scratch.  After
+ * ctt_dev_deterministic() each share of a cut (onednn_cut.h) is a call of
+ * oneDNN with one thread. */
 #include "device/cpu/conv/onednn/onednn_shares.h"
 #include "device/cpu/conv/providers.h"
 
 #include <omp.h>
 #include <string.h>
 
-/* The content of a call's cache; at: what can() found. */
+/* A call's cache; at: plans of the latest find_plans(). */
 struct plan_cache {
     struct ctt_plan      *first;
     struct ctt_dnnl_found at[CTT_CONV_PARTS];
 };
 
-/* y (+)= x. */
+/* Copies x to y or, with add, adds it. */
 static void copy(struct ctt_dev *d, const struct ctt_tensor *x,
                  const struct ctt_tensor *y, int add)
 {
@@ -45,8 +45,8 @@ static void add_plan(struct plan_cache *k, struct ctt_plan *p)
     ctt_plan_free(last);
 }
 
-/* The plan comes first in the list, so that the next new one does not end
- * it. */
+/* Moves the plan to the front of the list, so that the next new plan does not
+ * evict it. */
 static int find_plan(struct ctt_conv_ask *q, const struct ctt_plan_key *key,
                      struct ctt_plan **out)
 {
@@ -72,7 +72,8 @@ out:
     return rc;
 }
 
-/* key: of the whole part, without threads. */
+/* Finds or makes the plans of a part; key: of the whole part, without
+ * threads. */
 static int find(struct ctt_conv_ask *q, struct ctt_plan_key key)
 {
     struct plan_cache *k = *q->own;
@@ -131,8 +132,8 @@ struct move {
     int                      act, add;
 };
 
-/* The move that makes a result or the gradient of an input.  A deconv's bias
- * and act come after it: finish(). */
+/* Arguments of the pass to the result or to the gradient of an input.  A
+ * deconv's bias and activation follow in finish(). */
 static struct move move_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -195,7 +196,8 @@ out:
     return rc;
 }
 
-/* Packs what must be packed, runs, and puts the result where it belongs. */
+/* Makes tensors dense if necessary, runs, and copies the result to its
+ * tensor. */
 static int run_move(const struct ctt_conv_ask *q,
                     const struct ctt_dnnl_found *f, struct move m)
 {
@@ -233,7 +235,7 @@ out:
 
 /* ---- weights ---- */
 
-/* The tensor that the kernel slides over, and the other one. */
+/* large: the tensor over which the kernel slides; small: the other one. */
 struct pair { const struct ctt_tensor *large, *small; };
 
 static struct pair pair_of(const struct ctt_call *c)
@@ -274,7 +276,7 @@ out:
     return rc;
 }
 
-/* dw += the sums of share i, db likewise. */
+/* Adds the gradients of share i to dw and db. */
 static int add_weights(const struct ctt_dnnl_job *j, int64_t i)
 {
     const struct ctt_call *c = j->q->call;
@@ -321,7 +323,7 @@ out:
 
 /* ---- the provider ---- */
 
-/* Whether oneDNN has fast code is known only once the primitive is made. */
+/* Makes the plans: only a primitive shows whether oneDNN has fast code. */
 static int can(struct ctt_conv_ask *q)
 {
     struct ctt_plan_key key;
@@ -363,7 +365,8 @@ out:
     return rc;
 }
 
-/* The number of threads is set back here, which an exception does not pass. */
+/* Restores OpenMP's number of threads; exceptions are caught below this
+ * function. */
 static int run(struct ctt_conv_ask *q)
 {
     int rc = ctt_dnnl_try(run_any, q);

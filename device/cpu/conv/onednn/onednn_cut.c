@@ -2,10 +2,10 @@
  * onednn_cut.c: into which shares a convolution is cut, by its shape. */
 #include "device/cpu/conv/onednn/onednn_cut.h"
 
-/* Multiplications that a share should have, so that the call does not show;
- * the most shares of a result; of a gradient of weights, whose shares are
- * added: the most, the floats that all of them may have, and the rows that one
- * should add up. */
+/* WORK: least multiplications of a share, to hide the cost of a call; SHARES:
+ * most shares of a result.  For a gradient of weights, whose shares are added:
+ * SUMS: most shares; ROOM: most floats of all shares; ROWS: least rows of a
+ * share. */
 enum { WORK = 1 << 19, SHARES = 32, SUMS = 8, ROOM = 1 << 24, ROWS = 64 };
 
 static int is_line(const struct ctt_fold *f)
@@ -30,8 +30,8 @@ struct ctt_cut ctt_cut_none(const struct ctt_fold *f)
     return (struct ctt_cut){ units, units, 1, line };
 }
 
-/* The most shares of a sum: a power of two, so that most numbers of threads get
- * equal numbers of them. */
+/* Shares of a sum: a power of two, so that most counts of threads get equal
+ * loads. */
 static int64_t sums_of(const struct ctt_fold *f, int64_t most)
 {
     int64_t rows = f->n * f->small[0] * f->small[1] * f->small[2];

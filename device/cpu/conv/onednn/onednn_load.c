@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onednn_load.c: the provider "onednn" in the program: it loads the module when
- * a conv comes that no provider before it took, and passes everything on. */
+ * onednn_load.c: the provider "onednn" in the program: loads the module at the
+ * first conv that no provider before it supports, and forwards all calls. */
 #include "device/cpu/conv/onednn/onednn_module.h"
 #include "device/cpu/conv/providers.h"
 #include "base/module.h"
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Of one device.  why: the module cannot be had. */
+/* State of one device. why: reason for a missing module. */
 struct passed {
     int   tried;
     void *state;
@@ -35,7 +35,8 @@ static void close_passed(void *state)
     ctt_free(p);
 }
 
-/* What a failed open has made is closed, as it may be tried again. */
+/* Opens the module for the device; a failed open is undone, as it may be tried
+ * again. */
 static int open_module(struct ctt_dev *d, void **state)
 {
     int rc = atomic_load(&module)->open(d, state);
@@ -47,8 +48,8 @@ static int open_module(struct ctt_dev *d, void **state)
     return rc;
 }
 
-/* The module's provider, open for the device; NULL: p->why says why not; or an
- * error. */
+/* Loads and opens the module's provider; *out NULL: missing, for the reason
+ * p->why. */
 static int need(struct passed *p, struct ctt_dev *d,
                 const struct ctt_conv_provider **out)
 {

@@ -10,7 +10,7 @@ int ctt_dnnl_execute(const struct ctt_conv_ask *q, dnnl_primitive_t f,
 {
     int rc = 0;
 
-    if (threads > 1)    /* OpenMP's, and they would wait for ours */
+    if (threads > 1)    /* OpenMP's threads would wait for the team's */
         ctt_team_close(&q->dev->team);
     omp_set_num_threads(threads);
     CTT_DNNL(dnnl_primitive_execute(f, l->stream, n, arg));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sparse_cell.c: a sparse conv together with the LSTM that reads it and the
- * conv that is added to it: the gates never lie in memory. */
+ * conv that is added to it: the gates are never stored. */
 #include "device/cpu/conv/sparse/sparse.h"
 
 static int is_floats(const struct ctt_tensor *t)
@@ -27,10 +27,11 @@ int ctt_sparse_same_layout(const struct ctt_sparse_shape *a,
 struct part {
     const struct ctt_sparse_isa  *isa;
     const struct ctt_sparse_cell *k;
-    int64_t                       registers;    /* of the first conv */
+    int64_t                       registers;    /* registers of the first
+                                                   conv */
 };
 
-/* The registers of both convs, one after the other. */
+/* Lays out the registers of both convs, numbered one after the other. */
 static void lay(const void *arg, int64_t from, int64_t to)
 {
     const struct part *p = arg;

@@ -2,7 +2,7 @@
  * sparse_pack.c: sparse convs: the lists of weights that are not 0. */
 #include "device/cpu/conv/sparse/sparse.h"
 
-/* A call's weights: whole numbers q, or the floats w. */
+/* A call's weights: integers q, or floats w. */
 struct from {
     const struct ctt_call         *c;
     const struct ctt_sparse_shape *s;
@@ -10,8 +10,8 @@ struct from {
     const float                   *w;
 };
 
-/* Unit `group` of the weights of a channel, at a tap: the taps are the pixels
- * of the kernel. */
+/* Bits of the weights of channel o, tap `tap` (a pixel of the kernel) and group
+ * `group`. */
 static int32_t unit_of(const struct from *f, int64_t o, int64_t tap,
                        int64_t group)
 {
@@ -34,8 +34,8 @@ static int32_t unit_of(const struct from *f, int64_t o, int64_t tap,
     return bits;
 }
 
-/* Where the values of a group of channels lie that a tap multiplies, or that
- * one of its row in the first column does. */
+/* Offset of the values that a tap multiplies, for a group of channels; with
+ * lists by columns, of the first tap in its row. */
 static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
@@ -52,8 +52,8 @@ static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
     return (int32_t)((group * many + phase) * f->s->plane + at);
 }
 
-/* The units of list l that are not 0, of a channel or of a column of it,
- * written to `to` unless it is NULL; their number. */
+/* Writes the nonzero units of list l (of a channel or of a column of it) to
+ * `to`, unless it is NULL; returns their number. */
 static int64_t list(const struct from *f, int64_t l, struct ctt_sparse_unit *to)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
@@ -97,7 +97,7 @@ int ctt_sparse_alloc(const struct ctt_call *c, int64_t n, size_t size,
     return 0;
 }
 
-/* Padding holds the byte that is 0. */
+/* Sum of a list over padding, whose bytes have the value 0. */
 static int32_t edge_of(const struct from *f, const struct ctt_sparse_unit *u,
                        int64_t n)
 {
@@ -133,14 +133,15 @@ static void pack_channel(const struct ctt_sparse_isa *isa,
         pack_list(f, o * f->s->columns + l, k);
     k->bias[o] = bias ? bias[o] : 0;
     k->factor[o] = isa->is_int8 ? step[o] * f->c->in[0].scale : 1;
-    /* Bytes are the values + zero, which changes a sum by as much times the
+    /* Bytes are values + zero: the sum is corrected by zero times the
      * weights. */
     for (int64_t i = 0; i < each && f->s->units == 4; i++)
         sum += f->q[o * each + i];
     k->start[o] = -sum * f->c->in[0].zero;
 }
 
-/* Whole numbers of a call's weights in scratch memory, and their steps. */
+/* Converts a call's weights to integers in scratch memory, with their steps.
+ * CTT_ENOMEM. */
 static int to_whole(struct ctt_dev *d, struct from *f, float **step)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;

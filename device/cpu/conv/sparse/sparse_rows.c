@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sparse_rows.c: sparse convs of floats by rows: the lists of rows of weights
- * that are not all 0, and the call. */
+ * sparse_rows.c: sparse convs of floats by rows: the lists of nonzero rows of
+ * weights, and the call. */
 #include "device/cpu/conv/sparse/sparse.h"
 
 const struct ctt_int8_isa *ctt_sparse_rows_best(const struct ctt_call *c)
@@ -15,7 +15,7 @@ const struct ctt_int8_isa *ctt_sparse_rows_best(const struct ctt_call *c)
     return NULL;
 }
 
-/* Row k of a block of output channels; 1 if it is not all 0. */
+/* Reads row k of a block of output channels; returns 1 if it is not all 0. */
 static int row_of(const struct ctt_call *c, int64_t block, int64_t k,
                   float w[CTT_SPARSE_ROW])
 {
@@ -47,7 +47,7 @@ int64_t ctt_sparse_rows_count(const struct ctt_call *c)
     return n;
 }
 
-/* The rows of a block, after n others; how many there are then. */
+/* Appends the nonzero rows of a block to n others; returns the new count. */
 static int64_t list(const struct ctt_int8_job *j, int64_t block, int64_t n,
                     struct ctt_sparse_row *to)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sparse_rows_tmpl.h: the kernels of sparse convs of floats whose weights lie
- * in rows.  A tile is up to 12 registers of sums: pixels of the result by the
- * output channels of a row, which stay in registers while the block's list is
- * read: each row of weights times one value of each pixel.  The file that
- * includes it has defined elem, LANES, REGS (registers of a row) and
+ * sparse_rows_tmpl.h: the kernels of sparse convs of floats by rows of weights.
+ * A tile is up to 12 registers of sums: pixels of the result by the output
+ * channels of a row, which stay in registers while the block's list is read:
+ * each row of weights times one value of each pixel.  The file that includes it
+ * has defined elem, LANES, REGS (registers of a row) and
  *     spread(p)            a register of the float at p
  *     dot(sum, x, w)       sum + the products of registers
  * and included int8_epilogue_tmpl.h and int8_line_tmpl.h. */
@@ -11,7 +11,8 @@
 
 enum { PIXELS = 12 / REGS };
 
-/* P: pixels, a constant; x: where their windows begin. */
+/* Multiplies a list of rows.  P: pixels, a constant; x: addresses of their
+ * windows. */
 INLINE void walk(int P, const struct ctt_sparse_row *w,
                  const struct ctt_sparse_row *end, const elem *const *x,
                  ivec *to)
@@ -64,7 +65,7 @@ void put(const struct ending *e, int64_t row, int64_t rows, int64_t from,
     put_tile(REGS, e, row, rows, from, from, channels, sum);
 }
 
-/* A block of channels of a chunk, in tiles that are as even as possible. */
+/* Computes a block of channels of a chunk, in tiles as even as possible. */
 static void task(const struct ctt_int8_job *j, int64_t at)
 {
     int64_t chunk = j->by_blocks ? at % j->chunks : at / j->blocks;

@@ -32,27 +32,27 @@ static void run_task(void *arg, int64_t task, int who)
 
 /* ---- memory ---- */
 
-/* Phases of a group. */
+/* Count of a group's phases. */
 static int64_t phases_of(const struct ctt_sparse_shape *s)
 {
     return s->phases[0] * s->phases[1] * s->phases[2];
 }
 
-/* 1 if the call's values are elements as they are. */
+/* 1 if the call's values are elements and are read in place. */
 static int is_read_there(const struct ctt_sparse_isa *isa,
                          const struct ctt_call *c)
 {
     return isa->bytes == (ctt_is_bytes(&c->in[0]) ? 1 : (int)sizeof(float));
 }
 
-/* In units, whole lines of the cache. */
+/* Units of the values of a part, in whole cache lines. */
 static int64_t values_of(const struct ctt_sparse_job *j)
 {
     return ctt_align(j->s.groups * phases_of(&j->s) * j->s.plane, 16);
 }
 
-/* With a line before it, as a unit of three bytes is read with what is before
- * it, which others may be writing. */
+/* A cache line before the room: a unit of three bytes is read with the byte
+ * before it, which another thread may be writing. */
 enum { LINE = 16 };
 
 static int64_t blank_of(const struct ctt_sparse_job *j)
@@ -60,7 +60,7 @@ static int64_t blank_of(const struct ctt_sparse_job *j)
     return LINE + ctt_align(j->s.groups, LINE);
 }
 
-/* The last pixel of a room is read to the end of its last unit. */
+/* Units of the room: its last pixel is read to the end of its last unit. */
 static int64_t room_of(const struct ctt_sparse_isa *isa,
                        const struct ctt_sparse_job *j)
 {
@@ -112,7 +112,7 @@ void ctt_sparse_convert(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
 
     j->from = j->room;
     j->ld = x->c;
-    j->there = ctt_align(x->c, isa->unit);    /* more follows in the room */
+    j->there = ctt_align(x->c, isa->unit);    /* whole units can be read */
     if (!is_read_there(isa, j->j.c)) {
         ctt_dev_share(d, threads, j->samples * x->d * x->h, convert, &p);
         return;

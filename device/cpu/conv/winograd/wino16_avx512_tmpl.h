@@ -56,8 +56,8 @@ static inline void store_bytes(void *p, fvec v, const struct limits *l)
 }
 
 #ifndef CTT_EMULATED
-/* Of up to four pixels at once: what is below the lower limit, or a NaN, is
- * still negative when it is packed, and packed to 0. */
+/* Stores up to four pixels at once: numbers below the lower limit, and NaNs,
+ * are negative before packing, which saturates them to 0. */
 #define STORE_PIXELS
 static inline __attribute__((always_inline))
 void store_pixels(int pixels, char *p, int64_t step, const fvec *v,

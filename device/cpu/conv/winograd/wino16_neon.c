@@ -26,7 +26,7 @@ static inline wvec load_weights(const int16_t *p)
     return vuzp_s16(vget_low_s16(all), vget_high_s16(all));
 }
 
-/* Two lanes are used. */
+/* Only two lanes are used. */
 static inline pvec load_pair(const int16_t *p)
 {
     int32_t two;

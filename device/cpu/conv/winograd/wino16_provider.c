@@ -5,9 +5,9 @@
 #include "device/cpu/conv/winograd/wino16_plan.h"
 #include "net/winograd.h"
 
-/* The content of a call's cache: weights in the transform domain, and the
- * factors of the sums.  They hold for a stamp, a tile that was asked for, a
- * step and a zero of the values; tile: the one that is used. */
+/* A call's cache: weights in the transform domain, and the factors of the sums,
+ * valid for a stamp, a requested tile, and scale and zero of the values; tile:
+ * the one in use. */
 struct packed {
     int16_t *u;
     float   *factor;
@@ -19,7 +19,7 @@ struct packed {
 
 /* ---- the choice ---- */
 
-/* state: the kernels of the best instruction set, or NULL if there are none. */
+/* state: kernels of the best instruction set, or NULL. */
 static int open_isa(struct ctt_dev *d, void **state)
 {
     (void)d;
@@ -27,7 +27,7 @@ static int open_isa(struct ctt_dev *d, void **state)
     return 0;
 }
 
-/* Images in depth are as good as images in n, for a window without depth. */
+/* For a window of depth 1, planes in depth count as images. */
 static struct ctt_wino16_shape shape_of(const struct ctt_call *c)
 {
     const struct ctt_tensor *x = &c->in[0];
@@ -56,15 +56,14 @@ static int can(struct ctt_conv_ask *q)
     return !q->why;
 }
 
-/* Whether it is faster than direct sums, the same for every number of threads:
- * compares how many products of registers both take, of which direct sums
- * reach about 4 in 5 of the processor's rate.  Of a register, the transform
- * back takes as long as BACK products per frequency, the one forth as FORTH,
- * and reading weights as the products of READ tiles, or FAR if there are so
- * many that they hardly stay in a cache.  (Measured on x86, 196 calls, 1 to 512
- * channels, images of 2x2 to 28x28, against direct sums at 1.6 times the rate
- * of sgemm: it chose the faster one, or one at most a quarter slower, in 189.)
- */
+/* Cost model, the same for every number of threads: 1 if Winograd needs less
+ * time than direct sums, which reach about 4 in 5 of the processor's rate.
+ * Units are products of registers: per register and frequency the inverse
+ * transform costs BACK, the forward transform FORTH; reading weights costs the
+ * products of READ tiles, or of FAR if they exceed the caches (FAR_BYTES).
+ * (Measured on x86, 196 calls, 1 to 512 channels, images of 2x2 to 28x28,
+ * against direct sums at 1.6 times the rate of sgemm: it chose the faster one,
+ * or one at most a quarter slower, in 189.) */
 enum { BACK = 12, FORTH = 10, READ = 2, FAR = 16, FAR_BYTES = 6 << 20 };
 
 static int pays(struct ctt_conv_ask *q)
@@ -86,7 +85,7 @@ static int pays(struct ctt_conv_ask *q)
 
 /* ---- weights ---- */
 
-/* Room for packed weights in tiles of either size. */
+/* Allocates packed weights for tiles of either size.  CTT_ENOMEM. */
 static int make_room(const struct ctt_wino16_isa *isa,
                      struct ctt_wino16_shape s, struct packed *p)
 {
@@ -108,7 +107,8 @@ static int make_room(const struct ctt_wino16_isa *isa,
     return 0;
 }
 
-/* Sets s->tile: larger tiles are not exact for every weight. */
+/* Packs weights and sets s->tile: larger tiles are not exact for every
+ * weight. */
 static int pack(struct ctt_conv_ask *q, struct ctt_wino16_shape *s,
                 struct packed *p)
 {
@@ -161,7 +161,7 @@ static int team(const struct ctt_dev *d, const struct ctt_wino16_shape *s)
                            (double)s->k * 9 / 256);
 }
 
-/* Of rows of channels that are a multiple of 16. */
+/* Copy of the values with rows of a multiple of 16 bytes. */
 struct copying {
     const struct ctt_cast   *cast;
     const struct ctt_tensor *x;
@@ -192,8 +192,8 @@ static void copy_bytes(const struct ctt_conv_ask *q, uint8_t *to, int64_t ld)
                  &(struct copying){ ctt_cast_of(q->dev), x, to, ld });
 }
 
-/* The values are read where they are if they are bytes and rows are whole
- * registers; else they are copied. */
+/* Reads values in place if they are bytes and rows are whole registers, else
+ * copies them. */
 static int run(struct ctt_conv_ask *q)
 {
     const struct ctt_wino16_isa *isa = q->state;

@@ -73,7 +73,7 @@ INLINE void scatter_tile(int side, const uint8_t *const *px, int64_t at,
     }
 }
 
-/* Where the pixels of a tile are, outside the image those of job->blank. */
+/* Addresses of a tile's pixels; job->blank outside the image. */
 static void find_pixels(const struct ctt_wino16_job *job, struct place at,
                         int side, const uint8_t **px)
 {
@@ -90,7 +90,7 @@ static void find_pixels(const struct ctt_wino16_job *job, struct place at,
     }
 }
 
-/* v[freq][tile][channel] of the tiles from `first` on. */
+/* Transforms the tiles from `first` on to v[freq][tile][channel]. */
 static void scatter(const struct ctt_wino16_job *job,
                     const struct ctt_wino16_plan *p, int64_t first,
                     int64_t tiles, int16_t *v)
@@ -111,8 +111,8 @@ static void scatter(const struct ctt_wino16_job *job,
 
 /* ---- back ---- */
 
-/* The transforms back give 24, 12, 6 and 6 times the four results, or 6 times
- * each of the three: 3 and a power of two. */
+/* Inverse transform of 4 results: 24, 12, 6 and 6 times the results (of 3
+ * results: 6 times each), so 3 times a power of two. */
 INLINE void out6(vec m[SIDE])
 {
     vec s = m[1] + m[2], d = m[1] - m[2];
@@ -141,13 +141,13 @@ INLINE void out(int side, vec m[SIDE])
         out5(m);
 }
 
-/* The power of two in result i. */
+/* Exponent of the power of two in result i. */
 INLINE int power(int side, int i)
 {
     return side == 5 || i > 1 ? 1 : 3 - i;
 }
 
-/* Result i, j of a tile, which is `times` that. */
+/* Result i, j of a tile from its multiple `times`. */
 INLINE ivec divided(vec times, int side, int i, int j)
 {
     return (ivec)(times * INVERSE) >> (power(side, i) + power(side, j));
@@ -155,15 +155,15 @@ INLINE ivec divided(vec times, int side, int i, int j)
 
 #include "device/cpu/conv/int8/int8_plus_tmpl.h"
 
-/* What becomes of the sums of a register of channels, from..from + n - 1: see
- * ctt_int8_epilogue.  Acts other than relu are left to K(int8_epilogue).  bias:
- * -0 if there is none, which changes no sum. */
+/* Epilogue of a register of channels, from .. from + n - 1, as
+ * ctt_int8_epilogue.  Activations other than relu are left to K(int8_epilogue).
+ * bias: -0 without a bias, which changes no sum. */
 enum ending { FLOATS, QUANTISED, OTHER };
 
 struct finish {
     const struct ctt_int8_epilogue *end;
     enum ending  how;
-    int          cuts;              /* relu is an operation */
+    int          cuts;              /* relu is a separate operation */
     struct plus  plus;
     char        *out;
     int64_t      ldout;             /* in bytes */
@@ -194,7 +194,7 @@ static struct finish finish_of(const struct ctt_int8_epilogue *end,
         f.limits.low = (fvec){ 0 } - (float)y->zero;
         f.limits.high = (fvec){ 0 } + (255.0f - (float)y->zero);
         f.limits.zero = y->zero;
-        f.cuts = relu && y->zero > 0;    /* else bytes end at it */
+        f.cuts = relu && y->zero > 0;    /* else saturation does relu */
     }
     return f;
 }
@@ -204,7 +204,8 @@ INLINE fvec scaled(const struct finish *f, ivec sum)
     return __builtin_convertvector(sum, fvec) * f->factor + f->bias;
 }
 
-/* n: f->n, a constant where it can be; plus, to: those of row `row`. */
+/* Stores a register of results of row `row`. n: f->n, as a constant if
+ * possible; plus, to: row `row` of the plus input and of the result. */
 INLINE void finish(enum ending how, int64_t n, const struct finish *f,
                    const char *plus, char *to, int64_t row, ivec sum)
 {
@@ -226,8 +227,9 @@ INLINE void finish(enum ending how, int64_t n, const struct finish *f,
         store_floats(to, y, n);
 }
 
-/* A register of channels of a tile; m: its sums, mstep from one frequency to
- * the next.  The copy of `*from` is known not to change with what is stored. */
+/* Writes a register of channels of a tile; m: its sums, mstep from one
+ * frequency to the next. *from is copied, so that the compiler knows that
+ * stores do not change it. */
 INLINE void gather_tile(enum ending how, int64_t n, int side,
                         const uint32_t *m, const struct ctt_wino16_plan *p,
                         struct place at, const struct finish *from)
@@ -259,9 +261,9 @@ INLINE void gather_tile(enum ending how, int64_t n, int side,
     }
 }
 
-/* The same of a tile that is whole, as bytes of a full register without
- * f->cuts; plus: 1: bytes are added.  Without loops: registers hold nearly all,
- * shifts are constants, and a column of bytes is packed at once. */
+/* Writes a complete tile as bytes of a full register, without f->cuts; plus =
+ * 1: adds bytes.  Unrolled: nearly all is in registers, shifts are constants,
+ * and a column of bytes is packed at once. */
 INLINE void gather_whole(int plus, int side, const uint32_t *m,
                          const struct ctt_wino16_plan *p, struct place at,
                          const struct finish *from)
@@ -339,7 +341,7 @@ static gather_fn *const wholes[2][2] = {
     { whole5, whole_plus5 }, { whole6, whole_plus6 }
 };
 
-/* fn[1]: for tiles that are whole, fn[0]: for the others. */
+/* fn[1]: function for complete tiles, fn[0]: for the others. */
 static void choose(const struct finish *f, int side, gather_fn *fn[2])
 {
     int plus = f->plus.x != NULL;
@@ -370,7 +372,7 @@ static void fetch_results(const struct finish *f,
             __builtin_prefetch(to + j * f->ldout, 1);
 }
 
-/* Panel k of the tiles from `first` on; m is [freq][tile][width]. */
+/* Writes panel k of the tiles from `first` on; m is [freq][tile][width]. */
 static void gather(const struct ctt_wino16_job *job,
                    const struct ctt_wino16_plan *p, int64_t first,
                    int64_t tiles, int64_t k, const uint32_t *m, int64_t width)

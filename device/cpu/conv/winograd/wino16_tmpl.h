@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wino16_tmpl.h: the Winograd kernels in whole numbers for one instruction set;
- * the including file sets LANES (sums in a register) and ROWS (tiles a
- * micro-kernel takes), and defines the registers vec (of uint32_t, whose sums
- * are modulo 2^32), ivec (signed), fvec (of floats) and shorts (16 or 8 of
- * int16_t), wvec and pvec, and:
+ * wino16_tmpl.h: the integer Winograd kernels for one instruction set; the
+ * including file sets LANES (sums in a register) and ROWS (tiles a micro-kernel
+ * takes), and defines the registers vec (of uint32_t, whose sums are modulo
+ * 2^32), ivec (signed), fvec (of floats) and shorts (16 or 8 of int16_t), wvec
+ * and pvec, and:
  *   load_weights(p)         pairs of 16 bits, as wvec
  *   load_pair(p)            two numbers of 16 bits for each pair, as pvec
  *   add_products(s, a, b)   s + the products of the pairs a and b, summed
@@ -17,14 +17,14 @@
 
 enum { PANEL = 2 * LANES, SHORTS = sizeof(shorts) / sizeof(int16_t) };
 
-/* Of 9, modulo 2^32. */
+/* Inverse of 9 modulo 2^32. */
 #define INVERSE 0x38e38e39u
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 #define LOOP _Pragma("GCC unroll 1")
 
-/* What loads and stores at any address, in one instruction. */
+/* Unaligned vector: loads and stores at any address in one instruction. */
 typedef vec loose_vec __attribute__((aligned(2), may_alias));
 typedef shorts loose_shorts __attribute__((aligned(2), may_alias));
 
@@ -71,7 +71,7 @@ INLINE void store_some_bytes(void *p, fvec v, const struct limits *l, int64_t n)
 }
 
 #ifndef STORE_PIXELS
-/* The bytes of at most four pixels, `step` apart. */
+/* Stores the bytes of at most four pixels, `step` apart. */
 INLINE void store_pixels(int pixels, char *p, int64_t step, const fvec *v,
                          const struct limits *l)
 {

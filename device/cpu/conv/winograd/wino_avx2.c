@@ -19,7 +19,7 @@ typedef float vec __attribute__((vector_size(LANES * 4)));
 typedef float half __attribute__((vector_size(LANES * 2)));
 typedef int mask __attribute__((vector_size(LANES * 4)));
 
-/* The first n lanes. */
+/* Mask of the first n lanes. */
 static inline __m256i first(int64_t n)
 {
     static const int32_t ones[2 * LANES] = { -1, -1, -1, -1, -1, -1, -1, -1 };
@@ -69,7 +69,7 @@ static inline vec add_pairs(vec a, vec b)
     return (vec)_mm256_permute4x64_pd(s, 0xd8);
 }
 
-/* Half a cache line at a time would be slower. */
+/* Not by streaming stores: half a cache line at a time is slower. */
 static inline void store_far(float *p, vec v)
 {
     _mm256_storeu_ps(p, (__m256)v);

@@ -29,8 +29,8 @@ INLINE void product_registers(int R, int N, const float *v, int64_t ldv,
             store(m + (r * N + n) * LANES, s[r][n]);
 }
 
-/* The same for a panel of half a register, two channels of v at once: lane 2 k
- * + p of a sum is that of column k over the channels of parity p. */
+/* Product for a panel of half a register, two channels of v at once: lane 2 k +
+ * p is the sum of column k over the channels of parity p. */
 INLINE void product_pairs(int R, const float *v, int64_t ldv, const float *u,
                           int64_t c, float *m)
 {
@@ -75,7 +75,7 @@ INLINE void outer_registers(int R, int N, const float *v, int64_t ldv,
             store(du + r * ldu + n * LANES, s[r][n]);
 }
 
-/* The same for half a register. */
+/* Outer product for half a register. */
 INLINE void outer_half(int R, const float *v, int64_t ldv, const float *m,
                        int64_t ldm, int64_t tiles, float *du, int64_t ldu)
 {

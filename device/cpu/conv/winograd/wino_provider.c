@@ -13,14 +13,14 @@ struct packed {
     uint64_t stamp;
 };
 
-/* The content of a call's cache: transformed weights of the forward pass, of
- * the gradient of the input, and of a forward pass with pair or lstm. */
+/* A call's cache: transformed weights of the forward pass, of the gradient of
+ * the input, and of a forward pass with pair or lstm. */
 enum way { FORWARD, TO_INPUT, ALONG, WAYS };
 struct wino_cache { struct packed way[WAYS]; };
 
 /* ---- the choice ---- */
 
-/* state: the kernels of the best instruction set, or NULL if there are none. */
+/* state: kernels of the best instruction set, or NULL. */
 static int open_isa(struct ctt_dev *d, void **state)
 {
     (void)d;
@@ -28,8 +28,8 @@ static int open_isa(struct ctt_dev *d, void **state)
     return 0;
 }
 
-/* The convolution that computes a part: for the result and the gradient of the
- * weights that of the forward pass, else that of the gradient of the input. */
+/* Shape of the convolution for a part: the forward pass for the result and the
+ * gradient of the weights, else the gradient of the input. */
 static struct ctt_wino_shape shape_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -58,7 +58,7 @@ static int can(struct ctt_conv_ask *q)
     return !q->why;
 }
 
-/* Whether Winograd is faster, the same for every number of threads. */
+/* Cost model, the same for every number of threads: 1 if Winograd is faster. */
 static int pays(struct ctt_conv_ask *q)
 {
     const struct ctt_wino_isa *i = q->state;
@@ -106,7 +106,7 @@ static int get_packed(const struct ctt_conv_ask *q,
     return 0;
 }
 
-/* Threads for a pass of so many multiplications. */
+/* Threads for a pass of shape s, by its multiplications. */
 static int team(const struct ctt_dev *d, const struct ctt_wino_shape *s)
 {
     return ctt_dev_team(d, (double)(s->n * s->h * s->w) *

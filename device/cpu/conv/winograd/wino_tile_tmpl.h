@@ -21,7 +21,7 @@ INLINE vec load_least(const float *p, int64_t n)
     return n >= LANES ? load(p) : load_some(p, n);
 }
 
-/* Row i of a tile's pixels, or NULL where that is outside. */
+/* Row i of a tile's pixels, or NULL outside the image. */
 INLINE const float *row_of(const struct view *x, struct place p, int i,
                            int64_t at)
 {
@@ -31,7 +31,7 @@ INLINE const float *row_of(const struct view *x, struct place p, int i,
                : x->x + ((p.n * x->h + y) * x->w + p.j0) * x->ld + at;
 }
 
-/* n pixels of a row, `have` channels of each, zeros outside. */
+/* Reads n pixels of a row, `have` channels of each, zeros outside. */
 INLINE void read_row(const struct view *x, const float *row, int64_t j0,
                      int n, int64_t have, vec d[MAXT])
 {
@@ -58,7 +58,7 @@ INLINE void read_half_row(const struct view *x, const float *row, int64_t j0,
                    : low(load_some(row + j * x->ld, have));
 }
 
-/* A row of two tiles at once, up to HALF channels of each. */
+/* Reads a row of two tiles at once, up to HALF channels of each. */
 INLINE void read_pair(const struct view *x, int64_t at,
                       const struct place p[2], int two, int i, int n,
                       int64_t have, vec d[MAXT])
@@ -71,8 +71,8 @@ INLINE void read_pair(const struct view *x, int64_t at,
         d[j] = join(a[j], b[j]);
 }
 
-/* Prefetches what the tile after the next reads first: four columns of the last
- * four rows, whatever is stored there. */
+/* Prefetches for the tile after the next: four columns of the last four
+ * rows. */
 INLINE void fetch_next(const struct view *x, int64_t at, struct place p,
                        int side)
 {
@@ -83,7 +83,7 @@ INLINE void fetch_next(const struct view *x, int64_t at, struct place p,
             __builtin_prefetch(top + (i * x->w + j) * x->ld);
 }
 
-/* What is transformed: the image, or the gradient of the result, which has
+/* Source of a transform: the image, or the gradient of the result, which has
  * fewer numbers per tile. */
 enum source { IMAGE, GRADIENT };
 
@@ -106,7 +106,8 @@ INLINE int numbers(enum source source, int side)
     return source == IMAGE ? side : 4;
 }
 
-/* The second direction, of column j: col[i] are its frequencies. */
+/* Second direction of the transform, of column j: col[i] are its
+ * frequencies. */
 INLINE void forward_column(enum source source, int side, vec d[MAXT][MAXT],
                            int j, vec col[MAXT])
 {
@@ -137,8 +138,8 @@ INLINE void scatter_tile(enum source source, int side, const struct view *x,
     }
 }
 
-/* The same of up to HALF channels, from `at` on, of two tiles, stored cp
- * floats apart in v; two: 0 if there is only one. */
+/* Transforms up to HALF channels, from `at` on, of two tiles, stored cp floats
+ * apart in v; two: 0 for a single tile. */
 INLINE void scatter_pair(enum source source, int side, const struct view *x,
                          int64_t at, int64_t have, const struct place p[2],
                          int two, float *v, int64_t cp, int64_t step)
@@ -198,11 +199,11 @@ INLINE vec finish(vec v, const struct ctt_wino_epilogue *end, vec bias,
     if (plus)
         v += load_least(plus, n);
     if (end->act == CTT_ACT_RELU + 1)
-        v = (vec)((mask)v & ~(mask)(v < 0));    /* a NaN stays one */
+        v = (vec)((mask)v & ~(mask)(v < 0));    /* a NaN stays */
     return end->add ? v + load_least(y, n) : v;
 }
 
-/* n channels of a pixel, from channel `at` on. */
+/* Writes n channels of a pixel, from channel `at` on. */
 INLINE void write_pixel(vec v, const struct ctt_wino_job *job, vec bias,
                         int64_t at, int64_t pixel, int64_t n)
 {
@@ -253,7 +254,7 @@ INLINE void halfway(int side, const float *m, int64_t step, vec d[4][MAXT])
     }
 }
 
-/* The same of two tiles, which lie ldm apart. */
+/* First direction of the inverse transform of two tiles, ldm apart. */
 INLINE void halfway_pair(int side, const float *m, int64_t ldm, int64_t step,
                          vec d[4][MAXT])
 {
@@ -270,7 +271,7 @@ INLINE void halfway_pair(int side, const float *m, int64_t ldm, int64_t step,
     }
 }
 
-/* More than half a register of channels of one tile, n of them from `at` on. */
+/* Writes n > HALF channels of one tile, from channel `at` on. */
 INLINE void gather_tile(int side, const float *m, int64_t step,
                         struct place p, const struct ctt_wino_plan *w,
                         int64_t at, int64_t n, const struct ctt_wino_job *job)
@@ -305,7 +306,7 @@ static void gather8(const float *m, int64_t step, struct place p,
     gather_tile(8, m, step, p, w, at, n, job);
 }
 
-/* n <= HALF channels of the pixels of a row of two tiles. */
+/* Writes n <= HALF channels of the pixels of a row of two tiles. */
 INLINE void write_pairs(const vec d[4], const struct ctt_wino_job *job,
                         vec bias, const struct place p[2], int two, int i,
                         const struct ctt_wino_plan *w, int64_t at, int64_t n)

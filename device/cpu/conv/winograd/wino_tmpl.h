@@ -29,8 +29,8 @@ static void multiply(const struct ctt_wino_shape *shape,
         }
 }
 
-/* Tiles t and t + 1 of a block that begins with `first`; 0 if there is no
- * second one. */
+/* Finds tiles t and t + 1 of the block that begins with `first`; returns 0
+ * without a second one. */
 static int two_places(const struct ctt_wino_plan *p, int64_t first,
                       int64_t tiles, int64_t t, int64_t up, int64_t left,
                       struct place at[2])
@@ -42,7 +42,8 @@ static int two_places(const struct ctt_wino_plan *p, int64_t first,
     return two;
 }
 
-/* Tiles from .. to - 1 of the block that begins with `first`; from: even. */
+/* Transforms tiles from .. to - 1 of the block that begins with `first`; from:
+ * even. */
 static void scatter(const struct ctt_wino_job *j,
                     const struct ctt_wino_plan *p, int64_t first,
                     int64_t from, int64_t to, float *v)
@@ -64,7 +65,7 @@ static void scatter(const struct ctt_wino_job *j,
     }
 }
 
-/* The results of panel k of tiles t and t + 1. */
+/* Writes the results of panel k of tiles t and t + 1. */
 static void gather(const struct ctt_wino_job *j,
                    const struct ctt_wino_plan *p, const struct place at[2],
                    int two, int64_t k, const float *m, int64_t width)
