@@ -63,7 +63,7 @@ static int random_below(uint64_t key, int i, int n)
     return (int)(ctt_key(key, (uint64_t)i) % (uint64_t)n);
 }
 
-static void draw(struct bench *b, uint64_t key, int again)
+static void draw_clips(struct bench *b, uint64_t key, int again)
 {
     int n = b->all.t.clips;
 
@@ -108,7 +108,7 @@ out:
 }
 
 /* Takes the drawn clips except the ones for fitting the head. */
-static int prepare(struct bench *b)
+static int fit_and_split(struct bench *b)
 {
     int fitted = b->head ? b->clips / 3 : 0, rc;
 
@@ -152,8 +152,8 @@ static struct result try(const struct bench *b, const float *threshold)
 }
 
 /* One line: the means of all splits. */
-static int run(struct bench *b, const struct ctt_guarantee_set *set, int again,
-               struct result *mean)
+static int run_splits(struct bench *b, const struct ctt_guarantee_set *set,
+                      int again, struct result *mean)
 {
     float threshold[CTT_DECISION_CHECKS];
     int rc = 0, broken = 0, none = 0;
@@ -162,8 +162,8 @@ static int run(struct bench *b, const struct ctt_guarantee_set *set, int again,
     *mean = (struct result){ 0 };
     for (int s = 0; s < b->splits; s++) {
         struct result r;
-        draw(b, (uint64_t)(2 * s + again), again);
-        CTT_TRY(prepare(b));
+        draw_clips(b, (uint64_t)(2 * s + again), again);
+        CTT_TRY(fit_and_split(b));
         CTT_TRY(ctt_calibrate(&b->some, set, threshold));
         none += rc == 0;
         r = try(b, threshold);
@@ -187,7 +187,7 @@ out:
 }
 
 /* The curve without thresholds: all clips are answered at one check. */
-static int plain(const struct bench *b, struct decide_point *p)
+static int curve_point(const struct bench *b, struct decide_point *p)
 {
     const struct ctt_trials *t = &b->all.t;
     float threshold[CTT_DECISION_CHECKS];
@@ -221,20 +221,20 @@ static int run_all(struct bench *b, const char *png)
         int again = row % 2, i = row / 2 % GAPS, kind = row / 2 / GAPS / 2;
 
         b->head = row / 2 / GAPS % 2;
-        CTT_TRY(run(b, &(struct ctt_guarantee_set){
+        CTT_TRY(run_splits(b, &(struct ctt_guarantee_set){
                         (enum ctt_guarantee)kind, gaps[i], b->delta },
-                    again, &mean));
+                           again, &mean));
         p[kind][i] = (struct decide_point){ mean.seen, mean.gap };
     }
     b->from = 0;
-    curve[2].points = plain(b, p[2]);
+    curve[2].points = curve_point(b, p[2]);
     if (png)
         CTT_TRY(decide_plot(png, curve, 3));
 out:
     return rc;
 }
 
-static int begin(struct bench *b, char **argv)
+static int open_bench(struct bench *b, char **argv)
 {
     size_t n;
     int rc;
@@ -273,7 +273,7 @@ int main(int argc, char **argv)
                 "[CURVE.png]]\n");
         return 2;
     }
-    CTT_TRY(begin(&b, argv));
+    CTT_TRY(open_bench(&b, argv));
     CTT_TRY(run_all(&b, argc > 5 ? argv[5] : NULL));
 out:
     if (rc < 0)

@@ -50,7 +50,7 @@ static double clock_of_thread(void)
 }
 
 /* Counts `times` messages of `bytes` bytes, one after the other. */
-static void pass(struct bench *b, double bytes, int times)
+static void count_messages(struct bench *b, double bytes, int times)
 {
     struct passed *p = &b->passed;
 
@@ -61,37 +61,39 @@ static void pass(struct bench *b, double bytes, int times)
                                       (p->net[k].gbit * 1e9));
 }
 
-static int tell(void *arg, const void *mine, int64_t n, void *all)
+static int simulate_allgather(void *arg, const void *mine, int64_t n, void *all)
 {
     struct bench *b = arg;
 
     memcpy(all, mine, (size_t)n);
-    pass(b, (double)n, b->parts - 1);
+    count_messages(b, (double)n, b->parts - 1);
     return 0;
 }
 
-static int trade(void *arg, const void *from, void *to, int64_t each)
+static int simulate_alltoall(void *arg, const void *from, void *to,
+                             int64_t each)
 {
     struct bench *b = arg;
 
     memcpy(to, from, (size_t)(each * b->parts));
-    pass(b, (double)each, b->parts - 1);
+    count_messages(b, (double)each, b->parts - 1);
     return 0;
 }
 
 /* To both sides over one link at the same time. */
-static int swap(void *arg, const struct ctt_swap *s)
+static int simulate_swap(void *arg, const struct ctt_swap *s)
 {
     int64_t out = s->sends[0] + s->sends[1], in = s->takes[0] + s->takes[1];
 
     for (int k = 0; k < 2; k++)
         if (s->takes[k])
             memset(s->from[k], 0, (size_t)s->takes[k]);
-    pass(arg, (double)(out > in ? out : in), 1);
+    count_messages(arg, (double)(out > in ? out : in), 1);
     return 0;
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int give_frames(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *p)
 {
     int input = ctt_graph_input(x->r->g), rc = 0;
     const struct ctt_tensor *t = &x->r->g->node[input].out;
@@ -108,7 +110,8 @@ out:
     return rc;
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int seed_gradient(void *arg, struct ctt_exec *x,
+                         const struct ctt_window *p)
 {
     int out = ctt_graph_output(x->r->g);
     const struct ctt_tensor *t = &x->r->g->node[out].out;
@@ -123,8 +126,8 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 }
 
 /* The sum of gradients of weights that the parts come to. */
-static int add_weights(struct bench *b, const struct ctt_split *s,
-                       struct ctt_dev *dev)
+static int fill_part(struct bench *b, const struct ctt_split *s,
+                     struct ctt_dev *dev)
 {
     float *x, *room;
     int64_t n = 0;
@@ -143,12 +146,13 @@ out:
 }
 
 /* Forward and back; the least seconds of the runs. */
-static int measure(struct bench *b, const struct ctt_graph *g,
-                   struct ctt_dev *dev, double *least, int64_t *bytes)
+static int measure_graph(struct bench *b, const struct ctt_graph *g,
+                         struct ctt_dev *dev, double *least, int64_t *bytes)
 {
     float *w = ctt_calloc((size_t)g->weights, sizeof(*w));
     struct ctt_job job = { .steps = b->steps, .feedback = b->steps,
-                           .arg = b, .give = give, .seed = seed };
+                           .arg = b, .give = give_frames,
+                           .seed = seed_gradient };
     struct ctt_exec *x = NULL;
     int rc = w ? 0 : CTT_ENOMEM;
 
@@ -177,7 +181,7 @@ out:
     return rc;
 }
 
-static int open_dev(struct ctt_dev **dev)
+static int open_one_thread(struct ctt_dev **dev)
 {
     int rc = ctt_dev_open("cpu", 1, dev);
 
@@ -201,15 +205,16 @@ static int measure_parts(struct bench *b, double *slowest, double *share,
     CTT_CHECK(w < CTT_LEN(ways), CTT_EINVAL, "%s: no way to divide", b->how);
     *slowest = 0;
     for (int k = 0; k < b->parts; k++) {
-        struct ctt_group group = { k, b->parts, b, tell, trade, swap };
+        struct ctt_group group = { k, b->parts, b, simulate_allgather,
+                                   simulate_alltoall, simulate_swap };
         int64_t bytes;
         double took;
 
-        CTT_TRY(open_dev(&dev));
+        CTT_TRY(open_one_thread(&dev));
         CTT_TRY(ctt_dev_join(dev, &group));
         CTT_TRY(ways[w].split(b->g, k, b->parts, &s));
-        CTT_TRY(measure(b, s->g, dev, &took, &bytes));
-        CTT_TRY(add_weights(b, s, dev));
+        CTT_TRY(measure_graph(b, s->g, dev, &took, &bytes));
+        CTT_TRY(fill_part(b, s, dev));
         if (took > *slowest)
             *slowest = took;
         *largest = bytes > *largest ? bytes : *largest;
@@ -233,8 +238,8 @@ static int bench(struct bench *b)
     int64_t bytes = 0, largest = 0;
     int rc;
 
-    CTT_TRY(open_dev(&dev));
-    CTT_TRY(measure(b, b->g, dev, &whole, &bytes));
+    CTT_TRY(open_one_thread(&dev));
+    CTT_TRY(measure_graph(b, b->g, dev, &whole, &bytes));
     CTT_TRY(measure_parts(b, &slowest, &share, &largest));
     printf("%.4g %.4g %.1f%% %lld %.3g", 1000 * whole, 1000 * slowest,
            100 * share, (long long)b->passed.messages, b->passed.bytes / 1e6);

@@ -7,7 +7,7 @@
 
 /* Applies the answers of the streams with a pointer; a stream without a finite
  * one does not decide until it is reset. */
-static void decide(struct ctt_batch *b)
+static void decide_streams(struct ctt_batch *b)
 {
     for (int i = 0; i < b->streams; i++) {
         struct ctt_batch_stream *s = &b->stream[i];
@@ -41,7 +41,7 @@ int ctt_batch_check(struct ctt_batch *b, const void *const *frames)
         b->broken = 1;
         return rc;
     }
-    decide(b);
+    decide_streams(b);
     return 0;
 }
 

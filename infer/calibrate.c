@@ -50,7 +50,7 @@ static void close_part(struct part *p)
 
 /* Least n above `low` (which fails) with which k lost clips pass, or a number
  * above `most`. */
-static int least(int k, int low, int most, double max_gap, double delta)
+static int least_clips(int k, int low, int most, double max_gap, double delta)
 {
     int high = low + 1, step = 1;
 
@@ -75,7 +75,7 @@ static void set_most(struct part *p, double max_gap, double delta)
 {
     p->most[0] = -1;
     for (int n = 0, k = 0; n < p->clips; k++) {
-        int next = least(k, n, p->clips, max_gap, delta);
+        int next = least_clips(k, n, p->clips, max_gap, delta);
         for (n++; n < next && n <= p->clips; n++)
             p->most[n] = k - 1;
         if (next <= p->clips)
@@ -90,8 +90,8 @@ static void restart(struct part *p)
         p->stop[i] = p->t->checks;
 }
 
-static int open_part(const struct ctt_trials *t, const int *clip, int clips,
-                     const struct ctt_guarantee_set *set, struct part *p)
+static int open_clips(const struct ctt_trials *t, const int *clip, int clips,
+                      const struct ctt_guarantee_set *set, struct part *p)
 {
     size_t n = (size_t)clips + 1;
 
@@ -126,7 +126,7 @@ static int stop_all(struct part *p, float at_least, float *highest)
 }
 
 /* Running maximum of each clip's confidence over the checks. */
-static float *rising(const struct part *p)
+static float *running_max(const struct part *p)
 {
     int checks = p->t->checks;
     float *up = ctt_calloc((size_t)p->clips * (size_t)checks, sizeof(*up));
@@ -143,7 +143,7 @@ static float *rising(const struct part *p)
 
 static int marginal(struct part *p, float *threshold)
 {
-    float *highest = rising(p), found = INFINITY;
+    float *highest = running_max(p), found = INFINITY;
 
     if (!highest)
         return CTT_ENOMEM;
@@ -162,7 +162,7 @@ static int marginal(struct part *p, float *threshold)
 
 struct sum { int stopped, lost; };
 
-static int passes(const struct part *p, struct sum s)
+static int passes_test(const struct part *p, struct sum s)
 {
     return s.lost <= p->most[s.stopped];
 }
@@ -212,7 +212,7 @@ static struct sum stop_at(struct part *p, int k, float at_least)
 
 /* Sets the threshold of each check in turn, the least one with which the clips
  * decided so far pass; returns the count of finite ones. */
-static int choose(struct part *p, float *threshold)
+static int choose_thresholds(struct part *p, float *threshold)
 {
     struct sum by[LEVELS], all = { 0, 0 }, now;
     int finite = 0;
@@ -224,7 +224,7 @@ static int choose(struct part *p, float *threshold)
         for (int j = 0; j < LEVELS; j++) {
             now = (struct sum){ all.stopped + by[j].stopped,
                                 all.lost + by[j].lost };
-            if (by[j].stopped && passes(p, now))
+            if (by[j].stopped && passes_test(p, now))
                 threshold[k] = p->level[j];
         }
         now = stop_at(p, k, threshold[k]);
@@ -247,7 +247,7 @@ static int pass_all(struct part *p, const float *threshold)
         now = stop_at(p, k, threshold[k]);
         all.stopped += now.stopped;
         all.lost += now.lost;
-        if (!passes(p, all))
+        if (!passes_test(p, all))
             return 0;
     }
     return 1;
@@ -270,7 +270,7 @@ static int conditional(struct part half[2],
         threshold[k] = INFINITY;
     for (int j = -STRICT; j <= LAX; j++) {
         set_most(&half[0], set->max_gap, set->delta * pow(10, 0.5 * j));
-        if (!choose(&half[0], tried))
+        if (!choose_thresholds(&half[0], tried))
             continue;
         if (!pass_all(&half[1], tried))
             break;
@@ -301,8 +301,9 @@ static int *shuffled(int n)
     return order;
 }
 
-static int run(const struct ctt_trials *t, const struct ctt_guarantee_set *set,
-               const int *order, float *threshold)
+static int calibrate_split(const struct ctt_trials *t,
+                           const struct ctt_guarantee_set *set,
+                           const int *order, float *threshold)
 {
     float level[LEVELS];
     struct part part[2] = { { .level = level }, { .level = level } };
@@ -310,8 +311,8 @@ static int run(const struct ctt_trials *t, const struct ctt_guarantee_set *set,
     int some = both ? t->clips / 2 : t->clips;
 
     set_levels(level);
-    CTT_TRY(open_part(t, order, some, set, &part[0]));
-    CTT_TRY(open_part(t, order + some, t->clips - some, set, &part[1]));
+    CTT_TRY(open_clips(t, order, some, set, &part[0]));
+    CTT_TRY(open_clips(t, order + some, t->clips - some, set, &part[1]));
     if (both)
         CTT_TRY(conditional(part, set, threshold));
     else
@@ -331,7 +332,7 @@ int ctt_calibrate(const struct ctt_trials *t,
               "calibrate: %d checks", t->checks);
     order = shuffled(t->clips);
     CTT_TRY(order ? 0 : CTT_ENOMEM);
-    CTT_TRY(run(t, set, order, threshold));
+    CTT_TRY(calibrate_split(t, set, order, threshold));
     rc = 0;
     for (int k = 0; k < t->checks; k++)
         rc += !isinf(threshold[k]);

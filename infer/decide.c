@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int best_of(const float *p, int n)
+static int likeliest(const float *p, int n)
 {
     int best = 0;
 
@@ -23,7 +23,7 @@ int ctt_smooth_next(struct ctt_smooth *s, int k, const float *probs,
 
     for (int i = 0; i < s->classes; i++)
         s->p[i] = k ? s->p[i] + share * (probs[i] - s->p[i]) : probs[i];
-    best = best_of(s->p, s->classes);
+    best = likeliest(s->p, s->classes);
     *confidence = s->p[best];
     return best;
 }
@@ -80,8 +80,8 @@ int ctt_decide_due(const struct ctt_decide *s, int64_t frames)
     return !is_over(s) && frames == ctt_decision_frame(s->check);
 }
 
-static void make(struct ctt_decide *s, int answer, float confidence,
-                 int64_t frame, int early)
+static void set_decision(struct ctt_decide *s, int answer, float confidence,
+                         int64_t frame, int early)
 {
     s->done = 1;
     s->made = (struct ctt_infer_decision){ .answer = answer, .early = early,
@@ -95,17 +95,17 @@ void ctt_decide_check(struct ctt_decide *s)
 
     best = ctt_smooth_next(&s->smooth, k, s->probs, &confidence);
     if (ctt_head_sure(&s->d->head, k, best, confidence) >= s->d->threshold[k])
-        make(s, best, confidence, ctt_decision_frame(k), 1);
+        set_decision(s, best, confidence, ctt_decision_frame(k), 1);
 }
 
 /* A decision at the end takes the last answer, not the mean. */
 void ctt_decide_end(struct ctt_decide *s, int64_t frames)
 {
-    int best = best_of(s->probs, s->smooth.classes);
+    int best = likeliest(s->probs, s->smooth.classes);
 
     s->ended = 1;
     if (!s->done)
-        make(s, best, s->probs[best], frames, 0);
+        set_decision(s, best, s->probs[best], frames, 0);
 }
 
 /* ---- saved streams ---- */
@@ -155,8 +155,8 @@ static int checks_by(const struct ctt_decide *s, int64_t frames)
     return n;
 }
 
-static int is_kept(const struct ctt_decide *s, const struct kept *k,
-                   int64_t frames)
+static int is_valid_state(const struct ctt_decide *s, const struct kept *k,
+                          int64_t frames)
 {
     int due = checks_by(s, frames);
 
@@ -187,7 +187,7 @@ int ctt_decide_valid(const struct ctt_decide *s, const char *from,
     struct kept k;
 
     memcpy(&k, from, sizeof(k));
-    return is_kept(s, &k, frames) &&
+    return is_valid_state(s, &k, frames) &&
            are_shares(from + sizeof(k), s->smooth.classes);
 }
 

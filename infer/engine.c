@@ -31,8 +31,8 @@ static int steps_of(const struct ctt_infer *m, int streams, int own_past)
     return own_past ? ctt_sample_room(g, room) : room;
 }
 
-static int open_run(const struct ctt_infer *m, int streams, int own_past,
-                    struct ctt_engine *e)
+static int open_engine_run(const struct ctt_infer *m, int streams, int own_past,
+                           struct ctt_engine *e)
 {
     const struct ctt_model *model = m->model;
     struct ctt_weight *weight = NULL;
@@ -63,7 +63,7 @@ int ctt_engine_open(const struct ctt_infer *m, int streams, int own_past,
     if (m->multiply != CTT_F32 && !ctt_dev_bf16(e->dev))
         ctt_warn("%s: the device has no kernels for bf16 here (AVX512-BF16), "
                  "so convs multiply floats", m->path);
-    CTT_TRY(ctt_infer_blame(m, open_run(m, streams, own_past, e)));
+    CTT_TRY(ctt_infer_blame(m, open_engine_run(m, streams, own_past, e)));
 out:
     return rc;
 }

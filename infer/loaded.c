@@ -88,7 +88,7 @@ out:
 
 /* A model must have one input, a picture per step, and as its output one number
  * per class or a frame. */
-static int check(const char *path, struct ctt_infer *m)
+static int check_interface(const char *path, struct ctt_infer *m)
 {
     const struct ctt_graph *g = m->model->g;
     const struct ctt_node *in;
@@ -122,7 +122,7 @@ out:
     return rc;
 }
 
-static int check_device(const char *name)
+static int check_device_name(const char *name)
 {
     int known = 0, rc = 0;
 
@@ -147,7 +147,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     GIVEN(path);
     GIVEN(device);
     GIVEN(out);
-    CTT_TRY(check_device(device));
+    CTT_TRY(check_device_name(device));
     CTT_CHECK(threads >= 0, CTT_EINVAL, "%d threads", threads);
     m = ctt_calloc(1, sizeof(*m));
     CTT_TRY(m ? 0 : CTT_ENOMEM);
@@ -159,7 +159,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     CTT_TRY(look_at_decision(m));
     CTT_TRY(ctt_aux_head_drop_from(&m->model));    /* of a checkpoint */
     CTT_TRY(ctt_infer_blame(m, ctt_model_finite(m->model)));
-    CTT_TRY(check(path, m));
+    CTT_TRY(check_interface(path, m));
     m->number = ctt_calloc((size_t)m->classes + 1, sizeof(*m->number));
     CTT_TRY(m->number ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->classes; i++)

@@ -29,7 +29,7 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == 80, "doc/format.md states the places");
 
-static int make(struct ctt_saved *s)
+static int alloc_image(struct ctt_saved *s)
 {
     s->image = ctt_calloc(sizeof(struct header) +
                           (size_t)(s->bytes + s->decision), 1);
@@ -47,7 +47,7 @@ int ctt_saved_new(const struct ctt_run *run, int64_t frames,
         .square = pixels->square, .seen = pixels->frames, .decide = decide,
         .decision = ctt_decide_bytes(decide),
         .bytes = frames ? ctt_sample_bytes(run) : 0 };
-    CTT_TRY(make(s));
+    CTT_TRY(alloc_image(s));
     if (s->decision)
         ctt_decide_store(decide, s->values + s->bytes);
 out:
@@ -140,8 +140,8 @@ out:
     return rc;
 }
 
-static int check_model(const char *path, const struct ctt_infer *m,
-                       const struct ctt_run *run, const struct header *h)
+static int check_same_model(const char *path, const struct ctt_infer *m,
+                            const struct ctt_run *run, const struct header *h)
 {
     int64_t bytes = h->frames ? ctt_sample_bytes(run) : 0;
     uint64_t model = 0;
@@ -177,9 +177,9 @@ out:
     return rc;
 }
 
-static int check(const char *path, const struct ctt_infer *m,
-                 const struct ctt_run *run, struct header *h,
-                 const struct ctt_decide *d, struct ctt_saved *s)
+static int check_header(const char *path, const struct ctt_infer *m,
+                        const struct ctt_run *run, struct header *h,
+                        const struct ctt_decide *d, struct ctt_saved *s)
 {
     uint32_t crc = h->crc;
     int rc = 0;
@@ -187,7 +187,7 @@ static int check(const char *path, const struct ctt_infer *m,
     CTT_CHECK(checksum(s, h) == crc, CTT_EFORMAT,
               "%s: the file is damaged: its checksum is wrong", path);
     CTT_TRY(check_numbers(path, h));
-    CTT_TRY(check_model(path, m, run, h));
+    CTT_TRY(check_same_model(path, m, run, h));
     CTT_TRY(check_decision(path, h, d));
     CTT_CHECK(!h->decision ||
               ctt_decide_valid(d, s->values + s->bytes, h->frames), CTT_EFORMAT,
@@ -201,9 +201,9 @@ out:
 }
 
 /* Reads no more bytes than a stream of this run has. */
-static int read_all(const char *path, int fd, int64_t size,
-                    const struct ctt_infer *m, const struct ctt_run *run,
-                    const struct ctt_decide *d, struct ctt_saved *s)
+static int read_stream(const char *path, int fd, int64_t size,
+                       const struct ctt_infer *m, const struct ctt_run *run,
+                       const struct ctt_decide *d, struct ctt_saved *s)
 {
     struct header h;
     int rc = 0;
@@ -212,16 +212,16 @@ static int read_all(const char *path, int fd, int64_t size,
               "%s: this is no saved stream", path);
     CTT_TRY(ctt_file_read_at(path, fd, 0, &h, sizeof(h)));
     CTT_TRY(check_sizes(path, &h, size));
-    CTT_TRY(h.bytes > ctt_sample_bytes(run) ? check_model(path, m, run, &h)
+    CTT_TRY(h.bytes > ctt_sample_bytes(run) ? check_same_model(path, m, run, &h)
                                             : 0);
     if (h.decision > ctt_decide_bytes(d))
         CTT_TRY(check_decision(path, &h, d));
     s->bytes = h.bytes;
     s->decision = h.decision;
-    CTT_TRY(make(s));
+    CTT_TRY(alloc_image(s));
     CTT_TRY(ctt_file_read_at(path, fd, (int64_t)sizeof(h), s->values,
                              h.bytes + h.decision));
-    CTT_TRY(check(path, m, run, &h, d, s));
+    CTT_TRY(check_header(path, m, run, &h, d, s));
 out:
     return rc;
 }
@@ -235,7 +235,7 @@ int ctt_saved_read(const char *path, const struct ctt_infer *m,
 
     *s = (struct ctt_saved){ .frames = 0 };
     CTT_TRY(ctt_file_open(path, &fd, &size));
-    CTT_TRY(read_all(path, fd, size, m, run, decide, s));
+    CTT_TRY(read_stream(path, fd, size, m, run, decide, s));
 out:
     if (fd >= 0)
         close(fd);

@@ -152,7 +152,7 @@ out:
 
 /* Runs `steps` steps, or the clip part (0), with as many threads as are
  * faster. */
-static int run(struct ctt_session *s, int steps)
+static int run_steps(struct ctt_session *s, int steps)
 {
     struct ctt_thread_tuner *g = &s->gain[steps];
     double begin = ctt_seconds();
@@ -169,7 +169,7 @@ out:
 }
 
 /* Decides if a check is due. */
-static int check(struct ctt_session *s)
+static int check_decision(struct ctt_session *s)
 {
     int rc = 0;
 
@@ -181,10 +181,10 @@ out:
     return rc;
 }
 
-static int push(struct ctt_session *s, const void *frames, size_t size,
-                int count,
-                void (*in)(struct ctt_session *, const void *, int64_t,
-                           float *))
+static int push_frames(struct ctt_session *s, const void *frames, size_t size,
+                       int count,
+                       void (*in)(struct ctt_session *, const void *, int64_t,
+                                  float *))
 {
     int64_t frame, rows;
     int rc = 0, some;
@@ -205,8 +205,8 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
            s->numbers);
         CTT_TRY(ctt_run_put(s->run, s->m->input, s->run->cursor, s->numbers,
                             some * rows));
-        CTT_TRY(run(s, some));
-        CTT_TRY(check(s));
+        CTT_TRY(run_steps(s, some));
+        CTT_TRY(check_decision(s));
     }
 out:
     return rc;
@@ -214,13 +214,13 @@ out:
 
 int ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count)
 {
-    return push(s, frames, 1, count, bytes_in);
+    return push_frames(s, frames, 1, count, bytes_in);
 }
 
 int ctt_session_push_float(struct ctt_session *s, const float *frames,
                            int count)
 {
-    return push(s, frames, sizeof(float), count, floats_in);
+    return push_frames(s, frames, sizeof(float), count, floats_in);
 }
 
 int ctt_session_read(struct ctt_session *s, float *probs)
@@ -237,7 +237,7 @@ int ctt_session_read(struct ctt_session *s, float *probs)
     CTT_CHECK(r->cursor > 0, CTT_EINVAL, "read: no frame has been pushed");
     if (r->g->clip < r->g->count) {
         r->ask[0] = (struct ctt_ask){ 0, r->cursor - 1 };
-        CTT_TRY(run(s, 0));
+        CTT_TRY(run_steps(s, 0));
     }
     CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, 1, s->numbers));
     CTT_TRY(ctt_engine_softmax(s->numbers, s->m->classes, probs));
@@ -361,7 +361,7 @@ out:
 
 /* Restores the state after a reset and `frames` frames, the last one alone in
  * its window. */
-static int go_on(struct ctt_session *s, const struct ctt_saved *saved)
+static int continue_stream(struct ctt_session *s, const struct ctt_saved *saved)
 {
     int rc = 0;
 
@@ -386,7 +386,7 @@ int ctt_session_restore(struct ctt_session *s, const char *path)
     GIVEN(path);
     CTT_TRY(ctt_saved_read(path, s->m, s->run, &s->decide, &saved));
     ctt_session_reset(s);
-    CTT_TRY(go_on(s, &saved));
+    CTT_TRY(continue_stream(s, &saved));
     ctt_saved_decision(&saved, &s->decide);
 out:
     ctt_saved_free(&saved);

@@ -116,7 +116,7 @@ static void stay(struct ctt_thread_tuner *g, double seconds)
 
 /* ---- trials ---- */
 
-static int by_size(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -125,7 +125,7 @@ static int by_size(const void *a, const void *b)
 
 static double median(double *x, int n)
 {
-    qsort(x, (size_t)n, sizeof(*x), by_size);
+    qsort(x, (size_t)n, sizeof(*x), by_value);
     return x[n / 2];
 }
 
@@ -153,7 +153,7 @@ static void end_trial(struct ctt_thread_tuner *g, double low, double high)
 /* Records a frame of a trial.  The first frames of a turn do not count, as
  * threads wake up and fetch data from other caches; but a late one ends the
  * trial, and so do two slower long ones, in which waking up takes no time. */
-static void go_on(struct ctt_thread_tuner *g, double seconds)
+static void trial_frame(struct ctt_thread_tuner *g, double seconds)
 {
     int turn = g->at / TURN, high = is_high(g), last, n;
     int k = g->at++ % TURN - CTT_THREAD_TUNER_SKIP;
@@ -181,7 +181,7 @@ void ctt_thread_tuner_frame(struct ctt_thread_tuner *g, double seconds)
     if (g->most == 1)
         return;
     if (g->first < 0 && g->high) {
-        go_on(g, seconds);
+        trial_frame(g, seconds);
     } else if (g->first < 0) {
         stay(g, seconds);
     } else {

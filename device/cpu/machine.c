@@ -27,7 +27,8 @@ static void brand(char text[64])
 #endif
 }
 
-static void add(const char *before, const char *name, char *text, size_t size)
+static void add_word(const char *before, const char *name, char *text,
+                     size_t size)
 {
     size_t n = strlen(text);
 
@@ -50,9 +51,9 @@ void ctt_cpu_machine(char *text, size_t size)
     snprintf(text, size, "%.16s %s", u.machine, name);
     for (size_t i = 0; i < CTT_LEN(sets); i++)
         if (sets[i].has())
-            add(" ", sets[i].name, text, size);
+            add_word(" ", sets[i].name, text, size);
     for (int i = 0; ctt_cpu_providers[i]; i++)
-        add(i ? " " : ": ", ctt_cpu_providers[i]->name, text, size);
+        add_word(i ? " " : ": ", ctt_cpu_providers[i]->name, text, size);
     for (char *p = text; *p; p++)    /* the text must be one line */
         *p = *p < ' ' || *p > '~' ? '?' : *p;
 }

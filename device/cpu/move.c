@@ -51,7 +51,7 @@ sum_row(const struct ctt_call *c, struct ctt_span s, int64_t r, int64_t n)
 
 struct adding { const struct ctt_call *c; struct ctt_span s; };
 
-static void add_rows(const void *arg, int64_t from, int64_t to)
+static void sum_rows(const void *arg, int64_t from, int64_t to)
 {
     struct adding a = *(const struct adding *)arg;
 
@@ -71,7 +71,7 @@ int K(add_fwd)(struct ctt_dev *d, const struct ctt_call *c)
         views |= c->in[k].ld != c->in[k].c;
     if (views)
         s = (struct ctt_span){ ctt_rows(&c->out), c->out.c, s.total, 0 };
-    ctt_dev_rows(d, (double)(c->node->nin * s.total), s.rows, add_rows,
+    ctt_dev_rows(d, (double)(c->node->nin * s.total), s.rows, sum_rows,
                  &(struct adding){ c, s });
     return 0;
 }

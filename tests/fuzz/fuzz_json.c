@@ -20,7 +20,7 @@ const char *const ctt_fuzz_words[] = {
 /* Text written while walking; NULL: none. */
 struct out { char *p; size_t n; };
 
-static void put(struct out *o, const char *s, size_t n)
+static void put_bytes(struct out *o, const char *s, size_t n)
 {
     FUZZ_CHECK(o->n + n < ROOM);
     memcpy(o->p + o->n, s, n);
@@ -33,19 +33,19 @@ static void put_string(struct out *o, const char *s)
 {
     char hex[12];
 
-    put(o, "\"", 1);
+    put_bytes(o, "\"", 1);
     for (; *s; s++) {
         if ((unsigned char)*s < ' ' || *s == '"' || *s == '\\') {
             snprintf(hex, sizeof(hex), "\\u%04x", (unsigned)(uint8_t)*s);
-            put(o, hex, 6);
+            put_bytes(o, hex, 6);
         } else {
-            put(o, s, 1);
+            put_bytes(o, s, 1);
         }
     }
-    put(o, "\"", 1);
+    put_bytes(o, "\"", 1);
 }
 
-static int walk(struct ctt_json *j, struct out *o);
+static int walk_value(struct ctt_json *j, struct out *o);
 
 static int walk_inside(struct ctt_json *j, char open, struct out *o)
 {
@@ -53,26 +53,26 @@ static int walk_inside(struct ctt_json *j, char open, struct out *o)
     int rc, first = 1;
 
     CTT_TRY(ctt_json_enter(j, open));
-    put(o, &open, 1);
+    put_bytes(o, &open, 1);
     while ((rc = ctt_json_next(j)) > 0) {
         if (!first)
-            put(o, ",", 1);
+            put_bytes(o, ",", 1);
         first = 0;
         if (open == '{') {
             CTT_TRY(ctt_json_key(j, &key));
             put_string(o, key);
-            put(o, ":", 1);
+            put_bytes(o, ":", 1);
         }
-        CTT_TRY(walk(j, o));
+        CTT_TRY(walk_value(j, o));
     }
-    put(o, open == '{' ? "}" : "]", rc == 0);
+    put_bytes(o, open == '{' ? "}" : "]", rc == 0);
 out:
     return rc;
 }
 
 /* Reads any value; the errors of a wrong kind tell which it is not, and leave
  * the reader where it was. */
-static int walk(struct ctt_json *j, struct out *o)
+static int walk_value(struct ctt_json *j, struct out *o)
 {
     char *s;
     int rc;
@@ -84,7 +84,7 @@ static int walk(struct ctt_json *j, struct out *o)
     if (!strstr(ctt_errmsg(), "expected a string"))
         return CTT_EFORMAT;
     if (ctt_json_scalar(j, &s) >= 0) {
-        put(o, s, strlen(s));
+        put_bytes(o, s, strlen(s));
         return 0;
     }
     if (!strstr(ctt_errmsg(), "expected a string or a number"))
@@ -94,19 +94,19 @@ static int walk(struct ctt_json *j, struct out *o)
         rc = walk_inside(j, '[', o);
     if (rc < 0 && strstr(ctt_errmsg(), "expected an array")) {
         rc = ctt_json_skip(j);    /* true, false, null */
-        put(o, "null", rc >= 0 ? 4 : 0);
+        put_bytes(o, "null", rc >= 0 ? 4 : 0);
     }
     return rc;
 }
 
 /* Reads the file, skipping or walking; o: the walked text. */
-static int read_file(const char *path, int walks, struct out *o)
+static int try_file(const char *path, int walks, struct out *o)
 {
     struct ctt_json *j = NULL;
     int rc;
 
     CTT_TRY(ctt_json_open(path, &j));
-    CTT_TRY(walks ? walk(j, o) : ctt_json_skip(j));
+    CTT_TRY(walks ? walk_value(j, o) : ctt_json_skip(j));
     CTT_TRY(ctt_json_end(j));
 out:
     ctt_json_close(&j);
@@ -121,12 +121,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct out a = { first, 0 }, b = { second, 0 };
     long live = ctt_live_blocks();
     const char *path = ctt_scratch_put("a.json", data, size);
-    int skipped = read_file(path, 0, NULL), walked = read_file(path, 1, &a);
+    int skipped = try_file(path, 0, NULL), walked = try_file(path, 1, &a);
 
     FUZZ_CHECK((skipped < 0) == (walked < 0));
     if (walked >= 0) {
         path = ctt_scratch_put("b.json", a.p, a.n);
-        FUZZ_CHECK(read_file(path, 1, &b) >= 0);
+        FUZZ_CHECK(try_file(path, 1, &b) >= 0);
         FUZZ_CHECK(a.n == b.n && memcmp(a.p, b.p, a.n) == 0);
     }
     FUZZ_CHECK(ctt_live_blocks() == live);

@@ -71,7 +71,7 @@ static const char *saved(int count)
     return path;
 }
 
-static void go_on(const uint8_t *p, size_t n)
+static void continue_saved(const uint8_t *p, size_t n)
 {
     static uint8_t again[FILE_MOST];
     float probs[CLASSES];
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ctt_session_restore(session, path) < 0)
         ctt_fuzz_refused(path);
     else
-        go_on(file, n);
+        continue_saved(file, n);
     return 0;
 }
 

@@ -22,7 +22,7 @@ const char *const ctt_fuzz_words[] = {
     "{\"won\":1,\"seed\":1}", NULL
 };
 
-static struct ctt_train_cfg settings(void)
+static struct ctt_train_cfg space_settings(void)
 {
     struct ctt_train_cfg c = { .data = NULL };
 
@@ -37,7 +37,7 @@ static struct ctt_train_cfg settings(void)
 static void check_draws(const struct ctt_space *s)
 {
     for (int i = 0; i < 8; i++) {
-        struct ctt_train_cfg c = settings();
+        struct ctt_train_cfg c = space_settings();
         struct ctt_draw d;
 
         ctt_space_draw(s, 1, i, &d);
@@ -50,7 +50,7 @@ static void check_draws(const struct ctt_space *s)
 /* Whatever the lines are, the search goes on or has ended. */
 static void read_log(const struct ctt_space *space, char *text)
 {
-    struct ctt_train_cfg c = settings();
+    struct ctt_train_cfg c = space_settings();
     struct ctt_search *s = NULL;
     struct ctt_search_job job;
     char *rest = NULL;

@@ -81,7 +81,7 @@ static void set_pixel(AVFrame *f, int x, int y, unsigned rgb)
         byte(128 + chroma * (r - luma) / 1.402);
 }
 
-static void draw(const struct clip *c, int i, AVFrame *f)
+static void draw_frame(const struct clip *c, int i, AVFrame *f)
 {
     for (int y = 0; y < c->h; y++)
         for (int x = 0; x < c->w; x++)
@@ -223,7 +223,7 @@ static int write_frames(struct writer *w, const struct clip *c)
         e = av_frame_make_writable(w->frame);
         if (e < 0)
             break;
-        draw(c, i, w->frame);
+        draw_frame(c, i, w->frame);
         w->frame->pts = tick(c, i);
         e = drain(w, c, w->frame);
     }
@@ -329,8 +329,8 @@ uint8_t *clip_bytes(const char *path, size_t *n)
     return p;
 }
 
-static int drop(const char *path, const struct stat *st, int flag,
-                struct FTW *ftw)
+static int remove_entry(const char *path, const struct stat *st, int flag,
+                        struct FTW *ftw)
 {
     (void)st;
     (void)flag;
@@ -357,6 +357,6 @@ const char *clip_steady(const char *name, int frames, double fps)
 void clip_clean(void)
 {
     if (*folder)
-        nftw(alone, drop, 16, FTW_DEPTH | FTW_PHYS);
+        nftw(alone, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     *folder = 0;
 }

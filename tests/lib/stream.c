@@ -125,7 +125,7 @@ static void fill_frames(void)
     }
 }
 
-static void fill_weights(const struct ctt_graph *g, float *w)
+static void stream_weights(const struct ctt_graph *g, float *w)
 {
     for (int i = 0; i < g->count; i++)
         for (int k = 0; k < g->node[i].nw; k++) {
@@ -147,7 +147,7 @@ const char *stream_model(const char *text, const char *const *label,
 
     CHECK_OK(ctt_net_parse(text, &g));
     CHECK_OK(ctt_model_new(g, &m));
-    fill_weights(m->g, m->w);
+    stream_weights(m->g, m->w);
     if (labels)
         CHECK_OK(ctt_model_labels(m, (char *const *)label, labels));
     CHECK_OK(ctt_model_save(path, m));

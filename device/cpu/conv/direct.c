@@ -101,8 +101,8 @@ static inline void mac(const float *const x[PIXELS], const float *w, int64_t n,
 }
 
 /* Position in the source read by tap t of output position o, or -1. */
-static inline int64_t place(const struct ctt_direct *v, int axis, int64_t o,
-                            int64_t t, int64_t size)
+static inline int64_t source_place(const struct ctt_direct *v, int axis,
+                                   int64_t o, int64_t t, int64_t size)
 {
     int64_t q = v->up ? o + v->pad[axis] - t
                       : o * v->stride[axis] - v->pad[axis] + t;
@@ -123,7 +123,7 @@ static void line_taps(const struct loop *l, int64_t line, int64_t o,
     for (int64_t t = 0; t < l->v->kernel[2]; t++, w += n * CTT_VEC) {
         int any = 0;
         for (int b = 0; b < PIXELS; b++) {
-            int64_t q = place(l->v, 2, o + b * l->step, t, l->x.w);
+            int64_t q = source_place(l->v, 2, o + b * l->step, t, l->x.w);
             x[b] = q < 0 ? l->zero
                          : ctt_row(&l->x, line * l->x.w + q) + first;
             any |= q >= 0;
@@ -135,8 +135,8 @@ static void line_taps(const struct loop *l, int64_t line, int64_t o,
 
 /* Applies bias, plus input and activation to sums and stores n channels of a
  * pixel, from channel `from` on. */
-static void finish(const struct loop *l, int64_t line, int64_t o, int64_t from,
-                   int64_t n, vec sum[PIXELS])
+static void store_sums(const struct loop *l, int64_t line, int64_t o,
+                       int64_t from, int64_t n, vec sum[PIXELS])
 {
     const struct ctt_direct *v = l->v;
 
@@ -168,16 +168,16 @@ static void strip(const struct loop *l, int64_t job)
 
     memset(sum, 0, sizeof(sum));
     for (int64_t t = 0; t < (int64_t)k[0] * k[1]; t++) {
-        int64_t id = place(v, 0, od, t / k[1], l->x.d);
-        int64_t ih = place(v, 1, oh, t % k[1], l->x.h);
+        int64_t id = source_place(v, 0, od, t / k[1], l->x.d);
+        int64_t ih = source_place(v, 1, oh, t % k[1], l->x.h);
         int64_t n = line / (l->y.h * l->y.d);
         if (id >= 0 && ih >= 0)
             line_taps(l, (n * l->x.d + id) * l->x.h + ih, o, group * l->ins,
                       l->w + (block * l->taps + t * k[2]) * l->ins * CTT_VEC,
                       sum);
     }
-    finish(l, line, o, group * l->outs + out, left < CTT_VEC ? left : CTT_VEC,
-           sum);
+    store_sums(l, line, o, group * l->outs + out, left < CTT_VEC ? left :
+               CTT_VEC, sum);
 }
 
 static void strips(const void *arg, int64_t from, int64_t to)

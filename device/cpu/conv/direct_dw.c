@@ -49,8 +49,8 @@ struct dw {
 
 /* Range of positions of the small tensor whose tap t is inside the large
  * one. */
-static void range(const struct dw *v, int axis, int64_t t, int64_t small,
-                  int64_t large, int64_t *from, int64_t *to)
+static void tap_range(const struct dw *v, int axis, int64_t t, int64_t small,
+                      int64_t large, int64_t *from, int64_t *to)
 {
     int64_t s = v->n->attr.conv.stride[axis];
     int64_t off = t - v->n->attr.conv.pad[axis];
@@ -75,7 +75,7 @@ static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
     int64_t from, to, outs = v->out - b.o, ins = v->in - b.i;
     struct stretch at;
 
-    range(v, 2, tw, small->w, large->w, &from, &to);
+    tap_range(v, 2, tw, small->w, large->w, &from, &to);
     r = r * small->w + from;
     q = q * large->w + from * s + off;
     at.n = to - from;
@@ -117,8 +117,8 @@ static void block_sum(const struct dw *v, int64_t job)
     wvec sum[OUTS];    /* for its alignment */
 
     memset(sum, 0, sizeof(sum));
-    range(v, 0, td, small->d, large->d, &from[0], &to[0]);
-    range(v, 1, th, small->h, large->h, &from[1], &to[1]);
+    tap_range(v, 0, td, small->d, large->d, &from[0], &to[0]);
+    tap_range(v, 1, th, small->h, large->h, &from[1], &to[1]);
     for (int64_t n = 0; n < small->n; n++)
         for (int64_t d = from[0]; d < to[0]; d++)
             for (int64_t h = from[1]; h < to[1]; h++)

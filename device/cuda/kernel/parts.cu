@@ -39,7 +39,7 @@ static int shift(const struct ctt_tensor &from, const struct ctt_tensor &to,
     struct shifting f = { view_of(from), view_of(to), quick_of(to.h, rows),
                           quick_of(to.w, rows), from.h, down, add };
 
-    look(&form, from);
+    note_view(&form, from);
     by_channel(&form);
     return run_each(f, form, stream);
 }

@@ -17,14 +17,14 @@ struct sums_plan {
 
 enum { MAX_CHUNKS = 256, ROWS_EACH = 8, SUM_BLOCKS = 1024 };
 
-static inline int64_t least(int64_t a, int64_t b)
+static inline int64_t min_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
 static inline int64_t most_chunks(int64_t tiles)
 {
-    int64_t n = least(SUM_BLOCKS / tiles, MAX_CHUNKS);
+    int64_t n = min_of(SUM_BLOCKS / tiles, MAX_CHUNKS);
 
     return n < 1 ? 1 : n;
 }
@@ -39,7 +39,7 @@ static inline struct sums_plan sums_plan_of(const struct form &f, int v)
     p.ty = CTT_THREADS / p.tx;
     p.tiles = (int)((items + p.tx - 1) / p.tx);
     each = (int64_t)p.ty * ROWS_EACH;
-    p.chunks = (int)least((f.rows + each - 1) / each, most_chunks(p.tiles));
+    p.chunks = (int)min_of((f.rows + each - 1) / each, most_chunks(p.tiles));
     return p;
 }
 
@@ -47,8 +47,8 @@ static inline struct sums_plan sums_plan_of(const struct form &f, int v)
  * part[(k * K + i) * c + j]. */
 static inline size_t sums_bytes(const struct ctt_tensor &t, int K)
 {
-    int64_t chunks = least(ctt_rows(&t) / 64 + 1,
-                           most_chunks((t.c + 255) / 256));
+    int64_t chunks = min_of(ctt_rows(&t) / 64 + 1,
+                            most_chunks((t.c + 255) / 256));
 
     return (size_t)ctt_align(chunks * K * t.c * 4, 256);
 }

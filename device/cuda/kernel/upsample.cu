@@ -88,7 +88,7 @@ int ctt_launch_upsample_fwd(const struct ctt_call *c, void *scratch,
     struct repeating f = { upsampling_of(c, c->in[0], c->out, c->out) };
 
     (void)scratch;
-    look(&form, c->in[0]);
+    note_view(&form, c->in[0]);
     by_channel(&form);
     return run_each(f, form, stream);
 }
@@ -102,7 +102,7 @@ int ctt_launch_upsample_bwd(const struct ctt_call *c, void *scratch,
     (void)scratch;
     if (!c->din[0].data)
         return 0;
-    look(&form, c->dout);
+    note_view(&form, c->dout);
     by_channel(&form);
     return run_each(f, form, stream);
 }

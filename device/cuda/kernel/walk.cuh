@@ -43,7 +43,7 @@ CTT_GPU int64_t rest(struct quick q, int64_t n, int64_t *quot)
 struct form { int64_t rows, c; int type, dense; uintptr_t odd, odd_rows; };
 enum { MIXED = -1, UNKNOWN = -2 };
 
-static inline void look(struct form *f, const struct ctt_tensor &t)
+static inline void note_view(struct form *f, const struct ctt_tensor &t)
 {
     int64_t size = ctt_dtype_size(t.dtype);
 
@@ -59,7 +59,7 @@ static inline void look(struct form *f, const struct ctt_tensor &t)
 }
 
 /* An array of one float per channel; NULL: none. */
-static inline void look(struct form *f, const float *p)
+static inline void note_view(struct form *f, const float *p)
 {
     f->odd |= (uintptr_t)p % 16;
 }
@@ -68,7 +68,7 @@ static inline struct form form_of(const struct ctt_tensor &t)
 {
     struct form f = { ctt_rows(&t), t.c, (int)t.dtype, 1, 0, 0 };
 
-    look(&f, t);
+    note_view(&f, t);
     return f;
 }
 

@@ -108,8 +108,8 @@ static int run_windows(const struct ctt_call *c, struct ctt_tensor t,
         n = take_asks(c, from, &f.asks);
         y.n = n;
         form = form_of(y);
-        look(&form, t);
-        look(&form, steps);
+        note_view(&form, t);
+        note_view(&form, steps);
         by_channel(&form);
         f.w = windows_of(c, t, y);
         e = run_each(f, form, stream);

@@ -43,7 +43,8 @@ int ctt_chain_follows(const struct ctt_call *c, const struct ctt_call *next)
 }
 
 /* 1 if kernels can read the first values where they are. */
-static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
+static int first_in_place(const struct ctt_int8_isa *isa,
+                          const struct ctt_call *c)
 {
     const int *k = c->node->attr.conv.kernel, *pad = c->node->attr.conv.pad;
 
@@ -74,7 +75,7 @@ static void plan_conv(const struct ctt_call *c, int first,
     v->job = ctt_int8_plan(v->isa, c);
     if (!first) {
         plan_between(&v->job);
-    } else if (in_place(v->isa, c)) {
+    } else if (first_in_place(v->isa, c)) {
         memcpy(v->job.size, v->job.in, sizeof(v->job.size));
         v->job.x = x->data;
         v->job.pixel = x->ld;
@@ -153,7 +154,7 @@ enum { LEAST = 4 };    /* least rows of a band */
 /* The image in one band, unless its values would not stay in the cache, or
  * there are fewer samples than threads and two threads are faster though they
  * compute some rows twice. */
-static void divide(const struct ctt_dev *d, struct ctt_chain *p)
+static void choose_bands(const struct ctt_dev *d, struct ctt_chain *p)
 {
     int64_t high = p->conv[p->convs - 1].job.out[1];
     int64_t n = p->conv[0].job.c->in[0].n;
@@ -179,5 +180,5 @@ void ctt_chain_plan(const struct ctt_dev *d, const struct ctt_call *c,
     for (int k = 0; k < c->links; k++)
         plan_conv(&c->chain[k], k == 0, &p->conv[k]);
     plan_conv(c, 0, &p->conv[c->links]);
-    divide(d, p);
+    choose_bands(d, p);
 }

@@ -82,7 +82,7 @@ static const char *refuses_chain(const struct ctt_dev *d,
 }
 
 /* For a call without a chain, q gets the reason. */
-static int can(struct ctt_conv_ask *q)
+static int chain_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     struct kept *k = *q->own;
@@ -126,7 +126,7 @@ out:
     return rc;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int chain_run(struct ctt_conv_ask *q)
 {
     struct ctt_chain p;
     int rc = 0;
@@ -141,7 +141,7 @@ out:
     return rc;
 }
 
-static void forget(void *own)
+static void chain_free(void *own)
 {
     struct kept *k = own;
 
@@ -151,6 +151,6 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_chain = {
-    .name = "chain", .int8 = 1, .any_threads = 1, .chains = 1, .can = can,
-    .run = run, .forget = forget,
+    .name = "chain", .int8 = 1, .any_threads = 1, .chains = 1,
+    .can = chain_supports, .run = chain_run, .forget = chain_free,
 };

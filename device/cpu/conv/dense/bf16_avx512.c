@@ -25,7 +25,7 @@ typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 typedef __m512i wvec;
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm512_loadu_si512(w);
 }
@@ -83,7 +83,7 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
 const struct ctt_int8_isa ctt_bf16_avx512 = {
     .name = "avx512", .unit = PAIR, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_avx512bf16,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 #include "device/cpu/conv/dense/dense.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dense.h: convs of floats, and convs that multiply numbers of 16 bits
  * (bfloat16) and add them up in floats, by the loops of the kernels of
- * quantised values (int8_job.h).
+ * quantised load_values (int8_job.h).
  *
  * An element has 32 or 16 bits, a unit is one element or two.  Weights are
  * packed in the order of int8_job.h, and every sum starts at 0. */

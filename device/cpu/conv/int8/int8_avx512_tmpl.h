@@ -5,12 +5,12 @@
 typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 
-static inline fvec bigger(fvec a, fvec b)
+static inline fvec lanes_max(fvec a, fvec b)
 {
     return (fvec)_mm512_max_ps((__m512)a, (__m512)b);
 }
 
-static inline fvec smaller(fvec a, fvec b)
+static inline fvec lanes_min(fvec a, fvec b)
 {
     return (fvec)_mm512_min_ps((__m512)a, (__m512)b);
 }

@@ -23,7 +23,7 @@ typedef __m256i wvec;
 
 #include "device/cpu/conv/int8/int8_avx2_tmpl.h"
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm256_loadu_si256((const __m256i *)(const void *)w);
 }
@@ -44,7 +44,7 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
 const struct ctt_int8_isa ctt_int8_avxvnni = {
     .name = "avxvnni", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_avxvnni,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 #include "device/cpu/conv/int8/int8_job.h"

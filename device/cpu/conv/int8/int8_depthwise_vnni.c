@@ -69,49 +69,49 @@ enum { ROWS = 32, PIXELS = 8 };    /* most rows of a window; most pixels read of
 /* ---- sizes ---- */
 
 /* With a stride of 1, two results beside each other read the same registers. */
-static int results(const struct ctt_call *c)
+static int results_at_once(const struct ctt_call *c)
 {
     return c->node->attr.conv.stride[2] == 1 ? 2 : 1;
 }
 
 /* Groups of four neighbours read by the results. */
-static int64_t fours(const struct ctt_call *c)
+static int64_t fours_read(const struct ctt_call *c)
 {
     const int *kernel = c->node->attr.conv.kernel;
 
-    return (kernel[2] + results(c) - 1 + FOUR - 1) / FOUR;
+    return (kernel[2] + results_at_once(c) - 1 + FOUR - 1) / FOUR;
 }
 
 /* Bytes are read in place.  Rows of floats are laid out with extra pixels,
  * which are read and multiplied by 0. */
-static void plan(struct ctt_int8_job *j)
+static void vnni_plan(struct ctt_int8_job *j)
 {
     const struct ctt_call *c = j->c;
     int64_t wide = (j->out[2] - 1) * c->node->attr.conv.stride[2] +
-                   fours(c) * FOUR;
+                   fours_read(c) * FOUR;
 
     j->groups = 1;
     j->ins = j->outs = c->out.c;
     j->pixel = ctt_align(j->ins, BLOCK);
-    j->run = fours(c) * results(c) * FOUR;
+    j->run = fours_read(c) * results_at_once(c) * FOUR;
     j->size[2] = wide;
     if (ctt_is_bytes(&c->in[0]))
         j->x = c->in[0].data;
 }
 
-static int can(const struct ctt_call *c)
+static int vnni_supports(const struct ctt_call *c)
 {
     const int *kernel = c->node->attr.conv.kernel;
 
-    return kernel[0] * kernel[1] <= ROWS && fours(c) * FOUR <= PIXELS;
+    return kernel[0] * kernel[1] <= ROWS && fours_read(c) * FOUR <= PIXELS;
 }
 
 /* Order: [four][result][channel][neighbour] of each run. */
-static void pack(const struct ctt_int8_job *j, int64_t group, int64_t o,
-                 const int8_t *q, int8_t *to)
+static void vnni_pack(const struct ctt_int8_job *j, int64_t group, int64_t o,
+                      const int8_t *q, int8_t *to)
 {
     const struct ctt_tensor *w = &j->c->w[0].t;
-    int64_t runs = w->d * w->h, many = results(j->c);
+    int64_t runs = w->d * w->h, many = results_at_once(j->c);
     int8_t *at = to + o / BLOCK * runs * j->steps * BLOCK * FOUR +
                  turned(o % BLOCK) * FOUR;
 
@@ -255,8 +255,8 @@ struct block {
     int     fast;
 };
 
-static struct block block_of(const struct ctt_int8_job *j,
-                             const struct ending *e, int64_t from)
+static struct block block_from(const struct ctt_int8_job *j,
+                               const struct ending *e, int64_t from)
 {
     struct block b = { .from = from, .fast = e->quick && e->bytes && !e->plus.x,
                        .left = j->outs - from < BLOCK ? j->outs - from
@@ -361,7 +361,7 @@ static line_fn *const lines[3][2] = {
 static line_fn *line_of_results(const struct ctt_int8_job *j,
                                 const struct strip *l)
 {
-    return lines[results(j->c)][l->runs == 3 && l->steps == 1];
+    return lines[results_at_once(j->c)][l->runs == 3 && l->steps == 1];
 }
 
 /* ---- a chunk ---- */
@@ -372,7 +372,7 @@ static void run_row(const struct ctt_int8_job *j, const struct image *m,
                     const struct strip *l, const struct rows *x, int64_t row,
                     int64_t w, int64_t end)
 {
-    int many = results(j->c);
+    int many = results_at_once(j->c);
     line_fn *fn = line_of_results(j, l);
     int64_t reach = l->steps * FOUR, first = -m->pad[2];
 
@@ -421,12 +421,12 @@ static struct strip strip_of(const struct ctt_int8_job *j,
 
     return (struct strip){ e, b, j->w + b->from * runs * j->steps * FOUR,
                            ~(uint64_t)0 >> (BLOCK - b->left), runs,
-                           j->steps / results(j->c),
+                           j->steps / results_at_once(j->c),
                            j->c->node->attr.conv.stride[2] };
 }
 
 /* Computes all blocks of a chunk. */
-static void task(const struct ctt_int8_job *j, int64_t at)
+static void chunk_task(const struct ctt_int8_job *j, int64_t at)
 {
     struct ending e = ending_of(j);
     struct image m = image_of(j);
@@ -434,7 +434,7 @@ static void task(const struct ctt_int8_job *j, int64_t at)
 
     end = end < j->rows ? end : j->rows;
     for (int64_t from = 0; from < j->outs; from += BLOCK) {
-        struct block b = block_of(j, &e, from);
+        struct block b = block_from(j, &e, from);
         struct strip l = strip_of(j, &e, &b);
         run_block(j, &m, &l, first, end);
     }
@@ -445,7 +445,7 @@ static void filter(const struct ctt_int8_job *j, int64_t block,
                    int64_t row)
 {
     struct ending e = ending_of(j);
-    struct block b = block_of(j, &e, block * BLOCK);
+    struct block b = block_from(j, &e, block * BLOCK);
     struct strip l = strip_of(j, &e, &b);
     int stride = j->c->node->attr.conv.stride[1];
 
@@ -462,7 +462,8 @@ static void filter(const struct ctt_int8_job *j, int64_t block,
 const struct ctt_int8_isa ctt_int8_depthwise_vnni = {
     .name = "depthwise:vnni", .unit = FOUR, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .depthwise = 1, .supported = ctt_has_vnni,
-    .lay = lay, .task = task, .plan = plan, .pack = pack, .can = can,
+    .lay = lay_line, .task = chunk_task, .plan = vnni_plan, .pack = vnni_pack,
+    .can = vnni_supports,
     .filter = filter
 };
 #else

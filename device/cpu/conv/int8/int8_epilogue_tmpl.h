@@ -2,7 +2,7 @@
  * int8_epilogue_tmpl.h: epilogue of a register of sums: the operations of
  * int8_epilogue.c, in their order.  The file that includes it has defined ivec
  * and fvec, LANES numbers each, REGS, the most registers of a tile's row,
- *     bigger(a, b), smaller(a, b)   b if one is a NaN
+ *     lanes_max(a, b), lanes_min    b if one is a NaN
  *     put_low(p, v, zero, n)        v + zero as bytes, saturated: n channels
  * or LOWS_AT_ONCE and
  *     put_lows(R, p, v, zero, n)    of R registers, n channels or fewer
@@ -24,7 +24,7 @@ INLINE void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
  * below -256 give an integer below -255. */
 #ifndef WHOLE
 #define WHOLE(v) __builtin_convertvector(                                  \
-    (bigger(v, (fvec){ 0 } - 256.0f) + 12582912.0f) - 12582912.0f, ivec)
+    (lanes_max(v, (fvec){ 0 } - 256.0f) + 12582912.0f) - 12582912.0f, ivec)
 #endif
 
 #ifdef FLOATS
@@ -135,7 +135,7 @@ INLINE ivec to_whole(struct ending e, fvec v)
     v = v * e.inv;
     if (e.relu && e.zero)
         v = relu_of(v);
-    v = smaller((fvec){ 0 } + e.most, v);
+    v = lanes_min((fvec){ 0 } + e.most, v);
     return WHOLE(v);
 }
 
@@ -168,7 +168,7 @@ INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
         return;
     }
     if (e.relu)
-        v = smaller((fvec){ 0 } + e.most, relu_of(v));
+        v = lanes_min((fvec){ 0 } + e.most, relu_of(v));
     store_few((float *)y, v, n);
 }
 
@@ -205,7 +205,7 @@ INLINE void put_row(int R, int bytes, struct ending e, const fvec *f, char *y,
             continue;
         }
         if (e.relu)
-            one = smaller((fvec){ 0 } + e.most, relu_of(one));
+            one = lanes_min((fvec){ 0 } + e.most, relu_of(one));
         store((float *)(void *)y + r * LANES, one);
     }
     if (bytes)

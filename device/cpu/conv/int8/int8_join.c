@@ -79,7 +79,7 @@ static void fill_row(const struct join *k, const struct ctt_int8_band *b,
     memset(to + b->row - k->right, zero, (size_t)k->right);
 }
 
-static void run_task(void *arg, int64_t task, int who)
+static void join_task(void *arg, int64_t task, int who)
 {
     const struct join *k = arg;
     const struct ctt_int8_job *j = &k->j;
@@ -150,7 +150,7 @@ int ctt_int8_join(struct ctt_dev *d, const struct ctt_call *c,
                                            l.band.deep));
     CTT_TRY(l.band.x ? 0 : CTT_ENOMEM);
     ctt_dev_tasks(d, threads, c->in[0].n * l.j.out[0] * l.bands * l.j.blocks,
-                  run_task, &l);
+                  join_task, &l);
 out:
     return rc;
 }

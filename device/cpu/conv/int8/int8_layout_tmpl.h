@@ -57,7 +57,8 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
  * padding, pixels and right padding. */
 struct line { int64_t row, left, n, right; };
 
-static inline struct line line_of(const struct ctt_int8_job *j, int64_t line)
+static inline struct line line_bounds(const struct ctt_int8_job *j,
+                                      int64_t line)
 {
     const int *pad = j->c->node->attr.conv.pad;
     int64_t wide = j->size[2], left = pad[2] < wide ? pad[2] : wide;

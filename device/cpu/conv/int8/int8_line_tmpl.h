@@ -24,9 +24,9 @@ static void lay_pixels(const struct ctt_int8_job *j, struct line l,
         lay_some(j, l.row + i, group * j->ins, to + i * j->pixel, j->ins);
 }
 
-static void lay(const struct ctt_int8_job *j, int64_t line)
+static void lay_line(const struct ctt_int8_job *j, int64_t line)
 {
-    struct line l = line_of(j, line);
+    struct line l = line_bounds(j, line);
     elem *to = (elem *)j->x + line * j->size[2] * j->pixel;
 
     for (int64_t g = 0; g < j->groups; g++, to += j->plane) {

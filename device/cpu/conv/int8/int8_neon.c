@@ -14,7 +14,7 @@ typedef int16_t elem;
 /* The weights of the first and of the second value, by channel. */
 typedef int16x4x2_t wvec;
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     int16x8_t all = vmovl_s8(vld1_s8(w));
 
@@ -39,7 +39,7 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
 const struct ctt_int8_isa ctt_int8_neon = {
     .name = "neon", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_neon,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 const struct ctt_int8_isa ctt_int8_neon = { .supported = ctt_has_neon };

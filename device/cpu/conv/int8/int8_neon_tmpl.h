@@ -8,12 +8,12 @@
 typedef int32x4_t ivec;
 typedef float32x4_t fvec;
 
-static inline fvec bigger(fvec a, fvec b)
+static inline fvec lanes_max(fvec a, fvec b)
 {
     return vbslq_f32(vcgtq_f32(a, b), a, b);
 }
 
-static inline fvec smaller(fvec a, fvec b)
+static inline fvec lanes_min(fvec a, fvec b)
 {
     return vbslq_f32(vcltq_f32(a, b), a, b);
 }

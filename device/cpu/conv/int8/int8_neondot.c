@@ -14,7 +14,7 @@
 typedef int8_t elem;
 typedef int8x16_t wvec;
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return vld1q_s8(w);
 }
@@ -35,7 +35,7 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
 const struct ctt_int8_isa ctt_int8_neondot = {
     .name = "neondot", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .less = LESS, .supported = ctt_has_neondot,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 const struct ctt_int8_isa ctt_int8_neondot = { .supported = ctt_has_neondot };

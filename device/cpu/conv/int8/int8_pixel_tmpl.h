@@ -5,8 +5,8 @@
 /* A pixel of the result, and the address of its window. */
 struct pixel { int64_t w, h, d, sample; const elem *x; };
 
-static const elem *window(const struct ctt_int8_job *j, const elem *x,
-                          const struct pixel *p)
+static const elem *first_of_window(const struct ctt_int8_job *j, const elem *x,
+                                   const struct pixel *p)
 {
     const int *s = j->c->node->attr.conv.stride;
     int64_t plane = p->sample * j->size[0] + p->d * s[0];
@@ -22,7 +22,7 @@ static struct pixel pixel_at(const struct ctt_int8_job *j, const elem *x,
     struct pixel p = { row % j->out[2], up % j->out[1], further % j->out[0],
                        further / j->out[0], NULL };
 
-    p.x = window(j, x, &p);
+    p.x = first_of_window(j, x, &p);
     return p;
 }
 
@@ -43,5 +43,5 @@ static inline void step_on(const struct ctt_int8_job *j, const elem *x,
             p->sample++;
         }
     }
-    p->x = window(j, x, p);
+    p->x = first_of_window(j, x, p);
 }

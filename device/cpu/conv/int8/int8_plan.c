@@ -28,7 +28,8 @@ const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
 }
 
 /* 1 if kernels can read the call's bytes in place. */
-static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
+static int bytes_in_place(const struct ctt_int8_isa *isa,
+                          const struct ctt_call *c)
 {
     const int *pad = c->node->attr.conv.pad, *k = c->node->attr.conv.kernel;
 
@@ -53,7 +54,7 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
         j.size[k] = (j.out[k] - 1) * c->node->attr.conv.stride[k] + kernel[k];
     if (isa->plan)
         isa->plan(&j);
-    else if (in_place(isa, c)) {
+    else if (bytes_in_place(isa, c)) {
         memcpy(j.size, j.in, sizeof(j.size));
         j.x = x->data;
         j.pixel = x->ld;

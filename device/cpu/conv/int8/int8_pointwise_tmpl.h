@@ -33,11 +33,11 @@ INLINE void run_few(int P, int R, const struct ctt_int8_job *j,
         for (int64_t s = 0; s < j->steps; s++, w += R * LANES * UNIT) {
             wvec b[REGS];
             UNROLL for (int r = 0; r < R; r++)
-                b[r] = get(w + r * LANES * UNIT);
+                b[r] = load_weights(w + r * LANES * UNIT);
             UNROLL for (int p = 0; p < P; p++)
                 UNROLL for (int r = 0; r < R; r++)
-                    sum[p][r] = dot(sum[p][r], values(x + p * j->pixel +
-                                                      s * UNIT, r), b[r]);
+                    sum[p][r] = dot(sum[p][r], load_values(x + p * j->pixel +
+                                                           s * UNIT, r), b[r]);
         }
         UNROLL for (int p = 0; p < P; p++, y += BLOCK) {
             fvec f[REGS];

@@ -110,8 +110,8 @@ out:
 enum { BYTES = 512 << 10, CHUNK = 96, SLACK = 64 };
 
 /* Count of multiplied weights, in whole blocks. */
-static int64_t kept_of(const struct ctt_int8_isa *isa,
-                       const struct ctt_int8_job *j)
+static int64_t packed_weights(const struct ctt_int8_isa *isa,
+                              const struct ctt_int8_job *j)
 {
     return j->lists ? j->lists[j->blocks] * isa->block
                     : ctt_int8_packed(isa, j);
@@ -121,15 +121,15 @@ static int64_t kept_of(const struct ctt_int8_isa *isa,
  * each thread gets the same share of rows in each conv, and reads values that
  * it wrote.  By blocks, if the weights have more bytes than the values and
  * threads get equal shares: each thread reads its part of the weights only. */
-static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
-                   int threads)
+static void divide_tasks(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
+                         int threads)
 {
     int64_t many = j->groups * j->blocks / j->together;
     int64_t values = j->rows * (j->pixel * isa->bytes + j->c->out.c);
     int64_t parts = (j->rows + CHUNK - 1) / CHUNK;
     int equal = many % threads == 0 && j->outs % isa->block == 0;
 
-    j->by_blocks = kept_of(isa, j) * isa->bytes > values &&
+    j->by_blocks = packed_weights(isa, j) * isa->bytes > values &&
                    (equal || many >= 4 * threads);
     if (!j->by_blocks)
         parts = ctt_align(parts, threads);
@@ -147,7 +147,7 @@ static void lay_lines(const void *arg, int64_t from, int64_t to)
         p->isa->lay(p->j, l);
 }
 
-static void run_task(void *arg, int64_t task, int who)
+static void part_task(void *arg, int64_t task, int who)
 {
     const struct part *p = arg;
 
@@ -162,7 +162,7 @@ static void run_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
 
     ctt_dev_share(d, threads, lines, lay_lines, &p);
     ctt_dev_tasks(d, threads, j->chunks * (j->groups * j->blocks / j->together),
-                  run_task, &p);
+                  part_task, &p);
 }
 
 /* Size of a part: samples, or rows of the result's image of one sample (high);
@@ -190,9 +190,9 @@ static struct parts parts_of(const struct ctt_int8_isa *isa,
 
 /* Computes the part of the samples from `first` on, or of the image's rows from
  * `from` on. */
-static void one_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                     const struct ctt_int8_job *all, struct parts p,
-                     int64_t first, int64_t from, int threads)
+static void compute_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                         const struct ctt_int8_job *all, struct parts p,
+                         int64_t first, int64_t from, int threads)
 {
     struct ctt_int8_job j = *all;
     int64_t n = j.c->in[0].n - first, stride = j.c->node->attr.conv.stride[1];
@@ -207,7 +207,7 @@ static void one_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
         j.out[1] = high;
     }
     j.rows = n * j.out[0] * j.out[1] * j.out[2];
-    divide(isa, &j, threads);
+    divide_tasks(isa, &j, threads);
     run_part(isa, d, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
 }
 
@@ -216,7 +216,7 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
     struct parts p = parts_of(isa, j);
-    int64_t kept = j->lists ? kept_of(isa, j) : ctt_volume(w);
+    int64_t kept = j->lists ? packed_weights(isa, j) : ctt_volume(w);
     int threads = ctt_dev_team(d, (double)ctt_rows(&j->c->out) *
                                   (double)kept / 64);
 
@@ -229,7 +229,7 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     }
     for (int64_t i = 0; i < x->n; i += p.samples)
         for (int64_t h = 0; h < j->out[1]; h += p.high)
-            one_part(isa, d, j, p, i, h, threads);
+            compute_part(isa, d, j, p, i, h, threads);
     return 0;
 }
 

@@ -4,12 +4,12 @@
  * left of them: the sums stay in registers.  The file that includes it has
  * defined elem, wvec (a register of weights), UNIT (bytes of a lane's weights),
  * and
- *     get(w)               the weights of a register
- *     values(x, r)         the unit at x, for the channels of register r
- *     apart(j)             elements from a unit of a run to the next
+ *     load_weights(w)      the weights of a register
+ *     load_values(x, r)    the unit at x, for the channels of register r
+ *     unit_stride(j)       elements from a unit of a run to the next
  *                          (these two: int8_unit_tmpl.h)
  *     dot(sum, v, w)       sum + the products of these
- *     lay()                of struct ctt_int8_isa
+ *     lay_line()           of struct ctt_int8_isa
  * and included int8_epilogue_tmpl.h.  PARTS: a register of sums, svec, has
  * several for each channel, which start with 0 and which
  *     total(s)             adds up to a register of LANES sums. */
@@ -65,15 +65,15 @@ INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
                     const elem *const *x, int64_t at, const int8_t *w,
                     svec sum[WIDE][REGS])
 {
-    int64_t far = apart(j), end = at + j->steps * far;
+    int64_t far = unit_stride(j), end = at + j->steps * far;
 
     for (; at != end; at += far, w += R * LANES * UNIT) {
         wvec b[REGS];
         UNROLL for (int r = 0; r < R; r++)
-            b[r] = get(w + r * LANES * UNIT);
+            b[r] = load_weights(w + r * LANES * UNIT);
         UNROLL for (int p = 0; p < P; p++)
             UNROLL for (int r = 0; r < R; r++)
-                sum[p][r] = dot(sum[p][r], values(x[p] + at, r), b[r]);
+                sum[p][r] = dot(sum[p][r], load_values(x[p] + at, r), b[r]);
     }
 }
 

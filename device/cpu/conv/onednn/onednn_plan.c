@@ -20,7 +20,7 @@ struct making {
     dnnl_primitive_desc_t        hint, pd, reorder;
 };
 
-static void forget(struct making *m)
+static void free_making(struct making *m)
 {
     MD *md[] = { &m->large, &m->small, &m->any, &m->plain, &m->bias };
     dnnl_primitive_desc_t pd[] = { m->hint, m->pd, m->reorder };
@@ -111,7 +111,7 @@ out:
     return rc;
 }
 
-static int describe(struct making *m)
+static int describe_tensors(struct making *m)
 {
     dnnl_engine_t e = m->o->engine;
     MD *b = m->key->bias ? &m->bias : NULL;
@@ -233,7 +233,7 @@ static int make_one(void *arg)
     CTT_TRY(tensor_md(m, m->f->oc, m->f->small, &m->small));
     CTT_TRY(weights_md(m));
     CTT_TRY(attributes(m, p->sums));
-    CTT_TRY(describe(m));
+    CTT_TRY(describe_tensors(m));
     CTT_DNNL(dnnl_primitive_desc_query(m->pd, dnnl_query_impl_info_str, 0,
                                        &impl));
     snprintf(p->impl, sizeof(p->impl), "%s", impl);
@@ -285,7 +285,7 @@ int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
         p->sums = sums;
         m.p = p;
         rc = ctt_dnnl_try(make_one, &m);
-        forget(&m);
+        free_making(&m);
         CTT_TRY(rc);
         if (p->prim)
             break;

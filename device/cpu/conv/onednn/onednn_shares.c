@@ -77,7 +77,7 @@ out:
     return rc;
 }
 
-static size_t most(size_t a, size_t b)
+static size_t larger_of(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
@@ -97,9 +97,9 @@ int ctt_dnnl_scratch(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
 
     for (int i = 0; i < n; i++)
         all += room_of(packed[i]);
-    j->sum = most(p[0]->size.dw + p[0]->size.db,
-                  p[1]->size.dw + p[1]->size.db);
-    j->pad = most(p[0]->size.pad, p[1]->size.pad);
+    j->sum = larger_of(p[0]->size.dw + p[0]->size.db,
+                       p[1]->size.dw + p[1]->size.db);
+    j->pad = larger_of(p[0]->size.pad, p[1]->size.pad);
     sums = j->sum * (size_t)j->f->cut.shares;
     at = ctt_dev_scratch(j->q->dev, all + sums +
                          j->pad * (size_t)p[0]->key.lanes);

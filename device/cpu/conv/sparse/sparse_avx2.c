@@ -32,8 +32,8 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 const struct ctt_sparse_isa ctt_sparse_avx2 = {
     .name = "avx2", .is_int8 = 0, .unit = UNIT, .lanes = LANES,
-    .bytes = sizeof(elem), .convert = convert, .blank = blank,
-    .supported = ctt_has_avx2, .lay = lay, .task = task, .cell = cell
+    .bytes = sizeof(elem), .convert = convert_row, .blank = blank,
+    .supported = ctt_has_avx2, .lay = lay_registers, .task = task, .cell = cell
 };
 #else
 #include "device/cpu/conv/sparse/sparse.h"

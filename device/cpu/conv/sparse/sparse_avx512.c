@@ -35,9 +35,10 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 #include "device/cpu/conv/sparse/sparse_cell_tmpl.h"
 
 const struct ctt_sparse_isa ctt_sparse_avx512 = {
-    .name = "avx512", .is_int8 = 0, .unit = UNIT, .lanes = LANES,
-    .columns = 1, .bytes = sizeof(elem), .convert = convert, .blank = blank,
-    .supported = ctt_has_avx512, .lay = lay, .task = task, .cell = cell
+    .name = "avx512", .is_int8 = 0, .unit = UNIT, .lanes = LANES, .columns = 1,
+    .bytes = sizeof(elem), .convert = convert_row, .blank = blank,
+    .supported = ctt_has_avx512, .lay = lay_registers, .task = task,
+    .cell = cell
 };
 #else
 #include "device/cpu/conv/sparse/sparse.h"

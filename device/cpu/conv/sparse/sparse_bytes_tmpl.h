@@ -22,7 +22,7 @@ INLINE __m512i ends_of_four(const struct ending *e,
     UNROLL for (int i = 0; i < 4; i++) {
         fvec v = SUMS(sum[i * apart] + k->start[o + i]) * k->factor[o + i];
         v = (v + k->bias[o + i]) * e->inv;
-        w[i] = WHOLE(smaller((fvec){ 0 } + e->most, v));
+        w[i] = WHOLE(lanes_min((fvec){ 0 } + e->most, v));
     }
     return _mm512_shuffle_epi8((__m512i)pack_bytes(pack_two(w[0], w[1], z),
                                                    pack_two(w[2], w[3], z)),

@@ -32,7 +32,7 @@ struct part {
 };
 
 /* Lays out the registers of both convs, numbered one after the other. */
-static void lay(const void *arg, int64_t from, int64_t to)
+static void lay_both(const void *arg, int64_t from, int64_t to)
 {
     const struct part *p = arg;
     int64_t n = p->registers;
@@ -43,7 +43,7 @@ static void lay(const void *arg, int64_t from, int64_t to)
         p->isa->lay(&p->k->conv[1], from > n ? from - n : 0, to - n);
 }
 
-static void run_task(void *arg, int64_t task, int who)
+static void cell_task(void *arg, int64_t task, int who)
 {
     const struct part *p = arg;
 
@@ -63,12 +63,12 @@ static void one_part(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
         ctt_sparse_convert(isa, d, &k->conv[i], threads);
         all += ctt_sparse_registers(isa, &k->conv[i]);
     }
-    ctt_dev_share(d, threads, all, lay, &p);
-    ctt_dev_tasks(d, threads, k->conv[0].tiles * blocks, run_task, &p);
+    ctt_dev_share(d, threads, all, lay_both, &p);
+    ctt_dev_tasks(d, threads, k->conv[0].tiles * blocks, cell_task, &p);
 }
 
-static int make_room(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
-                     struct ctt_sparse_cell *k)
+static int alloc_cell(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                      struct ctt_sparse_cell *k)
 {
     int64_t units = 0;
     int32_t *x;
@@ -99,7 +99,7 @@ int ctt_sparse_cell_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
         if (ctt_sparse_threads(d, &all.conv[i]) > threads)
             threads = ctt_sparse_threads(d, &all.conv[i]);
     }
-    CTT_TRY(make_room(isa, d, &all));
+    CTT_TRY(alloc_cell(isa, d, &all));
     for (int64_t i = 0; i < n; i += most)
         one_part(isa, d, &all, i, n - i < most ? n - i : most, threads);
 out:

@@ -13,7 +13,7 @@ struct tile { float z[4 * TILE], c[TILE], h[TILE]; };
 static void rows_at(const struct ctt_sparse_job *j, struct spot *p,
                     int64_t left, int64_t row[LANES])
 {
-    for (int64_t i = 0, n; i < LANES; i += n, go_on(j, p, n)) {
+    for (int64_t i = 0, n; i < LANES; i += n, advance(j, p, n)) {
         int64_t at = -1;
         n = LANES - i;
         if (i < left) {
@@ -82,8 +82,8 @@ static void fetch(const struct ctt_tensor *t, const int64_t row[LANES],
 }
 
 /* Finds the result rows of a tile, from register `first` on. */
-static void rows_of(const struct ctt_sparse_cell *k, int64_t first,
-                    int64_t regs, int64_t from, int64_t row[][LANES])
+static void tile_rows(const struct ctt_sparse_cell *k, int64_t first,
+                      int64_t regs, int64_t from, int64_t row[][LANES])
 {
     const struct ctt_sparse_job *j = &k->conv[0];
     struct spot p = spot_at(j, first * LANES);
@@ -124,7 +124,7 @@ static void cell(const struct ctt_sparse_cell *k, int64_t at)
     regs = regs < j->regs ? regs : j->regs;
     n = n < LANES ? n : LANES;
     apart = regs * LANES;
-    rows_of(k, first, regs, from, row);
+    tile_rows(k, first, regs, from, row);
     all_gates(k, first, regs, from, n, s.z);
     for (int64_t t = 0; t < regs; t++)
         get_turned(&l->old, row[t], from, n, s.c + t * LANES, apart);

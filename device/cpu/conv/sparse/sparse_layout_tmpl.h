@@ -46,7 +46,7 @@ static struct spot spot_at(const struct ctt_sparse_job *j, int64_t at)
 }
 
 /* Advances by n positions, at most to the first one of the next row. */
-static void go_on(const struct ctt_sparse_job *j, struct spot *p, int64_t n)
+static void advance(const struct ctt_sparse_job *j, struct spot *p, int64_t n)
 {
     p->w += n;
     if (p->w < j->s.pitch[2])
@@ -64,7 +64,7 @@ static void go_on(const struct ctt_sparse_job *j, struct spot *p, int64_t n)
 /* ---- elements ---- */
 
 /* Converts a row of the call's pixels for the part. */
-static void convert(const struct ctt_sparse_job *j, int64_t line)
+static void convert_row(const struct ctt_sparse_job *j, int64_t line)
 {
     int64_t wide = j->j.in[2], c = j->j.c->in[0].c, row = line * wide;
     int64_t first = j->j.first * j->j.in[0] * j->j.in[1] * wide;
@@ -90,8 +90,8 @@ static void blank(const struct ctt_sparse_job *j)
 /* ---- units ---- */
 
 /* Row of pixels for row h of plane d of a phase; -1 in the padding. */
-static int64_t row_of(const struct ctt_sparse_job *j, const int64_t phase[3],
-                      const struct spot *p)
+static int64_t phase_row(const struct ctt_sparse_job *j, const int64_t phase[3],
+                         const struct spot *p)
 {
     const int *stride = j->j.c->node->attr.conv.stride;
     const int *pad = j->j.c->node->attr.conv.pad;
@@ -142,10 +142,10 @@ INLINE void find(const struct ctt_sparse_job *j, const int64_t phase[3],
 {
     int64_t stride = j->j.c->node->attr.conv.stride[2], n;
 
-    for (int64_t i = 0; i < LANES; i += n, go_on(j, p, n)) {
+    for (int64_t i = 0; i < LANES; i += n, advance(j, p, n)) {
         n = j->s.pitch[2] - p->w < LANES - i ? j->s.pitch[2] - p->w
                                              : LANES - i;
-        find_row(j, row_of(j, phase, p), p->w * stride + left, stride, n,
+        find_row(j, phase_row(j, phase, p), p->w * stride + left, stride, n,
                  from + i);
     }
 }
@@ -255,7 +255,8 @@ static void lay_phase(const struct ctt_sparse_job *j, int64_t plane,
     }
 }
 
-static void lay(const struct ctt_sparse_job *j, int64_t from, int64_t to)
+static void lay_registers(const struct ctt_sparse_job *j, int64_t from,
+                          int64_t to)
 {
     int64_t regs = j->s.plane / LANES;
 

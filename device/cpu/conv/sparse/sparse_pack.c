@@ -12,8 +12,8 @@ struct from {
 
 /* Bits of the weights of channel o, tap `tap` (a pixel of the kernel) and group
  * `group`. */
-static int32_t unit_of(const struct from *f, int64_t o, int64_t tap,
-                       int64_t group)
+static int32_t unit_bits(const struct from *f, int64_t o, int64_t tap,
+                         int64_t group)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
     int64_t at = (o * w->d * w->h * w->w + tap) * w->c + group * f->s->units;
@@ -36,7 +36,7 @@ static int32_t unit_of(const struct from *f, int64_t o, int64_t tap,
 
 /* Offset of the values that a tap multiplies, for a group of channels; with
  * lists by columns, of the first tap in its row. */
-static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
+static int32_t unit_offset(const struct from *f, int64_t tap, int64_t group)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
     const int64_t of[3] = { tap / w->w / w->h, tap / w->w % w->h, tap % w->w };
@@ -54,16 +54,17 @@ static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
 
 /* Writes the nonzero units of list l (of a channel or of a column of it) to
  * `to`, unless it is NULL; returns their number. */
-static int64_t list(const struct from *f, int64_t l, struct ctt_sparse_unit *to)
+static int64_t list_units(const struct from *f, int64_t l,
+                          struct ctt_sparse_unit *to)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
     int64_t o = l / f->s->columns, by = f->s->columns, n = 0;
 
     for (int64_t g = 0; g < f->s->groups; g++)
         for (int64_t t = l % by; t < w->d * w->h * w->w; t += by) {
-            int32_t bits = unit_of(f, o, t, g);
+            int32_t bits = unit_bits(f, o, t, g);
             if (bits && to)
-                to[n] = (struct ctt_sparse_unit){ at_of(f, t, g), bits };
+                to[n] = (struct ctt_sparse_unit){ unit_offset(f, t, g), bits };
             n += bits != 0;
         }
     return n;
@@ -98,8 +99,8 @@ int ctt_sparse_alloc(const struct ctt_call *c, int64_t n, size_t size,
 }
 
 /* Sum of a list over padding, whose bytes have the value 0. */
-static int32_t edge_of(const struct from *f, const struct ctt_sparse_unit *u,
-                       int64_t n)
+static int32_t edge_sum(const struct from *f, const struct ctt_sparse_unit *u,
+                        int64_t n)
 {
     int32_t sum = 0;
 
@@ -115,10 +116,10 @@ static void pack_list(const struct from *f, int64_t l,
                       struct ctt_sparse_weights *k)
 {
     struct ctt_sparse_unit *to = k->unit + k->first[l];
-    int64_t n = list(f, l, to);
+    int64_t n = list_units(f, l, to);
 
     k->first[l + 1] = k->first[l] + n;
-    k->edge[l] = edge_of(f, to, n);
+    k->edge[l] = edge_sum(f, to, n);
 }
 
 static void pack_channel(const struct ctt_sparse_isa *isa,
@@ -172,7 +173,7 @@ int ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
         CTT_TRY(to_whole(d, &f, &step));
     k->units = 0;
     for (int64_t l = 0; l < lists; l++)
-        k->units += list(&f, l, NULL);
+        k->units += list_units(&f, l, NULL);
     CTT_TRY(ctt_sparse_alloc(c, k->units, sizeof(*k->unit), lists, k));
     for (int64_t o = 0; o < outs; o++)
         pack_channel(isa, &f, o, step, k);

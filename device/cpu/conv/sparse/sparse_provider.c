@@ -32,7 +32,7 @@ static int takes_type(const struct ctt_call *c, const struct ctt_tensor *t)
     return t->dtype == CTT_F32 || (ctt_call_is_int8(c) && ctt_is_bytes(t));
 }
 
-static int takes(const struct ctt_call *c)
+static int is_eligible(const struct ctt_call *c)
 {
     int plus = c->node->plus && c->in[1].data;
 
@@ -79,18 +79,18 @@ static int is_alone(const struct ctt_call *c)
 }
 
 /* Weights of a training change in each call. */
-static int can(struct ctt_conv_ask *q)
+static int sparse_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     struct ctt_call pair = ctt_call_pair(c);
     struct kept *k;
 
-    if (q->part != CTT_CONV_OUT || c->train || !c->stamp || !takes(c) ||
+    if (q->part != CTT_CONV_OUT || c->train || !c->stamp || !is_eligible(c) ||
         !ctt_sparse_best(c))
         return 0;
     if (!is_alone(c) && !ctt_sparse_has_cell(c))
         return 0;
-    if (pair.node && (!takes(&pair) ||
+    if (pair.node && (!is_eligible(&pair) ||
                       ctt_call_is_int8(&pair) != (c->in[0].scale > 0)))
         return 0;
     k = ctt_conv_own(q, BOTH * sizeof(*k));
@@ -178,8 +178,8 @@ static double dense_of(const struct ctt_sparse_isa *isa,
  * results END; the layout of a register of values LAY. */
 enum { END = 8, LAY = 7 };
 
-static double rows_of(const struct ctt_int8_isa *isa, const struct kept *k,
-                      const struct ctt_call *c)
+static double rows_cost(const struct ctt_int8_isa *isa, const struct kept *k,
+                        const struct ctt_call *c)
 {
     int64_t blocks = (c->out.c + isa->block - 1) / isa->block;
     double each = 25. / 24 * (double)k->rows + (double)(END * blocks);
@@ -201,8 +201,8 @@ static int is_moved(const struct kept *k, const struct ctt_sparse_shape *s,
 }
 
 /* Drops lists and decisions that are not valid for this call. */
-static void check(struct kept *k, const struct ctt_sparse_isa *isa,
-                  const struct ctt_call *c)
+static void drop_stale(struct kept *k, const struct ctt_sparse_isa *isa,
+                       const struct ctt_call *c)
 {
     struct ctt_sparse_shape s = ctt_sparse_plan(isa, c);
 
@@ -248,7 +248,8 @@ out:
 }
 
 /* Counts nonzero units and rows; for integers, from the lists. */
-static int count(struct ctt_dev *d, const struct ctt_call *c, struct kept *k)
+static int count_nonzero(struct ctt_dev *d, const struct ctt_call *c,
+                         struct kept *k)
 {
     int rc = 0;
 
@@ -268,22 +269,22 @@ static double least_of(const struct ctt_call *c, const struct kept *k,
 {
     const struct ctt_int8_isa *rows = ctt_sparse_rows_best(c);
     double units = units_of(ctt_sparse_best(c), k, c);
-    double by = rows ? rows_of(rows, k, c) : units;
+    double by = rows ? rows_cost(rows, k, c) : units;
 
     *by_rows = by < units;
     return *by_rows ? by : units;
 }
 
-static int decide(struct ctt_conv_ask *q, struct kept *k)
+static int choose_kernel(struct ctt_conv_ask *q, struct kept *k)
 {
     const struct ctt_call *c = q->call;
     const struct ctt_sparse_isa *isa = ctt_sparse_best(c);
     int rc = 0;
 
-    check(k, isa, c);
+    drop_stale(k, isa, c);
     if (k->decided == c->stamp)
         return 0;
-    CTT_TRY(count(q->dev, c, k));
+    CTT_TRY(count_nonzero(q->dev, c, k));
     k->wins = least_of(c, k, &k->rows_win) < dense_of(isa, c);
     k->decided = c->stamp;
     if (!k->wins || k->by_rows != k->rows_win)
@@ -323,15 +324,15 @@ static int decide_cell(struct ctt_conv_ask *q, struct kept *k)
     double ours = 0, apart = 0;
     int rc = 0, both = pair.node != NULL;
 
-    check(k, isa, c);
+    drop_stale(k, isa, c);
     if (both)
-        check(k + PAIR, isa, &pair);
+        drop_stale(k + PAIR, isa, &pair);
     if (k->both == c->stamp && k[PAIR].decided == c->stamp)
         return 0;
-    CTT_TRY(count(q->dev, c, k));
+    CTT_TRY(count_nonzero(q->dev, c, k));
     ours = with_lstm(k, c, &apart);
     if (both) {
-        CTT_TRY(count(q->dev, &pair, k + PAIR));
+        CTT_TRY(count_nonzero(q->dev, &pair, k + PAIR));
         ours += with_lstm(k + PAIR, &pair, &apart);
     }
     ours += CELL * places_of(isa, k, c) * (double)c->lstm.h.c;
@@ -365,10 +366,10 @@ out:
 
 /* ---- the provider ---- */
 
-static int pays(struct ctt_conv_ask *q)
+static int sparse_pays(struct ctt_conv_ask *q)
 {
     struct kept *k = *q->own, *of = is_alone(q->call) ? k : k + PAIR;
-    int rc = of == k ? decide(q, k) : decide_cell(q, k);
+    int rc = of == k ? choose_kernel(q, k) : decide_cell(q, k);
 
     if (rc < 0)
         return rc;
@@ -378,7 +379,7 @@ static int pays(struct ctt_conv_ask *q)
 }
 
 /* Under --tune it may run without an earlier call of pays. */
-static int run(struct ctt_conv_ask *q)
+static int sparse_run(struct ctt_conv_ask *q)
 {
     const struct ctt_sparse_isa *isa = ctt_sparse_best(q->call);
     const struct ctt_int8_isa *rows = ctt_sparse_rows_best(q->call);
@@ -387,7 +388,7 @@ static int run(struct ctt_conv_ask *q)
 
     if (!is_alone(q->call))
         return run_cell(q, k);
-    CTT_TRY(decide(q, k));
+    CTT_TRY(choose_kernel(q, k));
     CTT_TRY(get_lists(q->dev, q->call, k, k->rows_win));
     q->code = k->by_rows ? rows->name : isa->name;
     rc = k->by_rows ? ctt_sparse_rows_run(rows, q->dev, q->call, &k->w)
@@ -396,7 +397,7 @@ out:
     return rc;
 }
 
-static void forget(void *own)
+static void sparse_free(void *own)
 {
     struct kept *k = own;
 
@@ -407,6 +408,7 @@ static void forget(void *own)
 
 const struct ctt_conv_provider ctt_conv_sparse = {
     .name = "sparse", .along = 1, .apart = CTT_APART_ALONG | CTT_APART_CHAIN,
-    .int8 = 1, .any_threads = 1, .can = can, .pays = pays, .run = run,
-    .forget = forget,
+    .int8 = 1, .any_threads = 1, .can = sparse_supports, .pays = sparse_pays,
+    .run = sparse_run,
+    .forget = sparse_free,
 };

@@ -16,8 +16,8 @@ const struct ctt_int8_isa *ctt_sparse_rows_best(const struct ctt_call *c)
 }
 
 /* Reads row k of a block of output channels; returns 1 if it is not all 0. */
-static int row_of(const struct ctt_call *c, int64_t block, int64_t k,
-                  float w[CTT_SPARSE_ROW])
+static int block_row(const struct ctt_call *c, int64_t block, int64_t k,
+                     float w[CTT_SPARSE_ROW])
 {
     const struct ctt_tensor *t = &c->w[0].t;
     int64_t each = ctt_volume(t) / t->n, first = block * CTT_SPARSE_ROW;
@@ -43,13 +43,13 @@ int64_t ctt_sparse_rows_count(const struct ctt_call *c)
 
     for (int64_t b = 0; b < blocks_of(c); b++)
         for (int64_t k = 0; k < each; k++)
-            n += row_of(c, b, k, w);
+            n += block_row(c, b, k, w);
     return n;
 }
 
 /* Appends the nonzero rows of a block to n others; returns the new count. */
-static int64_t list(const struct ctt_int8_job *j, int64_t block, int64_t n,
-                    struct ctt_sparse_row *to)
+static int64_t list_rows(const struct ctt_int8_job *j, int64_t block, int64_t n,
+                         struct ctt_sparse_row *to)
 {
     const struct ctt_tensor *w = &j->c->w[0].t;
     struct ctt_sparse_row one;
@@ -58,7 +58,7 @@ static int64_t list(const struct ctt_int8_job *j, int64_t block, int64_t n,
         for (int64_t i = 0; i < j->run; i++) {
             int64_t line = r / w->h * j->size[1] + r % w->h;
             one.at = (int32_t)(line * j->size[2] * j->pixel + i);
-            if (row_of(j->c, block, r * j->run + i, one.w))
+            if (block_row(j->c, block, r * j->run + i, one.w))
                 to[n++] = one;
         }
     return n;
@@ -75,7 +75,7 @@ int ctt_sparse_rows_pack(const struct ctt_int8_isa *isa,
     CTT_TRY(ctt_sparse_alloc(c, ctt_sparse_rows_count(c), sizeof(*k->row),
                              j.blocks, k));
     for (int64_t b = 0; b < j.blocks; b++)
-        k->first[b + 1] = list(&j, b, k->first[b], k->row);
+        k->first[b + 1] = list_rows(&j, b, k->first[b], k->row);
     for (int64_t o = 0; o < c->out.c; o++) {
         k->bias[o] = bias ? bias[o] : 0;
         k->factor[o] = 1;

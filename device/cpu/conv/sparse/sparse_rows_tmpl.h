@@ -4,7 +4,7 @@
  * channels of a row, which stay in registers while the block's list is read:
  * each row of weights times one value of each pixel.  The file that includes it
  * has defined elem, LANES, REGS (registers of a row) and
- *     spread(p)            a register of the float at p
+ *     broadcast(p)         a register of the float at p
  *     dot(sum, x, w)       sum + the products of registers
  * and included int8_epilogue_tmpl.h and int8_line_tmpl.h. */
 #include "device/cpu/conv/int8/int8_pixel_tmpl.h"
@@ -28,7 +28,7 @@ INLINE void walk(int P, const struct ctt_sparse_row *w,
             b[r] = load(w->w + r * LANES);
         UNROLL for (int p = 0; p < P; p++)
             UNROLL for (int r = 0; r < REGS; r++)
-                sum[p * REGS + r] = dot(sum[p * REGS + r], spread(x[p] + at),
+                sum[p * REGS + r] = dot(sum[p * REGS + r], broadcast(x[p] + at),
                                         b[r]);
     }
     UNROLL for (int i = 0; i < P * REGS; i++)
@@ -59,14 +59,14 @@ static void (*const walks[PIXELS + 1])(const struct ctt_sparse_row *,
 };
 
 static __attribute__((noinline))
-void put(const struct ending *e, int64_t row, int64_t rows, int64_t from,
-         int64_t channels, const ivec *sum)
+void put_tile_rows(const struct ending *e, int64_t row, int64_t rows,
+                   int64_t from, int64_t channels, const ivec *sum)
 {
     put_tile(REGS, e, row, rows, from, from, channels, sum);
 }
 
 /* Computes a block of channels of a chunk, in tiles as even as possible. */
-static void task(const struct ctt_int8_job *j, int64_t at)
+static void row_task(const struct ctt_int8_job *j, int64_t at)
 {
     int64_t chunk = j->by_blocks ? at % j->chunks : at / j->blocks;
     int64_t block = j->by_blocks ? at / j->chunks : at % j->blocks;
@@ -85,7 +85,7 @@ static void task(const struct ctt_int8_job *j, int64_t at)
         for (int64_t i = 0; i < n; i++, step_on(j, j->x, &p))
             x[i] = p.x;
         walks[n](w + j->lists[block], w + j->lists[block + 1], x, sum);
-        put(&e, row, n, from, j->outs - from, sum);
+        put_tile_rows(&e, row, n, from, j->outs - from, sum);
         row += n;
         left -= n;
     }

@@ -134,7 +134,7 @@ static void put_places(const struct ctt_sparse_job *j, const struct ending *e,
                        struct spot *p, int64_t places, int64_t from,
                        const ivec *sum, const struct ends *bytes)
 {
-    for (int64_t i = 0, n, row; i < places; i += n, go_on(j, p, n)) {
+    for (int64_t i = 0, n, row; i < places; i += n, advance(j, p, n)) {
         n = places - i;
         row = row_at(j, p, &n);
         if (row >= 0 && bytes)

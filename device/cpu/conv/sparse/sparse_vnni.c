@@ -37,8 +37,8 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 const struct ctt_sparse_isa ctt_sparse_vnni = {
     .name = "vnni", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
-    .columns = 1, .bytes = sizeof(elem), .convert = convert, .blank = blank,
-    .supported = ctt_has_vnni, .lay = lay, .task = task, .cell = cell
+    .columns = 1, .bytes = sizeof(elem), .convert = convert_row, .blank = blank,
+    .supported = ctt_has_vnni, .lay = lay_registers, .task = task, .cell = cell
 };
 #else
 #include "device/cpu/conv/sparse/sparse.h"

@@ -47,7 +47,7 @@ struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
  * large blocks or, for little work, many small ones. */
 enum { BYTES = 384 << 10, LEAST = 14, MOST = 112 };
 
-static int64_t block_of(int64_t tiles, int64_t floats, int parts)
+static int64_t even_block(int64_t tiles, int64_t floats, int parts)
 {
     int64_t most = BYTES / (floats * (int64_t)sizeof(float)), blocks;
 
@@ -64,7 +64,7 @@ static int64_t conv_block(const struct ctt_wino_isa *i,
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
     int64_t wide = p.kp < 2 * i->lanes ? p.kp : 2 * i->lanes;
 
-    return block_of(p.tiles, p.freqs * (p.cp + wide), threads);
+    return even_block(p.tiles, p.freqs * (p.cp + wide), threads);
 }
 
 /* Blocks of a gradient may be larger, since the sums exceed the cache
@@ -74,7 +74,7 @@ static int64_t grad_block(const struct ctt_wino_isa *i,
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
 
-    return block_of(p.tiles, p.freqs * p.cp / 2, 1);
+    return even_block(p.tiles, p.freqs * p.cp / 2, 1);
 }
 
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
@@ -241,8 +241,8 @@ void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
 }
 
 /* Transforms the sums and adds them to dw (k,r,r,c). */
-static void collect(const struct ctt_wino_isa *i,
-                    const struct ctt_wino_back *b, float *dw)
+static void add_windows(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_back *b, float *dw)
 {
     const struct ctt_wino_shape *s = b->s;
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
@@ -301,6 +301,6 @@ void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
 #pragma omp parallel num_threads(threads)
     {
         grad_blocks(i, b);
-        collect(i, b, dw);
+        add_windows(i, b, dw);
     }
 }

@@ -138,8 +138,8 @@ void ctt_wino16_pack(const struct ctt_wino16_isa *i,
  * shares. */
 enum { BYTES = 256 << 10, LEAST = 24, MOST = 120 };
 
-static int64_t block_of(const struct ctt_wino16_isa *i,
-                        const struct ctt_wino16_shape *s, int threads)
+static int64_t tiles_per_block(const struct ctt_wino16_isa *i,
+                               const struct ctt_wino16_shape *s, int threads)
 {
     struct ctt_wino16_plan p = ctt_wino16_plan(s, i->lanes, 0);
     int64_t wide = p.kp < 2 * i->lanes ? p.kp : 2 * i->lanes, blocks;
@@ -156,7 +156,7 @@ int64_t ctt_wino16_scratch(const struct ctt_wino16_isa *i,
                            const struct ctt_wino16_shape *s, int threads)
 {
     struct ctt_wino16_plan p =
-        ctt_wino16_plan(s, i->lanes, block_of(i, s, threads));
+        ctt_wino16_plan(s, i->lanes, tiles_per_block(i, s, threads));
 
     return ctt_wino16_room(&p) * threads;
 }
@@ -181,7 +181,7 @@ void ctt_wino16_conv(const struct ctt_wino16_isa *i,
                      const struct ctt_wino16_job *j, int threads,
                      void *scratch)
 {
-    int64_t block = block_of(i, j->s, threads);
+    int64_t block = tiles_per_block(i, j->s, threads);
     struct ctt_wino16_plan p = ctt_wino16_plan(j->s, i->lanes, block);
     int64_t blocks = (p.tiles + block - 1) / block;
     int groups = blocks >= threads ? 1 : (int)(threads / blocks);

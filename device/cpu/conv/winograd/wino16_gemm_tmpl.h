@@ -65,7 +65,7 @@ static product_fn *const products[3][ROWS + 1] = {
 };
 
 /* n rows in pieces as even as possible, none above ROWS. */
-static int piece(int64_t n)
+static int even_rows(int64_t n)
 {
     int64_t parts = (n + ROWS - 1) / ROWS;
 

@@ -28,7 +28,7 @@ static int open_isa(struct ctt_dev *d, void **state)
 }
 
 /* For a window of depth 1, planes in depth count as images. */
-static struct ctt_wino16_shape shape_of(const struct ctt_call *c)
+static struct ctt_wino16_shape call_shape(const struct ctt_call *c)
 {
     const struct ctt_tensor *x = &c->in[0];
     const int *pad = c->node->attr.conv.pad;
@@ -39,7 +39,7 @@ static struct ctt_wino16_shape shape_of(const struct ctt_call *c)
     };
 }
 
-static int can(struct ctt_conv_ask *q)
+static int wino16_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
 
@@ -66,10 +66,10 @@ static int can(struct ctt_conv_ask *q)
  * or one at most a quarter slower, in 189.) */
 enum { BACK = 12, FORTH = 10, READ = 2, FAR = 16, FAR_BYTES = 6 << 20 };
 
-static int pays(struct ctt_conv_ask *q)
+static int is_faster(struct ctt_conv_ask *q)
 {
     const struct ctt_wino16_isa *isa = q->state;
-    struct ctt_wino16_shape s = shape_of(q->call);
+    struct ctt_wino16_shape s = call_shape(q->call);
     struct ctt_wino16_plan p = ctt_wino16_plan(&s, isa->lanes, 1);
     int64_t out = (s.k + isa->lanes - 1) / isa->lanes;
     int64_t read = ctt_wino16_packed(isa, &s) * 2 > FAR_BYTES ? FAR : READ;
@@ -86,8 +86,8 @@ static int pays(struct ctt_conv_ask *q)
 /* ---- weights ---- */
 
 /* Allocates packed weights for tiles of either size.  CTT_ENOMEM. */
-static int make_room(const struct ctt_wino16_isa *isa,
-                     struct ctt_wino16_shape s, struct packed *p)
+static int alloc_packed(const struct ctt_wino16_isa *isa,
+                        struct ctt_wino16_shape s, struct packed *p)
 {
     int64_t n;
 
@@ -109,8 +109,8 @@ static int make_room(const struct ctt_wino16_isa *isa,
 
 /* Packs weights and sets s->tile: larger tiles are not exact for every
  * weight. */
-static int pack(struct ctt_conv_ask *q, struct ctt_wino16_shape *s,
-                struct packed *p)
+static int pack_weights(struct ctt_conv_ask *q, struct ctt_wino16_shape *s,
+                        struct packed *p)
 {
     const struct ctt_call *c = q->call;
     int64_t each = 9 * s->c;
@@ -139,13 +139,13 @@ static int get_packed(struct ctt_conv_ask *q, struct ctt_wino16_shape *s,
     const struct ctt_call *c = q->call;
     int rc = 0;
 
-    CTT_TRY(make_room(q->state, *s, p));
+    CTT_TRY(alloc_packed(q->state, *s, p));
     if (c->stamp && p->stamp == c->stamp && p->asked == s->tile &&
         p->scale == c->in[0].scale && p->zero == c->in[0].zero) {
         s->tile = p->tile;
         return 0;
     }
-    CTT_TRY(pack(q, s, p));
+    CTT_TRY(pack_weights(q, s, p));
     p->scale = c->in[0].scale;
     p->zero = c->in[0].zero;
     p->stamp = c->stamp;
@@ -194,11 +194,11 @@ static void copy_bytes(const struct ctt_conv_ask *q, uint8_t *to, int64_t ld)
 
 /* Reads values in place if they are bytes and rows are whole registers, else
  * copies them. */
-static int run(struct ctt_conv_ask *q)
+static int wino16_run(struct ctt_conv_ask *q)
 {
     const struct ctt_wino16_isa *isa = q->state;
     const struct ctt_tensor *x = &q->call->in[0];
-    struct ctt_wino16_shape s = shape_of(q->call);
+    struct ctt_wino16_shape s = call_shape(q->call);
     struct ctt_wino16_job job = { .s = &s, .x = x->data, .ldx = x->ld,
                                   .zero = x->zero };
     struct ctt_int8_epilogue end = { .c = q->call };
@@ -231,7 +231,7 @@ out:
     return rc;
 }
 
-static void forget(void *own)
+static void wino16_free(void *own)
 {
     struct packed *p = own;
 
@@ -241,7 +241,7 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_wino16 = {
-    .name = "wino16", .int8 = 1, .any_threads = 1,
-    .apart = CTT_APART_CHAIN, .open = open_isa,
-    .can = can, .pays = pays, .run = run, .forget = forget,
+    .name = "wino16", .int8 = 1, .any_threads = 1, .apart = CTT_APART_CHAIN,
+    .open = open_isa, .can = wino16_supports, .pays = is_faster,
+    .run = wino16_run, .forget = wino16_free,
 };

@@ -7,7 +7,7 @@ enum { SIDE = CTT_WINO16_MOST_SIDE };
 /* A tile's first result in image n. */
 struct place { int64_t n, i0, j0; };
 
-static struct place place(const struct ctt_wino16_plan *p, int64_t tile)
+static struct place place_of_tile(const struct ctt_wino16_plan *p, int64_t tile)
 {
     int m = p->side - 2;
 
@@ -99,7 +99,7 @@ static void scatter(const struct ctt_wino16_job *job,
     const uint8_t *px[SIDE * SIDE];
 
     for (int64_t t = 0; t < tiles; t++, v += p->cp) {
-        find_pixels(job, place(p, first + t), p->side, px);
+        find_pixels(job, place_of_tile(p, first + t), p->side, px);
         if (p->side == 6)
             for (int64_t c = 0; c < p->cp; c += SHORTS)
                 scatter_tile(6, px, c, zero, v + c, p->vstep);
@@ -220,7 +220,7 @@ INLINE void finish(enum ending how, int64_t n, const struct finish *f,
     if (plus)
         y = y + load_plus(&f->plus, plus, 0, n);
     if (f->cuts)
-        y = bigger((fvec){ 0 }, y);
+        y = lanes_max((fvec){ 0 }, y);
     if (how == QUANTISED)
         store_some_bytes(to, y * f->inv, &f->limits, n);
     else
@@ -342,7 +342,7 @@ static gather_fn *const wholes[2][2] = {
 };
 
 /* fn[1]: function for complete tiles, fn[0]: for the others. */
-static void choose(const struct finish *f, int side, gather_fn *fn[2])
+static void choose_gather(const struct finish *f, int side, gather_fn *fn[2])
 {
     int plus = f->plus.x != NULL;
 
@@ -352,7 +352,7 @@ static void choose(const struct finish *f, int side, gather_fn *fn[2])
         fn[1] = wholes[side - 5][plus];
 }
 
-static int is_whole(const struct ctt_wino16_plan *p, struct place at)
+static int tile_is_whole(const struct ctt_wino16_plan *p, struct place at)
 {
     int tile = p->side - 2;
 
@@ -373,26 +373,27 @@ static void fetch_results(const struct finish *f,
 }
 
 /* Writes panel k of the tiles from `first` on; m is [freq][tile][width]. */
-static void gather(const struct ctt_wino16_job *job,
-                   const struct ctt_wino16_plan *p, int64_t first,
-                   int64_t tiles, int64_t k, const uint32_t *m, int64_t width)
+static void gather_panel(const struct ctt_wino16_job *job,
+                         const struct ctt_wino16_plan *p, int64_t first,
+                         int64_t tiles, int64_t k, const uint32_t *m,
+                         int64_t width)
 {
     int64_t from = k * PANEL, rest = job->s->k - from;
     struct finish f[2] = { finish_of(job->end, from, rest) };
     gather_fn *fn[2][2];
     int count = 1;
 
-    choose(&f[0], p->side, fn[0]);
+    choose_gather(&f[0], p->side, fn[0]);
     if (rest > LANES) {
         f[1] = finish_of(job->end, from + LANES, rest - LANES);
-        choose(&f[1], p->side, fn[1]);
+        choose_gather(&f[1], p->side, fn[1]);
         count = 2;
     }
     for (int64_t t = 0; t < tiles; t++) {
-        struct place at = place(p, first + t);
-        int whole = is_whole(p, at);
+        struct place at = place_of_tile(p, first + t);
+        int whole = tile_is_whole(p, at);
 
-        fetch_results(&f[0], p, place(p, first + t + 1));
+        fetch_results(&f[0], p, place_of_tile(p, first + t + 1));
         for (int c = 0; c < count; c++)
             fn[c][whole](m + t * width + c * LANES, p, at, &f[c]);
     }

@@ -47,13 +47,13 @@ static inline half high(vec v)
     return (half)_mm256_extractf128_ps((__m256)v, 1);
 }
 
-static inline vec join(half a, half b)
+static inline vec join_halves(half a, half b)
 {
     return (vec)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)a),
                                      (__m128)b, 1);
 }
 
-static inline vec load_pair(const float *p)
+static inline vec load_halves(const float *p)
 {
     double two;
 
@@ -82,7 +82,8 @@ static inline void wait_far(void)
 #include "device/cpu/conv/winograd/wino_tmpl.h"
 
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "avx2", LANES, ctt_has_avx2, conv, spread, sums, forth, back
+    "avx2", LANES, ctt_has_avx2, conv_item, transform_tiles, sums,
+    windows_to_freq, windows_from_freq
 };
 #else
 const struct ctt_wino_isa ctt_wino_avx2 = {

@@ -16,7 +16,7 @@ INLINE void put_some(float *p, half v, int64_t n)
     if (n >= HALF)
         store_half(p, v);
     else
-        store_some(p, join(v, v), n);
+        store_some(p, join_halves(v, v), n);
 }
 
 /* Computes two gates, `gate` and the next, of all pixels of a tile. */

@@ -41,7 +41,7 @@ INLINE void product_pairs(int R, const float *v, int64_t ldv, const float *u,
     for (int64_t i = 0; i < c; i += 2, u += LANES) {
         vec b = load(u);
         UNROLL for (int r = 0; r < R; r++)
-            s[r] += load_pair(v + r * ldv + i) * b;
+            s[r] += load_halves(v + r * ldv + i) * b;
     }
     UNROLL for (int r = 0; r < R; r += 2) {
         vec both = add_pairs(s[r], s[r + 1 < R ? r + 1 : r]);
@@ -164,7 +164,7 @@ static outer_fn *const outers[5][ROWS + 1] = {
 };
 
 /* n rows in pieces as even as possible, none above ROWS. */
-static int piece(int64_t n)
+static int even_rows(int64_t n)
 {
     int64_t parts = (n + ROWS - 1) / ROWS;
 

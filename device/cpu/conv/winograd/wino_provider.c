@@ -30,7 +30,7 @@ static int open_isa(struct ctt_dev *d, void **state)
 
 /* Shape of the convolution for a part: the forward pass for the result and the
  * gradient of the weights, else the gradient of the input. */
-static struct ctt_wino_shape shape_of(const struct ctt_conv_ask *q)
+static struct ctt_wino_shape part_shape(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     struct ctt_wino_shape s;
@@ -45,7 +45,7 @@ static struct ctt_wino_shape shape_of(const struct ctt_conv_ask *q)
     return s;
 }
 
-static int can(struct ctt_conv_ask *q)
+static int wino_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
 
@@ -59,10 +59,10 @@ static int can(struct ctt_conv_ask *q)
 }
 
 /* Cost model, the same for every number of threads: 1 if Winograd is faster. */
-static int pays(struct ctt_conv_ask *q)
+static int is_faster(struct ctt_conv_ask *q)
 {
     const struct ctt_wino_isa *i = q->state;
-    struct ctt_wino_shape s = shape_of(q);
+    struct ctt_wino_shape s = part_shape(q);
     struct ctt_wino_plan p = ctt_wino_plan(&s, i->lanes, 1);
     const struct ctt_winograd_work work = {
         .pixels = s.n * p.oh * p.ow, .tiles = p.tiles, .freqs = p.freqs,
@@ -140,7 +140,7 @@ out:
 }
 
 /* The transforms apply relu; other acts are applied to the result. */
-static int forward(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
+static int forward_pass(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
 {
     const struct ctt_call *c = q->call;
     int relu = c->act == CTT_ACT_RELU + 1, rc = 0;
@@ -198,21 +198,21 @@ out:
     return rc;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int wino_run(struct ctt_conv_ask *q)
 {
     static int (*const parts[CTT_CONV_PARTS])(struct ctt_conv_ask *,
                                               const struct ctt_wino_shape *) = {
-        [CTT_CONV_OUT] = forward, [CTT_CONV_DIN] = to_input,
+        [CTT_CONV_OUT] = forward_pass, [CTT_CONV_DIN] = to_input,
         [CTT_CONV_DW] = to_weights,
     };
     const struct ctt_wino_isa *isa = q->state;
-    struct ctt_wino_shape s = shape_of(q);
+    struct ctt_wino_shape s = part_shape(q);
 
     q->code = isa->name;
     return parts[q->part](q, &s);
 }
 
-static void forget(void *own)
+static void wino_free(void *own)
 {
     struct wino_cache *k = own;
 
@@ -223,6 +223,7 @@ static void forget(void *own)
 
 const struct ctt_conv_provider ctt_conv_winograd = {
     .name = "winograd", .along = 1, .apart = CTT_APART_CHAIN,
-    .any_threads = 1, .open = open_isa, .can = can, .pays = pays, .run = run,
-    .forget = forget,
+    .any_threads = 1, .open = open_isa, .can = wino_supports, .pays = is_faster,
+    .run = wino_run,
+    .forget = wino_free,
 };

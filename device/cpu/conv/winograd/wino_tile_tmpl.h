@@ -6,8 +6,8 @@
  * which may be outside the image. */
 struct place { int64_t n, i0, j0; };
 
-static struct place place(int64_t tile, int64_t th, int64_t tw, int64_t up,
-                          int64_t left)
+static struct place place_of_tile(int64_t tile, int64_t th, int64_t tw,
+                                  int64_t up, int64_t left)
 {
     return (struct place){ tile / (th * tw), tile / tw % th * 4 - up,
                            tile % tw * 4 - left };
@@ -68,7 +68,7 @@ INLINE void read_pair(const struct view *x, int64_t at,
     read_half_row(x, row_of(x, p[0], i, at), p[0].j0, n, have, a);
     read_half_row(x, row_of(x, p[two], i, at), p[two].j0, n, have, b);
     UNROLL for (int j = 0; j < n; j++)
-        d[j] = join(a[j], b[j]);
+        d[j] = join_halves(a[j], b[j]);
 }
 
 /* Prefetches for the tile after the next: four columns of the last four
@@ -263,7 +263,7 @@ INLINE void halfway_pair(int side, const float *m, int64_t ldm, int64_t step,
     LOOP for (int j = 0; j < side; j++) {
         UNROLL for (int i = 0; i < side; i++) {
             const float *f = m + (i * side + j) * step;
-            col[i] = join(load_half(f), load_half(f + ldm));
+            col[i] = join_halves(load_half(f), load_half(f + ldm));
         }
         backward(side, col);
         UNROLL for (int i = 0; i < 4; i++)
@@ -317,7 +317,7 @@ INLINE void write_pairs(const vec d[4], const struct ctt_wino_job *job,
             continue;
         for (int j = 0; j < 4 && p[t].j0 + j < w->ow; j++) {
             half v = t ? high(d[j]) : low(d[j]);
-            write_pixel(join(v, v), job, bias, at, r + j, n);
+            write_pixel(join_halves(v, v), job, bias, at, r + j, n);
         }
     }
 }
