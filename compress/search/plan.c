@@ -45,8 +45,8 @@ static int cost_of(struct ctt_budget_run *r, const struct ctt_assignment *a,
     int rc;
 
     CTT_TRY(ctt_budget_plan_recipe(r, a, &o));
-    CTT_TRY(ctt_trial_recipe(r->m, NULL, ctt_assignment_settings(o), r->out,
-                             &t));
+    CTT_TRY(ctt_trial_recipe(r->m, ctt_stages, NULL,
+                             ctt_assignment_settings(o), r->out, &t));
     CTT_TRY(ctt_trial_costs(&t, out));
     if (!timed || !calls->compare)
         goto out;

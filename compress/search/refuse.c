@@ -175,7 +175,8 @@ static int try_strong(struct ctt_budget_run *r, const struct strong *x,
 
     CTT_TRY(assign_strong(r, x, &a));
     CTT_TRY(ctt_budget_plan_recipe(r, a, &o));
-    rc = ctt_trial_recipe(r->m, NULL, ctt_assignment_settings(o), r->out, &t);
+    rc = ctt_trial_recipe(r->m, ctt_stages, NULL, ctt_assignment_settings(o),
+                          r->out, &t);
     if (is_impossible(a, rc)) {
         rc = 0;
         goto out;
