@@ -209,7 +209,7 @@ int ctt_budget_begin(struct ctt_budget_run *r)
         goto out;
     for (int k = 0; strong_at(r, k, &x); k++) {
         CTT_TRY(r->calls->progress(r->calls->arg,
-                                   "trying the strongest options"));
+                                   "measuring the strongest options"));
         CTT_TRY(try_strong(r, &x, least));
     }
     for (int k = 0; k < CTT_COSTS; k++)
