@@ -2,7 +2,7 @@
  * bench_split.c: time of a step of one process, and of each of several that
  * divide its graph (net/rewrite/split.h):
  *     bench_split MODEL HOW PARTS [--steps N] [--runs N] [--latency US]
- * HOW: bands, filters or channels.  Computing is measured for one part after
+ * HOW: bands or filters.  Computing is measured for one part after
  * the other, in CPU seconds on one thread, the least of N runs; messages from
  * the other parts are zeros.  Exchanges are simulated: latency plus bytes over
  * rate, once for messages to neighbours, parts - 1 times for an all-gather or
@@ -38,8 +38,7 @@ static const struct {
     const char *name;
     int (*split)(const struct ctt_graph *g, int part, int parts,
                  struct ctt_split **out);
-} ways[] = { { "bands", ctt_split_bands }, { "filters", ctt_split_filters },
-             { "channels", ctt_split_channels } };
+} ways[] = { { "bands", ctt_split_bands }, { "filters", ctt_split_filters } };
 
 static double clock_of_thread(void)
 {

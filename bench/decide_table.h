@@ -3,7 +3,7 @@
 #ifndef CTT_BENCH_DECIDE_TABLE_H
 #define CTT_BENCH_DECIDE_TABLE_H
 
-#include "tools/infer/infer_answers.h"
+#include "tools/infer/infer_tool.h"
 
 /* Answers of a table's clips, with frames and rows of each clip. */
 struct decide_clips {

@@ -7,8 +7,11 @@
 
 #include "compress/compress.h"
 
+struct ctt_stage;
+
 /* The inputs and outputs of a round of a stage. */
 struct ctt_walk {
+    const struct ctt_stage *const *stages;    /* of the recipe; NULL ends it */
     const struct ctt_recipe       *o;
     const struct ctt_recipe_calls *calls;
     const char        *path;      /* models are measured in files beside it */
@@ -57,6 +60,9 @@ struct ctt_stage {
     int    (*sketch)(struct ctt_walk *k);
     /* 1: ctt_choose() comes before it. */
     int    choice;
+    /* Its options that --sense and --budget try, with their values; NULL: none.
+     * A row without a name ends them. */
+    const struct ctt_ladder *ladders;
     /* What changes the model while this round is retrained, with arg = k;
      * NULL, or due NULL: nothing. */
     void   (*during)(struct ctt_walk *k, struct ctt_changes *c);

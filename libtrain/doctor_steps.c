@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * doctor_steps.c: what --doctor learns by loading a few clips: the first steps
- * of a training on them, and what augmentation makes of them. */
+ * doctor_steps.c: checks of --doctor that load a few clips: the first steps of
+ * a training on them, and their augmentation. */
 #include "libtrain/doctor.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
@@ -33,9 +33,9 @@ static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
     c.buckets = "1";
     c.sampling_start = "off";
     c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
-    c.taught_by = NULL;
-    c.changes = NULL;
-    c.last_of = c.or_given = 0;
+    c.wiring.teachers = NULL;
+    c.wiring.changes = NULL;
+    c.wiring.last_of = c.wiring.or_given = 0;
     return c;
 }
 

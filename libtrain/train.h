@@ -23,6 +23,26 @@ enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
 
 struct ctt_comm;
 
+struct ctt_changes;
+
+/* Connections of a training to the calling program, which no option sets.
+ * Nothing is owned, and all may be 0. */
+struct ctt_train_wiring {
+    struct ctt_comm *comm;     /* the processes that share the work
+                                  (comm/comm.h), which all call the functions
+                                  below that train or test; NULL: one */
+    const struct ctt_changes *changes;    /* called during the training */
+    const struct ctt_model *const *teachers;    /* then NULL; for distil */
+    const char *recipe;        /* text that checkpoints hold for a program that
+                                  trains several times */
+    int   last_of;             /* the learning rates are those of the last
+                                  epochs of so many; 0: of `epochs` */
+    float lr_to;               /* above 0: the learning rate rises from lr to it
+                                  over the steps, evenly in its logarithm */
+    int   or_given;            /* 1: without changes, the given weights are the
+                                  best until an epoch is better */
+};
+
 /* All settings of the trainer; ctt_train_opts has a row for each.  Strings are
  * not owned, and NULL if not given. */
 struct ctt_train_cfg {
@@ -40,7 +60,7 @@ struct ctt_train_cfg {
     float observe_weight, full_weight, label_smooth, distil, self_distil;
     float temperature, dsd;
     int   epochs, batch, shards, max_steps, optimizer, schedule, step_epochs;
-    float lr, lr_end, warmup, gamma, momentum, beta1, beta2, eps;
+    float lr, lr_end, warmup, gamma, momentum, beta1, beta2;
     float weight_decay, clip_norm, time_limit, ema;
     int   pick, class_weights, sampler, folds;
     const char *val_ratios;
@@ -51,7 +71,7 @@ struct ctt_train_cfg {
     float sampling_decay;
     int   sequences, val_sequences, digits;
     const char *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
-    int   bands, filters, channels;
+    int   bands, filters;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;
@@ -65,23 +85,7 @@ struct ctt_train_cfg {
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;
     int   trials, search_method, search_factor, search_first, jobs, repeats;
-    const char *recipe;    /* no setting: text that checkpoints hold for a
-                              program that trains several times */
-    const struct ctt_model *const *taught_by;    /* no setting: the teachers
-                              that distil is about, then NULL; or NULL; not
-                              owned */
-    int   last_of;         /* no setting: the learning rates are those of the
-                              last epochs of so many; 0: of `epochs` */
-    const struct ctt_changes *changes;    /* no setting: called during the
-                              training; or NULL */
-    float lr_to;           /* no setting: above 0: the learning rate rises from
-                              lr to it over the steps, evenly in its logarithm
-                              */
-    int   or_given;        /* no setting: without changes, the weights as given
-                              are the best until an epoch is better */
-    struct ctt_comm *comm; /* no setting: the processes that share the work
-                              (comm/comm.h), which all call the functions below
-                              that train or test; NULL: one */
+    struct ctt_train_wiring wiring;
 };
 
 /* Bits of their column `tags`. */
@@ -113,8 +117,8 @@ static inline int ctt_cfg_frames(const struct ctt_train_cfg *cfg)
     return cfg->input_frames + cfg->future_frames;
 }
 
-/* 1 if the model is made of the weights after the last epoch, 0 if of those
- * that validation chooses. */
+/* 1 if the model gets the weights of the last epoch, 0 if the weights that
+ * validation chooses. */
 static inline int ctt_picks_last(const struct ctt_train_cfg *cfg)
 {
     return cfg->pick == CTT_PICK_LAST || cfg->pick == CTT_PICK_EMA_LAST;
@@ -122,15 +126,15 @@ static inline int ctt_picks_last(const struct ctt_train_cfg *cfg)
 
 extern const struct ctt_opt ctt_train_opts[];
 
-/* Checks what option types and ranges cannot: settings that have no effect
+/* Checks beyond types and ranges of options: settings that have no effect
  * without others, lists of ratios, numbers of buckets, sizes of memory, loss
  * scales, and weights that leave no loss. */
 int ctt_train_check(const struct ctt_train_cfg *cfg);
 
 /* ---- events ---- */
 
-/* Gradients that came to a server (--sync), and how many steps the weights had
- * changed by since it had sent them; of those that were dropped too. */
+/* Staleness of gradients that came to a server (--sync), dropped ones too: the
+ * steps since it had sent the weights. */
 enum { CTT_STALE = 8 };
 struct ctt_staleness {
     int64_t came[CTT_STALE + 1];      /* 0, 1, .. steps; [CTT_STALE]: or more */
@@ -179,8 +183,8 @@ struct ctt_epoch {
 };
 
 
-/* Callbacks, each may be NULL.  They run in the caller's thread.  Who wants to
- * stop a run sets ctt_stop_set(). */
+/* Callbacks, each may be NULL, in the caller's thread.  ctt_stop_set() stops a
+ * run. */
 struct ctt_events {
     void *arg;
     void (*clip)(void *arg, const char *what);     /* why a clip is skipped */
@@ -191,6 +195,13 @@ struct ctt_events {
     void (*epoch)(void *arg, const struct ctt_epoch *e,
                   const struct ctt_metrics *val);  /* recognise; or NULL */
 };
+
+/* Passes a line to ev->say, if both are set. */
+static inline void ctt_say(const struct ctt_events *ev, const char *line)
+{
+    if (ev && ev->say)
+        ev->say(ev->arg, line);
+}
 
 /* ---- data/data.c ---- */
 
@@ -223,7 +234,7 @@ int64_t ctt_data_all_frames(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */
 char *const *ctt_data_labels(const struct ctt_data *d, int *count);
 
-/* How many of the classes have a clip; 0 in prediction.  CTT_ENOMEM. */
+/* The number of classes with a clip; 0 in prediction.  CTT_ENOMEM. */
 int  ctt_data_classes(const struct ctt_data *d);
 
 /* A CRC-32 of the classes and clips (ctt_source_crc), in prediction without
@@ -231,14 +242,13 @@ int  ctt_data_classes(const struct ctt_data *d);
  * too. */
 uint32_t ctt_data_crc(const struct ctt_data *d);
 
-/* Which clips are there twice: whatever their names, those with the same
- * frames.  With cfg->strict two classes for them are an error of
- * ctt_data_open(). */
+/* Duplicates: clips with the same frames, whatever their names.  With
+ * cfg->strict two classes for them are an error of ctt_data_open(). */
 int ctt_data_duplicates(const struct ctt_data *d, struct ctt_duplicates *out);
 
-/* How many clips of b are in a too, whatever their names: those whose decoded
- * frames have the same checksum.  If there are any, the paths of the first one.
- * Drawn sequences are not compared. */
+/* The number of clips of b that are in a too, whatever their names, by the
+ * checksum of their decoded frames; the paths of the first one.  Drawn
+ * sequences are not compared. */
 int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,
                     const char **in_a, const char **in_b);
 
@@ -246,7 +256,7 @@ int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,
  * the training set of every split. */
 int  ctt_data_same(const struct ctt_data *a, const struct ctt_data *b);
 
-/* What a set looks like. mean, dev: per channel, for values in 0..1; black,
+/* Statistics of a set.  mean, dev: per channel, for values in 0..1; black,
  * white: share of values of 0 and of 255; flat: how many of `clips` clips show
  * one value only; still: share of frames that equal the one before; fps: rates
  * of the clips at the model's rate (0: unknown); lengths in frames.  Up to 16
@@ -266,12 +276,12 @@ int  ctt_data_survey(struct ctt_data *d, struct ctt_survey *out);
 int  ctt_data_measure(struct ctt_data *d, struct ctt_graph *g,
                       const struct ctt_events *ev);
 
-/* Fold k, from 0, of the cfg->folds of d: the clips to validate on, and those
- * to train on, which are all others.  Which fold a clip is in follows from
- * cfg->seed.  Clips with the same frames, or whose names say that one person or
- * video is their source, are in one fold; each has equally many of every class
- * as far as that allows.  CTT_EINVAL if there are fewer such groups.  Both live
- * no longer than d and are freed by ctt_fold_close(). */
+/* Fold k, from 0, of the cfg->folds of d: the clips to validate on, and all
+ * others, to train on.  cfg->seed decides the fold of a clip.  Clips with the
+ * same frames, or with names of one person or video, are in one fold; each has
+ * equally many of every class as far as that allows.  CTT_EINVAL if there are
+ * fewer such groups.  Both live no longer than d and are freed by
+ * ctt_fold_close(). */
 int  ctt_fold_open(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
                    int k, struct ctt_data **train, struct ctt_data **val);
 void ctt_fold_close(struct ctt_data **d);
@@ -331,14 +341,13 @@ struct ctt_result {
  * accuracy over val_ratios; predict: the lowest MSE of future frames), and
  * cfg->out, if set, is written at each improvement; without val, or if
  * cfg->pick says so, m->w ends as the last weights.  With cfg->ema it is their
- * average that is tested and becomes m->w.  With cfg->or_given the weights as
- * given are tested too, and kept if no epoch is better.
- * cfg->checkpoint, if set, is written every
- * checkpoint_every steps (0: every epoch) and when ctt_stopped() or cfg->pause,
- * a number of epochs, ends training.
- * Weights that cfg->changes or --dsd prune lose their moments, and what is best
- * on val is only looked for after the last change.  A checkpoint at or beyond
- * the end of the run trains no step.  If a loss or gradient is not finite:
+ * average that is tested and becomes m->w.  With wiring.or_given the given
+ * weights are tested too, and kept if no epoch is better.  cfg->checkpoint, if
+ * set, is written every checkpoint_every steps (0: every epoch) and when
+ * ctt_stopped() or cfg->pause, a number of epochs, ends training.  Weights that
+ * wiring.changes or --dsd prune lose their moments, and the best epoch is one
+ * after the last change.  A checkpoint at or beyond the end of the run trains
+ * no step.  If a loss or gradient is not finite:
  * CTT_ENAN, which names the first node; files keep their last content.  With
  * cfg->amp such a step counts but changes no weight, and a dynamic loss scale
  * is halved (scale.c); only a scale below 1, or 20 such steps in a row, are
@@ -362,10 +371,11 @@ int  ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 
 /* ---- sample.c ---- */
 
-/* What gets the values: take is called with to, k and the channels of node[k]
- * of a graph at one place; or, with CTT_SAMPLE_INPUTS, with all that the conv
- * or deconv node[k] reads for its result at one place, in the order of a row of
- * its weight (kd, kh, kw, in), 0 outside the frame; it has no groups then. */
+/* The receiver of values: take is called with to, k and the channels of node[k]
+ * of a graph at one place; or, with CTT_SAMPLE_INPUTS, with all values that the
+ * conv or deconv node[k] reads for its result at one place, in the order of a
+ * row of its weight (kd, kh, kw, in), 0 outside the frame; the node has no
+ * groups then. */
 struct ctt_sample {
     const int *node;
     int        nodes;
@@ -388,14 +398,14 @@ int  ctt_sample_values(const struct ctt_model *m,
 
 /* ---- checkpoint.c ---- */
 
-/* For a program that trains several times: saves a checkpoint with cfg->recipe
- * between two trainings. */
+/* For a program that trains several times: saves a checkpoint with
+ * wiring.recipe between two trainings. */
 int  ctt_pause_save(const char *path, struct ctt_model *m,
                     const struct ctt_train_cfg *cfg, const struct ctt_data *d,
                     const struct ctt_data *val);
 
-/* Finds in a model, loaded with its training state, the text cfg->recipe of the
- * run that saved it, which the caller frees.  CTT_EINVAL if a setting that
+/* Finds in a model, loaded with its training state, the text wiring.recipe of
+ * the run that saved it, which the caller frees.  CTT_EINVAL if a setting that
  * affects the result differs, CTT_EFORMAT if m is no such checkpoint. */
 int  ctt_pause_open(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                     char **recipe);
@@ -416,8 +426,7 @@ int  ctt_evaluate_recognise(const struct ctt_model *m,
                             const struct ctt_events *ev,
                             struct ctt_metrics **out);
 
-/* The same, and keeps the answers; those of clips that could not be read are
- * zeros. */
+/* The same, and keeps the answers; zeros for unreadable clips. */
 int  ctt_answer_recognise(const struct ctt_model *m,
                           const struct ctt_train_cfg *cfg, struct ctt_data *d,
                           const struct ctt_point *point, int points,

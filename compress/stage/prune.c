@@ -63,10 +63,6 @@ static const struct ctt_opt options[] = {
     { .name = "prune-except", .type = CTT_STRING, .off = FIELD(except),
       .dflt = "", .help = "weights not to prune", .arg = "PATTERNS",
       .needs = "prune" },
-    { .name = "prune-each", .type = CTT_STRING, .off = FIELD(each),
-      .dflt = "", .help = "shares of some weights, at most that of --prune: "
-      "h.*=0.8,y=0.5", .arg = "NAME=SHARE,..",
-      .needs = "prune prune-scope=layer" },
     { .name = NULL }
 };
 
@@ -86,8 +82,6 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     CTT_CHECK(p->share == 0 || p->rounds > 0 || p->steps > 0, CTT_EINVAL,
               "pruning takes at least one round or step");
     CTT_TRY(ctt_names_check(m, p->except));
-    CTT_TRY(ctt_names_check_numbers(m, "prune-each", p->each, 0,
-                                    (double)p->share + 1e-6));
     if (p->share == 0 || ctt_stage_tt.asked(o) || ctt_stage_svd.asked(o))
         goto out;    /* cores are not known yet */
     CTT_CHECK(all > 0, CTT_EINVAL, "the model has no weight to prune: none has "
@@ -208,8 +202,25 @@ static int run(struct ctt_walk *k, int round)
     return in_steps(k) ? prepare(k) : prune_round(k, round);
 }
 
+static const double shares[] = { 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995 };
+
+#define ALONE "prune-least=1 prune-keep=0 prune-scope=layer prune-form="
+
+static const struct ctt_ladder ladders[] = {
+    { .name = "prune any", .kind = CTT_OPTION_PRUNE, .option = "prune",
+      .unit = "share pruned", .also = ALONE "any", .except = "prune-except",
+      .stage = &ctt_stage_prune, .form = CTT_PRUNE_ANY,
+      CTT_LADDER_VALUES(shares) },
+    { .name = "prune block", .kind = CTT_OPTION_PRUNE, .option = "prune",
+      .unit = "share pruned", .also = ALONE "block", .except = "prune-except",
+      .stage = &ctt_stage_prune, .form = CTT_PRUNE_BLOCK,
+      CTT_LADDER_VALUES(shares) },
+    { .name = NULL }
+};
+
 const struct ctt_stage ctt_stage_prune = {
     .section = "Pruning", .options = options, .ask = "--prune", .epochs = 1,
     .asked = asked, .check = check, .rounds = rounds, .spent = spent,
     .run = run, .choice = 1, .during = during,
+    .ladders = ladders,
 };

@@ -130,8 +130,16 @@ static int group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 const struct ctt_dev_memory ctt_host_memory = {
     .shared = 1, .alloc = host_alloc, .free = host_free,
     .room = host_free_bytes, .fill = host_fill, .copy = host_copy,
-    .put = host_put, .get = host_get, .cast = cast, .round8 = round8,
-    .sum = host_sum, .constrain = ctt_host_constrain, .update = ctt_host_update,
-    .average = ctt_host_average, .group_sums = group_sums,
-    .group_fill = group_fill,
 };
+
+const struct ctt_dev_numbers ctt_host_numbers = {
+    .put = host_put, .get = host_get, .cast = cast, .round8 = round8,
+    .sum = host_sum, .group_sums = group_sums, .group_fill = group_fill,
+};
+
+const struct ctt_dev_optimizer ctt_host_optimizer = {
+    .constrain = ctt_host_constrain, .update = ctt_host_update,
+    .average = ctt_host_average,
+};
+
+const struct ctt_dev_order ctt_host_order = { .replay = NULL };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * replica.c: each rank updates weights of its own, by the same sums.  Whether
- * they start alike and stay alike is compared, by checksums. */
+ * replica.c: each rank updates weights of its own by the same sums; checksums
+ * compare the ranks at the start and their weights after each epoch. */
 #include "libtrain/trainer.h"
 #include "libtrain/data/data.h"
 #include "libtrain/optim.h"
@@ -23,7 +23,7 @@ static const char *const names[WORDS] = {
     [WINDOWS] = "windows (see --window)",
 };
 
-/* What opening has come to on a rank. */
+/* Result of opening a rank. */
 struct card {
     int  rc;
     char why[CTT_ROW_TEXT];
@@ -62,22 +62,22 @@ out:
     return rc;
 }
 
-/* Of what decides their answers: a path may name another file on another
+/* A checksum of the teachers' weights: a path may name another file on another
  * machine. */
 static int teachers_sum(const struct ctt_train_cfg *cfg, uint32_t *out)
 {
     struct ctt_decision sign = { .weights = 0 };
     int rc = 0;
 
-    for (int k = 0; cfg->taught_by && cfg->taught_by[k]; k++) {
-        CTT_TRY(ctt_decision_sign(cfg->taught_by[k], &sign));
+    for (int k = 0; cfg->wiring.teachers && cfg->wiring.teachers[k]; k++) {
+        CTT_TRY(ctt_decision_sign(cfg->wiring.teachers[k], &sign));
         *out = ctt_crc32(*out, &sign.crc, sizeof(sign.crc), 1);
     }
 out:
     return rc;
 }
 
-/* Those that change the result; the others may differ. */
+/* Only settings that change the result; the others may differ. */
 static int settings_sum(const struct ctt_train_cfg *cfg, uint32_t *out)
 {
     char *text = NULL;
@@ -90,7 +90,7 @@ out:
     return rc;
 }
 
-/* Of the weights as they are, a piece at a time. */
+/* The present weights, a piece at a time. */
 static int weights_sum(const struct ctt_trainer *t, uint32_t *out)
 {
     enum { PIECE = 4096 };
@@ -135,7 +135,7 @@ out:
     return rc;
 }
 
-/* The first error of a rank is that of all. */
+/* The first error of a rank becomes the error of all. */
 static int share_error(struct ctt_comm *comm, int rc)
 {
     int ranks = ctt_comm_place(comm)->ranks;

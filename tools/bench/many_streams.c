@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * many_streams.c: several streams of noise through a model. */
-#include "tools/bench/many_streams.h"
+#include "tools/bench/bench_tool.h"
 #include "base/ctt.h"
 #include "tools/shared/infer_rc.h"
 
-/* The session of a runner shows what the model takes; a batch has its own. */
+/* The session of a runner gives the sizes of frames and answers; a batch then
+ * has its own. */
 static int join(struct ctt_many_streams *c, int i)
 {
     int rc = 0, joined;

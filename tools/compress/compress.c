@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
-#include "tools/compress/compress_budget.h"
-#include "tools/compress/compress_calls.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_explain.h"
-#include "tools/compress/compress_opt.h"
-#include "tools/compress/compress_prove.h"
-#include "tools/compress/compress_retrain.h"
-#include "tools/compress/compress_sensitivity.h"
-#include "tools/shared/files.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
 #include "net/rewrite/edit.h"
@@ -21,6 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const struct ctt_output_kind report_kind = {
+    .name = "report of convtt-compress", .begin = CTT_REPORT_BEGIN };
 
 /* ---- the run ---- */
 
@@ -113,11 +107,10 @@ static int check_outputs(struct ctt_compress_job *j)
 
     CTT_TRY(ctt_newfile_claim(j->c.out, &j->claim[0]));
     CTT_TRY(ctt_newfile_claim(j->c.train.checkpoint, &j->claim[1]));
-    CTT_TRY(ctt_tool_can_replace(j->c.out, CTT_TOOL_MODEL));
-    if (j->c.report)
-        CTT_TRY(ctt_tool_can_replace(j->c.report, CTT_TOOL_REPORT));
-    CTT_TRY(ctt_tool_can_checkpoint(j->c.train.checkpoint,
-                                    j->c.train.resume));
+    CTT_TRY(ctt_output_check(j->c.out, &ctt_output_model));
+    CTT_TRY(ctt_output_check(j->c.report, &report_kind));
+    CTT_TRY(ctt_output_check_checkpoint(j->c.train.checkpoint,
+                                        j->c.train.resume));
 out:
     return rc;
 }
@@ -133,7 +126,7 @@ static int open_from(struct ctt_compress_job *j)
     if (rc < 0)
         rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
     j->saved = rc >= 0;
-    j->c.train.recipe = j->place;
+    j->c.train.wiring.recipe = j->place;
 out:
     return rc;
 }
@@ -165,7 +158,7 @@ static int open_teachers(struct ctt_compress_job *j)
         CTT_TRY(ctt_model_copy(j->m, &j->given));
     if (!c->teacher)
         t->list[0] = j->given;
-    c->taught_by = t->list[0] ? t->list : NULL;
+    c->wiring.teachers = t->list[0] ? t->list : NULL;
 out:
     return rc;
 }
@@ -234,35 +227,18 @@ out:
     return rc;
 }
 
-/* No output may be an input or another output: what is compressed is lost, so
- * the model as given stays. */
-static int check_files(const struct ctt_compress_job *j)
+/* The checkpoint is OUT.ckpt unless --checkpoint names it.  The model as given
+ * stays, as what is compressed is lost. */
+static int name_files(struct ctt_compress_job *j)
 {
-    const struct ctt_train_cfg *t = &j->c.train;
-    const char *const made[] = { j->c.out, j->c.report, t->checkpoint };
-    const char *const read[] = { j->path, t->data, t->val, t->classes };
-    int n = (int)CTT_LEN(made), rc;
+    struct ctt_compress_cfg *c = &j->c;
+    int rc;
 
-    CTT_TRY(ctt_tool_apart(made, n));
-    CTT_TRY(ctt_teachers_spared(t->teacher, made, n));
-    for (size_t k = 0; k < CTT_LEN(read); k++)
-        CTT_TRY(ctt_tool_spares(made, n, read[k]));
-out:
-    return rc;
-}
-
-/* The checkpoint is OUT.ckpt unless --checkpoint names it. */
-static int name_checkpoint(struct ctt_compress_job *j)
-{
-    struct ctt_train_cfg *t = &j->c.train;
-    int n, rc = 0;
-
-    if (t->checkpoint)
-        goto out;
-    n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", j->c.out);
-    CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
-    t->checkpoint = j->ckpt;
-    j->own_ckpt = 1;
+    j->own_ckpt = !c->train.checkpoint;
+    CTT_TRY(ctt_compress_name(c->out, ".ckpt", j->ckpt, sizeof(j->ckpt),
+                              &c->train.checkpoint));
+    CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out, c->report,
+                               c->train.checkpoint }, 3));
 out:
     return rc;
 }
@@ -311,8 +287,7 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     CTT_TRY(ctt_compress_check_trainer(c));
     CTT_TRY(ctt_compress_check_stages(c, j->tab));
     CTT_TRY(ctt_compress_check_choices(c, j->tab, c->train.data != NULL));
-    CTT_TRY(name_checkpoint(j));
-    CTT_TRY(check_files(j));
+    CTT_TRY(name_files(j));
 out:
     return rc;
 }

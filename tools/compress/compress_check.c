@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_check.c: settings of convtt-compress that have no effect beside
  * others, where the table of options cannot say so. */
-#include "tools/compress/compress_check.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 #include "net/code/zip.h"
 
@@ -87,21 +87,19 @@ static int is_result(const struct ctt_opt *o)
 {
     static const char *const none[] = { "out", "budget", "dry-run",
         "sense-log", "sense-clips", "sense-kl", "budget-steps", "budget-csv",
-        "budget-plot",
         "for", "choose-by", "data", "val", "dense", "explain-log",
         "explain-csv", "explain-plot", NULL };
 
-    for (int i = 0; none[i]; i++)
-        if (strcmp(o->name, none[i]) == 0)
-            return 0;
+    if (ctt_compress_listed(o->name, none))
+        return 0;
     return !(o->tags & CTT_CFG_RESUME) ||
            strcmp(o->name, "retrain-epochs") == 0 ||
            strcmp(o->name, "epochs") == 0 || strcmp(o->name, "max-steps") == 0;
 }
 
-/* Another one where a row of a log no longer means the same: 2, as long short
- * retrainings prune in steps. */
-enum { METHOD = 2 };
+/* A new number once rows of a log no longer mean the same: 3, as pruning leaves
+ * out the weights that are not assigned it. */
+enum { METHOD = 3 };
 
 static int print_settings(FILE *f, const void *arg)
 {
@@ -132,9 +130,9 @@ out:
 }
 
 int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
-                         enum ctt_tool_kind kind)
+                         const struct ctt_output_kind *kind)
 {
-    return ctt_compress_log_fault(j, ctt_tool_can_append(path, kind));
+    return ctt_compress_log_fault(j, ctt_output_check(path, kind));
 }
 
 int ctt_compress_log_fault(struct ctt_compress_job *j, int rc)

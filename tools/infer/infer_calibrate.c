@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_calibrate.c: finds the thresholds of early decisions for a model file
  * and stores them in it. */
-#include "tools/infer/infer_calibrate.h"
+#include "tools/infer/infer_tool.h"
 #include "infer/decide.h"
 #include "base/binomial.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"
-#include "tools/infer/calibrate_head.h"
-#include "tools/shared/files.h"
-#include "tools/infer/infer_answers.h"
+#include "net/file/file.h"
 #include "tools/shared/infer_rc.h"
-#include "tools/infer/infer_recognise.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
-#include "tools/shared/top.h"
+#include "tools/shared/measure.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +21,7 @@
 struct ctt_calibrator {
     const struct ctt_decide_set *set;
     const char        *path;
-    struct ctt_decision d;         /* what will be stored */
+    struct ctt_decision d;         /* to be stored */
     struct ctt_answers answers;
     struct ctt_trials  t;
     struct ctt_smooth  smooth;
@@ -71,15 +67,14 @@ int ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
     CTT_TRY(rc);
     c->set = set;
     c->path = path;
-    c->smooth = (struct ctt_smooth){ .smooth = set->smooth,
-        .classes = classes, .p = ctt_calloc((size_t)classes, sizeof(float)) };
+    c->smooth = (struct ctt_smooth){ .classes = classes,
+        .p = ctt_calloc((size_t)classes, sizeof(float)) };
     CTT_TRY(c->smooth.p ? 0 : CTT_ENOMEM);
     snprintf(c->d.type, sizeof(c->d.type), "%s", type);
-    CTT_TRY(ctt_tool_can_replace(path, CTT_TOOL_MODEL));
+    CTT_TRY(ctt_output_check(path, &ctt_output_model));
     CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write: %s", path,
               strerror(errno));
-    if (set->answers)
-        CTT_TRY(ctt_tool_can_replace(set->answers, CTT_TOOL_TABLE));
+    CTT_TRY(ctt_output_check(set->answers, &ctt_output_table));
     CTT_TRY(read_model(c));
     *out = c;
     c = NULL;
@@ -204,7 +199,7 @@ out:
 }
 
 /* With fewer than so many times the least number of clips, conditional often
- * finds nothing (doc/benchmarks.md). */
+ * finds nothing (doc/bench/decisions.md). */
 enum { AMPLE = 10 };
 
 /* The guarantee that is asked for.  auto looks at the number of clips and at
@@ -256,13 +251,13 @@ static int find(struct ctt_calibrator *c)
     c->d.max_gap = s.max_gap;
     c->d.delta = s.delta;
     c->d.clips = n;
-    c->d.smooth = c->set->smooth;
     c->d.checks = c->t.checks;
 out:
     return rc;
 }
 
-/* Whoever replaced the file meanwhile had another model in mind. */
+/* Fails if the file was replaced meanwhile: the thresholds are of the old
+ * model. */
 static int store(struct ctt_calibrator *c)
 {
     struct ctt_model *m = NULL;
@@ -283,7 +278,7 @@ out:
 
 /* ---- output ---- */
 
-/* What the thresholds do to the clips that they were found on. */
+/* The effect of the thresholds on the clips of the calibration. */
 struct done {
     int    decided[CTT_DECISION_CHECKS], lost[CTT_DECISION_CHECKS];
     int    early, losses;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_page.c: the texts of convtt-infer's manual page. */
-#include "tools/infer/infer_opt.h"
+#include "tools/infer/infer_tool.h"
 #include "video/source.h"
 
 const char ctt_infer_description[] =
@@ -38,15 +38,13 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "--split, and a checkpoint refuses the lists that it trains and tests "
       "on. Clips with the same frames count once. Parts of one video, or one "
       "person several times, are not independent, and a camera that is moved "
-      "needs a new calibration. To try several values of --running-mean or "
-      "--max-gap on the same clips and to keep the best undoes the "
-      "guarantee.\n\n"
+      "needs a new calibration. To try several values of --max-gap on the "
+      "same clips and to keep the best undoes the guarantee.\n\n"
       "Decisions are made at checks: after each of the first 16 frames, then "
       "eight times until the number of frames has doubled (18, 20 ... 32, 36 "
       "...), at the rate of the model, up to 16,384 frames. A check knows how "
       "many frames were seen, not how long the clip will be, so a stream "
-      "decides as a clip does. --running-mean compares a mean of the checks' "
-      "probabilities with the thresholds.\n\n"
+      "decides as a clip does.\n\n"
       "What is compared with the thresholds is the probability of the class "
       "or, with a confidence head (--head), how sure it is that the answer is "
       "not lost: a logistic regression on that probability, the time and the "

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_predict.c: predicts the next frames of clips, saves them, and measures
  * them where the clip has the true ones. */
-#include "tools/infer/infer_predict.h"
+#include "tools/infer/infer_tool.h"
 #include "base/clock.h"
-#include "tools/infer/infer_files.h"
-#include "tools/infer/infer_measure.h"
 #include "tools/shared/infer_rc.h"
-#include "tools/infer/infer_show.h"
-#include "tools/infer/infer_store.h"
 #include "tools/shared/tool.h"
 #include "video/quality.h"
 
@@ -388,7 +384,7 @@ static int say(const struct ctt_predictor *p)
     if (!p->measure.able)
         snprintf(why, sizeof(why), "frames of %dx%d are too small",
                  p->w.in->w, p->w.in->h);
-    return ctt_say_aux_head(p->measure.row, p->w.set->count, why, p->w.json);
+    return ctt_say_horizons(p->measure.row, p->w.set->count, why, p->w.json);
 }
 
 int ctt_predictor_run(struct ctt_predictor *p)

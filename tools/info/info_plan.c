@@ -5,9 +5,8 @@
 #include "net/op.h"
 #include "net/quant.h"
 #include "base/random.h"
-#include "tools/info/info.h"
-#include "tools/bench/nodes.h"
-#include "tools/shared/table.h"
+#include "tools/info/info_tool.h"
+#include "tools/bench/bench_tool.h"
 #include "tools/shared/tool.h"
 
 #include <string.h>
@@ -55,8 +54,7 @@ out:
     return rc;
 }
 
-/* Multiplications of a call, including those of a conv that is fused into
- * it. */
+/* Multiplications of a call, with a conv that is fused into it. */
 static double macs(const struct plan *p, int node)
 {
     int pair = p->run->slot[node].pair;
@@ -144,7 +142,7 @@ static int64_t lay_call(const struct ctt_graph *g, const struct ctt_node *n,
     return bytes;
 }
 
-/* Runs the call for one gradient, to see what computes it. */
+/* Runs the call for one gradient, to find its kernel. */
 static int tell_gradient(const struct plan *p, const char *of,
                          struct ctt_call *c, struct ctt_table *t)
 {

@@ -2,7 +2,7 @@
  * redact.c: lines for the user without passwords: wherever a message comes
  * from, an address in it is without the user's name, the password and the
  * query. */
-#include "tools/shared/redact.h"
+#include "tools/shared/tool.h"
 #include "video/live/live.h"
 
 #include <ctype.h>
@@ -20,8 +20,8 @@ static const char *begin_of(const char *line, const char *colon)
     return colon;
 }
 
-/* Bytes of the address, `least` and more, without what belongs to the
- * sentence. */
+/* Length of the address, at least `least`, without punctuation of the sentence.
+ * */
 static size_t length_of(const char *address, size_t least)
 {
     size_t n = strcspn(address, " \t\r\n");

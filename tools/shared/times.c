@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * times.c: measured times, how they spread, and the memory of this process. */
-#include "tools/shared/times.h"
+#include "tools/shared/measure.h"
 #include "base/clock.h"
 #include "base/ctt.h"
 
@@ -74,7 +74,7 @@ double ctt_resident_mb(void)
                     : most_mb();
 }
 
-/* The system counts the peak a little later than what is resident. */
+/* The system updates the peak a little later than the resident memory. */
 double ctt_peak_mb(void)
 {
     return fmax(most_mb(), ctt_resident_mb());

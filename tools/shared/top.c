@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * top.c: the largest of many numbers, in order: a heap of the best so far, with
  * the worst of them at its root (Williams 1964). */
-#include "tools/shared/top.h"
+#include "tools/shared/measure.h"
 
 #include <math.h>
 
-/* 1 if number a ranks before number b. */
+/* Returns 1 if number a ranks before number b. */
 static int before(const float *x, int a, int b)
 {
     if (isnan(x[a]) || isnan(x[b]))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * search_plot.c: the trials of a search in parallel coordinates (Inselberg
  * 1985). */
-#include "tools/train/search_run.h"
+#include "tools/train/train_tool.h"
 #include "base/newfile.h"
-#include "tools/shared/svg.h"
+#include "tools/shared/picture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,7 +111,7 @@ static void draw_scores(const struct plot *p)
     draw_tick(p, axis, NAN, "failed");
 }
 
-/* Grey is bad, blue good; what was trained to the end is drawn bolder. */
+/* Grey is bad, blue good; trials trained to the end are bold. */
 static void draw_trial(const struct plot *p, int i)
 {
     const struct ctt_search *s = p->s;

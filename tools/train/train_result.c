@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train_result.c: what a training came to: tests of the model at its end. */
-#include "tools/train/train_result.h"
+ * train_result.c: tests of the trained model at the end of a training. */
+#include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "base/limits.h"
-#include "tools/train/held_out.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
 
 static int tell_accuracy(const struct ctt_train_cfg *cfg,
                          const struct ctt_model *model, struct ctt_data *val)
@@ -44,7 +43,7 @@ static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
     [CTT_BOTH] = tell_accuracy,
 };
 
-/* What validation has to do with the model. */
+/* The role of validation for the model, in words. */
 static const char *choice(const struct ctt_train_cfg *cfg)
 {
     return ctt_picks_last(cfg)
@@ -53,8 +52,8 @@ static const char *choice(const struct ctt_train_cfg *cfg)
              "the choice";
 }
 
-/* What the clips that chose nothing have to do with it; opened: what opening
- * split test returned, if they are not there. */
+/* The role of the held-out clips, in words; opened: the result of opening split
+ * test, if they are missing. */
 static const char *proof(const struct ctt_train_cfg *cfg,
                          const struct ctt_data *test, int opened)
 {
@@ -73,7 +72,7 @@ static int agree(const struct ctt_train_cfg *cfg, const struct ctt_data *test)
     static const char *const name = "test clips";
     uint32_t mine = test ? ctt_data_crc(test) : 0;
 
-    return ctt_comm_same(cfg->comm, &mine, &name, 1);
+    return ctt_comm_same(cfg->wiring.comm, &mine, &name, 1);
 }
 
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,

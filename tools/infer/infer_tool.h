@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_tool.h: functions and structures shared by convtt-infer's files. */
+#ifndef CTT_INFER_TOOL_H
+#define CTT_INFER_TOOL_H
+
+#include "base/limits.h"
+#include "base/opt.h"
+#include "infer/calibrate.h"
+#include "infer/infer.h"
+#include "net/graph.h"
+#include "tools/bench/bench_tool.h"
+#include "tools/shared/decode.h"
+#include "tools/shared/output.h"
+#include "tools/shared/measure.h"
+#include "tools/stream/stream_tool.h"
+#include "video/source.h"
+#include "video/video.h"
+
+#include <stdint.h>
+
+/* ---- infer_say.c ---- */
+
+/* An answer after `frame` of `frames` frames. */
+struct ctt_said {
+    const char  *file, *id;
+    const char  *label;      /* the true class; NULL: unknown */
+    int64_t      frame;
+    int          frames;     /* 0: not known yet */
+    double       seconds;    /* of the clip; < 0: unknown */
+    double       ms;         /* computing time of this clip so far; of a
+                                stream, from arrival of the frame */
+    char *const *name;       /* class names */
+    const float *probs;
+    const int   *order;      /* the best classes, by falling
+                                probability */
+    int          top;        /* how many to print */
+};
+void ctt_say_answer(const struct ctt_said *a, int json);
+
+/* Accuracy after the ratio `seen` of clips with a known label: numbers of
+ * clips, of correct first classes, and of correct classes among the first five.
+ * */
+struct ctt_accuracy { double seen; int clips, top1, top5; };
+int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json);
+
+/* Quality of the frames predicted at one horizon: sums over the windows of
+ * clips whose true frame is known; last, linear: mean squared error of the
+ * repeated last frame and of linear motion (video/baseline.h). */
+struct ctt_horizon {
+    int windows;
+    double mse, psnr, ssim, ssim2, last, linear;
+};
+void ctt_horizon_add(struct ctt_horizon *to, const struct ctt_horizon *a);
+
+/* Means of row i; for i = rows, means over the frames of all rows. */
+struct ctt_horizon ctt_horizon_mean(const struct ctt_horizon *row, int rows,
+                                      int i);
+
+/* Prints a predicted clip as JSON; sum: over its frames with a known truth. */
+struct ctt_predicted {
+    const char      *file;
+    int              windows;            /* number of predicted windows */
+    int              seen, predicted;    /* frames of each window */
+    double           ms;
+    struct ctt_horizon sum;
+};
+void ctt_say_predicted(const struct ctt_predicted *p);
+
+/* Prints a table, or a line of JSON per row and one for the mean.  why: the
+ * message if nothing was measured. */
+int ctt_say_horizons(const struct ctt_horizon *row, int rows, const char *why,
+                     int json);
+
+/* Prints the time to open the model and the spread of the times of each kind
+ * that has any; sorts the times. */
+struct ctt_said_times { const char *of; struct ctt_times *times; };
+int  ctt_say_times(double open_ms, const struct ctt_said_times *kind, int kinds,
+                   int json);
+
+/* ---- infer_predict.c ---- */
+
+/* Settings; a NULL path: the file is not written. */
+struct ctt_predict {
+    int         count, seen;    /* predicted and observed frames */
+    int         windows;        /* most windows of seen + count frames per clip;
+                                   0: all */
+    int         show;           /* clips in strip and video */
+    int         sequences, digits, seed;
+    const char *strip, *video, *frames, *csv;
+};
+
+/* Arguments; pointers stay the caller's.  times, decode: collect the times of
+ * each frame and clip, or NULL.  strict: a clip that cannot be read is an
+ * error.  workers: threads that decode (decode.h). */
+struct ctt_predict_with {
+    const struct ctt_predict *set;
+    struct ctt_session       *session;
+    const struct ctt_input   *in;
+    struct ctt_source_set     which;
+    struct ctt_times         *times;
+    struct ctt_decode_times  *decode;
+    int                       json, strict, workers;
+};
+
+/* open checks that the files can be written; add takes an operand; run predicts
+ * all clips, prints the quality and writes the files.  If a clip has too few
+ * frames, run fails and no file is written. */
+struct ctt_predictor;
+int  ctt_predictor_open(const struct ctt_predict_with *w,
+                        struct ctt_predictor **out);
+int  ctt_predictor_add(struct ctt_predictor *p, const char *path);
+int  ctt_predictor_run(struct ctt_predictor *p);
+void ctt_predictor_close(struct ctt_predictor **p);
+
+/* ---- infer_show.c ---- */
+
+/* A clip: frames of h x w x c bytes one after the other. */
+struct ctt_shown {
+    uint8_t *truth;    /* seen + ahead, of which the first `known` exist */
+    uint8_t *guess;    /* ahead */
+    int      known;
+};
+struct ctt_show {
+    const struct ctt_input *in;
+    int                     seen, ahead, clips;
+    double                  fps;     /* of a video */
+    struct ctt_shown       *clip;
+};
+
+/* Writes a strip: one column per frame; for each clip the truth above the
+ * prediction.  A gray line of one pixel separates frames; missing frames are
+ * gray. */
+int ctt_show_strip(const char *path, const struct ctt_show *v);
+
+/* Writes a video: for each clip the truth left of the prediction. */
+int ctt_show_video(const char *path, const struct ctt_show *v);
+
+/* Fails if the files cannot be made for so many frames; path NULL: no file. */
+int ctt_show_check(const char *strip, const char *video,
+                   const struct ctt_show *v);
+
+/* ---- infer_store.c ---- */
+
+struct ctt_store {
+    const char             *path;
+    const struct ctt_input *in;
+    int                     seen, ahead;
+    int                     clips, any_truth;
+    float                  *truth, *guess;    /* [clips][ahead][h, w, c] */
+    const char            **name;             /* of the clips */
+};
+
+/* Allocates room for `clips` clips; path, in, seen and ahead are set.
+ * CTT_EINVAL if the machine has too little memory. */
+int  ctt_store_open(struct ctt_store *s, int clips);
+void ctt_store_clear(struct ctt_store *s);
+
+/* Adds a clip.  truth: `known` frames from the first observed one on; unknown
+ * frames are NaN in the file.  name must stay valid until write. */
+void ctt_store_add(struct ctt_store *s, const char *name, const float *truth,
+                   int known, const float *guess);
+
+int  ctt_store_write(const struct ctt_store *s);
+
+/* ---- infer_measure.c ---- */
+
+/* Sums over windows of clips, one row per frame ahead. */
+struct ctt_measure {
+    const struct ctt_input *in;
+    int                     seen, rows;
+    int                     able;     /* frames are large enough to measure */
+    struct ctt_horizon       *row;
+    float                  *moved;    /* a frame by linear motion */
+};
+
+/* For `rows` frames predicted after `seen` observed ones; in stays the
+ * caller's. */
+int  ctt_measure_init(struct ctt_measure *m, const struct ctt_input *in,
+                      int seen, int rows);
+void ctt_measure_clear(struct ctt_measure *m);
+
+/* Adds a window of a clip to the rows and to *sum; nothing if not able.  truth:
+ * `known` frames from the first observed one on; guess: the predicted frames;
+ * values in 0..1. */
+int  ctt_measure_clip(struct ctt_measure *m, const float *truth, int known,
+                      const float *guess, struct ctt_horizon *sum);
+
+/* Writes a CSV file with these first bytes: one line per row and one for the
+ * mean. */
+#define CTT_MEASURE_BEGIN "ahead,windows,"
+int  ctt_measure_csv(const struct ctt_measure *m, const char *path);
+
+/* ---- infer_files.c ---- */
+
+/* Tables as CSV: quality of predictions, or answers of a calibration. */
+extern const struct ctt_output_kind ctt_output_table;
+
+/* Fails if two outputs are the same file. */
+int ctt_predict_apart(const struct ctt_predict *c);
+
+/* Fails if an output is an input read at path. */
+int ctt_predict_spares(const struct ctt_predict *c, const char *path);
+
+/* Fails if an output cannot be written, or is a file of another kind. */
+int ctt_predict_can_write(const struct ctt_predict *c);
+
+/* ---- infer_decide.c ---- */
+
+/* Settings of --decide and --calibrate. */
+struct ctt_decide_set {
+    const char *answers;
+    double      max_gap, delta;
+    int         on, calibrate, guarantee;    /* ctt_promise_words */
+    int         head;                        /* ctt_head_words */
+};
+
+/* "auto", and the words of enum ctt_guarantee from 1 on. */
+extern const char *const ctt_promise_words[];
+
+struct ctt_recogniser;
+
+/* Numbers of clips: all, decided early, of a known class; of these: right, lost
+ * (right only at the end), won (right only early). */
+struct ctt_decide_sums {
+    int    clips, early, known, right, lost, won;
+    double seen;    /* shares of clips */
+};
+
+/* Decides for a decoded clip, prints the answer and counts it in r->decided.
+ * Clips of a known class are run to their end. */
+int ctt_decide_clip(struct ctt_recogniser *r, const struct ctt_item *item,
+                    const struct ctt_frames *f);
+
+/* Prints the results of all clips beside the guarantee. */
+int ctt_decide_say(const struct ctt_decide_sums *s, int json);
+
+/* ---- infer_answers.c ---- */
+
+/* First bytes of a table of answers. */
+#define CTT_ANSWERS_BEGIN "clip,label,end,answer,frames,"
+
+/* Answers for a clip of a known class. */
+struct ctt_answer {
+    char    *id;
+    int      label, frames, end;    /* end: the answer at the end */
+    uint32_t crc;                   /* of the frames */
+    int      checks;                /* number of checks within the clip */
+    int      answer[CTT_DECISION_CHECKS];
+    float    sure[CTT_DECISION_CHECKS];    /* confidences */
+};
+
+/* Zeros at first. */
+struct ctt_answers {
+    struct ctt_answer **of;
+    int                 count, room;
+};
+
+/* Adds an answer: zeros but for its id. */
+int  ctt_answers_add(struct ctt_answers *a, const char *id,
+                     struct ctt_answer **out);
+void ctt_answers_free(struct ctt_answers *a);
+
+/* Returns 1 if a clip has that class. */
+int  ctt_answers_has(const struct ctt_answers *a, int label);
+
+/* Keeps one of the clips with the same frames and sorts the rest; returns the
+ * number of removed clips. */
+int  ctt_answers_unique(struct ctt_answers *a);
+
+/* Returns 1 if the answer at check k is wrong and the one at the end right. */
+int  ctt_answer_lost(const struct ctt_answer *a, int k);
+
+/* The trials of a calibration, in the order of the answers, with confidences of
+ * this head; ctt_answers_trials_free() frees them. */
+int  ctt_answers_trials(const struct ctt_answers *a,
+                        const struct ctt_head *head, struct ctt_trials *out);
+void ctt_answers_trials_free(struct ctt_trials *t);
+
+/* Writes a table with a line per clip and check.  name: the classes. */
+int  ctt_answers_write(const struct ctt_answers *a, char *const *name,
+                       const char *path);
+
+/* ---- calibrate_head.c ---- */
+
+/* --head, and its words in this order. */
+enum ctt_head_choice { CTT_HEAD_AUTO, CTT_HEAD_ON, CTT_HEAD_OFF };
+extern const char *const ctt_head_words[];
+
+/* Returns 1 if a head is to be fitted; depends on nothing else, as a choice by
+ * results would need a test of its own. */
+int ctt_calibrate_wants_head(enum ctt_head_choice choice, int clips,
+                             int classes);
+
+/* Fits a head on a random third of the clips, moves these to the front and
+ * returns their number.  The calibration uses the others. */
+int ctt_calibrate_head(struct ctt_answers *a, int classes,
+                       struct ctt_head *out);
+
+/* ---- infer_calibrate.c ---- */
+
+struct ctt_calibrator;
+
+/* path: of the model; type: the numbers that its convs multiply.  Fails if the
+ * file cannot be replaced. */
+int  ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
+                         const char *type, int classes,
+                         struct ctt_calibrator **out);
+void ctt_calibrator_close(struct ctt_calibrator **c);
+
+/* CTT_EINVAL if the model file says that it was trained or tested on the clips
+ * of the source. */
+int ctt_calibrator_source(const struct ctt_calibrator *c, const char *path,
+                          const struct ctt_source *s);
+
+/* Collects the answers for a decoded clip in r->calibrator. */
+int ctt_calibrate_clip(struct ctt_recogniser *r, const struct ctt_item *item,
+                       const struct ctt_frames *f);
+
+/* Finds thresholds from all clips, prints them and their effect on these clips,
+ * and stores them.  name: the classes. */
+int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
+                          int json);
+
+/* ---- infer_opt.c ---- */
+
+struct ctt_infer_set {
+    const char *split, *classes, *observe, *device;
+    float fps;
+    int every, top, json, time, strict, threads, workers;
+    struct ctt_predict predict;
+    struct ctt_decide_set decide;
+    struct ctt_bench_set bench;
+    struct ctt_stream_set stream;
+    struct ctt_limits limits;
+};
+
+extern const struct ctt_program ctt_infer_program;
+
+/* The texts of its manual page: before the options, and after them. */
+extern const char ctt_infer_description[];
+extern const struct ctt_chapter ctt_infer_chapters[];
+
+/* Fails for settings that exclude each other or have no effect, and for output
+ * files that are given twice.  path: the model and the operands. */
+int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths);
+
+/* ---- infer_recognise.c ---- */
+
+enum { CTT_RECOGNISE_RATIOS = 16, CTT_RECOGNISE_BATCH = 8 };
+
+/* The caller fills the first part; pointers stay the caller's. */
+struct ctt_recogniser {
+    const struct ctt_infer_set *set;
+    struct ctt_session *session;
+    struct ctt_input    in;
+    char              **label;      /* the model's classes */
+    int                 classes;
+    uint8_t            *frames;     /* room for a batch in the model's size */
+    float              *probs;      /* room for a value per class */
+    int                *order;      /* the best classes, by falling
+                                       probability */
+
+    struct ctt_accuracy accuracy[CTT_RECOGNISE_RATIOS];
+    int                 ratios;
+    struct ctt_times    frame, answer;    /* with --time, and those below */
+    struct ctt_decode_times decode;
+    int                 read, skipped;    /* clips */
+
+    /* Takes the frames of a decoded clip in place of answers at each ratio; or
+     * NULL. */
+    int               (*watch)(struct ctt_recogniser *r,
+                               const struct ctt_item *item,
+                               const struct ctt_frames *f);
+    struct ctt_decide_sums decided;       /* with --decide */
+    struct ctt_calibrator *calibrator;    /* with --calibrate */
+};
+
+/* Reads --observe into the ratios of r. */
+int ctt_recognise_ratios(struct ctt_recogniser *r);
+
+/* Returns the clip's class; -1: unknown, or not one of the model's. */
+int ctt_recognise_label(const struct ctt_recogniser *r,
+                        const struct ctt_item *item);
+
+/* Pushes the centre crops of at most CTT_RECOGNISE_BATCH stored frames and adds
+ * the time to *ms. */
+int ctt_recognise_push(struct ctt_recogniser *r, const uint8_t *data,
+                       int frames, double *ms);
+
+/* Answer for a decoded clip, whose frames are freed, or, with --every, for clip
+ * i of the source during decoding.  A clip that cannot be read is skipped with
+ * a warning; with --strict it is an error. */
+int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d);
+int ctt_recognise_stream(struct ctt_recogniser *r,
+                         const struct ctt_source *from, int i);
+
+#endif
