@@ -110,7 +110,7 @@ static void test_rtsp(void)
     pid_t pid;
 
     snprintf(port, sizeof(port), "%d", number);
-    snprintf(script, sizeof(script), "%s/tests/video/rtsp_server.py",
+    snprintf(script, sizeof(script), "%s/tests/video/live/rtsp_server.py",
              dir ? dir : ".");
     pid = spawn(args);
     live_rest(1);
