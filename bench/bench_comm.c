@@ -5,9 +5,9 @@
  * A run lasts from a barrier to the end of the last rank.  MPI adds in an order
  * of its own, so its sum may have other bits with another number of ranks.
  * HOW: as convtt-train has it; each rank has one shard then. */
-#include "libtrain/exchange.h"
-#include "libtrain/gather.h"
-#include "net/random.h"
+#include "libtrain/ranks/exchange.h"
+#include "libtrain/ranks/gather.h"
+#include "base/random.h"
 
 #include <mpi.h>
 #include <stdio.h>

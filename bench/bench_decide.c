@@ -19,7 +19,7 @@
 #include "bench/decide_plot.h"
 #include "bench/decide_table.h"
 #include "infer/head.h"
-#include "net/key.h"
+#include "base/key.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * model, whose convs multiply bf16: what only they read has 16 bits. */
 #include "infer/inside.h"
 #include "infer/infer.h"
-#include "net/random.h"
+#include "base/random.h"
 #include "video/source.h"
 
 #include <math.h>

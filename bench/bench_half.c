@@ -2,9 +2,9 @@
  * bench_half.c: convs of bf16 against those of floats on the device "cpu", in
  * turns: what the rule of run/half.c was drawn from. */
 #include "device/device.h"
-#include "net/clock.h"
-#include "net/half.h"
-#include "net/random.h"
+#include "base/clock.h"
+#include "base/half.h"
+#include "base/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>

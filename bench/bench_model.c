@@ -7,7 +7,7 @@
 #include "libtrain/data/load.h"
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
-#include "net/file.h"
+#include "net/file/file.h"
 #include "net/init.h"
 #include "net/op.h"
 #include "run/run.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_sparse.c: convs whose weights are mostly zeros against the dense convs
  * of the device "cpu", in turns: what pays() in
- * device/cpu/conv/sparse_provider.c was drawn from.
+ * device/cpu/conv/sparse/sparse_provider.c was drawn from.
  *
  * The floor of a row is the number of units that are not 0 times the registers
  * of results; a core multiplies one register of units a cycle (AVX-512). */
-#include "device/cpu/conv/sparse.h"
+#include "device/cpu/conv/sparse/sparse.h"
 #include "bench/measure.h"
 #include "bench/rows.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_split.c: what a step takes of one process, and of each of several that
- * share its graph (net/split.h):
+ * share its graph (net/rewrite/split.h):
  *     bench_split MODEL HOW PARTS [--steps N] [--runs N] [--latency US]
  * HOW: bands, filters or channels.  Computing is measured, of one part after
  * the other, in seconds of the processor on one thread, the least of so many
@@ -13,7 +13,7 @@
  * for 10 Gbit/s milliseconds of the exchange and how many times as fast the
  * parts are; MB of values and gradients of the whole and of the largest part.
  */
-#include "net/split.h"
+#include "net/rewrite/split.h"
 #include "run/back/exec.h"
 
 #include <stdio.h>

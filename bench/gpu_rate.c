@@ -2,7 +2,7 @@
  * gpu_rate.c: the rate of a device, for the shares that bench_gpu states. */
 #include "bench/gpu.h"
 #include "bench/measure.h"
-#include "net/half.h"
+#include "base/half.h"
 
 enum { ROUNDS = 6, CALLS = 10 };
 

@@ -3,8 +3,8 @@
 #ifndef CTT_BENCH_MEASURE_H
 #define CTT_BENCH_MEASURE_H
 
-#include "net/clock.h"
-#include "net/random.h"
+#include "base/clock.h"
+#include "base/random.h"
 
 /* n numbers in from..to; the same for the same key. */
 static inline void bench_fill(float *x, int64_t n, uint64_t key, float from,

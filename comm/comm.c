@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * comm.c: opens a comm and passes its calls on. */
 #include "comm/kind.h"
-#include "net/module.h"
+#include "base/module.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct ctt_comm alone = {
     .kind = &ctt_comm_none, .place = { .ranks = 1, .nears = 1, .machines = 1 },
 };
 
-/* Kind NULL: a module (net/module.h). */
+/* Kind NULL: a module (base/module.h). */
 static const struct {
     const char                 *name;
     const struct ctt_comm_kind *kind;
@@ -104,7 +104,8 @@ out:
     return rc;
 }
 
-int ctt_comm_tell(struct ctt_comm *c, const void *mine, int64_t n, void *all)
+int ctt_comm_allgather(struct ctt_comm *c, const void *mine, int64_t n,
+                       void *all)
 {
     int rc;
 
@@ -115,7 +116,8 @@ int ctt_comm_tell(struct ctt_comm *c, const void *mine, int64_t n, void *all)
     return rc;
 }
 
-int ctt_comm_trade(struct ctt_comm *c, const void *from, void *to, int64_t each)
+int ctt_comm_alltoall(struct ctt_comm *c, const void *from, void *to,
+                      int64_t each)
 {
     int rc;
 

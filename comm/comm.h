@@ -6,7 +6,7 @@
 #ifndef CTT_COMM_H
 #define CTT_COMM_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 struct ctt_comm;
 
@@ -42,12 +42,13 @@ const struct ctt_comm_place *ctt_comm_place(const struct ctt_comm *c);
 
 /* all[ranks][n]: the n bytes `mine` of each rank.  CTT_EIO: the engine has
  * failed. */
-int  ctt_comm_tell(struct ctt_comm *c, const void *mine, int64_t n, void *all);
+int ctt_comm_allgather(struct ctt_comm *c, const void *mine, int64_t n,
+                       void *all);
 
 /* from[ranks][each] and to[ranks][each], which do not overlap: rank r gets as
  * to[k] what rank k has as from[r], each of so many bytes. */
-int  ctt_comm_trade(struct ctt_comm *c, const void *from, void *to,
-                    int64_t each);
+int ctt_comm_alltoall(struct ctt_comm *c, const void *from, void *to,
+                      int64_t each);
 
 /* A message of n bytes between two ranks, at most one each way at a time; n: a
  * multiple of CTT_COMM_UNIT.  Both begin it and return; send waits until the
@@ -79,8 +80,8 @@ void    ctt_comm_count(struct ctt_comm *c);
 
 /* All ranks come to it: CTT_EINVAL, "rank 3: not the clips of rank 0", if one
  * has another checksum than rank 0; names: of what each is. */
-int  ctt_comm_alike(struct ctt_comm *c, const uint32_t *mine,
-                    const char *const *names, int words);
+int ctt_comm_same(struct ctt_comm *c, const uint32_t *mine,
+                  const char *const *names, int words);
 
 /* Ends all ranks, this one included, with that status, wherever they are.  With
  * one rank it does nothing: the caller then fails by itself. */

@@ -161,7 +161,7 @@ int ctt_comm_share(struct ctt_comm *c, int bind, int *threads)
     mine.machine = p->machine;
     if (sched_getaffinity(0, sizeof(mine.set), &mine.set) != 0)
         CPU_ZERO(&mine.set);    /* more than the set holds: nobody is bound */
-    CTT_TRY(ctt_comm_tell(c, &mine, sizeof(mine), all));
+    CTT_TRY(ctt_comm_allgather(c, &mine, sizeof(mine), all));
     parts = alike(all, p->ranks, p->rank, &before);
     if (p->ranks > 1 && CPU_COUNT(&mine.set))
         CTT_TRY(divide(&mine.set, before, parts, bind, threads));

@@ -2,8 +2,8 @@
  * mpi.c: the module convtt-mpi.so: ranks that MPI connects, by MPI 3.0.  All
  * its calls come from the thread that opened it (MPI_THREAD_FUNNELED). */
 #include "comm/kind.h"
-#include "net/clock.h"
-#include "net/module.h"
+#include "base/clock.h"
+#include "base/module.h"
 
 #include <limits.h>
 #include <mpi.h>

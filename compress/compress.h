@@ -5,10 +5,10 @@
 #ifndef CTT_COMPRESS_H
 #define CTT_COMPRESS_H
 
-#include "compress/budget.h"
-#include "compress/explain.h"
+#include "compress/search/budget.h"
+#include "compress/explain/explain.h"
 #include "compress/report.h"
-#include "compress/sense.h"
+#include "compress/search/sensitivity.h"
 #include "net/unit.h"
 
 struct ctt_recipe_calls;
@@ -73,7 +73,7 @@ struct ctt_thin {
 };
 
 /* What was removed: of channels that may go, each counted once with those that
- * go with it (net/ties.h). */
+ * go with it (net/rewrite/channel_groups.h). */
 struct ctt_thinned {
     int     channels, of;
     int64_t macs, macs_of;    /* multiplications, per frame and clip together,
@@ -82,9 +82,10 @@ struct ctt_thinned {
 
 /* Removes channels until `share` of the *start ones that might go in the model
  * that r was made of are gone: those that matter least of all layers
- * (net/ties.h), or of each.  *start = 0: m is that model; *start is then set.
- * clips: for scores on responses, 0: enough.  The rows of r get what is left of
- * each weight.  *out: the new model, which the caller frees. */
+ * (net/rewrite/channel_groups.h), or of each.  *start = 0: m is that model;
+ * *start is then set. clips: for scores on responses, 0: enough.  The rows of r
+ * get what is left of each weight.  *out: the new model, which the caller
+ * frees. */
 int ctt_thin(const struct ctt_model *m, const struct ctt_thin *o, double share,
              double *start, int clips, const struct ctt_recipe_calls *calls,
              struct ctt_report *r, struct ctt_thinned *done,
@@ -241,8 +242,8 @@ struct ctt_folded {
 };
 
 /* Folds batch norms into the convs before them, drops dead channels, or both
- * (net/edit.h).  The rows of r, the report of the model that m was made of, get
- * what is left of their weights.  The caller frees *out. */
+ * (net/rewrite/edit.h).  The rows of r, the report of the model that m was made
+ * of, get what is left of their weights.  The caller frees *out. */
 int ctt_fold_model(const struct ctt_model *m, int what, struct ctt_report *r,
                    struct ctt_folded *done, struct ctt_model **out);
 
@@ -374,7 +375,7 @@ struct ctt_recipe {
 
 /* Epochs of retraining, in all rounds: before the one under way, of it, and
  * after it as far as is known. */
-struct ctt_span {
+struct ctt_epochs {
     int64_t done, now, later;
     int64_t most;    /* not 0: more may follow, up to so many (automatic) */
     double  each;    /* seconds per epoch, which the caller may set; 0: not
@@ -383,8 +384,8 @@ struct ctt_span {
 
 /* "; in all 41% of 12 epochs, 95 s left" after `part` epochs of the one under
  * way, or "" if there are none; returns text. */
-const char *ctt_span_text(const struct ctt_span *s, double part, char *text,
-                          size_t size);
+const char *ctt_epochs_text(const struct ctt_epochs *s, double part, char *text,
+                            size_t size);
 
 /* What a model loses of the mean top-1 against another one on the same clips,
  * and the standard error of that: of few clips chance alone makes more than
@@ -421,7 +422,7 @@ struct ctt_recipe_calls {
      * "": nothing that takes long. */
     void (*busy)(void *arg, const char *what);
     /* Called before each retraining. */
-    void (*span)(void *arg, const struct ctt_span *s);
+    void (*span)(void *arg, const struct ctt_epochs *s);
     /* Saves m with the text `place`, before each retraining, whose checkpoints
      * must hold it too, and after each round. */
     int (*save)(void *arg, struct ctt_model *m, const char *place);
@@ -475,7 +476,7 @@ int ctt_recipe_check(const struct ctt_recipe *o, const struct ctt_model *m);
 
 /* Runs the stages in order on *m, which is replaced by the result, and saves it
  * at path.  After each round the model is measured in a temporary file beside
- * path (net/newfile.h).  from: NULL, or where an earlier run with the same
+ * path (base/newfile.h).  from: NULL, or where an earlier run with the same
  * settings on the same *m was stopped: the result is the same as without the
  * stop.  CTT_EINVAL if they were not the same.  The caller frees *out.  On
  * failure *m is the model after some stage, and the file at path is

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * recipe.c: the stages in order; after each round of one the model is tested,
  * retrained, tested again and measured. */
-#include "compress/choose.h"
-#include "compress/place.h"
-#include "net/newfile.h"
+#include "compress/stage/choose.h"
+#include "compress/recipe_state.h"
+#include "base/newfile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct run {
     struct ctt_recipe       o;       /* k.o, as it is chosen */
     const struct ctt_recipe *given;
     int                     chosen;  /* choices are made */
-    struct ctt_recipe_place at;
+    struct ctt_recipe_state at;
     int                     skip;    /* rounds that an earlier run has done */
 };
 
@@ -95,7 +95,7 @@ static int save(struct run *a)
         goto out;
     a->at.start = k->start;
     memcpy(a->at.name, k->name, sizeof(a->at.name));
-    CTT_TRY(ctt_place_print(&a->at, a->given, k->r, &place));
+    CTT_TRY(ctt_recipe_state_print(&a->at, a->given, k->r, &place));
     CTT_TRY(k->calls->save(k->calls->arg, *k->m, place));
 out:
     ctt_free(place);
@@ -187,7 +187,7 @@ static int retrain_once(struct run *a, const struct ctt_changes *c,
                         struct ctt_score *after)
 {
     struct ctt_walk *k = &a->k;
-    struct ctt_span span = ctt_span_at(k->o, a->at.rounds, a->at.begun);
+    struct ctt_epochs span = ctt_epochs_at(k->o, a->at.rounds, a->at.begun);
     int rc = 0, first = a->at.begun == 1;
 
     if (k->calls->span)
@@ -414,7 +414,7 @@ static int go_on(struct run *a, struct ctt_recipe_from *from)
     struct ctt_walk *k = &a->k;
     int rc;
 
-    CTT_TRY(ctt_place_read(from->place, a->given, &a->at, k->r));
+    CTT_TRY(ctt_recipe_state_read(from->place, a->given, &a->at, k->r));
     ctt_choose_again(k->r, &a->o);
     a->chosen = ctt_report_form(k->r) != NULL;
     CTT_TRY(check_from(*k->m, from->m));
@@ -454,7 +454,7 @@ int ctt_recipe_run(const struct ctt_recipe *o,
 
     a.k.o = &a.o;
     CTT_TRY(ctt_recipe_check(o, *m));
-    CTT_TRY(ctt_place_given(*m, &a.at));
+    CTT_TRY(ctt_recipe_state_given(*m, &a.at));
     CTT_TRY(ctt_report_new(*m, &a.k.r));
     CTT_TRY(from ? go_on(&a, from) : finish(&a, NULL));
     for (int i = 0; ctt_stages[i]; i++)

@@ -4,7 +4,7 @@
 #ifndef CTT_REPORT_H
 #define CTT_REPORT_H
 
-#include "net/file.h"
+#include "net/file/file.h"
 
 enum { CTT_MAX_CORES = 5, CTT_ACCURACIES = 3, CTT_REASON = 112 };
 

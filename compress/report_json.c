@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_json.c: a report as one JSON object. */
 #include "compress/report.h"
-#include "net/wilson.h"
-#include "net/newfile.h"
-#include "net/visible.h"
+#include "base/wilson.h"
+#include "base/newfile.h"
+#include "base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>

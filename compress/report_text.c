@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_text.c: a report as rows of text. */
 #include "compress/report.h"
-#include "net/wilson.h"
+#include "base/wilson.h"
 
 #include <inttypes.h>
 #include <math.h>

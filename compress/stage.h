@@ -81,7 +81,7 @@ void ctt_walk_same(struct ctt_walk *k, const char *what);
 /* The number of rounds of a stage; 0 if it is not requested. */
 int ctt_stage_rounds(const struct ctt_stage *s, const struct ctt_recipe *o);
 
-/* ---- span.c ---- */
+/* ---- epochs.c ---- */
 
 /* The number of rounds of all stages. */
 int ctt_recipe_rounds(const struct ctt_recipe *o);
@@ -96,7 +96,7 @@ int64_t ctt_epochs_before(const struct ctt_recipe *o, int n);
 int ctt_retraining_epochs(const struct ctt_recipe *o, int round, int n);
 
 /* When it begins. */
-struct ctt_span ctt_span_at(const struct ctt_recipe *o, int round, int n);
+struct ctt_epochs ctt_epochs_at(const struct ctt_recipe *o, int round, int n);
 
 /* Top-1 of m, by the caller's test; does nothing if there is none.  what: a
  * name for logs. */

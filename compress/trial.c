@@ -2,8 +2,8 @@
  * trial.c: what a recipe would come to without training, as a file to
  * measure. */
 #include "compress/trial.h"
-#include "net/limits.h"
-#include "net/newfile.h"
+#include "base/limits.h"
+#include "base/newfile.h"
 
 #include <stdio.h>
 #include <string.h>

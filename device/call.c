@@ -2,8 +2,8 @@
  * call.c: the one place where kernels are called, and so where calls are timed
  * for the profile and their results searched for NaN. */
 #include "device/dev.h"
-#include "net/clock.h"
-#include "net/half.h"
+#include "base/clock.h"
+#include "base/half.h"
 #include "net/op.h"
 
 #include <omp.h>

@@ -2,14 +2,14 @@
  * device.c: the list of devices; opening and closing one, its settings and its
  * scratch memory. */
 #include "device/dev.h"
-#include "net/module.h"
+#include "base/module.h"
 
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Name and kind, best first; kind NULL: a module (net/module.h),
+/* Name and kind, best first; kind NULL: a module (base/module.h),
  * loaded when the device is opened. */
 #define DEVICES(X) X("cpu", &ctt_dev_cpu) X("cuda", NULL) X("ref", &ctt_dev_ref)
 

@@ -155,9 +155,10 @@ struct ctt_swap {
 };
 
 /* The processes that share a graph whose text was rewritten for them
- * (net/split.h): this one has part `part` of `parts`.  Ops that pass values
- * (halo, collect, total) call it, all parts in the same order: tell and trade
- * are an all-gather and an all-to-all, in bytes.  An error ends the call. */
+ * (net/rewrite/split.h): this one has part `part` of `parts`.  Ops that pass
+ * values (halo, collect, total) call it, all parts in the same order: tell and
+ * trade are an all-gather and an all-to-all, in bytes.  An error ends the call.
+ * */
 struct ctt_group {
     int   part, parts;
     void *arg;

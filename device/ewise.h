@@ -7,8 +7,8 @@
 #ifndef CTT_EWISE_H
 #define CTT_EWISE_H
 
-#include "net/byte.h"
-#include "net/random.h"
+#include "base/byte.h"
+#include "base/random.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * memory.c: the functions of memory.h: checks their arguments and calls the
  * device's own. */
 #include "device/dev.h"
-#include "net/half.h"
+#include "base/half.h"
 
 /* Refuses types that floats cannot be rounded to. */
 static int check_type(enum ctt_dtype type)

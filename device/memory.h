@@ -18,7 +18,7 @@ int  ctt_dev_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
 void ctt_dev_free(struct ctt_dev *d, void **p);
 
 /* Bytes that are free now; of host memory, those that the limit of memory
- * leaves (net/limits.h). */
+ * leaves (base/limits.h). */
 int64_t ctt_dev_room(const struct ctt_dev *d);
 
 /* 1 if the program may read and write its memory. */

@@ -3,7 +3,7 @@
  * one value, or neighbouring steps of it.  A kernel that writes both gradients
  * in one call could lose one of the sums, so each input gets its own call. */
 #include "device/dev.h"
-#include "net/half.h"
+#include "base/half.h"
 
 static int same(const struct ctt_tensor *a, const struct ctt_tensor *b)
 {

@@ -24,10 +24,10 @@ int  ctt_peers_meet(struct ctt_dev *d, const char id[CTT_PEERS_ID], int rank,
                     int ranks);
 
 /* all[ranks][n]: the n bytes `mine` of each rank; to[ranks][each]: what the
- * ranks have as from[rank]: as ctt_comm_tell() and ctt_comm_trade() of comm.h,
- * in memory of the devices, what is read not overlapping what is written.  They
- * come after the calls before and wait until all is there.  CTT_EIO: it failed
- * here or on another rank; then the device has left. */
+ * ranks have as from[rank]: as ctt_comm_allgather() and ctt_comm_alltoall() of
+ * comm.h, in memory of the devices, what is read not overlapping what is
+ * written.  They come after the calls before and wait until all is there.
+ * CTT_EIO: it failed here or on another rank; then the device has left. */
 int  ctt_peers_tell(struct ctt_dev *d, const void *mine, int64_t n, void *all);
 int  ctt_peers_trade(struct ctt_dev *d, const void *from, void *to,
                      int64_t each);

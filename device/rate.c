@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rate.c: how fast a device multiplies matrices: the ceiling of benchmarks. */
 #include "device/dev.h"
-#include "net/clock.h"
+#include "base/clock.h"
 
 #include <omp.h>
 

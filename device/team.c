@@ -2,8 +2,8 @@
  * team.c: threads that share the tasks of a loop. */
 #define _GNU_SOURCE    /* sched_getcpu, syscall */
 #include "device/team.h"
-#include "net/clock.h"
-#include "net/ctt.h"
+#include "base/clock.h"
+#include "base/ctt.h"
 
 #include <linux/futex.h>
 #include <pthread.h>

@@ -2,8 +2,8 @@
  * tune_call.c: looks calls of convs up in the table of what timing found, and
  * times the providers of those that are not in it. */
 #include "device/tune.h"
-#include "net/clock.h"
-#include "net/half.h"
+#include "base/clock.h"
+#include "base/half.h"
 #include "net/op.h"
 #include "net/unit.h"
 

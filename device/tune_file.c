@@ -2,7 +2,7 @@
  * tune_file.c: the file of what timing found: a line that says of which version
  * and machine, then a line per row of the table. */
 #include "device/tune.h"
-#include "net/newfile.h"
+#include "base/newfile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef CTT_UPDATE_H
 #define CTT_UPDATE_H
 
-#include "net/fn.h"
+#include "base/fn.h"
 
 #include <math.h>
 

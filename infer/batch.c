@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch.c: many streams through a model as one batch: opening it, frames. */
 #include "infer/batch_inside.h"
-#include "net/clock.h"
+#include "base/clock.h"
 #include "run/sample.h"
 
 #include <string.h>
@@ -22,10 +22,11 @@ static int rounded(const struct ctt_batch *b, int n)
 int ctt_batch_compute(struct ctt_batch *b, int part, int n)
 {
     int size = rounded(b, n), rc = 0;
-    struct ctt_gain *g = &b->gain[part][(size + b->grain - 1) / b->grain];
+    struct ctt_thread_tuner *g =
+        &b->gain[part][(size + b->grain - 1) / b->grain];
     double begin = ctt_seconds();
 
-    ctt_dev_use(b->engine.dev, ctt_gain_threads(g));
+    ctt_dev_use(b->engine.dev, ctt_thread_tuner_threads(g));
     if (part == CTT_BATCH_STEP) {
         b->run->active = size;
         CTT_TRY(ctt_run_steps(b->run, 1));
@@ -34,7 +35,7 @@ int ctt_batch_compute(struct ctt_batch *b, int part, int n)
             b->run->ask[i] = b->run->ask[0];
         CTT_TRY(ctt_run_clip(b->run, size));
     }
-    ctt_gain_frame(g, ctt_seconds() - begin);
+    ctt_thread_tuner_frame(g, ctt_seconds() - begin);
 out:
     return rc;
 }
@@ -69,7 +70,8 @@ static void begin_streams(struct ctt_batch *b)
     }
     for (int i = 0; i <= CTT_BATCH_SIZES; i++)
         for (int part = 0; part < 2; part++)
-            ctt_gain_begin(&b->gain[part][i], ctt_dev_used(b->engine.dev));
+            ctt_thread_tuner_begin(&b->gain[part][i],
+                                   ctt_dev_used(b->engine.dev));
 }
 
 static int make(struct ctt_batch *b)

@@ -8,7 +8,7 @@
 
 #include "infer/decide.h"
 #include "infer/engine.h"
-#include "infer/gain.h"
+#include "infer/thread_tuner.h"
 #include "net/pixels.h"
 
 /* SIZES: steps are run for a multiple of the batch's room divided by it, as
@@ -46,7 +46,7 @@ struct ctt_batch {
     int64_t                  most;     /* so many */
     const void             **next;     /* frames to be pushed in a prediction */
     float                  **asked;    /* answers that may decide */
-    struct ctt_gain          gain[2][1 + CTT_BATCH_SIZES];
+    struct ctt_thread_tuner          gain[2][1 + CTT_BATCH_SIZES];
 };
 
 #define CHECK_STREAM(b, i, what)                                           \

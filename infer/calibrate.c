@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * calibrate.c: thresholds of early decisions by fixed-sequence testing. */
 #include "infer/calibrate.h"
-#include "net/binomial.h"
-#include "net/key.h"
+#include "base/binomial.h"
+#include "base/key.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,10 +5,10 @@
 #ifndef CTT_CALIBRATE_H
 #define CTT_CALIBRATE_H
 
-#include "net/decision.h"
+#include "net/file/decision.h"
 
-/* What a model answers for clips at each check of net/decision.h.  Clips must
- * be drawn alike and independently of each other and of the model. */
+/* What a model answers for clips at each check of net/file/decision.h.  Clips
+ * must be drawn alike and independently of each other and of the model. */
 struct ctt_trials {
     int      clips, checks;
     float   *sure;     /* [clips][checks] confidences; < 0: the clip has ended

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decide.h: the early decision of a stream, from its probabilities at the
- * checks of net/decision.h. */
+ * checks of net/file/decision.h. */
 #ifndef CTT_DECIDE_H
 #define CTT_DECIDE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine.c: what a session and a batch have in common. */
 #include "infer/engine.h"
-#include "net/warn.h"
+#include "base/warn.h"
 #include "run/sample.h"
 
 #include <math.h>

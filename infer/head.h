@@ -3,7 +3,7 @@
 #ifndef CTT_HEAD_H
 #define CTT_HEAD_H
 
-#include "net/decision.h"
+#include "net/file/decision.h"
 
 /* An answer at check k, its probability there, and whether it may be given
  * there: waiting for the end would not turn it from wrong to right. */

@@ -2,9 +2,9 @@
  * loaded.c: a loaded model. */
 #include "infer/loaded.h"
 #include "infer/simplify.h"
-#include "net/ahead.h"
-#include "net/half.h"
-#include "net/limits.h"
+#include "net/rewrite/aux_head.h"
+#include "base/half.h"
+#include "base/limits.h"
 #include "net/pixels.h"
 
 #include <string.h>
@@ -157,7 +157,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     CTT_TRY(m->path && m->device ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_model_load(path, 0, &m->model));
     CTT_TRY(look_at_decision(m));
-    CTT_TRY(ctt_ahead_drop_from(&m->model));    /* of a checkpoint */
+    CTT_TRY(ctt_aux_head_drop_from(&m->model));    /* of a checkpoint */
     CTT_TRY(ctt_infer_blame(m, ctt_model_finite(m->model)));
     CTT_TRY(check(path, m));
     m->number = ctt_calloc((size_t)m->classes + 1, sizeof(*m->number));

@@ -4,7 +4,7 @@
 #define CTT_LOADED_H
 
 #include "infer/inside.h"
-#include "net/decision.h"
+#include "net/file/decision.h"
 
 enum { CTT_INFER_DIGITS = 12 };
 

@@ -2,8 +2,8 @@
  * options.c: opening a model with options, the devices that are there, the
  * version, and warnings. */
 #include "infer/loaded.h"
-#include "net/limits.h"
-#include "net/warn.h"
+#include "base/limits.h"
+#include "base/warn.h"
 
 /* The size of the structure as the first version had it; members that a
  * program does not know are 0. */

@@ -3,7 +3,7 @@
  * as it lies in memory. */
 #include "infer/saved.h"
 #include "net/code/zip.h"
-#include "net/newfile.h"
+#include "base/newfile.h"
 #include "run/sample.h"
 
 #include <string.h>

@@ -2,10 +2,10 @@
  * session.c: sessions that run frames through a loaded model. */
 #include "infer/decide.h"
 #include "infer/engine.h"
-#include "infer/gain.h"
+#include "infer/thread_tuner.h"
 #include "infer/nodes.h"
 #include "infer/saved.h"
-#include "net/clock.h"
+#include "base/clock.h"
 #include "net/pixels.h"
 #include "run/sample.h"
 
@@ -24,7 +24,7 @@ struct ctt_session {
     unsigned                tuned;   /* bit n: windows of n steps are */
     struct ctt_pixels       pixels;  /* byte to float */
     struct ctt_decide       decide;
-    struct ctt_gain         gain[1 + CTT_ENGINE_STEPS];    /* of the clip
+    struct ctt_thread_tuner gain[1 + CTT_ENGINE_STEPS]; /* of the clip
                                         part; of windows of n steps */
 };
 
@@ -61,7 +61,7 @@ int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
     s->dev = s->engine.dev;
     s->run = s->engine.run;
     for (int i = 0; i <= CTT_ENGINE_STEPS; i++)
-        ctt_gain_begin(&s->gain[i], ctt_dev_used(s->dev));
+        ctt_thread_tuner_begin(&s->gain[i], ctt_dev_used(s->dev));
     CTT_TRY(ctt_infer_blame(m, ctt_decide_open(m, &s->decide)));
     CTT_TRY(make_numbers(s));
     *out = s;
@@ -153,16 +153,16 @@ out:
 /* Runs so many steps, or 0: the clip part, by as many threads as pay. */
 static int run(struct ctt_session *s, int steps)
 {
-    struct ctt_gain *g = &s->gain[steps];
+    struct ctt_thread_tuner *g = &s->gain[steps];
     double begin = ctt_seconds();
     int rc;
 
-    ctt_dev_use(s->dev, ctt_gain_threads(g));
+    ctt_dev_use(s->dev, ctt_thread_tuner_threads(g));
     if (steps)
         CTT_TRY(ctt_run_steps(s->run, steps));
     else
         CTT_TRY(ctt_run_clip(s->run, 1));
-    ctt_gain_frame(g, ctt_seconds() - begin);
+    ctt_thread_tuner_frame(g, ctt_seconds() - begin);
 out:
     return rc;
 }

@@ -2,7 +2,7 @@
  * simplify.c: removes the nodes that only training needs: batch norms and
  * dropouts. */
 #include "infer/simplify.h"
-#include "net/edit.h"
+#include "net/rewrite/edit.h"
 
 static int edit(struct ctt_edit *e, const struct ctt_graph *g)
 {

@@ -3,7 +3,7 @@
 #ifndef CTT_SIMPLIFY_H
 #define CTT_SIMPLIFY_H
 
-#include "net/file.h"
+#include "net/file/file.h"
 
 /* Replaces a loaded model by one that computes the same without training, up to
  * rounding: a batch norm is folded into the weights of the conv before it, and

@@ -3,9 +3,9 @@
  * and the shards of several processes. */
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
-#include "libtrain/group.h"
+#include "libtrain/ranks/group.h"
 #include "libtrain/lr_range.h"
-#include "libtrain/shards.h"
+#include "libtrain/ranks/shards.h"
 #include "libtrain/trainer.h"
 
 #include <stdio.h>
@@ -104,7 +104,7 @@ out:
 static int agree_on(struct ctt_comm *comm, double *lr)
 {
     double *all = ctt_calloc((size_t)ctt_comm_place(comm)->ranks, sizeof(*all));
-    int rc = all ? ctt_comm_tell(comm, lr, sizeof(*lr), all) : CTT_ENOMEM;
+    int rc = all ? ctt_comm_allgather(comm, lr, sizeof(*lr), all) : CTT_ENOMEM;
 
     if (rc >= 0)
         *lr = all[0];

@@ -5,7 +5,7 @@
 #include "libtrain/chance.h"
 #include "libtrain/optim.h"
 #include "libtrain/settings.h"
-#include "net/ahead.h"
+#include "net/rewrite/aux_head.h"
 
 static double score_of(const struct ctt_trainer *t,
                        const struct ctt_test_score *s)
@@ -33,7 +33,7 @@ int ctt_trainer_out(struct ctt_trainer *t, int keep)
     CTT_TRY(history(t, &now));
     t->m->history = now;
     if (t->cfg->out)
-        rc = ctt_ahead_save(t->cfg->out, t->m);
+        rc = ctt_aux_head_save(t->cfg->out, t->m);
     if (keep && rc >= 0) {
         ctt_free(old);
     } else {

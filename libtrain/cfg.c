@@ -3,8 +3,8 @@
 #include "device/device.h"
 #include "libtrain/predict/predict.h"
 #include "libtrain/search/search_opt.h"
-#include "libtrain/shards.h"
-#include "net/limits_opt.h"
+#include "libtrain/ranks/shards.h"
+#include "base/limits_opt.h"
 #include "video/source.h"
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)

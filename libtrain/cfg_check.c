@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg_check.c: checks of the trainer's settings that the table cfg.c cannot
  * express. */
-#include "libtrain/shards.h"
-#include "libtrain/sync.h"
+#include "libtrain/ranks/shards.h"
+#include "libtrain/ranks/sync.h"
 #include "libtrain/amp.h"
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/augment.h"
 #include "libtrain/data/bucket.h"
-#include "libtrain/direct.h"
-#include "libtrain/group.h"
-#include "libtrain/pipeline.h"
+#include "libtrain/ranks/gpu_exchange.h"
+#include "libtrain/ranks/group.h"
+#include "libtrain/ranks/pipeline.h"
 #include "libtrain/predict/predict.h"
-#include "libtrain/recognise/ahead.h"
+#include "libtrain/recognise/aux_head.h"
 #include "libtrain/recognise/recognise.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static int check_recognise(const struct ctt_train_cfg *cfg)
     CTT_CHECK(!cfg->rand_augment || ctt_augment_of(cfg, 0).open, CTT_EINVAL,
               "--rand-augment: every change that it draws from was given a "
               "value of its own");
-    CTT_TRY(ctt_ahead_check(cfg));
+    CTT_TRY(ctt_aux_head_check(cfg));
     CTT_TRY(ctt_asks_parse(cfg, &asks));
     CTT_CHECK(cfg->full_weight > 0 || asks.frames ||
               (cfg->observe_weight > 0 && asks.random + asks.points > 0),
@@ -143,7 +143,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_TRY(ctt_scale_begin(cfg, &scale));
     CTT_TRY(ctt_sync_suits(cfg));
-    CTT_TRY(ctt_direct_suits(cfg));
+    CTT_TRY(ctt_gpu_exchange_suits(cfg));
     CTT_TRY(ctt_group_suits(cfg));
     if (cfg->stages && *cfg->stages)
         CTT_TRY(ctt_pipeline_suits(cfg));

@@ -50,7 +50,7 @@ static int add_residual(struct ctt_state *s, float **residual, int64_t count)
 }
 
 static int fill(struct ctt_state *s, const struct ctt_data *d,
-                const struct ctt_optim *o, const struct ctt_place *p,
+                const struct ctt_optim *o, const struct ctt_train_position *p,
                 const float *best)
 {
     const struct ctt_checkpoint_values v = { .updates = o->t, .clips = d->clips,
@@ -117,9 +117,9 @@ out:
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,
-                        const struct ctt_optim *o, const struct ctt_place *p,
-                        const float *best, float **residual,
-                        int64_t residuals)
+                        const struct ctt_optim *o,
+                        const struct ctt_train_position *p, const float *best,
+                        float **residual, int64_t residuals)
 {
     struct ctt_state *s = NULL;
     int rc = 0;
@@ -212,7 +212,7 @@ out:
 
 static int read_all(const struct ctt_state *s, const struct ctt_train_cfg *cfg,
                     const struct ctt_data *d, struct ctt_optim *o,
-                    struct ctt_place *p, float *best)
+                    struct ctt_train_position *p, float *best)
 {
     struct ctt_checkpoint_values v = { .at = *p };
     int rc = 0;
@@ -279,7 +279,7 @@ out:
 int ctt_checkpoint_load(const struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, struct ctt_optim *o,
-                        struct ctt_place *p, float *best)
+                        struct ctt_train_position *p, float *best)
 {
     int rc;
 

@@ -10,7 +10,7 @@
 struct ctt_optim;
 
 /* The state of a run except weights and moments. */
-struct ctt_place {
+struct ctt_train_position {
     int64_t step, epoch, batch;    /* done: steps, epochs, batches of the
                                       current epoch */
     int64_t best_epoch;            /* from 1; 0: none */
@@ -31,7 +31,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,
                         const struct ctt_optim *o,
-                        const struct ctt_place *p, const float *best,
+                        const struct ctt_train_position *p, const float *best,
                         float **residual, int64_t residuals);
 
 /* Restores o, p and best from m->train.  Settings that affect the result must
@@ -41,7 +41,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
 int ctt_checkpoint_load(const struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, struct ctt_optim *o,
-                        struct ctt_place *p, float *best);
+                        struct ctt_train_position *p, float *best);
 
 /* *out: the residuals in it, of which there must be so many; CTT_EFORMAT. */
 int ctt_checkpoint_residual(const struct ctt_state *s, int64_t residuals,
@@ -53,7 +53,7 @@ int ctt_checkpoint_residual(const struct ctt_state *s, int64_t residuals,
 struct ctt_checkpoint_values {
     int64_t version, updates;    /* updates: t of struct ctt_optim */
     int64_t clips, weights;      /* numbers in the data; in the model */
-    struct ctt_place at;
+    struct ctt_train_position at;
 };
 
 /* Adds them to s as the text "values", with the current version. */

@@ -284,8 +284,8 @@ static int classes(struct patient *p, struct ctt_finding *f)
 
 static int two_classes(struct patient *p, struct ctt_finding *f)
 {
-    struct ctt_repeats r;
-    int rc = ctt_data_repeats(p->train, &r);
+    struct ctt_duplicates r;
+    int rc = ctt_data_duplicates(p->train, &r);
 
     if (rc < 0)
         return rc;

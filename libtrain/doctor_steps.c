@@ -4,7 +4,7 @@
 #include "libtrain/doctor.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
-#include "libtrain/shards.h"
+#include "libtrain/ranks/shards.h"
 
 #include <math.h>
 

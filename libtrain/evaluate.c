@@ -3,7 +3,7 @@
  * share its batches. */
 #include "libtrain/evaluate.h"
 #include "libtrain/data/load.h"
-#include "libtrain/replica.h"
+#include "libtrain/ranks/replica.h"
 
 #include <string.h>
 
@@ -172,7 +172,7 @@ int ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
 
         if (from + p->rank < s->order->batches)
             say_batch(s, job);
-        CTT_TRY(ctt_comm_tell(s->comm, s->mine, s->row, s->all));
+        CTT_TRY(ctt_comm_allgather(s->comm, s->mine, s->row, s->all));
         for (int r = 0; r < p->ranks && from + r < s->order->batches; r++) {
             CTT_TRY(add_batch(s, ev, job, from + r, r));
             stop |= rc;

@@ -120,8 +120,8 @@ static int add_rows(struct ctt_trainer *t, struct ctt_sums *sums)
 {
     int mine = t->shards.mine, rc = 0, none = 0;
 
-    CTT_TRY(ctt_comm_tell(t->peers, t->mine, mine * (int64_t)sizeof(*t->mine),
-                          t->row));
+    CTT_TRY(ctt_comm_allgather(t->peers, t->mine,
+                               mine * (int64_t)sizeof(*t->mine), t->row));
     for (int r = 0; r < ctt_comm_place(t->peers)->ranks; r++) {
         CTT_TRY(ctt_trainer_rows(t, r, t->row + r * mine, mine, sums));
         none |= rc;

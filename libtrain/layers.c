@@ -3,7 +3,7 @@
 #include "libtrain/layers.h"
 #include "libtrain/glob.h"
 #include "net/op.h"
-#include "net/split.h"
+#include "net/rewrite/split.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * log.c: the result of each epoch as CSV and JSON, for other programs. */
 #include "libtrain/log.h"
 #include "libtrain/before.h"
-#include "net/newfile.h"
+#include "base/newfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,13 +3,13 @@
 #include "libtrain/trainer.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
-#include "libtrain/group.h"
+#include "libtrain/ranks/group.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
-#include "libtrain/pipeline.h"
-#include "libtrain/recognise/ahead.h"
+#include "libtrain/ranks/pipeline.h"
+#include "libtrain/recognise/aux_head.h"
 #include "run/back/exec.h"
-#include "net/clock.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static double ahead(const struct ctt_trainer *t, int64_t step)
     double until = ctt_lr_until(t->cfg, step, t->steps, t->plan->batches,
                                 t->at.used);
 
-    return ctt_ahead_weight(t->cfg, (double)step / fmax(until - 1, 1));
+    return ctt_aux_head_weight(t->cfg, (double)step / fmax(until - 1, 1));
 }
 
 /* The share of the run that is over, of its --time-limit and of what an earlier
@@ -222,7 +222,7 @@ static int agree(struct ctt_trainer *t, struct ctt_row_end *all)
         is_time_over(t), time_used(t) };
     int rc;
 
-    CTT_TRY(ctt_comm_tell(t->peers, &mine, sizeof(mine), t->end));
+    CTT_TRY(ctt_comm_allgather(t->peers, &mine, sizeof(mine), t->end));
     *all = t->end[0];
     for (int r = 1; r < ctt_comm_place(t->peers)->ranks; r++) {
         all->stop |= t->end[r].stop;

@@ -3,7 +3,7 @@
  * need less memory if it does not fit. */
 #include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
-#include "libtrain/shards.h"
+#include "libtrain/ranks/shards.h"
 #include "libtrain/task.h"
 
 #include <stdio.h>

@@ -4,13 +4,13 @@
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
-#include "libtrain/direct.h"
-#include "libtrain/group.h"
+#include "libtrain/ranks/gpu_exchange.h"
+#include "libtrain/ranks/group.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
-#include "libtrain/pipeline.h"
-#include "net/ahead.h"
-#include "net/clock.h"
+#include "libtrain/ranks/pipeline.h"
+#include "net/rewrite/aux_head.h"
+#include "base/clock.h"
 
 void ctt_trainer_say(const struct ctt_trainer *t, const char *line)
 {
@@ -78,7 +78,7 @@ static int open_val(struct ctt_trainer *t)
 
     if (!t->val)
         return no_val(t);
-    CTT_TRY(ctt_ahead_drop(t->m->g, &t->tested));
+    CTT_TRY(ctt_aux_head_drop(t->m->g, &t->tested));
     rc = t->task->test_open(t->tested, ctt_optim_picked(t->optim), t->cfg,
                             t->dev, t->val, &t->test);
     if (rc == CTT_ENOMEM)
@@ -292,8 +292,9 @@ int ctt_trainer_open(struct ctt_trainer *t)
 {
     int opened = open_dev(t), rc;
 
-    CTT_TRY(ctt_direct_agree(t, opened >= 0));
-    CTT_TRY(ctt_direct_meet(t));    /* takes memory, so before it is planned */
+    CTT_TRY(ctt_gpu_exchange_agree(t, opened >= 0));
+    CTT_TRY(
+        ctt_gpu_exchange_meet(t)); /* takes memory, so before it is planned */
     rc = ctt_replicas_meet(t, opened < 0 ? opened : open_all(t));
 out:
     t->start = ctt_seconds();

@@ -4,7 +4,7 @@
 #include "libtrain/optim.h"
 #include "libtrain/amp.h"
 #include "libtrain/layers.h"
-#include "net/half.h"
+#include "base/half.h"
 #include "net/op.h"
 
 #include <math.h>

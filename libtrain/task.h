@@ -5,7 +5,7 @@
 #define CTT_TASK_H
 
 #include "libtrain/train.h"
-#include "net/key.h"
+#include "base/key.h"
 
 struct ctt_batch;
 struct ctt_dev;

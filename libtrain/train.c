@@ -2,7 +2,7 @@
  * train.c: a training from its settings to its result, by the task's row. */
 #include "libtrain/trainer.h"
 #include "libtrain/data/load.h"
-#include "libtrain/pipeline.h"
+#include "libtrain/ranks/pipeline.h"
 
 static const struct ctt_task_kind *const tasks[] = {
     [CTT_RECOGNISE] = &ctt_recognise_task, [CTT_PREDICT] = &ctt_predict_task,

@@ -5,8 +5,8 @@
 #define CTT_TRAIN_H
 
 #include "libtrain/metrics.h"
-#include "net/file.h"
-#include "net/limits.h"
+#include "net/file/file.h"
+#include "base/limits.h"
 #include "video/video.h"
 
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
@@ -234,7 +234,7 @@ uint32_t ctt_data_crc(const struct ctt_data *d);
 /* Which clips are there twice: whatever their names, those with the same
  * frames.  With cfg->strict two classes for them are an error of
  * ctt_data_open(). */
-int ctt_data_repeats(const struct ctt_data *d, struct ctt_repeats *out);
+int ctt_data_duplicates(const struct ctt_data *d, struct ctt_duplicates *out);
 
 /* How many clips of b are in a too, whatever their names: those whose decoded
  * frames have the same checksum.  If there are any, the paths of the first one.

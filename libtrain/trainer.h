@@ -4,9 +4,9 @@
 #define CTT_TRAINER_H
 
 #include "libtrain/checkpoint.h"
-#include "libtrain/replica.h"
-#include "libtrain/shards.h"
-#include "libtrain/sync.h"
+#include "libtrain/ranks/replica.h"
+#include "libtrain/ranks/shards.h"
+#include "libtrain/ranks/sync.h"
 
 /* What the ranks tell each other of a shard. */
 struct ctt_row {
@@ -20,7 +20,7 @@ struct ctt_row {
 /* At the end of a step: whether to stop, and the time as rank 0 sees it. */
 struct ctt_row_end {
     int    stop, over;           /* asked to stop; --time-limit is over */
-    double used;                 /* the share of it, as in struct ctt_place */
+    double used; /* the share of it, as in struct ctt_train_position */
 };
 
 struct ctt_trainer {
@@ -50,7 +50,7 @@ struct ctt_trainer {
     int                 saves;   /* 1: rank 0 writes checkpoints */
     struct ctt_log     *log;
     struct ctt_buckets  buckets;
-    struct ctt_place    at;
+    struct ctt_train_position    at;
     struct ctt_staleness stale;      /* of this epoch's gradients, and of all */
     struct ctt_staleness stale_all;
     float              *best;        /* weights of the best test on val */

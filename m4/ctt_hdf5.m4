@@ -72,7 +72,7 @@ AC_DEFUN([CTT_HDF5_STATIC],
 
 # An archive that is compiled for programs only (-fPIE) can be linked into a
 # shared library that hides its names, but for what it reads of the C library's
-# variables: stdout and stderr, which net/h5_streams.c replaces.
+# variables: stdout and stderr, which net/file/h5_streams.c replaces.
 AC_DEFUN([CTT_HDF5_LIBRARY],
   [AC_MSG_CHECKING([whether it can be linked into a library])
   ctt_save_LIBS="$LIBS"

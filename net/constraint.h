@@ -10,8 +10,8 @@
 #ifndef CTT_CONSTRAINT_H
 #define CTT_CONSTRAINT_H
 
-#include "net/ctt.h"
-#include "net/fn.h"
+#include "base/ctt.h"
+#include "base/fn.h"
 
 /* The constraints on a flat block of weights (struct ctt_model).  The owner
  * frees the arrays: in a model they are in host memory, in struct ctt_flat in

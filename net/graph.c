@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph.c: the nodes of a graph: adding, finding and counting them, and what is
  * settled once all are there. */
-#include "net/ahead.h"
-#include "net/limits.h"
+#include "net/rewrite/aux_head.h"
+#include "base/limits.h"
 #include "net/op.h"
 #include "net/quant.h"
 
@@ -285,7 +285,7 @@ int ctt_graph_seal(struct ctt_graph *g)
             CTT_TRY(resolve(g, &g->node[i]));
     CTT_TRY(check_fills(g));
     CTT_TRY(ctt_graph_quantise(g));
-    CTT_TRY(ctt_ahead_settle(g));
+    CTT_TRY(ctt_aux_head_settle(g));
     CTT_TRY(lay_out(g, 0));
     CTT_TRY(lay_out(g, 1));
     if (g->clip < 0)

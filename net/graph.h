@@ -5,7 +5,7 @@
 #ifndef CTT_GRAPH_H
 #define CTT_GRAPH_H
 
-#include "net/opt.h"
+#include "base/opt.h"
 #include "net/window.h"
 
 enum ctt_opcode {
@@ -19,7 +19,6 @@ enum {
     CTT_MAX_IN    = 8,          /* inputs per node */
     CTT_MAX_W     = 4,          /* weights per node */
     CTT_NAME      = 48,         /* bytes of a name with its 0 */
-    CTT_MAX_NODES = 1 << 16,
     CTT_MAX_LINE  = 2048,       /* bytes of a line with its 0 */
     CTT_MAX_SIZE  = 1 << 20,    /* elements along one axis of a value */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * init.c: initial weights of a model, which depend on what reads each node. */
 #include "net/init.h"
-#include "net/key.h"
+#include "base/key.h"
 #include "net/op.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef CTT_INIT_H
 #define CTT_INIT_H
 
-#include "net/file.h"
+#include "net/file/file.h"
 
 /* Their random numbers are those of ctt_key(seed, CTT_KEY_INIT). */
 enum { CTT_KEY_INIT = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kind.c: which kind of convtt's files one is. */
 #include "net/kind.h"
-#include "net/newfile.h"
+#include "base/newfile.h"
 
 #include <string.h>
 #include <unistd.h>

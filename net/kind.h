@@ -4,10 +4,10 @@
 #ifndef CTT_KIND_H
 #define CTT_KIND_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
-/* How the last bytes of a model (net/h5.h) and of a pack (video/packfile.h)
- * begin, and how many these are. */
+/* How the last bytes of a model (net/file/h5.h) and of a pack
+ * (video/pack/packfile.h) begin, and how many these are. */
 #define CTT_MODEL_MAGIC "convtt "
 #define CTT_PACK_MAGIC  "ctt-pack"
 enum { CTT_MODEL_END = 16, CTT_PACK_END = 88 };

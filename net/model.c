@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * model.c: a graph with its weights, labels, history and training state in
  * memory. */
-#include "net/file.h"
-#include "net/limits.h"
+#include "net/file/file.h"
+#include "base/limits.h"
 #include "net/op.h"
 
 #include <string.h>

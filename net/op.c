@@ -310,7 +310,7 @@ const struct ctt_op ctt_ops[CTT_NOPS] = {
                      together_##together, in_place_##in_place,           \
                      reads_##reads, CTT_RESULT_##result,                 \
                      weights##_weights, CTT_MACS_##macs,                 \
-                     CTT_TAKES_##takes, form_##form, CTT_TIES_##ties },
+                     CTT_TAKES_##takes, form_##form, CTT_GROUPS_##ties },
 #include "net/ops.def"
 #undef OP
 };

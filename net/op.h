@@ -76,14 +76,23 @@ enum ctt_takes { CTT_TAKES_ANY, CTT_TAKES_PASSED, CTT_TAKES_ACT,
 enum ctt_form { CTT_FORM_FREE, CTT_FORM_OWN, CTT_FORM_KEPT };
 
 /* Which channels of the inputs and of the result are one: they can only be
- * removed together (net/ties.h).  WHOLE: none can be.  ALONE: channel j of each
- * input and of the result.  NORM: likewise, but a norm over the channels is
- * WHOLE.  SLICE, RESHAPE, CONCAT: those that hold the same numbers.  CONV:
- * those of the result and of plus=; with groups also those that it reads.
- * LSTM: channel j of the states, and gates i, f, o, g of channel j. */
-enum ctt_ties_rule { CTT_TIES_WHOLE, CTT_TIES_ALONE, CTT_TIES_NORM,
-                     CTT_TIES_SLICE, CTT_TIES_RESHAPE, CTT_TIES_CONCAT,
-                     CTT_TIES_CONV, CTT_TIES_LSTM, CTT_TIES_RULES };
+ * removed together (net/rewrite/channel_groups.h).  WHOLE: none can be.  ALONE:
+ * channel j of each input and of the result.  NORM: likewise, but a norm over
+ * the channels is WHOLE.  SLICE, RESHAPE, CONCAT: those that hold the same
+ * numbers.  CONV: those of the result and of plus=; with groups also those that
+ * it reads.  LSTM: channel j of the states, and gates i, f, o, g of channel j.
+ * */
+enum ctt_channel_groups_rule {
+    CTT_GROUPS_WHOLE,
+    CTT_GROUPS_ALONE,
+    CTT_GROUPS_NORM,
+    CTT_GROUPS_SLICE,
+    CTT_GROUPS_RESHAPE,
+    CTT_GROUPS_CONCAT,
+    CTT_GROUPS_CONV,
+    CTT_GROUPS_LSTM,
+    CTT_GROUPS_RULES
+};
 
 /* A row of traits.  Its hooks get a node of this op:
  *   shape     (net/shape.h) sets out, w and nw; an error names the node;
@@ -113,7 +122,7 @@ struct ctt_op {
     enum ctt_macs         macs;
     enum ctt_takes        takes;
     enum ctt_form         (*form)(const struct ctt_node *n);
-    enum ctt_ties_rule    ties;
+    enum ctt_channel_groups_rule    ties;
 };
 
 extern const struct ctt_op ctt_ops[CTT_NOPS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * quant.c: which values of a graph are quantised, and the weights of convs in 8
  * bits. */
-#include "net/byte.h"
+#include "base/byte.h"
 #include "net/op.h"
 #include "net/quant.h"
 

@@ -2,9 +2,9 @@
  * text.c: the text form of a model: one node per line; '#' starts a comment;
  * the line 'clip' ends the part that runs every step. */
 #include "net/kind.h"
-#include "net/newfile.h"
+#include "base/newfile.h"
 #include "net/op.h"
-#include "net/visible.h"
+#include "base/visible.h"
 
 #include <stdlib.h>
 #include <string.h>

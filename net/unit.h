@@ -4,7 +4,7 @@
 #ifndef CTT_UNIT_H
 #define CTT_UNIT_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 /* any: an element.  block: what one dot product of bytes multiplies, 4
  * neighbouring input channels (4g .. 4g + 3) of one kernel position and one

@@ -4,7 +4,7 @@
 #ifndef CTT_WEIGHT_H
 #define CTT_WEIGHT_H
 
-#include "net/half.h"
+#include "base/half.h"
 
 /* t: shape, type and elements, dense; (out, kd, kh, kw, in) for the kernel of a
  * conv, else a vector.  t.data NULL: there is no such weight.

@@ -4,7 +4,7 @@
 #ifndef CTT_WINDOW_H
 #define CTT_WINDOW_H
 
-#include "net/fn.h"
+#include "base/fn.h"
 
 #include <stdint.h>
 

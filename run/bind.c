@@ -3,10 +3,10 @@
  * nodes that are fused into it. */
 #include "run/bind.h"
 #include "run/layout.h"
-#include "net/half.h"
+#include "base/half.h"
 #include "net/op.h"
 #include "net/quant.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <string.h>
 

@@ -21,7 +21,7 @@ static int act_host(const struct ctt_run *r, const int *readers, int act)
         p = g->node[p].in[0];
     if (ctt_ops[g->node[p].op].result != CTT_RESULT_ACT || readers[p] != 1 ||
         (p < g->clip) != (act < g->clip) ||
-        ctt_place_type(r, p) != ctt_place_type(r, act))
+        ctt_recipe_state_type(r, p) != ctt_recipe_state_type(r, act))
         return -1;
     return p;
 }
@@ -45,7 +45,7 @@ static int quant_host(const struct ctt_run *r, const int *readers, int quant)
     int p = g->node[quant].in[0], from = p;
 
     if (g->node[quant].op != CTT_OP_QUANT || readers[p] != 1 ||
-        ctt_place_type(r, quant) != CTT_U8)
+        ctt_recipe_state_type(r, quant) != CTT_U8)
         return -1;
     if (g->node[p].op == CTT_OP_ACT && r->slot[p].skip)
         do
@@ -53,7 +53,7 @@ static int quant_host(const struct ctt_run *r, const int *readers, int quant)
         while (r->slot[from].act != p);
     if (ctt_ops[g->node[from].op].result != CTT_RESULT_ACT ||
         (from < g->clip) != (quant < g->clip) ||
-        ctt_place_type(r, from) != CTT_F32)
+        ctt_recipe_state_type(r, from) != CTT_F32)
         return -1;
     return from;
 }

@@ -2,7 +2,7 @@
  * layout.c: where the values of a graph are stored: which nodes are only names
  * of other nodes' memory, and how many past steps have memory. */
 #include "run/layout.h"
-#include "net/half.h"
+#include "base/half.h"
 #include "net/op.h"
 
 enum { DEEPEST = 1000 };
@@ -48,7 +48,7 @@ static int view(struct ctt_run *r, int node, int depth)
     s->alias = node;
     if (!is_name(n, s)) {
         s->ld = n->out.c;
-        s->type = ctt_place_type(r, s->quant < 0 ? node : s->quant);
+        s->type = ctt_recipe_state_type(r, s->quant < 0 ? node : s->quant);
         goto out;
     }
     s->alias = ctt_viewed(n);
@@ -146,11 +146,13 @@ static int blocks(struct ctt_run *r, const char *saved)
 
         if (r->slot[i].alias != i)
             continue;
-        CTT_TRY(ctt_place_take(&sum, ctt_place_before(r, i)));
-        CTT_TRY(ctt_place_take(&sum, ctt_place_bytes(r, i, i < r->g->clip
-                                ? r->room : r->max_asks)));
-        e->fixed += ctt_place_before(r, i);
-        *(i < r->g->clip ? &e->step : &e->ask) += ctt_place_bytes(r, i, 1);
+        CTT_TRY(ctt_recipe_state_take(&sum, ctt_recipe_state_before(r, i)));
+        CTT_TRY(ctt_recipe_state_take(
+            &sum, ctt_recipe_state_bytes(
+                      r, i, i < r->g->clip ? r->room : r->max_asks)));
+        e->fixed += ctt_recipe_state_before(r, i);
+        *(i < r->g->clip ? &e->step : &e->ask) +=
+            ctt_recipe_state_bytes(r, i, 1);
     }
 out:
     return rc;

@@ -3,7 +3,7 @@
  * memory. */
 #include "run/bind.h"
 #include "run/layout.h"
-#include "net/limits.h"
+#include "base/limits.h"
 #include "net/op.h"
 
 #include <assert.h>

@@ -7,7 +7,8 @@
 
 /* The type of a node's values before names are resolved: a name then takes the
  * type of the node that it names. */
-static inline enum ctt_dtype ctt_place_type(const struct ctt_run *r, int node)
+static inline enum ctt_dtype ctt_recipe_state_type(const struct ctt_run *r,
+                                                   int node)
 {
     if (r->bytes && r->g->node[node].out.scale > 0)
         return CTT_U8;
@@ -17,7 +18,7 @@ static inline enum ctt_dtype ctt_place_type(const struct ctt_run *r, int node)
 /* The largest block in bytes; and advances *at by some bytes, CTT_EINVAL if the
  * block would get larger. */
 #define CTT_BLOCK_MOST (INT64_C(1) << 46)
-int  ctt_place_take(int64_t *at, int64_t bytes);
+int  ctt_recipe_state_take(int64_t *at, int64_t bytes);
 
 /* Steps that have memory before step 0. */
 static inline int64_t ctt_slot_before(const struct ctt_slot *s)
@@ -42,10 +43,10 @@ static inline int64_t ctt_kept_at(const struct ctt_slot *s, int64_t past,
 
 /* Bytes of a node's memory before step 0, rounded up to a multiple of 64; and
  * of some of its steps (asks). */
-int64_t ctt_place_before(const struct ctt_run *r, int node);
-int64_t ctt_place_bytes(const struct ctt_run *r, int node, int steps);
+int64_t ctt_recipe_state_before(const struct ctt_run *r, int node);
+int64_t ctt_recipe_state_bytes(const struct ctt_run *r, int node, int steps);
 
 /* Copies to each name the offset and size of the node that owns its memory. */
-void ctt_place_names(struct ctt_run *r);
+void ctt_recipe_state_names(struct ctt_run *r);
 
 #endif

@@ -4,7 +4,7 @@
 #include "run/bind.h"
 #include "run/place.h"
 #include "net/code/zip.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <assert.h>
 

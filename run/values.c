@@ -3,7 +3,7 @@
  * to the program, and the history that is carried from window to window. */
 #include "run/bind.h"
 #include "run/place.h"
-#include "net/half.h"
+#include "base/half.h"
 
 /* Bytes of a step's values. */
 static int64_t step_bytes(const struct ctt_slot *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * av_error.c: what FFmpeg's errors mean for the user. */
-#include "net/limits.h"
+#include "base/limits.h"
 #include "video/demux.h"
 
 #include <libavutil/error.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * baseline.c: prediction by linear motion, from block matching. */
 #include "video/baseline.h"
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 #include <math.h>
 #include <string.h>

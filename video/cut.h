@@ -3,7 +3,7 @@
 #ifndef CTT_CUT_H
 #define CTT_CUT_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 enum { CTT_CUT_SIDE = 8, CTT_CUT_MAX = CTT_CUT_SIDE * CTT_CUT_SIDE * 3 };
 

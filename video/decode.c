@@ -2,7 +2,7 @@
  * decode.c: decodes the frames of clips: of a file, or of a folder of pictures.
  */
 #include "video/decode.h"
-#include "net/limits.h"
+#include "base/limits.h"
 
 #include <libavcodec/avcodec.h>
 #include <libavutil/log.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * demux.c: reads the compressed pictures of one file. */
 #include "video/demux_file.h"
-#include "net/limits.h"
-#include "net/newfile.h"
+#include "base/limits.h"
+#include "base/newfile.h"
 #include "video/formats.h"
 
 #include <libavutil/display.h>

@@ -4,7 +4,7 @@
 #define CTT_DEMUX_H
 
 #include "video/meter.h"
-#include "video/stream.h"
+#include "video/live/stream.h"
 
 struct AVCodec;
 struct AVCodecParameters;

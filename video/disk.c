@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * disk.c: folders, paths and text files. */
 #include "video/disk.h"
-#include "net/newfile.h"
-#include "net/visible.h"
+#include "base/newfile.h"
+#include "base/visible.h"
 
 #include <dirent.h>
 #include <errno.h>

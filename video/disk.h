@@ -3,7 +3,7 @@
 #ifndef CTT_DISK_H
 #define CTT_DISK_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 enum ctt_disk_kind { CTT_DISK_NONE, CTT_DISK_FILE, CTT_DISK_FOLDER };
 

@@ -2,7 +2,7 @@
  * ffmpeg.c: in the program, the functions that FFmpeg does: the first one that
  * is called loads the module. */
 #include "video/ffmpeg.h"
-#include "net/module.h"
+#include "base/module.h"
 
 #include <stdatomic.h>
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ffmpeg.h: the files that call FFmpeg, decode.c, demux.c and save.c, as a
- * module (net/module.h): what it gives the program and what it borrows.  The
+ * module (base/module.h): what it gives the program and what it borrows.  The
  * rows are result, name, parameters, arguments. */
 #ifndef CTT_FFMPEG_H
 #define CTT_FFMPEG_H
 
-#include "net/limits.h"
-#include "net/newfile.h"
+#include "base/limits.h"
+#include "base/newfile.h"
 #include "video/disk.h"
 #include "video/part.h"
 #include "video/pictures.h"
 #include "video/save.h"
-#include "video/stream.h"
+#include "video/live/stream.h"
 #include "video/video.h"
 
 /* The functions of video.h and save.h that FFmpeg does.  The first ones come

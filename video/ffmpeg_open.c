@@ -2,7 +2,7 @@
  * ffmpeg_open.c: the symbol that the program loads FFmpeg's module by, and the
  * functions that the module borrows. */
 #include "video/ffmpeg.h"
-#include "net/module.h"
+#include "base/module.h"
 
 static struct ctt_ffmpeg_host host;
 

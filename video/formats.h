@@ -3,7 +3,7 @@
 #ifndef CTT_FORMATS_H
 #define CTT_FORMATS_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 /* 0 if clips of this format are read; name: of FFmpeg's demuxer.  CTT_EFORMAT
  * with a message that names path and the kind of file. */

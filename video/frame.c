@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * frame.c: converts frames to the rate, size and colours of a model. */
-#include "net/limits.h"
+#include "base/limits.h"
 #include "video/pick.h"
 #include "video/render.h"
 

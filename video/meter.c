@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * meter.c: what the decoding of one clip has cost, against the limits. */
 #include "video/meter.h"
-#include "net/clock.h"
-#include "net/limits.h"
+#include "base/clock.h"
+#include "base/limits.h"
 
 void ctt_meter_start(struct ctt_meter *m)
 {

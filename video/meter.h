@@ -3,7 +3,7 @@
 #ifndef CTT_METER_H
 #define CTT_METER_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 /* rc: the first error that ctt_meter_check() returned, or that a callback of
  * FFmpeg met and cannot pass through it. */

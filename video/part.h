@@ -4,7 +4,7 @@
 #ifndef CTT_PART_H
 #define CTT_PART_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 /* "#first+count" is frames, the first of a video being 0; "#t=start,end" is
  * what is shown in these seconds (as in Media Fragments, W3C 2012), followed by

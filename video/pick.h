@@ -3,7 +3,7 @@
 #ifndef CTT_PICK_H
 #define CTT_PICK_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 /* The later of two frames must be nearer by this many seconds, so that times
  * rounded to milliseconds do not change the choice. */

@@ -3,7 +3,7 @@
 #ifndef CTT_PICTURES_H
 #define CTT_PICTURES_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 struct ctt_pictures {
     char       *start;           /* of each path: folder/img_ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * quality.c: mean squared error, PSNR and SSIM of a predicted picture. */
 #include "video/quality.h"
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * render.c: resizes, turns and crops the current frame of a video. */
 #include "video/render.h"
-#include "net/limits.h"
+#include "base/limits.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * save.c: saves pictures and videos with FFmpeg. */
 #include "video/save.h"
-#include "net/limits.h"
-#include "net/newfile.h"
+#include "base/limits.h"
+#include "base/newfile.h"
 #include "video/disk.h"
 
 #include <libavcodec/avcodec.h>

@@ -4,7 +4,7 @@
 #ifndef CTT_SAVE_H
 #define CTT_SAVE_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 /* Writes a PNG of h x w x c bytes: c = 1 gray, 3 red, green and blue. */
 int ctt_save_png(const char *path, const uint8_t *data, int w, int h, int c);

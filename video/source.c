@@ -3,7 +3,7 @@
 #include "video/source.h"
 #include "net/kind.h"
 #include "net/code/zip.h"
-#include "video/digits.h"
+#include "video/synth/digits.h"
 #include "video/disk.h"
 
 #include <stdio.h>

@@ -248,15 +248,15 @@ int ctt_sums_shared(const uint64_t *a, int n, const uint64_t *b, int m, int *i,
 
 /* How many clips have the same frames as an earlier one, and the same class or
  * another one; the paths of the first two of each kind, and their classes. */
-struct ctt_repeats {
+struct ctt_duplicates {
     int  same, other;
     char twins[1024], rivals[1024];
 };
 
 /* Finds them in a list from the checksum of each clip, 0 for one that is not
  * compared.  labels 0: as if the clips had no classes. */
-int ctt_list_repeats(const struct ctt_list *l, const uint64_t *sum, int labels,
-                     struct ctt_repeats *out);
+int ctt_list_duplicates(const struct ctt_list *l, const uint64_t *sum,
+                        int labels, struct ctt_duplicates *out);
 
 /* ---- pack*.c: decoded frames in one HDF5 file, faster than decoding ---- */
 

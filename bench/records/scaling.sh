@@ -25,8 +25,8 @@ set -u
 type -P smpicc > /dev/null || die 'scaling.sh: no smpicc (SimGrid)'
 net=$src/models/mnist-convttlstm.net
 strong=${STRONG:-16 8 4 2 1}
-(cd "$src" && smpi_build bench/bench_comm.c libtrain/gather.c \
-    libtrain/squeeze.c libtrain/powers.c -o "$work/bench") ||
+(cd "$src" && smpi_build bench/bench_comm.c libtrain/ranks/gather.c \
+    libtrain/ranks/squeeze.c libtrain/ranks/sparse_code.c -o "$work/bench") ||
     die 'bench_comm does not compile'
 
 # steps BATCH: the seconds of each step of one rank, one a line.

@@ -2,7 +2,7 @@
  * cast.c: numbers of one type into another by one thread. */
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <assert.h>
 

@@ -29,7 +29,7 @@ struct ctt_cast {
     void (*to)(const float *x, enum ctt_dtype type, void *y, int64_t n);
     void (*from)(enum ctt_dtype type, const void *x, float *y, int64_t n);
     void (*sum)(enum ctt_dtype type, const void *x, void *y, int64_t n);
-    /* Quantised values from and to bytes (net/byte.h). */
+    /* Quantised values from and to bytes (base/byte.h). */
     void (*to_bytes)(const float *x, float scale, int zero, uint8_t *y,
                      int64_t n);
     void (*from_bytes)(const uint8_t *x, float scale, int zero, float *y,

@@ -3,7 +3,7 @@
  * in pieces, tensors row by row. */
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
-#include "net/half.h"
+#include "base/half.h"
 
 /* Numbers a thread takes at a time, and how many there are for it. */
 enum { PIECE = 1 << 13 };

@@ -4,7 +4,7 @@
  * plain C for any processor, the reference that the others are tested against.
  */
 #include "device/cpu/cpu.h"
-#include "device/cpu/conv/dense.h"
+#include "device/cpu/conv/dense/dense.h"
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/widen.h"
 #include "net/op.h"

@@ -3,8 +3,8 @@
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/update.h"
-#include "net/half.h"
-#include "net/limits.h"
+#include "base/half.h"
+#include "base/limits.h"
 #include "net/quant.h"
 
 #include <string.h>

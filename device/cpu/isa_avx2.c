@@ -15,7 +15,7 @@
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 
-#include "device/cpu/conv/int8_avx2_tmpl.h"
+#include "device/cpu/conv/int8/int8_avx2_tmpl.h"
 
 #define less(a, b, yes, no)                                                 \
     ((fvec)_mm256_blendv_ps((__m256)(no), (__m256)(yes),                    \

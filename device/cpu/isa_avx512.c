@@ -13,7 +13,7 @@
 #define LANES 16
 #define AT_ONCE 2
 
-#include "device/cpu/conv/int8_avx512_tmpl.h"
+#include "device/cpu/conv/int8/int8_avx512_tmpl.h"
 
 #define less(a, b, yes, no)                                                 \
     ((fvec)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), \

@@ -2,7 +2,11 @@
  * rows.c: what several kernels do with the rows of a tensor. */
 #include "device/cpu/cpu.h"
 
-struct copying { struct ctt_span s; const struct ctt_tensor *x, *y; int add; };
+struct copying {
+    struct ctt_span s;
+    const struct ctt_tensor *x, *y;
+    int add;
+};
 
 static void copy_rows(const void *arg, int64_t from, int64_t to)
 {

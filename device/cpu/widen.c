@@ -4,7 +4,7 @@
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/widen.h"
-#include "net/half.h"
+#include "base/half.h"
 #include "net/op.h"
 
 /* Bytes of the copies.  (Measured on convs: 0.5 to 2 MB are alike, 16 MB up to

@@ -4,7 +4,7 @@
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/widen.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <omp.h>
 

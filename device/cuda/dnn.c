@@ -15,7 +15,7 @@
 #include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <string.h>
 

@@ -68,7 +68,7 @@ int    ctt_launch_update(struct ctt_flat f, struct ctt_rule rule,
 int    ctt_launch_average(const float *w, float share, float *average,
                           int64_t n, void *stream);
 
-/* y: the rows of x rounded to 8 bits (net/byte.h). */
+/* y: the rows of x rounded to 8 bits (base/byte.h). */
 int ctt_launch_round8(const float *x, int64_t rows, int64_t each, float *y,
                       void *stream);
 

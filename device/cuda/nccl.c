@@ -3,7 +3,7 @@
  * library is loaded when it is asked for: most trainings have one process, and
  * one without it can still send bytes through the host. */
 #include "device/cuda/core.h"
-#include "net/clock.h"
+#include "base/clock.h"
 
 #include <dlfcn.h>
 #include <nccl.h>
@@ -32,7 +32,7 @@ struct ctt_nccl {
 #define LOOKS 1e-3
 enum { SLEEP = 50000,    /* nanoseconds */
        WORD = 6 };       /* seconds that another rank has to say what failed:
-                            the last one speaks after 5 (tools/ranks.c) */
+                            the last one speaks after 5 (tools/train/ranks.c) */
 
 static struct ctt_nccl *of(struct ctt_dev *d)
 {

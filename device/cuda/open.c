@@ -2,7 +2,7 @@
  * open.c: opens and closes a GPU as the device "cuda", the tables of its
  * functions, and the symbol that the program loads the module by. */
 #include "device/cuda/core.h"
-#include "net/module.h"
+#include "base/module.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * first; memory that the program has locked itself is uploaded directly. */
 #include "device/cuda/core.h"
 #include "device/cuda/kernels.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <string.h>
 

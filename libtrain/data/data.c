@@ -195,12 +195,12 @@ static int has_labels(const struct ctt_list *l)
 /* Two classes for the same frames are an error if cfg->strict. */
 static int check_repeats(const struct ctt_data *d, const char *path)
 {
-    struct ctt_repeats r;
+    struct ctt_duplicates r;
     int rc = 0;
 
     if (!d->strict)
         goto out;
-    CTT_TRY(ctt_data_repeats(d, &r));
+    CTT_TRY(ctt_data_duplicates(d, &r));
     CTT_CHECK(!r.other, CTT_EFORMAT, "%s: the same frames have two classes: "
               "%s", path, r.rivals);
 out:
@@ -373,7 +373,7 @@ static uint64_t *sums_of(const struct ctt_data *d)
     return sum;
 }
 
-int ctt_data_repeats(const struct ctt_data *d, struct ctt_repeats *out)
+int ctt_data_duplicates(const struct ctt_data *d, struct ctt_duplicates *out)
 {
     uint64_t *sum = ctt_calloc((size_t)d->list->count + 1, sizeof(*sum));
     int rc = sum ? 0 : CTT_ENOMEM;
@@ -381,7 +381,7 @@ int ctt_data_repeats(const struct ctt_data *d, struct ctt_repeats *out)
     CTT_TRY(rc);
     for (int i = 0; i < d->clips; i++)
         sum[d->clip[i].item] = d->clip[i].sum;
-    CTT_TRY(ctt_list_repeats(d->list, sum, !d->steps, out));
+    CTT_TRY(ctt_list_duplicates(d->list, sum, !d->steps, out));
 out:
     ctt_free(sum);
     return rc;

@@ -5,7 +5,7 @@
 
 #include "libtrain/data/survey.h"
 #include "libtrain/train.h"
-#include "net/limits.h"
+#include "base/limits.h"
 #include "video/source.h"
 
 /* In recognition, a clip of the source.  In prediction, a sequence of `length`

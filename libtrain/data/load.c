@@ -3,7 +3,7 @@
  * while the current one is used.  The result does not depend on the number of
  * threads: every random choice depends on seed, epoch and clip only. */
 #include "libtrain/data/load.h"
-#include "net/clock.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <pthread.h>

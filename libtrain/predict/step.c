@@ -6,9 +6,9 @@
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/layers.h"
-#include "libtrain/shards.h"
+#include "libtrain/ranks/shards.h"
 #include "libtrain/task.h"
-#include "net/edit.h"
+#include "net/rewrite/edit.h"
 #include "net/pixels.h"
 #include "run/back/exec.h"
 

@@ -2,10 +2,10 @@
  * graph.c: the training graph of recognition: the model with a target and its
  * loss. */
 #include "libtrain/recognise/recognise.h"
-#include "libtrain/recognise/ahead.h"
+#include "libtrain/recognise/aux_head.h"
 #include "libtrain/layers.h"
 #include "libtrain/task.h"
-#include "net/edit.h"
+#include "net/rewrite/edit.h"
 
 int ctt_answer_classes(const struct ctt_graph *g)
 {
@@ -45,7 +45,7 @@ int ctt_recognise_graph(const struct ctt_graph *model,
     CTT_TRY(ctt_aims_check(cfg));
     CTT_TRY(ctt_edit_begin(model, &e));
     if (cfg->task == CTT_BOTH)
-        CTT_TRY(ctt_ahead_graph(e, model));
+        CTT_TRY(ctt_aux_head_graph(e, model));
     CTT_TRY(ctt_edit_add(e, end, "input train.target c=%d",
                          soft ? 2 * ctt_answer_classes(model) : CTT_TARGET));
     CTT_TRY(ctt_edit_add(e, end, "loss train.loss in=%s,train.target "

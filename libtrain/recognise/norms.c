@@ -6,7 +6,7 @@
 #include "libtrain/recognise/recognise.h"
 #include "net/op.h"
 #include "libtrain/task.h"
-#include "libtrain/shards.h"
+#include "libtrain/ranks/shards.h"
 #include "run/back/exec.h"
 
 #include <string.h>

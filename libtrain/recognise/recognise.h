@@ -6,7 +6,7 @@
 
 #include "libtrain/train.h"
 
-struct ctt_ahead;
+struct ctt_aux_head;
 struct ctt_batch;
 struct ctt_dev;
 struct ctt_exec;
@@ -99,7 +99,7 @@ struct ctt_recognise_step {
                                     NULL: targets are classes */
     float            *said;      /* with self_distil: the answer of each goal;
                                     otherwise NULL */
-    struct ctt_ahead *ahead;     /* of --task both; otherwise NULL */
+    struct ctt_aux_head *ahead;     /* of --task both; otherwise NULL */
     const struct ctt_batch *batch;
     double            sum, right;    /* of losses; of right last answers */
     double            least;         /* what the sum of losses is if the answers
@@ -151,11 +151,11 @@ int  ctt_recognise_step_run(struct ctt_recognise_step *s,
 
 /* Its two parts: there returns as run, and back computes the gradient after it.
  * Between them there may be other steps, and the clips of b may go. */
-int  ctt_recognise_step_there(struct ctt_recognise_step *s,
+int ctt_recognise_step_losses(struct ctt_recognise_step *s,
                               const struct ctt_data *d,
                               const struct ctt_batch *b, uint64_t key,
                               uint64_t observe, struct ctt_sums *sums);
-int  ctt_recognise_step_back(struct ctt_recognise_step *s);
+int  ctt_recognise_step_backward(struct ctt_recognise_step *s);
 
 /* The forward pass of such a step only, without its losses. */
 int  ctt_recognise_step_forward(struct ctt_recognise_step *s,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * step.c: one training step of recognition, up to the gradient. */
 #include "libtrain/recognise/recognise.h"
-#include "libtrain/recognise/ahead.h"
+#include "libtrain/recognise/aux_head.h"
 #include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/layers.h"
-#include "libtrain/pipeline.h"
+#include "libtrain/ranks/pipeline.h"
 #include "libtrain/task.h"
 
 #include <math.h>
@@ -107,8 +107,8 @@ int ctt_recognise_section_open(const struct ctt_graph *model,
     CTT_TRY(open_teacher(s, dev, n, room));
     CTT_TRY(open_exec(s, w, dev, n, room));
     if (cfg->task == CTT_BOTH)
-        CTT_TRY(ctt_ahead_open(s->g, n * ctt_exec_plan(s->x).window,
-                               &s->ahead));
+        CTT_TRY(
+            ctt_aux_head_open(s->g, n * ctt_exec_plan(s->x).window, &s->ahead));
     *out = s;
     return 0;
 out:
@@ -133,7 +133,7 @@ void ctt_recognise_step_close(struct ctt_recognise_step **s)
     ctt_graph_free(&(*s)->own);
     ctt_free((*s)->kept);
     ctt_teacher_close(&(*s)->teacher);
-    ctt_ahead_close(&(*s)->ahead);
+    ctt_aux_head_close(&(*s)->ahead);
     ctt_free((*s)->aim);
     ctt_free((*s)->share);
     ctt_free((*s)->said);
@@ -294,7 +294,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     if (s->job)
         CTT_TRY(s->job->give(s->job->arg, x, p));
     if (s->ahead)
-        CTT_TRY(ctt_ahead_give(s->ahead, x, p));
+        CTT_TRY(ctt_aux_head_give(s->ahead, x, p));
 out:
     return rc;
 }
@@ -319,7 +319,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     int rc = 0;
 
     if (s->ahead)
-        CTT_TRY(ctt_ahead_take(s->ahead, x, p));
+        CTT_TRY(ctt_aux_head_take(s->ahead, x, p));
     if (s->job)
         CTT_TRY(s->job->take(s->job->arg, x, p));
     if (rows == 0 || s->loss < 0)
@@ -358,7 +358,7 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     if (rows > 0 && s->loss >= 0)
         CTT_TRY(ctt_exec_put_grad(x, s->loss, 0, s->row, rows));
     if (s->ahead)
-        CTT_TRY(ctt_ahead_seed(s->ahead, x, p, s->factor));
+        CTT_TRY(ctt_aux_head_seed(s->ahead, x, p, s->factor));
 out:
     return rc;
 }
@@ -383,7 +383,7 @@ static void begin(struct ctt_recognise_step *s, const struct ctt_batch *b)
     s->batch = b;
     s->sum = s->right = s->least = 0;
     if (s->ahead)
-        ctt_ahead_begin(s->ahead, b);
+        ctt_aux_head_begin(s->ahead, b);
 }
 
 /* 1 if all losses of the step are numbers. */
@@ -432,10 +432,10 @@ out:
     return rc;
 }
 
-int ctt_recognise_step_there(struct ctt_recognise_step *s,
-                             const struct ctt_data *d,
-                             const struct ctt_batch *b, uint64_t key,
-                             uint64_t observe, struct ctt_sums *sums)
+int ctt_recognise_step_losses(struct ctt_recognise_step *s,
+                              const struct ctt_data *d,
+                              const struct ctt_batch *b, uint64_t key,
+                              uint64_t observe, struct ctt_sums *sums)
 {
     double weight;
     int rc = 0;
@@ -460,7 +460,7 @@ out:
     return rc;
 }
 
-int ctt_recognise_step_back(struct ctt_recognise_step *s)
+int ctt_recognise_step_backward(struct ctt_recognise_step *s)
 {
     struct ctt_job job = job_of(s);
 
@@ -474,9 +474,9 @@ int ctt_recognise_step_run(struct ctt_recognise_step *s,
 {
     int rc;
 
-    CTT_TRY(ctt_recognise_step_there(s, d, b, key, observe, sums));
+    CTT_TRY(ctt_recognise_step_losses(s, d, b, key, observe, sums));
     if (rc == 0)
-        CTT_TRY(ctt_recognise_step_back(s));
+        CTT_TRY(ctt_recognise_step_backward(s));
 out:
     return rc;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task.c: recognition as a task: its row of functions. */
 #include "libtrain/recognise/recognise.h"
-#include "libtrain/recognise/ahead.h"
+#include "libtrain/recognise/aux_head.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/balance.h"
-#include "libtrain/shards.h"
+#include "libtrain/ranks/shards.h"
 #include "libtrain/task.h"
-#include "net/wilson.h"
+#include "base/wilson.h"
 
 static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                  const struct ctt_data *d)
@@ -102,12 +102,12 @@ static int there(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
     if (s->ahead)
         s->ahead->weight = t->ahead;
     s->skips = t->skips;
-    return ctt_recognise_step_there(s, t->data, t->batch, key, observe, sums);
+    return ctt_recognise_step_losses(s, t->data, t->batch, key, observe, sums);
 }
 
 static int back(void *s)
 {
-    return ctt_recognise_step_back(s);
+    return ctt_recognise_step_backward(s);
 }
 
 static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)

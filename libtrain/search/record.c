@@ -2,8 +2,8 @@
  * record.c: the log of a search: its head and results as lines of JSON. */
 #include "libtrain/search/search.h"
 #include "libtrain/settings.h"
-#include "net/newfile.h"
-#include "net/visible.h"
+#include "base/newfile.h"
+#include "base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 /* The section of the options of a search. */
 #define CTT_SEARCH_SECTION "Search"
 
-enum { CTT_TRIALS = 10000, CTT_REPEATS = 100, CTT_JOBS = 256 };
+enum { CTT_TRIALS = 10000, CTT_DUPLICATES = 100, CTT_JOBS = 256 };
 
 /* ---- space.c, space_line.c ---- */
 

@@ -34,7 +34,7 @@
     { "repeats", CTT_INT, AT(repeats), "3", "train the three best trials " \
       "with so many seeds each, so that luck is not chosen; the best mean " \
       "wins. 3 cost six whole trainings more; 1: the best trial wins", 1, \
-      CTT_REPEATS, .arg = "N", .needs = "search", CTT_SEARCH_ROW(bits) }, \
+      CTT_DUPLICATES, .arg = "N", .needs = "search", CTT_SEARCH_ROW(bits) }, \
     { "jobs", CTT_INT, AT(jobs), "1", "trials at a time, each with its " \
       "share of --threads; of several processes each trains one", 1, CTT_JOBS, \
       .arg = "N", .needs = "search", CTT_SEARCH_ROW(bits) }, \

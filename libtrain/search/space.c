@@ -2,8 +2,8 @@
  * space.c: a search space: its file, and the conditions between its settings.
  */
 #include "libtrain/search/search.h"
-#include "net/newfile.h"
-#include "net/visible.h"
+#include "base/newfile.h"
+#include "base/visible.h"
 
 #include <math.h>
 #include <stdlib.h>

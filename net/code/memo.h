@@ -4,7 +4,7 @@
 #ifndef CTT_MEMO_H
 #define CTT_MEMO_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 /* From now on ctt_deflate() keeps what it was given and made of it, up to so
  * many bytes together, the latest; 0: no more, and forgets all.  One thread

@@ -3,7 +3,7 @@
 #ifndef CTT_ZIP_H
 #define CTT_ZIP_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 /* Compresses to a deflate stream (RFC 1951), the shortest of three: with
  * matches or by Huffman codes only, with a new block at each of the `cuts`

@@ -2,7 +2,7 @@
  * backward.c: the backward pass through one window. */
 #include "run/back/backward.h"
 #include "run/place.h"
-#include "net/half.h"
+#include "base/half.h"
 #include "net/op.h"
 
 /* ---- where gradients lie ---- */

@@ -2,8 +2,8 @@
  * choose.c: which of the windows that are not kept are offloaded and which are
  * recomputed, by what both take on this machine. */
 #include "run/back/backward.h"
-#include "net/clock.h"
-#include "net/limits.h"
+#include "base/clock.h"
+#include "base/limits.h"
 
 #include <math.h>
 

@@ -4,9 +4,9 @@
  * from memory of the host between them; copies to the host's memory are the
  * device's own. */
 #include "run/back/offload.h"
-#include "net/clock.h"
-#include "net/limits.h"
-#include "net/unnamed.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/unnamed.h"
 
 #include <pthread.h>
 #include <stdio.h>

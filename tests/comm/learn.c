@@ -90,10 +90,10 @@ static int lose_clip(const char *what)
     char one = 0, all[64];
     int rc;
 
-    CTT_TRY(ctt_comm_tell(comm, &one, 1, all));
+    CTT_TRY(ctt_comm_allgather(comm, &one, 1, all));
     if (ctt_comm_place(comm)->rank == 0 && !atoi(what))
         CTT_CHECK(system("rm -r lost") == 0, CTT_EIO, "cannot remove a clip");
-    CTT_TRY(ctt_comm_tell(comm, &one, 1, all));
+    CTT_TRY(ctt_comm_allgather(comm, &one, 1, all));
 out:
     return rc;
 }

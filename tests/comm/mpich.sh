@@ -65,9 +65,10 @@ refused mpich "$bin/.libs"
 
 # 4. All tests of ranks but those of faults, which know Open MPI.
 cd "$build" || exit 99
-for t in comm/test_comm tools/test_mpi_cli tools/test_sync_cli \
-    tools/test_stages_cli tools/test_bands_cli tools/test_nccl_cli \
-    tools/test_search_ranks_cli tools/test_again_cli; do
+train=tools/train/test
+for t in comm/test_comm ${train}_mpi_cli ${train}_sync_cli \
+    ${train}_stages_cli ${train}_bands_cli ${train}_nccl_cli \
+    ${train}_search_ranks_cli ${train}_again_cli; do
     echo "-- $t under MPICH"
     bash "$src/tests/$t.sh" || fail "$t: status $?"
 done

@@ -3,7 +3,7 @@
  * weights, but for rounding.
  * Usage: near A B MOST: status 1 if a number differs by more than MOST times
  * the largest of its weight or of 0.1. */
-#include "net/file.h"
+#include "net/file/file.h"
 
 #include <math.h>
 #include <stdio.h>

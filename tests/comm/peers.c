@@ -4,7 +4,7 @@
  * there against those of one in the host's memory, bit for bit. */
 #include "device/memory.h"
 #include "device/peers.h"
-#include "libtrain/direct.h"
+#include "libtrain/ranks/gpu_exchange.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +86,8 @@ static int open_both(enum ctt_join join, int64_t n, struct ctt_exchange x[2])
 
     memset(x, 0, 2 * sizeof(*x));
     CTT_TRY(ctt_exchange_open(comm, join, n, &x[0]));
-    CTT_TRY(ctt_exchange_open_at(dev, &ctt_direct_way, comm, join, n, &x[1]));
+    CTT_TRY(
+        ctt_exchange_open_at(dev, &ctt_gpu_exchange_way, comm, join, n, &x[1]));
 out:
     return rc;
 }
@@ -133,7 +134,7 @@ static int meet(void)
     CTT_CHECK(place->ranks <= 8, CTT_EINVAL, "more than 8 ranks");
     CTT_TRY(ctt_peers_know(dev, &p));
     CTT_TRY(ctt_peers_id(dev, mine));
-    CTT_TRY(ctt_comm_tell(comm, mine, sizeof(mine), all));
+    CTT_TRY(ctt_comm_allgather(comm, mine, sizeof(mine), all));
     CTT_TRY(ctt_peers_meet(dev, all[0], place->rank, place->ranks));
 out:
     return rc;

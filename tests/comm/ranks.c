@@ -41,13 +41,13 @@ static int try_size(struct ctt_comm *c, int64_t n, unsigned char *a,
 
     fill(a, p->rank, 0, n);
     memset(b, 0xee, (size_t)(p->ranks * n));
-    CTT_TRY(ctt_comm_tell(c, a, n, b));
+    CTT_TRY(ctt_comm_allgather(c, a, n, b));
     for (int r = 0; r < p->ranks; r++)
         wrong += differ(b + r * n, r, 0, n);
     for (int r = 0; r < p->ranks; r++)
         fill(a + r * n, p->rank, r, n);
     memset(b, 0xee, (size_t)(p->ranks * n));
-    CTT_TRY(ctt_comm_trade(c, a, b, n));
+    CTT_TRY(ctt_comm_alltoall(c, a, b, n));
     for (int r = 0; r < p->ranks; r++)
         wrong += differ(b + r * n, r, p->rank, n);
     CTT_CHECK(!wrong, CTT_EINVAL, "%lld bytes: %d rows are wrong",
@@ -154,7 +154,7 @@ static int try_messages(struct ctt_comm *c, int ranks)
 
     CTT_TRY(in && out ? 0 : CTT_ENOMEM);
     CTT_TRY(rank ? answer(c, in, out) : ask(c, ranks, in, out, room));
-    CTT_TRY(ctt_comm_tell(c, &one, 1, from));    /* beside messages */
+    CTT_TRY(ctt_comm_allgather(c, &one, 1, from));    /* beside messages */
 out:
     ctt_free(in);
     ctt_free(out);
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     if (argc > 3) {
         if (ctt_comm_place(c)->rank == ranks - 1)
             ctt_comm_abort(c, 1);
-        CTT_TRY(ctt_comm_tell(c, &one, 1, all));
+        CTT_TRY(ctt_comm_allgather(c, &one, 1, all));
         return 0;
     }
     CTT_TRY(try_all(c, ranks));

@@ -2,7 +2,7 @@
  * smpi.c: the module convtt-mpi as a part of a program for SimGrid's SMPI
  * (Degomme and others 2017), which simulates ranks and their network in one
  * process. */
-#include "net/module.h"
+#include "base/module.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,7 +6,8 @@
 # smpi_build SOURCE... -o PROGRAM, in the folder of the sources.
 smpi_build() {
     smpicc -O2 -w -I. "$@" comm/comm.c comm/cores.c comm/launch.c comm/mpi.c \
-        comm/none.c libtrain/exchange.c net/module_host.c tests/comm/smpi.c -lm
+        comm/none.c libtrain/ranks/exchange.c base/module_host.c \
+        tests/comm/smpi.c -lm
 }
 
 # smpi_cluster RANKS BANDWIDTH LATENCY FILE: machines of one rank each on a fat

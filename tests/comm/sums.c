@@ -2,8 +2,8 @@
  * sums.c: what each rank of test_comm.sh does: its part of some shards is added
  * with those of the others, and the sum has the bits of one process.
  * Usage: sums KIND SHARDS [LARGEST]: counts above that are left out. */
-#include "libtrain/exchange.h"
-#include "net/half.h"
+#include "libtrain/ranks/exchange.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -72,10 +72,10 @@ static void null_is_one_rank(void)
 
     CU_ASSERT(p->rank == 0 && p->ranks == 1 && p->nears == 1 &&
               p->machines == 1);
-    CHECK_OK(ctt_comm_tell(NULL, &mine, sizeof(mine), &all));
+    CHECK_OK(ctt_comm_allgather(NULL, &mine, sizeof(mine), &all));
     CU_ASSERT_EQUAL(all, 7);
     mine = 8;
-    CHECK_OK(ctt_comm_trade(NULL, &mine, &all, sizeof(mine)));
+    CHECK_OK(ctt_comm_alltoall(NULL, &mine, &all, sizeof(mine)));
     CU_ASSERT_EQUAL(all, 8);
     CU_ASSERT_EQUAL(ctt_comm_calls(NULL), calls + 4);
     ctt_comm_abort(NULL, 1);

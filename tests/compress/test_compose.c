@@ -6,7 +6,7 @@
 #include "tests/lib/held.h"
 #include "tests/lib/toy.h"
 #include "tests/lib/toy_compress.h"
-#include "net/edit.h"
+#include "net/rewrite/edit.h"
 
 #include <math.h>
 

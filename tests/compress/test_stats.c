@@ -2,7 +2,7 @@
  * test_stats.c: intervals and tests of accuracy, and entropy, against known
  * values. */
 #include "compress/report.h"
-#include "net/wilson.h"
+#include "base/wilson.h"
 #include "tests/lib/check.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef CTT_EMULATED_H
 #define CTT_EMULATED_H
 
-#include "device/cpu/conv/int8_job.h"
+#include "device/cpu/conv/int8/int8_job.h"
 #include "device/cpu/features.h"
 
 #if defined(CTT_X86_SETS) && __has_include(<simde/x86/avx512.h>)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * emulated_bf16.c: the kernels of bf16_avx512.c, emulated. */
 #include "tests/device/emulated.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #ifdef CTT_EMULATED
 #include <string.h>
@@ -61,7 +61,7 @@ static inline __m512 get_floats(unsigned mask, const float *from)
 #define _mm512_mask_storeu_ps put_floats
 #define _mm512_maskz_loadu_ps get_floats
 #define ctt_bf16_avx512 ctt_emulated_bf16
-#include "device/cpu/conv/bf16_avx512.c"
+#include "device/cpu/conv/dense/bf16_avx512.c"
 #else
 const struct ctt_int8_isa ctt_emulated_bf16 = { NULL };
 #endif

@@ -4,7 +4,7 @@
 
 #ifdef CTT_EMULATED
 #define ctt_int8_depthwise_vnni ctt_emulated_depthwise
-#include "device/cpu/conv/int8_depthwise_vnni.c"
+#include "device/cpu/conv/int8/int8_depthwise_vnni.c"
 #else
 const struct ctt_int8_isa ctt_emulated_depthwise = { NULL };
 #endif

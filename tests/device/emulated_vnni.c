@@ -4,7 +4,7 @@
 
 #ifdef CTT_EMULATED
 #define ctt_int8_vnni ctt_emulated_vnni
-#include "device/cpu/conv/int8_vnni.c"
+#include "device/cpu/conv/int8/int8_vnni.c"
 #else
 const struct ctt_int8_isa ctt_emulated_vnni = { NULL };
 #endif

@@ -25,10 +25,12 @@ $run "$dir/none" || { echo "$run runs no programs"; exit 77; }
 
 # The device but oneDNN, what it needs of net (no files: they need HDF5), the
 # tests; of CUnit there is only what they use.
-net='ahead append base cache cell graph limits line module needed op opt
-     opt_value quant shape text visible weight winograd'
-device=$(ls device/*.c device/cpu/*.c device/cpu/conv/*.c | grep -v /onednn)
-shared="$(printf 'net/%s.c ' $net) $device tests/lib/bare/cunit.c
+net='base/base base/cache base/limits base/module base/opt base/opt_value
+     base/visible net/append net/cell net/graph net/line net/needed net/op
+     net/quant net/rewrite/aux_head net/shape net/text net/weight net/winograd'
+device=$(ls device/*.c device/cpu/*.c device/cpu/conv/*.c \
+            device/cpu/conv/*/*.c | grep -v /onednn)
+shared="$(printf '%s.c ' $net) $device tests/lib/bare/cunit.c
         tests/lib/check.c tests/lib/int8.c"
 test_int8=tests/device/test_int8.c
 test_int8_emulated="tests/device/test_int8_emulated.c

@@ -5,9 +5,9 @@
 #include "tests/device/emulated.h"
 #include "tests/lib/check.h"
 #include "tests/lib/int8.h"
-#include "device/cpu/conv/dense.h"
+#include "device/cpu/conv/dense/dense.h"
 #include "device/cpu/widen.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,12 +5,12 @@
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
-#include "libtrain/recognise/ahead.h"
+#include "libtrain/recognise/aux_head.h"
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
 #include "run/back/exec.h"
 #include "tests/lib/gpu.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * test_gpu_update.c: the flat block of weights on the device "cuda": the size
  * of its gradient, and updates. */
 #include "tests/lib/gpu.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

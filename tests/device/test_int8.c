@@ -5,7 +5,7 @@
 #include "tests/lib/int8.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/features.h"
-#include "net/half.h"
+#include "base/half.h"
 #include "net/quant.h"
 
 #include <math.h>

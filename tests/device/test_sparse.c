@@ -5,9 +5,9 @@
 #include "tests/lib/allocs.h"
 #include "tests/lib/int8.h"
 #include "device/cpu/conv/providers.h"
-#include "device/cpu/conv/sparse.h"
+#include "device/cpu/conv/sparse/sparse.h"
 #include "device/cpu/features.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "tests/lib/check.h"
 #include "device/cpu/conv/providers.h"
 #include "device/tune.h"
-#include "net/clock.h"
-#include "net/newfile.h"
+#include "base/clock.h"
+#include "base/newfile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/rig.h"
 #include "device/dev.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <string.h>

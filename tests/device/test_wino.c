@@ -2,7 +2,7 @@
  * test_wino.c: Winograd convolution against sums in double, forward, back to
  * the input and to the weights, for each instruction set that is here. */
 #include "tests/lib/check.h"
-#include "device/cpu/conv/wino.h"
+#include "device/cpu/conv/winograd/wino.h"
 
 #include <math.h>
 #include <string.h>

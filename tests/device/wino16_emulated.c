@@ -17,7 +17,7 @@
 #define _mm512_madd_epi16 simde_mm512_madd_epi16
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define CTT_EMULATED
-#include "device/cpu/conv/wino16_avx512_tmpl.h"
+#include "device/cpu/conv/winograd/wino16_avx512_tmpl.h"
 
 static int here(void)
 {

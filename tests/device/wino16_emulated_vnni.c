@@ -18,7 +18,7 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define WINO16_VNNI
 #define CTT_EMULATED
-#include "device/cpu/conv/wino16_avx512_tmpl.h"
+#include "device/cpu/conv/winograd/wino16_avx512_tmpl.h"
 
 static int here(void)
 {

@@ -33,7 +33,7 @@ part() {
 part faults 'every kind of allocation, every write, 1,000 kills' \
     env CTT_FAULT_CASES=all bash "$src/tests/fault/test_faults.sh"
 part files 'a model is saved while each allocation fails' \
-    env CTT_FAULT_CASES=all "$build/tests/net/test_file_memory"
+    env CTT_FAULT_CASES=all "$build/tests/net/file/test_file_memory"
 part compose 'each stage of compression with each other, on four nets' \
     env CTT_COMPOSE_NETS=4 "$build/tests/compress/test_compose"
 part cpus 'processors without AVX, AVX2, AVX-512' \

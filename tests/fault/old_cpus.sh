@@ -100,12 +100,12 @@ cpu() {
     $run "$(real convtt-train)" $learn -o there.net > out 2> err < /dev/null ||
         fail "$name: training: status $?: $(head -n 3 err)"
     if [ "${CTT_CPU_CASES:-some}" = all ]; then
-        kernels "$name" 1 net/test_half device/test_wino device/test_ops \
+        kernels "$name" 1 base/test_half device/test_wino device/test_ops \
             device/test_int8 device/test_widen infer/test_infer \
             infer/test_session
     else
         [ "$name" = SandyBridge ] ||    # our kernels ask for AVX2 or nothing
-            { kernels "$name" 1 net/test_half
+            { kernels "$name" 1 base/test_half
               kernels "$name" 15 device/test_wino
               kernels "$name" 301 device/test_widen; }
         kernels "$name" "$3" device/test_ops

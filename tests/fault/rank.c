@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* FAIL counts messages, SAVE checkpoints; those before HURRY count exchanges of
- * gradients, of which a step has one (libtrain/exchange.c). */
+ * gradients, of which a step has one (libtrain/ranks/exchange.c). */
 enum kind { NONE, FAIL, KILL, KILL_AFTER, SPOIL, SAVE, HURRY, CPU, KINDS };
 
 static const char *const names[] = {

@@ -5,7 +5,7 @@
 #ifndef CTT_FUZZ_H
 #define CTT_FUZZ_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +44,8 @@ size_t ctt_fuzz_text(const struct ctt_fuzz_text *text, int texts, int i,
  * libFuzzer's form. */
 void ctt_fuzz_write_seeds(const char *dir, const char *dictionary);
 
-/* Sets limits (net/limits.h) that keep an input below the seconds and the
- * memory at which a fuzzer gives up; and HDF5 stays open, see net/h5.h. */
+/* Sets limits (base/limits.h) that keep an input below the seconds and the
+ * memory at which a fuzzer gives up; and HDF5 stays open, see net/file/h5.h. */
 void ctt_fuzz_start(void);
 
 /* ---- scratch.c ---- */

@@ -114,16 +114,17 @@ if [ $only_coverage = no ]; then
 fi
 
 # Lines reached by the corpus and the seeds, per file that parses.
-parsers='net/(text|line|graph|shape|cell|op|schedule|model|index|constraint)[.]c
-net/decision[.]c
-net/(file_read|h5|h5_attr|h5_set|h5_image|opt|opt_main|opt_value)[.]c
+parsers='net/(text|line|graph|shape|cell|op|schedule|model|constraint)[.]c
+net/file/(decision|index|file_read|h5|h5_attr|h5_set|h5_image)[.]c
+base/(opt|opt_main|opt_value)[.]c
 net/code/[a-z0-9_]*[.]c
-video/(json|csv|columns|list|list_[a-z]*|listing|names|split)[.]c
-video/(videos|pack|packfile)[.]c
-video/(idx|digits)[.]c
-video/(disk|decode|demux|demux_live|formats|meter|frame|pictures)[.]c
-video/(live|live_[a-z]*|pick|render|cut)[.]c
-compress/place[.]c
+video/list/(json|csv|columns|list|list_[a-z]*|listing|names|split|videos)[.]c
+video/pack/(pack|packfile)[.]c
+video/synth/(idx|digits)[.]c
+video/(disk|decode|demux|formats|meter|frame|pictures)[.]c
+video/(pick|render|cut)[.]c
+video/live/(demux_live|live|live_[a-z]*)[.]c
+compress/recipe_state[.]c
 device/(tune|tune_file)[.]c
 infer/saved[.]c
 libtrain/(checkpoint|values|optim|scale|settings)[.]c

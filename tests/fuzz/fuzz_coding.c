@@ -5,7 +5,7 @@
  * encoded bytes. */
 #include "tests/fuzz/fuzz.h"
 #include "net/code/code.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <string.h>
 

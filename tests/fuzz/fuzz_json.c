@@ -3,7 +3,7 @@
  * three ways: skipped as a whole, walked through value by value, and walked
  * after it was written anew. */
 #include "tests/fuzz/fuzz.h"
-#include "video/json.h"
+#include "video/list/json.h"
 
 #include <string.h>
 

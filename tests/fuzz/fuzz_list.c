@@ -4,8 +4,8 @@
  * folder, "%NAME"; some names mean something else, see `special`.  What is
  * opened is read as a list of live sources, too. */
 #include "tests/fuzz/fuzz.h"
-#include "net/limits.h"
-#include "video/live.h"
+#include "base/limits.h"
+#include "video/live/live.h"
 #include "video/video.h"
 
 #include <ctype.h>

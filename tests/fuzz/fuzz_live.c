@@ -5,7 +5,7 @@
  * form TEXT. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/clip.h"
-#include "video/live.h"
+#include "video/live/live.h"
 
 #include <fcntl.h>
 #include <string.h>

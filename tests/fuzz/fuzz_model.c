@@ -6,9 +6,9 @@
  * checks of checksums.  Without a part the input is the file itself, and only
  * its own checksum is made right. */
 #include "tests/fuzz/fuzz.h"
-#include "net/decision.h"
-#include "net/file.h"
-#include "net/h5.h"
+#include "net/file/decision.h"
+#include "net/file/file.h"
+#include "net/file/h5.h"
 #include "net/code/zip.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * fuzz_model_seed.c: the inputs that fuzz_model begins with, in its form, and
  * the words that it puts into them. */
 #include "tests/fuzz/fuzz.h"
-#include "net/file.h"
+#include "net/file/file.h"
 
 const char *const ctt_fuzz_words[] = {
     "all", "mask", "index", "f32", "raw", "deflate", "huffman", "0", "1", "24",

@@ -4,7 +4,7 @@
  * line. */
 #include "tests/fuzz/fuzz.h"
 #include "libtrain/train.h"
-#include "net/opt.h"
+#include "base/opt.h"
 
 #include <string.h>
 

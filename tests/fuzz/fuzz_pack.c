@@ -4,7 +4,7 @@
  * pack; offsets, sizes and checksums are made here.  Without a part the input
  * is the file itself. */
 #include "tests/fuzz/fuzz.h"
-#include "video/packfile.h"
+#include "video/pack/packfile.h"
 
 #include <string.h>
 

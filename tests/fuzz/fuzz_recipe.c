@@ -3,7 +3,7 @@
  * convtt-compress has it, is an error in one line, or is read and then written
  * and read again as the same. */
 #include "tests/fuzz/fuzz.h"
-#include "compress/place.h"
+#include "compress/recipe_state.h"
 
 #include <string.h>
 
@@ -58,7 +58,7 @@ static void add_blame(struct ctt_report *r, int i)
 static void place_text(const struct ctt_model *m, int rounds, int begun,
                        char **text)
 {
-    struct ctt_recipe_place p = { .rounds = rounds, .begun = begun };
+    struct ctt_recipe_state p = { .rounds = rounds, .begun = begun };
     struct ctt_report *r = new_report(m);
     struct ctt_stage_row *row;
 
@@ -69,24 +69,24 @@ static void place_text(const struct ctt_model *m, int rounds, int begun,
     }
     for (int i = 0; i < rounds; i++)
         add_blame(r, i);
-    FUZZ_CHECK(ctt_place_given(m, &p) >= 0);
-    FUZZ_CHECK(ctt_place_print(&p, &recipe, r, text) >= 0);
+    FUZZ_CHECK(ctt_recipe_state_given(m, &p) >= 0);
+    FUZZ_CHECK(ctt_recipe_state_print(&p, &recipe, r, text) >= 0);
     ctt_report_free(&r);
 }
 
 /* What was read is written so that it is read as the same. */
 static void check_again(const struct ctt_model *m,
-                        const struct ctt_recipe_place *p,
+                        const struct ctt_recipe_state *p,
                         const struct ctt_report *r)
 {
     struct ctt_report *back = new_report(m);
-    struct ctt_recipe_place again = *p;
+    struct ctt_recipe_state again = *p;
     char *text = NULL, *same = NULL;
 
     FUZZ_CHECK(p->rounds >= 0 && p->begun >= 0 && r->stages == p->rounds + 1);
-    FUZZ_CHECK(ctt_place_print(p, &recipe, r, &text) >= 0);
-    FUZZ_CHECK(ctt_place_read(text, &recipe, &again, back) >= 0);
-    FUZZ_CHECK(ctt_place_print(&again, &recipe, back, &same) >= 0);
+    FUZZ_CHECK(ctt_recipe_state_print(p, &recipe, r, &text) >= 0);
+    FUZZ_CHECK(ctt_recipe_state_read(text, &recipe, &again, back) >= 0);
+    FUZZ_CHECK(ctt_recipe_state_print(&again, &recipe, back, &same) >= 0);
     FUZZ_CHECK(strcmp(text, same) == 0);
     ctt_report_free(&back);
     ctt_free(text);
@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     long live = ctt_live_blocks();
     struct ctt_model *m = new_model();
-    struct ctt_recipe_place p = { .rounds = 0 };
+    struct ctt_recipe_state p = { .rounds = 0 };
     struct ctt_report *r = new_report(m);
     char *head = NULL, *text;
     size_t n;
@@ -111,8 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, head, n);
     if (size)
         memcpy(text + n, data, size);
-    FUZZ_CHECK(ctt_place_given(m, &p) >= 0);
-    if (ctt_place_read(text, &recipe, &p, r) >= 0) {
+    FUZZ_CHECK(ctt_recipe_state_given(m, &p) >= 0);
+    if (ctt_recipe_state_read(text, &recipe, &p, r) >= 0) {
         FUZZ_CHECK(p.rounds <= ROUNDS);
         check_again(m, &p, r);
     } else {

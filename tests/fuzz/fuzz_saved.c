@@ -6,7 +6,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "infer/infer.h"
 #include "net/code/zip.h"
-#include "net/file.h"
+#include "net/file/file.h"
 
 #include <math.h>
 #include <string.h>

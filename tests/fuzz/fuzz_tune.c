@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "device/tune.h"
 #include "net/graph.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

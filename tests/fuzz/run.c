@@ -5,8 +5,8 @@
  * files in CTT_FUZZ_CORPUS, a folder, are seeds too: inputs that failed, or a
  * corpus of make fuzz. */
 #include "tests/fuzz/fuzz.h"
-#include "net/clock.h"
-#include "net/random.h"
+#include "base/clock.h"
+#include "base/random.h"
 
 #include <dirent.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
  * seed.c: the seeds and words of a fuzz target as files for libFuzzer, and the
  * limits of all targets. */
 #include "tests/fuzz/fuzz.h"
-#include "net/h5.h"
-#include "net/limits.h"
+#include "net/file/h5.h"
+#include "base/limits.h"
 
 #include <ctype.h>
 #include <string.h>

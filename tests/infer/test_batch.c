@@ -2,7 +2,7 @@
  * test_batch.c: the streams of a batch have the answers of sessions, whoever
  * joins, leaves or has no frame. */
 #include "tests/lib/stream.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * that they keep what they promise. */
 #include "tests/lib/check.h"
 #include "infer/calibrate.h"
-#include "net/binomial.h"
-#include "net/key.h"
+#include "base/binomial.h"
+#include "base/key.h"
 
 #include <math.h>
 #include <string.h>

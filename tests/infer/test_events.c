@@ -2,7 +2,7 @@
  * test_events.c: events of probabilities over time, against a plain version
  * that looks at whole arrays. */
 #include "infer/infer.h"
-#include "net/random.h"
+#include "base/random.h"
 #include "tests/lib/allocs.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "tests/lib/stream.h"
 #include "infer/inside.h"
 #include "device/cpu/features.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <string.h>

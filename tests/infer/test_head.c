@@ -3,7 +3,7 @@
  * on, and keeps to its minimum. */
 #include "tests/lib/check.h"
 #include "infer/head.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

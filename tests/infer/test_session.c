@@ -2,7 +2,7 @@
  * test_session.c: a session gives the same however frames come, refuses wrong
  * calls and allocates nothing in a step. */
 #include "tests/lib/stream.h"
-#include "net/file.h"
+#include "net/file/file.h"
 #include "net/pixels.h"
 
 #include <math.h>

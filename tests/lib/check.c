@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * check.c: the harness. */
 #include "tests/lib/check.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

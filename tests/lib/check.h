@@ -4,7 +4,7 @@
 #ifndef CTT_CHECK_H
 #define CTT_CHECK_H
 
-#include "net/ctt.h"
+#include "base/ctt.h"
 
 #include <CUnit/Basic.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * coded.c: weights to encode. */
 #include "tests/lib/coded.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decided.c: models with thresholds for early decisions. */
 #include "tests/lib/decided.h"
-#include "net/file.h"
+#include "net/file/file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define CTT_TEST_DECIDED_H
 
 #include "tests/lib/stream.h"
-#include "net/decision.h"
+#include "net/file/decision.h"
 
 /* The same threshold at the first so many checks. */
 struct ctt_decision decided_all(float threshold, int checks, double smooth);

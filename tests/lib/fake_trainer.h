@@ -14,10 +14,10 @@ struct trainer {
     int      epochs, stages, asked, timed;
     int      changes, last;    /* of the mask; the batch of the last one */
     uint8_t *mask;
-    struct ctt_span span;
+    struct ctt_epochs span;
 };
 
-static inline void spanned(void *arg, const struct ctt_span *s)
+static inline void spanned(void *arg, const struct ctt_epochs *s)
 {
     struct trainer *t = arg;
 

@@ -2,7 +2,7 @@
  * gpu.c: calls kernels on tensors in the memory of a GPU, for the tests. */
 #include "tests/lib/gpu.h"
 #include "net/op.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -278,7 +278,7 @@ uint64_t gpu_bits(const struct gpu_call *m)
         for (int64_t j = 0; j < ctt_rows(t) * t->ld; j++) {
             uint32_t u;
             memcpy(&u, (const float *)t->data + j, sizeof(u));
-            sum = ctt_mix(sum ^ u);
+            sum = ctt_assignment(sum ^ u);
         }
     }
     return sum;

@@ -5,7 +5,7 @@
 #define CTT_TEST_GPU_H
 
 #include "device/memory.h"
-#include "net/half.h"
+#include "base/half.h"
 #include "tests/lib/check.h"
 #include "tests/lib/rig.h"
 

@@ -2,8 +2,8 @@
  * int8.c: calls of convs of quantised values. */
 #include "tests/lib/int8.h"
 #include "tests/lib/check.h"
-#include "net/byte.h"
-#include "net/random.h"
+#include "base/byte.h"
+#include "base/random.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * never sees its answers longer.  With HUGE (0) other than 0 the answer to a
  * frame that is not black is not finite.
  * Usage: lit MODEL.h5 [LAYERS [FPS [MORE [HUGE]]]]. */
-#include "net/file.h"
+#include "net/file/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

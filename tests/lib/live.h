@@ -4,10 +4,10 @@
 #ifndef CTT_TEST_LIVE_H
 #define CTT_TEST_LIVE_H
 
-#include "net/clock.h"
+#include "base/clock.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
-#include "video/live.h"
+#include "video/live/live.h"
 
 #include <fcntl.h>
 #include <pthread.h>

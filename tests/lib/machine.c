@@ -4,7 +4,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/saved.h"
 #include "tests/lib/small.h"
-#include "net/limits.h"
+#include "base/limits.h"
 #include "net/quant.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #define CTT_TEST_PREDICT_CLI_H
 
 #include "infer/infer.h"
-#include "net/file.h"
+#include "net/file/file.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
 #include "video/video.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rig.c: calls of kernels for the tests. */
 #include "tests/lib/rig.h"
-#include "net/half.h"
+#include "base/half.h"
 #include "net/op.h"
 #include "tests/lib/check.h"
 

@@ -2,7 +2,7 @@
  * saved.c: models to save, their equality, and files as bytes. */
 #include "tests/lib/saved.h"
 #include "tests/lib/check.h"
-#include "net/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -34,24 +34,24 @@ static inline int change(void *arg, const struct ctt_model *m,
     return 0;
 }
 
-static inline struct ctt_sense *sensed(const struct ctt_model *m)
+static inline struct ctt_sensitivity *sensed(const struct ctt_model *m)
 {
     struct ctt_recipe_calls recipe = { .sample = NULL };
-    struct ctt_sense_calls calls = { .recipe = &recipe, .change = change };
-    struct ctt_sense *s = NULL;
+    struct ctt_sensitivity_calls calls = { .recipe = &recipe,
+                                           .change = change };
+    struct ctt_sensitivity *s = NULL;
 
-    CHECK_OK(ctt_sense_new(m, &s));
-    CHECK_OK(ctt_sense_run(s, &calls, "test_sensed.tmp"));
+    CHECK_OK(ctt_sensitivity_new(m, &s));
+    CHECK_OK(ctt_sensitivity_run(s, &calls, "test_sensed.tmp"));
     return s;
 }
 
-static inline const struct ctt_sense_point *point(const struct ctt_sense *s,
-                                                  const char *weight,
-                                                  const char *option,
-                                                  double value)
+static inline const struct ctt_sensitivity_point *
+point(const struct ctt_sensitivity *s, const char *weight, const char *option,
+      double value)
 {
     for (int i = 0; i < s->points; i++) {
-        const struct ctt_sense_point *p = &s->point[i];
+        const struct ctt_sensitivity_point *p = &s->point[i];
 
         if (strcmp(s->weight[p->weight].name, weight) == 0 &&
             strcmp(p->ladder->name, option) == 0 && p->value == value)

@@ -4,7 +4,7 @@
 #define CTT_TEST_STOP_H
 
 #include "libtrain/train.h"
-#include "net/limits.h"
+#include "base/limits.h"
 
 #include <stdatomic.h>
 

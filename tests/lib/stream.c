@@ -2,7 +2,7 @@
  * stream.c: streams of frames, and models that take them, for the tests of
  * sessions. */
 #include "tests/lib/stream.h"
-#include "net/file.h"
+#include "net/file/file.h"
 #include "tests/lib/clip.h"
 
 #include <stdio.h>

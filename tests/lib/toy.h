@@ -6,7 +6,7 @@
 
 #include "libtrain/train.h"
 #include "net/init.h"
-#include "net/random.h"
+#include "base/random.h"
 #include "tests/lib/check.h"
 
 #include <stdio.h>

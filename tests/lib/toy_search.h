@@ -5,7 +5,7 @@
 #define CTT_TOY_SEARCH_H
 
 #include "libtrain/search/search.h"
-#include "net/random.h"
+#include "base/random.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_pixels.c: normalise=clip and gamma: the values of frames against a plain
  * computation, dark and bright light, long streams, the text and the file. */
-#include "net/file.h"
+#include "net/file/file.h"
 #include "net/pixels.h"
-#include "net/random.h"
+#include "base/random.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
 

@@ -2,7 +2,7 @@
  * test_weight.c: the forms of a weight: their values against the formula, and
  * what is refused. */
 #include "tests/lib/check.h"
-#include "net/random.h"
+#include "base/random.h"
 #include "net/weight.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * taken along. */
 #include "tests/lib/check.h"
 #include "device/cpu/features.h"
-#include "net/random.h"
+#include "base/random.h"
 #include "run/run.h"
 
 #include <stdio.h>

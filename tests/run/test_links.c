@@ -3,7 +3,7 @@
  * calls and of plain C, for random shapes; which convs are chained. */
 #include "tests/lib/check.h"
 #include "device/cpu/features.h"
-#include "net/random.h"
+#include "base/random.h"
 #include "run/run.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_offload.c: windows whose values leave memory and come back: the same
  * bits as kept ones, which of them leave, files without a name, and errors. */
-#include "net/unnamed.h"
+#include "base/unnamed.h"
 #include "tests/lib/batch.h"
 #include "tests/lib/check.h"
 

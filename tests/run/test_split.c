@@ -2,7 +2,7 @@
  * test_split.c: a graph that several processes share computes what one does,
  * forward and back; and what is not divided. */
 #include "net/op.h"
-#include "net/split.h"
+#include "net/rewrite/split.h"
 #include "run/back/exec.h"
 #include "tests/lib/check.h"
 #include "tests/lib/together.h"

@@ -3,7 +3,7 @@
  * does, and products by plain loops with sums in floats. */
 #include "tests/sim/cublasLt.h"
 #include "tests/sim/inside.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <cstring>
 #include <map>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda_fp16.h: half precision in kernels; conversions are those of net/half.h,
+ * cuda_fp16.h: half precision in kernels; conversions are those of base/half.h,
  * which the tests compare with the processor's. */
 #ifndef CTT_SIM_CUDA_FP16_H
 #define CTT_SIM_CUDA_FP16_H
 
 #include "tests/sim/cuda_runtime.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #ifdef __cplusplus
 

@@ -2,7 +2,7 @@
  * dnn_run.cc: simulated cuDNN: convolutions and pointwise operations by plain
  * loops over dense floats, gathered and scattered by the tensors' strides. */
 #include "tests/sim/dnn.h"
-#include "net/half.h"
+#include "base/half.h"
 
 #include <cmath>
 

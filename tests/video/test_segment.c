@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_segment.c: a part of a video has the frames that the whole one has
  * there, wherever its key frames are; and parts that are wrong. */
-#include "net/limits.h"
+#include "base/limits.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
 #include "video/part.h"

@@ -3,7 +3,7 @@
  * weights (out, kd, kh, kw, in of a group), so that the forward pass of one is
  * the gradient of the input of the other. */
 #include "device/cpu/conv/direct.h"
-#include "device/cpu/conv/int8.h"
+#include "device/cpu/conv/int8/int8.h"
 
 /* Forward of either; up: 1 for deconv. */
 static int sum_fwd(struct ctt_dev *d, const struct ctt_call *c, int up)

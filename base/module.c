@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * module.c: finds and loads modules. */
+#define _XOPEN_SOURCE 700    /* realpath */
+#include "base/module.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int verror(int code, const char *fmt, va_list ap)
+{
+    char text[512];
+
+    vsnprintf(text, sizeof(text), fmt, ap);
+    return ctt_error(code, "%s", text);
+}
+
+static struct {
+    char        name[16];
+    const void *what;
+} loaded[8];    /* the last stays empty */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* From the folder of the program: for one in the build folder, an installed one
+ * and a test. */
+static const char *const beside[] = { "", "/.libs", "/../lib/convtt",
+                                      "/../.libs", "/../../.libs" };
+
+struct search {
+    const char *name;
+    uid_t       owner;         /* of the program */
+    char        path[512];     /* what is found */
+    char        seen[512];     /* where it is not */
+};
+
+/* 1 if the file is in folder[n] + more; else that is noted. */
+static int look(struct search *s, const char *folder, int n, const char *more)
+{
+    size_t used = strlen(s->seen);
+
+    snprintf(s->path, sizeof(s->path), "%.*s%s/convtt-%s.so", n, folder, more,
+             s->name);
+    if (access(s->path, R_OK) == 0)
+        return 1;
+    snprintf(s->seen + used, sizeof(s->seen) - used, "%s%.*s%s",
+             used ? ", " : "", n, folder, more);
+    return 0;
+}
+
+static int look_in_list(struct search *s, const char *list)
+{
+    int found = 0, n;
+
+    for (; !found && *list; list += n + (list[n] == ':')) {
+        n = (int)strcspn(list, ":");
+        found = n > 0 && look(s, list, n, "");
+    }
+    return found;
+}
+
+/* 1 if nobody but root, the user and the owner of the program can change it. */
+static int is_theirs(const struct search *s, const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !(st.st_mode & S_IWOTH) &&
+           (st.st_uid == 0 || st.st_uid == s->owner || st.st_uid == geteuid());
+}
+
+/* The file without links on its way, and its folder.  Sets s->path to it. */
+static int is_trusted(struct search *s)
+{
+    char *real = realpath(s->path, NULL), *slash;
+    int is = 0;
+
+    slash = real ? strrchr(real, '/') : NULL;
+    if (slash && (size_t)snprintf(s->path, sizeof(s->path), "%s", real) <
+        sizeof(s->path)) {
+        is = is_theirs(s, real);
+        *slash = 0;
+        is = is && is_theirs(s, *real ? real : "/");
+    }
+    free(real);
+    return is;
+}
+
+/* Notes one that is there but does not count. */
+static int pass(struct search *s)
+{
+    size_t used = strlen(s->seen);
+
+    snprintf(s->seen + used, sizeof(s->seen) - used, "%s%s (others may write "
+             "there)", used ? ", " : "", s->path);
+    return 0;
+}
+
+static int look_beside(struct search *s)
+{
+    char folder[256] = "", *slash;
+    ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+    struct stat st;
+    int found = 0;
+
+    folder[n > 0 ? n : 0] = 0;
+    s->owner = stat("/proc/self/exe", &st) == 0 ? st.st_uid : 0;
+    slash = strrchr(folder, '/');
+    for (size_t i = 0; slash && !found && i < CTT_LEN(beside); i++)
+        found = look(s, folder, (int)(slash - folder), beside[i]) &&
+                (is_trusted(s) || pass(s));
+    return found;
+}
+
+static int find(struct search *s)
+{
+    int is_user = getuid() == geteuid() && getgid() == getegid();
+    const char *asked = is_user ? getenv("CTT_MODULES") : NULL;
+    int rc = 0;
+
+    CTT_CHECK(asked && *asked ? look_in_list(s, asked) :
+              look_beside(s) || look(s, CTT_PKGLIBDIR,
+                                     (int)strlen(CTT_PKGLIBDIR), ""),
+              CTT_EUNSUP, "no convtt-%s.so in %s", s->name, s->seen);
+out:
+    return rc;
+}
+
+/* A handle that is not a symbol of ours is closed; one that is stays. */
+static int open_module(const char *name, const struct ctt_host *host,
+                       const void **out)
+{
+    struct search s = { .name = name };
+    char symbol[32];
+    ctt_module_get *get;
+    const void *what;
+    void *so = NULL, *at;
+    int rc = 0;
+
+    CTT_TRY(find(&s));
+    snprintf(symbol, sizeof(symbol), "ctt_module_%s", name);
+    so = dlopen(s.path, RTLD_NOW | RTLD_LOCAL);
+    CTT_CHECK(so, CTT_EUNSUP, "%s", dlerror());
+    at = dlsym(so, symbol);
+    CTT_CHECK(at, CTT_EUNSUP, "%s", dlerror());
+    memcpy(&get, &at, sizeof(get));    /* ISO C has no cast for it */
+    what = get(host);
+    CTT_CHECK(what, CTT_EUNSUP, "%s is of another version", s.path);
+    *out = what;
+    so = NULL;
+out:
+    if (so)
+        dlclose(so);
+    return rc;
+}
+
+int ctt_module_load(const char *name, const void *more, const void **out)
+{
+    const struct ctt_host host = { CTT_MODULE_VERSION, verror, ctt_errmsg,
+                                   ctt_calloc, ctt_free, more };
+    size_t i = 0;
+    int rc = 0;
+
+    pthread_mutex_lock(&lock);
+    while (loaded[i].what && strcmp(loaded[i].name, name) != 0)
+        i++;
+    if (!loaded[i].what) {
+        CTT_CHECK(i + 1 < CTT_LEN(loaded), CTT_EINVAL, "too many modules");
+        CTT_TRY(open_module(name, &host, &loaded[i].what));
+        snprintf(loaded[i].name, sizeof(loaded[i].name), "%s", name);
+    }
+    *out = loaded[i].what;
+out:
+    pthread_mutex_unlock(&lock);
+    return rc;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opt.h: one table describes a struct of settings; the command line, the help
+ * text, the manual page and the attributes of a model line come from it. */
+#ifndef CTT_OPT_H
+#define CTT_OPT_H
+
+#include "base/ctt.h"
+
+#include <stdio.h>
+
+/* CTT_INT3 and CTT_FLOAT3: one value stands for three.  CTT_FLAG is an int, 1
+ * if given on a command line (and =0|1 in a model).  CTT_SIZE is an int64_t: a
+ * number, which may have a fraction, and perhaps K, M, G or T, times 1024,
+ * 1024^2 and so on. */
+enum ctt_opt_type { CTT_FLAG, CTT_INT, CTT_INT3, CTT_FLOAT, CTT_FLOAT3,
+                    CTT_DOUBLE, CTT_SIZE, CTT_STRING, CTT_CHOICE };
+
+/* Bits of ctt_opt.tags.  Those from CTT_OPT_OWN on belong to the owner of the
+ * table, who defines them. */
+enum { CTT_OPT_COMMON = 1,    /* plain --help shows it, not only --help=all */
+       CTT_OPT_QUIET = 2,     /* ctt_opt_print() omits it at its default */
+       CTT_OPT_OWN = 4 };
+
+/* An int whose text is the word of its row: no number that can be given. */
+enum { CTT_OPT_WORD = -2147483647 - 1 };
+
+struct ctt_opt {
+    const char        *name;      /* NULL ends the table */
+    enum ctt_opt_type  type;
+    size_t             off;       /* of the field in the struct */
+    const char        *dflt;      /* in text form; NULL: must be given; a
+                                     string's default "" becomes NULL */
+    const char        *help;
+    double             min, max;  /* for numbers; both 0: no limits */
+    int                zero;      /* 1: 0 is valid too, although below min */
+    const char *const *choices;   /* of a CTT_CHOICE, whose field is an index
+                                     into them, or of a CTT_STRING, which must
+                                     be one of them; NULL-terminated */
+    const char        *word;      /* of a CTT_INT, CTT_FLOAT or CTT_FLOAT3: may
+                                     stand for numbers that come from elsewhere,
+                                     which are then CTT_OPT_WORD, or NAN */
+    char               letter;    /* short option, or 0 */
+    const char        *arg;       /* what help calls the value; NULL: the
+                                     choices if it has some, or VALUE */
+    const char        *section;   /* heading in help; NULL: "Options" */
+    const char        *needs;     /* conditions, or NULL; see ctt_opt_check */
+    unsigned           tags;
+};
+
+enum { CTT_OPT_MAX = 192 };       /* rows in a table */
+
+/* Which rows were given; starts as zeros. */
+struct ctt_opt_seen { char row[CTT_OPT_MAX]; };
+
+/* Strings point into the text they were given in, which must stay. */
+int  ctt_opt_defaults(const struct ctt_opt *tab, void *cfg);
+int  ctt_opt_set(const struct ctt_opt *tab, void *cfg, const char *name,
+                 const char *value);
+
+/* Takes "name=value" (which it cuts in two). */
+int  ctt_opt_word(const struct ctt_opt *tab, void *cfg, char *word,
+                  struct ctt_opt_seen *seen);
+
+/* Fails for the first row without default that is not in seen. */
+int  ctt_opt_missing(const struct ctt_opt *tab,
+                     const struct ctt_opt_seen *seen);
+
+/* The row of that name, or of the n characters at name, or -1. */
+int  ctt_opt_find(const struct ctt_opt *tab, const char *name);
+int  ctt_opt_find_n(const struct ctt_opt *tab, const char *name, size_t n);
+
+/* Whether the field of a row has that value, or its default. */
+int  ctt_opt_is(const struct ctt_opt *o, const void *cfg, const char *value);
+int  ctt_opt_is_default(const struct ctt_opt *o, const void *cfg);
+
+/* Fails for the first row whose field is not at its default although a
+ * condition of the column `needs` does not hold, because the setting would then
+ * have no effect.  Conditions are separated by blanks and must all hold; a
+ * condition is one or several alternatives separated by |:
+ *
+ *     name         that option is not at its default
+ *     !name        it is at its default
+ *     name=value   it has that value; STRING* is any value with that beginning
+ *     name!=value  it has another value
+ *
+ * A condition on an option that the table does not have holds. */
+int  ctt_opt_check(const struct ctt_opt *tab, const void *cfg);
+
+/* The range of a row, "1 to 1024T", "0, or 1M to 1024T" or "0 to 9, or auto";
+ * returns 0 if it has none. */
+enum { CTT_OPT_RANGE = 128 };
+int  ctt_opt_range(const struct ctt_opt *o, char text[CTT_OPT_RANGE]);
+
+/* " name=value" for each row, in the form that ctt_opt_set reads.  Rows whose
+ * string is NULL are left out. */
+void ctt_opt_print(const struct ctt_opt *tab, const void *cfg, FILE *f);
+
+/* ---- programs ---- */
+
+/* Texts are paragraphs separated by "\n\n"; a paragraph whose lines begin with
+ * four blanks is printed as it is. */
+struct ctt_chapter { const char *title, *text; };
+
+/* What --help, --help=all and the manual page (--help=man) say. */
+struct ctt_program {
+    const char *name;             /* of a command with its program's: "a b" */
+    const char *summary;          /* a few words; NULL: it has no manual page */
+    const char *synopsis;         /* what follows the name, or "" */
+    const char *about;            /* a sentence or two, or NULL */
+    const struct ctt_opt *opts;
+    const struct ctt_program *commands;   /* instead of opts; a NULL name ends
+                                             the list */
+    const char *description;      /* the manual's, after about; or NULL */
+    const struct ctt_chapter *chapter;    /* the manual's, after the options; a
+                                             NULL title ends the list */
+    const char *also;             /* related pages: "a(1), b(1)" */
+};
+
+/* Parses the options of a program into cfg and returns the index of the first
+ * operand (operands are moved behind the options).  Answers --help and
+ * --version itself: then *done is 1 and the program has only to exit.  An
+ * unknown option or a bad value is an error in one line. */
+int  ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
+                  char **argv, int *done);
+
+/* Prints to stdout what --help, --help=all, --help=man or --version ask for;
+ * 0: word is none of these. */
+int  ctt_opt_answer(const struct ctt_program *p, const char *word);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opt_main.c: the command line, read by a table of options. */
+#include "base/opt_inside.h"
+
+#include <string.h>
+
+/* Of one word of the command line: the row it names, and the value that stands
+ * in the same word, or NULL. */
+static int row_of(const struct ctt_opt *tab, const char *word,
+                  const char **value)
+{
+    size_t n;
+    int i;
+
+    *value = NULL;
+    if (word[1] != '-') {
+        for (i = 0; tab[i].name && tab[i].letter != word[1]; i++)
+            ;
+        if (word[2] && tab[i].name && tab[i].type == CTT_FLAG)
+            return -1;
+        *value = word[2] ? word + 2 : NULL;
+        return tab[i].name ? i : -1;
+    }
+    n = strcspn(word += 2, "=");
+    *value = word[n] ? word + n + 1 : NULL;
+    return ctt_opt_find_n(tab, word, n);
+}
+
+/* Takes argv[*at] and, if it needs one, the value behind it. */
+static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
+                  int *at, struct ctt_opt_seen *seen)
+{
+    const char *word = argv[*at], *value;
+    int i = row_of(tab, word, &value), rc = 0;
+
+    CTT_CHECK(i >= 0, CTT_EINVAL, "unknown option '%s' (--help lists them)",
+              word);
+    if (tab[i].type == CTT_FLAG) {
+        CTT_CHECK(!value, CTT_EINVAL, "%s takes no value", word);
+        value = "1";
+    } else if (!value) {
+        CTT_CHECK(*at + 1 < argc, CTT_EINVAL, "%s needs a value", word);
+        value = argv[++*at];
+    }
+    CTT_CHECK(*value, CTT_EINVAL, "--%s: the value is empty", tab[i].name);
+    rc = ctt_opt_set_row(&tab[i], cfg, value);
+    if (rc < 0)
+        rc = ctt_error(rc, "--%s", ctt_errmsg());
+    ctt_opt_note(i, seen);
+out:
+    return rc;
+}
+
+int ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
+                 char **argv, int *done)
+{
+    const struct ctt_opt *tab = p->opts;
+    int rc = 0, operands = 0, last = argc;
+    struct ctt_opt_seen seen = { { 0 } };
+    char **word = ctt_calloc((size_t)argc + 1, sizeof(*word));
+
+    *done = 0;
+    CTT_TRY(word ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_opt_defaults(tab, cfg));
+    for (int i = 1; i < argc; i++) {
+        const char *s = argv[i];
+        if (i > last || s[0] != '-' || !s[1]) {
+            word[operands++] = argv[i];
+        } else if (strcmp(s, "--") == 0) {
+            last = i;
+        } else if (ctt_opt_answer(p, s)) {
+            *done = 1;
+            goto out;
+        } else {
+            CTT_TRY(option(tab, cfg, argc, argv, &i, &seen));
+        }
+    }
+    rc = ctt_opt_missing(tab, &seen);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "option --%s (see --help)", ctt_errmsg()));
+    for (int i = 0; i < operands; i++)
+        argv[argc - operands + i] = word[i];
+    rc = argc - operands;
+out:
+    ctt_free(word);
+    return rc;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_prove.c: tests what --budget has found on clips that chose nothing,
+ * once. */
+#include "compress/search/budget_run.h"
+#include "tools/train/held_out.h"
+#include "tools/shared/table.h"
+#include "tools/shared/tool.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* What a proof is of: the model, and the clips. */
+static struct ctt_budget_row row_of(const struct ctt_budget_row *row,
+                                    const struct ctt_data *d)
+{
+    return (struct ctt_budget_row){ .kind = CTT_BUDGET_PROVED,
+        .how = ctt_data_crc(d), .mix = row->mix, .model = row->model,
+        .loss = NAN, .costs = { { NAN, NAN, NAN, NAN }, NAN } };
+}
+
+/* The row of the log with that model; *others: how many it has of others. */
+static const struct ctt_budget_row *find(const struct ctt_budget_run *r,
+                                         const struct ctt_budget_row *like,
+                                         int *others)
+{
+    const struct ctt_budget_row *found = NULL;
+
+    *others = 0;
+    for (int i = 0; i < r->rows.rows; i++) {
+        const struct ctt_budget_row *is = &r->rows.row[i];
+
+        if (is->kind != CTT_BUDGET_PROVED || is->how != like->how)
+            continue;
+        if (is->model == like->model)
+            found = is;
+        else
+            ++*others;
+    }
+    return found;
+}
+
+static int score(struct ctt_budget_run *r, const struct ctt_model *m,
+                 struct ctt_data *d, struct ctt_budget_row *row)
+{
+    struct ctt_metrics *was = NULL, *is = NULL;
+    int rc;
+
+    CTT_TRY(ctt_budget_test(r, r->j->m, d, &was));
+    CTT_TRY(ctt_budget_test(r, m, d, &is));
+    ctt_budget_pair(was, is, ctt_data_clips(d), row->seen[0]);
+    CTT_TRY(ctt_budget_row_add(&r->rows, r->log, row));
+out:
+    ctt_metrics_free(&was);
+    ctt_metrics_free(&is);
+    return rc;
+}
+
+static void add_row(const char *what, const int64_t right[CTT_ACCURACIES],
+                    int64_t clips, struct ctt_table *t)
+{
+    double n = clips > 0 ? (double)clips : 1;
+
+    ctt_table_row(t, "%s\t%.1f\t%.1f\t%.1f", what,
+                  100 * (double)right[0] / n, 100 * (double)right[1] / n,
+                  100 * (double)right[2] / n);
+}
+
+static int say(const struct ctt_budget_run *r,
+               const struct ctt_budget_row *row, int known, int others)
+{
+    const struct ctt_paired *seen = row->seen[0];
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    int64_t was[CTT_ACCURACIES], is[CTT_ACCURACIES];
+    int rc;
+
+    for (int k = 0; k < CTT_ACCURACIES; k++) {
+        was[k] = seen[k].was;
+        is[k] = seen[k].is;
+    }
+    ctt_table_row(&t, "top-1 %% of\tat 25%%\t50%%\t100%%");
+    add_row(r->j->path, was, seen[0].clips, &t);
+    add_row(r->j->c.out, is, seen[0].clips, &t);
+    ctt_tool_say("\nsplit 'test', %" PRId64 " clips, which chose nothing%s:",
+                 seen[0].clips, known ? ", as it was tested before" : "");
+    CTT_TRY(ctt_table_print(&t));
+    if (others)
+        ctt_tool_say("these clips have tested %d other model%s of this log: "
+                     "the best of several is flattered", others,
+                     others == 1 ? "" : "s");
+out:
+    ctt_table_free(&t);
+    return rc;
+}
+
+int ctt_budget_prove(struct ctt_budget_run *r, const struct ctt_model *m,
+                     const struct ctt_budget_row *row)
+{
+    const struct ctt_compress_job *j = r->j;
+    const struct ctt_budget_row *known;
+    struct ctt_budget_row now;
+    struct ctt_data *d = NULL;
+    int rc = 0, opened, others;
+
+    opened = ctt_held_out_open(&j->c.train, m, j->data, r->whole, &d);
+    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+    if (!d) {
+        ctt_tool_say("\nno third set proves it: %s",
+                     ctt_held_out_missing(opened));
+        goto out;
+    }
+    now = row_of(row, d);
+    known = find(r, &now, &others);
+    if (!known)
+        CTT_TRY(score(r, m, d, &now));
+    CTT_TRY(say(r, known ? known : &now, known != NULL, others));
+out:
+    ctt_data_close(&d);
+    return rc;
+}

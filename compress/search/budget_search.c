@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_search.c: the rounds of --budget: a mix is planned, retrained,
+ * judged and corrected. */
+#include "compress/search/budget_run.h"
+#include "tools/shared/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- acceptance ---- */
+
+static const char *const shares[] = { "25%", "50%", "100%" };
+
+/* The points by which the clips of the search are below the budget; below 0:
+ * above it. */
+static double below(const struct ctt_budget *b, int k,
+                    const struct ctt_paired *t)
+{
+    double n = t->clips > 0 ? (double)t->clips : 1;
+
+    if (!isnan(b->loss[k]))
+        return (double)(t->was - t->is) / n - b->loss[k];
+    return isnan(b->floor[k]) ? -INFINITY : b->floor[k] - (double)t->is / n;
+}
+
+/* Where costs are limited a mix is the one that harms least within them, and a
+ * few clips more or less are chance, so the clips of the search are tested too.
+ * Where harm is what is driven to the limit they are counted: a test would be
+ * driven to its own limit. */
+static int judge_top1(const struct ctt_budget *b, int k,
+                      const struct ctt_budget_row *row, char why[128])
+{
+    double own = ctt_budget_tail(b, k, &row->seen[0][k]);
+    double p = ctt_budget_tail(b, k, &row->seen[1][k]);
+
+    if (!ctt_budget_has_cost(b) && !ctt_budget_kept(b, k, &row->seen[0][k]))
+        snprintf(why, 128, "%.1f points too many are lost at %s of the clips "
+                 "of the search", 100 * below(b, k, &row->seen[0][k]),
+                 shares[k]);
+    else if (ctt_budget_has_cost(b) && own <= CTT_BUDGET_DOUBTED)
+        snprintf(why, 128, "too much is lost at %s of the clips of the search, "
+                 "p = %.3f", shares[k], own);
+    else if (p <= CTT_BUDGET_REFUTED)
+        snprintf(why, 128, "the other clips refute it at %s, p = %.3f",
+                 shares[k], p);
+    else
+        return 1;
+    return 0;
+}
+
+/* Why a row is not accepted; NULL: it is.  *loss: below(), the worst. */
+static const char *judge(const struct ctt_budget_run *r,
+                         const struct ctt_budget_row *row, double *loss,
+                         char why[128])
+{
+    const char *found = NULL;
+
+    *loss = -INFINITY;
+    for (int k = 0; k < CTT_ACCURACIES; k++) {
+        *loss = fmax(*loss, below(&r->b, k, &row->seen[0][k]));
+        if (!found && !judge_top1(&r->b, k, row, why))
+            found = why;
+    }
+    for (int k = 0; k < CTT_COSTS && !found; k++)
+        if (!isinf(r->b.most[k]) && !(row->costs.cost[k] <= r->b.most[k])) {
+            snprintf(why, 128, "%s is %.6g, above the limit of %g",
+                     ctt_cost_words[k], row->costs.cost[k], r->b.most[k]);
+            found = why;
+        }
+    return found;
+}
+
+/* ---- the search ---- */
+
+/* The round that is accepted, and the one that came nearest. */
+struct found {
+    struct ctt_budget_plan *plan;
+    struct ctt_budget_row   row;
+    int                     round;
+};
+
+struct search {
+    struct ctt_aim_at a;
+    double low, high;     /* of log harm: accepted and refused; NAN: none */
+    struct found best;
+    char  nearest[256];
+    double exceeds;       /* how far it is from the limits */
+    char *past[CTT_BUDGET_ROUNDS];    /* the mixes of earlier rounds */
+    int   pasts;
+};
+
+/* What is small if only top-1 is limited: by --for, each relative to the model
+ * as given. */
+static void aim_small(const struct ctt_budget_run *r,
+                      const struct ctt_costs *given, struct search *x)
+{
+    int aim = r->j->c.recipe.aim;
+
+    x->a.harm = 1e-6;
+    if (aim != CTT_AIM_MS || isnan(r->ms))
+        x->a.price[CTT_COST_BYTES] = 1 / given->cost[CTT_COST_BYTES];
+    if (aim != CTT_AIM_BYTES && !isnan(r->ms))
+        x->a.price[CTT_COST_MS] = 1 / r->ms;
+    x->a.most_harm = 0.05;
+}
+
+static void begin(const struct ctt_budget_run *r,
+                  const struct ctt_costs *given, struct search *x)
+{
+    *x = (struct search){ .low = NAN, .high = NAN };
+    x->a.most_harm = INFINITY;
+    memcpy(x->a.most, r->b.most, sizeof(x->a.most));
+    if (ctt_budget_has_cost(&r->b))
+        x->a.harm = 1;
+    else
+        aim_small(r, given, x);
+}
+
+/* With limits of costs what is corrected are costs that retraining has
+ * changed. */
+static void correct(const struct ctt_budget_run *r,
+                    const struct ctt_budget_row *row, struct search *x)
+{
+    for (int k = 0; k < CTT_COSTS; k++) {
+        double is = row->costs.cost[k], most = r->b.most[k];
+
+        if (isinf(most) || is <= most)
+            continue;
+        x->a.most[k] *= 0.995 * most / is;
+    }
+}
+
+/* Without them harm is what is corrected, by its logarithm: by bisection once
+ * it is known from both sides. */
+static int adjust(double loss, int accepted, struct search *x)
+{
+    double at = log(x->a.most_harm);
+
+    if (accepted)
+        x->low = at;
+    else
+        x->high = at;
+    if (!isnan(x->low) && !isnan(x->high))
+        x->a.most_harm = exp((x->low + x->high) / 2);
+    else
+        x->a.most_harm = exp(at + (accepted ? log(4) : -log(loss > 0.05 ? 8
+                                                                        : 3)));
+    return isnan(x->low) || isnan(x->high) || x->high - x->low > 0.1;
+}
+
+static double size_of(const struct search *x, const struct ctt_budget_row *row)
+{
+    double sum = 0;
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (x->a.price[k] > 0)
+            sum += x->a.price[k] * row->costs.cost[k];
+    return sum;
+}
+
+static void keep(struct search *x, struct ctt_budget_plan **p, int round,
+                 const struct ctt_budget_row *row)
+{
+    if (x->best.plan && size_of(x, row) >= size_of(x, &x->best.row))
+        return;
+    ctt_budget_plan_free(&x->best.plan);
+    x->best = (struct found){ *p, *row, round };
+    *p = NULL;
+}
+
+static int remember(struct search *x, const struct ctt_budget_plan *p)
+{
+    char *mix = ctt_strdup(p->origin ? p->origin : p->mix);
+
+    if (mix)
+        x->past[x->pasts++] = mix;
+    return mix ? 0 : CTT_ENOMEM;
+}
+
+/* How far a row is from the limits: the worst of its costs, as a share, and of
+ * its top-1. */
+static double excess(const struct ctt_budget_run *r,
+                     const struct ctt_budget_row *row, double loss)
+{
+    double most = fmax(0, loss);
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(r->b.most[k]))
+            most = fmax(most, row->costs.cost[k] / r->b.most[k] - 1);
+    return most;
+}
+
+/* Keeps what came to the nearest, and why it is not accepted. */
+static void miss(const struct ctt_budget_run *r,
+                 const struct ctt_budget_row *row, double loss,
+                 const char *why, struct search *x)
+{
+    double is = excess(r, row, loss);
+    char text[192];
+
+    if (x->nearest[0] && is >= x->exceeds)
+        return;
+    x->exceeds = is;
+    snprintf(x->nearest, sizeof(x->nearest), "%s; %s",
+             ctt_budget_costs(row->costs.cost, text, sizeof(text)), why);
+}
+
+/* Retrains the mix of round n, and keeps it if it is accepted; *more: whether
+ * another round can help. */
+static int try_plan(struct ctt_budget_run *r, struct search *x, int n,
+                    struct ctt_budget_plan **p, int *more)
+{
+    int limited = ctt_budget_has_cost(&r->b), rc;
+    struct ctt_budget_row row;
+    char why[128] = "";
+    const char *fault;
+    double loss;
+
+    CTT_TRY(ctt_budget_train(r, *p, n, &row));
+    CTT_TRY(ctt_budget_say_costs(r, *p, &row));
+    fault = judge(r, &row, &loss, why);
+    ctt_budget_say_round(n, &row, fault);
+    ctt_budget_say_top1(&row);
+    if (limited && fault)
+        correct(r, &row, x);
+    *more = limited ? fault != NULL : adjust(loss, !fault, x);
+    if (fault)
+        miss(r, &row, loss, why, x);
+    else
+        keep(x, p, n, &row);
+out:
+    return rc;
+}
+
+/* A round; *more: whether another one can help.  Bisection of the harm may come
+ * back to a mix but for the last one. */
+static int run_round(struct ctt_budget_run *r, struct search *x, int n,
+                     int *more)
+{
+    int limited = ctt_budget_has_cost(&r->b), rc;
+    int past = limited || x->pasts < 1 ? x->pasts : 1;
+    struct ctt_budget_plan *p = NULL;
+
+    *more = 0;
+    CTT_TRY(ctt_budget_race(r, &x->a, x->past + x->pasts - past, past, &p));
+    if (!p)
+        goto out;
+    CTT_TRY(remember(x, p));
+    CTT_TRY(limited && n == 1 && !p->meets ? ctt_budget_refuse(r, p) : 0);
+    if (limited && !p->meets) {
+        ctt_tool_say("\nround %d: no other mix is within the limits", n);
+        goto out;
+    }
+    CTT_TRY(ctt_budget_time(r, p));
+    CTT_TRY(ctt_budget_say_plan(r, p));
+    if (!r->j->c.dry_run)
+        CTT_TRY(try_plan(r, x, n, &p, more));
+out:
+    ctt_budget_plan_free(&p);
+    return rc < 0 ? rc : 0;
+}
+
+static void drop_tries(const struct ctt_budget_run *r)
+{
+    char path[4200];
+
+    for (int n = 1; n <= CTT_BUDGET_ROUNDS; n++)
+        unlink(ctt_budget_try_name(r, n, path, sizeof(path)));
+}
+
+/* All that is known by now. */
+static int write_front(const struct ctt_budget_run *r)
+{
+    const struct ctt_compress_cfg *c = &r->j->c;
+    int rc = 0;
+
+    if (c->budget_csv)
+        CTT_TRY(ctt_budget_csv(r, c->budget_csv));
+    if (c->budget_plot)
+        CTT_TRY(ctt_budget_plot(r, c->budget_plot));
+out:
+    return rc;
+}
+
+static int finish(struct ctt_budget_run *r, struct search *x)
+{
+    struct ctt_model *m = NULL;
+    int there, rc = 0;
+
+    CTT_CHECK(x->best.plan, CTT_EUNSUP, "--budget: not met, and nothing is "
+              "written: %s", x->nearest);
+    CTT_TRY(there = ctt_budget_model(r, x->best.plan, x->best.round,
+                                     &x->best.row, &m));
+    if (!there)
+        CTT_TRY(ctt_model_save(r->j->c.out, m));
+    CTT_TRY(ctt_budget_prove(r, m, &x->best.row));
+    if (there)
+        ctt_tool_say("\n%s is there already: round %d", r->j->c.out,
+                     x->best.round);
+    else
+        ctt_tool_say("\n%s written: round %d", r->j->c.out, x->best.round);
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
+int ctt_budget_search(struct ctt_budget_run *r, const struct ctt_costs *given)
+{
+    struct search x;
+    int rc = 0, more = 1;
+
+    begin(r, given, &x);
+    for (int n = 1; n <= CTT_BUDGET_ROUNDS && more; n++)
+        CTT_TRY(run_round(r, &x, n, &more));
+    CTT_TRY(write_front(r));
+    if (r->j->c.dry_run)
+        goto out;
+    rc = finish(r, &x);
+    if (rc >= 0 || rc == CTT_EUNSUP)
+        drop_tries(r);
+out:
+    for (int i = 0; i < x.pasts; i++)
+        ctt_free(x.past[i]);
+    ctt_budget_plan_free(&x.best.plan);
+    return rc;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sensitivity.h: what each weight of a model bears: options of compression that
+ * change one weight alone, without retraining. */
+#ifndef CTT_SENSITIVITY_H
+#define CTT_SENSITIVITY_H
+
+#include "compress/report.h"
+
+struct ctt_recipe_calls;
+struct ctt_sensitivity_point;
+struct ctt_sensitivity_weight;
+
+/* ---- sensitivity_ladder.c ---- */
+
+/* An option with values from the mildest to the strongest. */
+struct ctt_ladder {
+    const char *name;       /* what tables and files call it */
+    const char *option;     /* of convtt-compress, which gets the values */
+    const char *unit;       /* of the values */
+    const char *also;       /* other settings: "name=value", separated by
+                               blanks */
+    const char *except;     /* the option with the names that stay as they
+                               are */
+    const struct ctt_stage *stage;
+    int         of_rank;    /* 1: values are shares of the rank that the weight
+                               has as a matrix, output channels x all else */
+    const char *word;       /* the option's value in place of the only number;
+                               or NULL */
+    const double *value;
+    int         values;
+};
+
+/* NULL name: the end. */
+extern const struct ctt_ladder ctt_ladders[];
+enum { CTT_LADDERS = 7, CTT_LADDER_MOST = 8 };    /* values of one */
+
+/* The index of a point's value in its ladder. */
+int ctt_sensitivity_step(const struct ctt_sensitivity_point *p);
+
+/* Whether its ladder has the value. */
+int ctt_sensitivity_is_step(const struct ctt_sensitivity_point *p);
+
+/* The number that the option gets: the value, or the rank that it is of this
+ * weight. */
+double ctt_sensitivity_number(const struct ctt_sensitivity_point *p,
+                              const struct ctt_sensitivity_weight *w);
+
+/* ---- sensitivity.c ---- */
+
+/* What a change of a model does to its answers on clips that trained nothing,
+ * after 25, 50 and 100% of each. */
+struct ctt_change {
+    double kl[CTT_ACCURACIES];      /* mean Kullback-Leibler divergence of the
+                                       classes' probabilities from those
+                                       before, in nats */
+    double lost[CTT_ACCURACIES];    /* top-1, 0..1 */
+};
+
+struct ctt_sensitivity_weight {
+    char    name[CTT_NAME];
+    int     node;       /* of the model that is changed */
+    int     rank;       /* as a matrix */
+    int64_t params;
+    double  macs;       /* share of the model's multiplications per frame and
+                           clip together, 0..1 */
+};
+
+struct ctt_sensitivity_point {
+    int               weight;      /* index */
+    const struct ctt_ladder *ladder;
+    double            value;
+    int               done;        /* the rest is known */
+    char              why[CTT_REASON];    /* not "": it can't be done, or
+                                             changes nothing */
+    struct ctt_change change;
+    double            fit;         /* the mean of change.kl over the shares, in
+                                      an order that rises along the ladder;
+                                      NAN: not measured */
+    int64_t           bytes;       /* of the file */
+    double            faster;      /* than the model as given; NAN: not timed */
+    double            ram;         /* bytes at run time of the changed model
+                                      with a session; NAN: not timed */
+};
+
+struct ctt_sensitivity {
+    struct ctt_model        *m;    /* as given, batch norms folded into convs */
+    int64_t                  bytes;    /* of its file */
+    struct ctt_sensitivity_weight *weight;
+    int                      weights;
+    struct ctt_sensitivity_point  *point;    /* by weight, ladder and value */
+    int                      points;
+    /* How many times as much shared values harm factors as a whole weight, by
+     * ladder and value of the factors, and value of sharing; 0: not
+     * measured. */
+    double on_factors[CTT_LADDERS][CTT_LADDER_MOST][CTT_LADDER_MOST];
+};
+
+/* What the caller does; each gets arg. */
+struct ctt_sensitivity_calls {
+    void *arg;
+    const struct ctt_recipe_calls *recipe;    /* sample() for ranges of INT8,
+                                                 compare() for times: each may
+                                                 be NULL, and is then not
+                                                 measured */
+    /* Tests m against the model as given. */
+    int (*change)(void *arg, const struct ctt_model *m,
+                  struct ctt_change *out);
+    /* Called before and after each point that is measured. */
+    int (*begin)(void *arg, const struct ctt_sensitivity *s, int point);
+    int (*end)(void *arg, const struct ctt_sensitivity *s, int point);
+};
+
+/* Lists the points of all convs and deconvs of m; none is done.  CTT_EUNSUP if
+ * m has none.  The caller frees *out. */
+int ctt_sensitivity_new(const struct ctt_model *m,
+                        struct ctt_sensitivity **out);
+void ctt_sensitivity_free(struct ctt_sensitivity **s);
+
+/* How many points ctt_sensitivity_run() is to measure; timed: with calls that
+ * compare. */
+int  ctt_sensitivity_missing(const struct ctt_sensitivity *s, int timed);
+
+/* Measures the points that are not done, or not timed though they can be, in
+ * files beside path (base/newfile.h). */
+int ctt_sensitivity_run(struct ctt_sensitivity *s,
+                        const struct ctt_sensitivity_calls *calls,
+                        const char *path);
+
+/* Sets `fit` of all points, for each weight and ladder by the least squares of
+ * a rising sequence (isotonic regression; Ayer and others 1955): a stronger
+ * value that seems to do less harm does so by chance. */
+void ctt_sensitivity_fit(struct ctt_sensitivity *s);
+
+/* The same of the fits that the points have. */
+void ctt_sensitivity_rise(struct ctt_sensitivity *s);
+
+/* The strongest point of a weight on a ladder whose fit is at most `kl` nats,
+ * as are all before it; NULL: none. */
+const struct ctt_sensitivity_point *
+ctt_sensitivity_bears(const struct ctt_sensitivity *s, int weight,
+                      const struct ctt_ladder *l, double kl);
+
+/* The fit of a point of pruning if it kept another share of the values, 0..1:
+ * between its neighbours in the logarithm of what is kept; beyond the first and
+ * the last as theirs. */
+double ctt_sensitivity_fit_at(const struct ctt_sensitivity *s,
+                              const struct ctt_sensitivity_point *of,
+                              double kept);
+
+/* The share of a weight's values that its factors p have, by the bytes that
+ * they save: floats are stored by their number. */
+double ctt_sensitivity_left(const struct ctt_sensitivity *s,
+                            const struct ctt_sensitivity_point *p);
+
+/* The mean of the divergences. */
+double ctt_change_mean(const struct ctt_change *c);
+
+/* ---- divergence.c ---- */
+
+/* The Kullback-Leibler divergence, in nats, of the probabilities (softmax) of
+ * `now` from those of `was`: logits of c classes.  p, q: c numbers each to work
+ * with. */
+double ctt_divergence(int c, const float *was, const float *now, double *p,
+                      double *q);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_keep.h: making the model of bytes, and which convs stay in floats as
+ * they cost too much. */
+#ifndef CTT_INT8_KEEP_H
+#define CTT_INT8_KEEP_H
+
+#include "compress/stage.h"
+#include "net/rewrite/edit_quant.h"
+
+struct ctt_int8_plan {
+    const struct ctt_model *m;
+    char                   *take;    /* 1: this node is to read bytes */
+    struct ctt_form_of     *form;    /* of each node, where that is needed */
+};
+
+/* Makes the model in which these convs read bytes and biases make up for mean
+ * errors, on clips, and sets `behind` of their rows of blame, which exist.  The
+ * caller frees *out.  Errors as of ctt_int8_follow(). */
+int  ctt_int8_make(const struct ctt_walk *k, struct ctt_int8_plan *p,
+                   struct ctt_model **out);
+
+/* The same, but if that loses more than --int8-harm in the caller's test, the
+ * convs whose rows of blame have the worst answers are left out: the fewest
+ * that help, among 1, 2, 4 .. of them and what lies between the last two.  If
+ * the model is to be retrained at most half of them, and none if those do not
+ * help: training then has to.  What is left out has take[] = 0 and `stays`
+ * set.  If the recipe chose INT8 and nothing helps, or what is left is no gain
+ * (ctt_choose_int8()), that is everything, *out is NULL, and the report says
+ * that it is given up. */
+int  ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
+                   struct ctt_model **out);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_uniform.c: channels whose ranges are alike, by powers of two that convs
+ * divide by and their readers multiply by. */
+#include "compress/stage/int8_uniform.h"
+#include "net/op.h"
+#include "net/quant.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A histogram of logarithms: so many bins an octave, from 2^-LEAST on. */
+enum { PER_OCTAVE = 16, LEAST = 40, BINS = PER_OCTAVE * 64, MOST_BY = 20 };
+
+/* A conv whose channels can be scaled; ranges of its values. */
+struct scaled {
+    int      node, seen;    /* seen: the node whose values tell the ranges */
+    int      channels;
+    int64_t  rows;
+    int64_t *bins;          /* [channel][BINS]; not of zeros */
+    int     *by;            /* exponent of two of each channel: at most 0 */
+};
+
+struct all { struct scaled *list; int *seen; int count; };
+
+/* ---- which ---- */
+
+static int passes(const struct ctt_node *n)
+{
+    return n->op == CTT_OP_POOL || (n->op == CTT_OP_ACT &&
+                                    n->attr.act.kind == CTT_ACT_RELU);
+}
+
+static int multiplies(const struct ctt_graph *g, int i)
+{
+    const struct ctt_node *n = &g->node[i];
+
+    return ctt_is_conv(n) && !ctt_is_grouped(n) && !ctt_is_int8(g, i);
+}
+
+static int reads(const struct ctt_node *n, int i)
+{
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k] == i)
+            return 1;
+    return n->source == i;
+}
+
+/* Whether all that read node i can take other scales; marks the convs in
+ * convs[], which may be NULL.  Marks nothing twice, as nodes read earlier
+ * ones. */
+static int absorbs(const struct ctt_graph *g, int i, char *convs)
+{
+    int found = 0;
+
+    if (i == ctt_graph_output(g))
+        return 0;
+    for (int j = 0; j < g->count; j++) {
+        const struct ctt_node *n = &g->node[j];
+
+        if (!reads(n, i))
+            continue;
+        found = 1;
+        if (n->source == i || n->in[0] != i ||
+            (n->nin > 1 && n->in[1] == i))
+            return 0;
+        if (!(passes(n) ? absorbs(g, j, convs) : multiplies(g, j)))
+            return 0;
+        if (convs && !passes(n))
+            convs[j] = 1;
+    }
+    return found;
+}
+
+/* The relu that alone reads a node, or the node. */
+static int relu_of(const struct ctt_graph *g, int i)
+{
+    int relu = i, readers = 0;
+
+    for (int j = 0; j < g->count; j++)
+        if (reads(&g->node[j], i)) {
+            relu = g->node[j].op == CTT_OP_ACT ? j : i;
+            readers++;
+        }
+    return readers == 1 ? relu : i;
+}
+
+static int find(const struct ctt_graph *g, struct all *a)
+{
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_node *n = &g->node[i];
+        struct scaled *s = &a->list[a->count];
+
+        if (!ctt_is_conv(n) || n->plus || !absorbs(g, i, NULL))
+            continue;
+        *s = (struct scaled){ .node = i, .seen = relu_of(g, i),
+                              .channels = (int)n->out.c };
+        a->seen[a->count++] = s->seen;
+        s->bins = ctt_calloc((size_t)s->channels * BINS, sizeof(*s->bins));
+        s->by = ctt_calloc((size_t)s->channels, sizeof(*s->by));
+        CTT_TRY(s->bins && s->by ? 0 : CTT_ENOMEM);
+    }
+out:
+    return rc;
+}
+
+/* ---- ranges ---- */
+
+static void take(void *to, int k, const float *row)
+{
+    struct scaled *s = &((struct all *)to)->list[k];
+
+    s->rows++;
+    for (int c = 0; c < s->channels; c++) {
+        float at = (log2f(fabsf(row[c])) + LEAST) * PER_OCTAVE;
+
+        if (row[c] != 0)
+            s->bins[c * BINS + (at < BINS - 1 ? at > 0 ? (int)at : 0
+                                              : BINS - 1)]++;
+    }
+}
+
+/* The logarithm of 99.9% of a channel's absolute values, in bins; -1: all are
+ * zero. */
+static int range_of(const struct scaled *s, int c)
+{
+    int64_t above = 0;
+
+    for (int k = BINS - 1; k >= 0; k--) {
+        above += s->bins[c * BINS + k];
+        if ((double)above > 0.001 * (double)s->rows)
+            return k;
+    }
+    return -1;
+}
+
+/* In bins: the smallest and the largest range after all channels c have been
+ * multiplied by 2^-by[c]; 0 if there are none. */
+static void ends_of(const struct scaled *s, int *least, int *most)
+{
+    *least = BINS + PER_OCTAVE * MOST_BY;
+    *most = -1;
+    for (int c = 0; c < s->channels; c++) {
+        int range = range_of(s, c), now = range - PER_OCTAVE * s->by[c];
+
+        if (range < 0)
+            continue;
+        *least = now < *least ? now : *least;
+        *most = now > *most ? now : *most;
+    }
+    *least = *most < 0 ? 0 : *least;
+    *most = *most < 0 ? 0 : *most;
+}
+
+/* ---- scaling ---- */
+
+static void choose(struct scaled *s, int most)
+{
+    for (int c = 0; c < s->channels; c++) {
+        int range = range_of(s, c);
+        int by = (most - range + PER_OCTAVE / 2) / PER_OCTAVE;
+
+        if (range >= 0)
+            s->by[c] = -(by < MOST_BY ? by : MOST_BY);
+    }
+}
+
+/* The channels that conv i gives. */
+static void divide(struct ctt_model *m, const struct scaled *s)
+{
+    const struct ctt_node *n = &m->g->node[s->node];
+    int64_t each = ctt_volume(&n->w[0]) / n->w[0].n;
+
+    for (int c = 0; c < s->channels; c++) {
+        float *w = m->w + n->at[0] + c * each;
+
+        for (int64_t i = 0; i < each; i++)
+            w[i] = ldexpf(w[i], -s->by[c]);
+        if (n->nw > 1)
+            m->w[n->at[1] + c] = ldexpf(m->w[n->at[1] + c], -s->by[c]);
+    }
+}
+
+/* Those that conv i reads. */
+static void multiply(struct ctt_model *m, int i, const struct scaled *s)
+{
+    const struct ctt_node *n = &m->g->node[i];
+    float *w = m->w + n->at[0];
+
+    for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
+        w[k] = ldexpf(w[k], s->by[k % s->channels]);
+}
+
+static void note(const struct ctt_walk *k, const char *name, int before,
+                 int after)
+{
+    for (int i = 0; i < k->r->weights; i++) {
+        struct ctt_weight_row *row = &k->r->weight[i];
+        size_t n = strlen(row->reason);
+
+        if (ctt_row_has(row, name, ""))
+            snprintf(row->reason + n, CTT_REASON - n, "%schannels differ by "
+                     "%.3g, now %.3g", n ? "; " : "",
+                     exp2((double)before / PER_OCTAVE),
+                     exp2((double)after / PER_OCTAVE));
+    }
+}
+
+static int scale(const struct ctt_walk *k, struct ctt_model *m,
+                 struct scaled *s)
+{
+    char *convs = ctt_calloc((size_t)m->g->count, 1);
+    int least, most, low, high;
+
+    if (!convs)
+        return CTT_ENOMEM;
+    absorbs(m->g, s->node, convs);
+    ends_of(s, &least, &most);
+    choose(s, most);
+    divide(m, s);
+    for (int i = 0; i < m->g->count; i++)
+        if (convs[i])
+            multiply(m, i, s);
+    ends_of(s, &low, &high);
+    note(k, m->g->node[s->node].name, most - least, high - low);
+    ctt_free(convs);
+    return 0;
+}
+
+int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
+{
+    struct all a = { .count = 0 };
+    int rc = 0;
+
+    a.list = ctt_calloc((size_t)m->g->count, sizeof(*a.list));
+    a.seen = ctt_calloc((size_t)m->g->count, sizeof(*a.seen));
+    CTT_TRY(a.list && a.seen ? 0 : CTT_ENOMEM);
+    CTT_CHECK(k->calls->sample, CTT_EINVAL, "--int8: no clips to measure "
+              "ranges on: give --data");
+    CTT_TRY(find(m->g, &a));
+    if (a.count > 0)
+        CTT_TRY(k->calls->sample(k->calls->arg, m, k->o->svd.clips, a.seen,
+                                 a.count, CTT_SAMPLE_VALUES, take, &a));
+    for (int i = 0; i < a.count; i++)
+        CTT_TRY(scale(k, m, &a.list[i]));
+out:
+    for (int i = 0; a.list && i < m->g->count; i++) {
+        ctt_free(a.list[i].bins);
+        ctt_free(a.list[i].by);
+    }
+    ctt_free(a.list);
+    ctt_free(a.seen);
+    return rc;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * responses.c: mean and covariance of what convs read, and of what they answer,
+ * on real clips: for the latter each gets a copy without bias and second input,
+ * whose values are sampled. */
+#include "compress/stage/responses.h"
+#include "net/rewrite/edit.h"
+#include "net/op.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- moments ---- */
+
+/* Rows that are added to the sums together, which is faster. */
+enum { LATE = 128 };
+
+int ctt_moments_begin(struct ctt_moments *s, int d)
+{
+    size_t n = (size_t)d;
+
+    *s = (struct ctt_moments){ .d = d };
+    s->first = ctt_calloc(n, sizeof(*s->first));
+    s->late = ctt_calloc(LATE * n, sizeof(*s->late));
+    s->sum = ctt_calloc(n, sizeof(*s->sum));
+    s->squares = ctt_calloc(n * (n + 1) / 2, sizeof(*s->squares));
+    return s->first && s->late && s->sum && s->squares ? 0 : CTT_ENOMEM;
+}
+
+void ctt_moments_free(struct ctt_moments *s)
+{
+    ctt_free(s->first);
+    ctt_free(s->late);
+    ctt_free(s->sum);
+    ctt_free(s->squares);
+    ctt_free(s->cov);
+    *s = (struct ctt_moments){ 0 };
+}
+
+static void add_late(struct ctt_moments *s, int rows)
+{
+    if (rows > 0 && s->rc >= 0)
+        s->rc = ctt_add_squares(s->d, rows, s->late, s->squares);
+}
+
+void ctt_moments_add(struct ctt_moments *s, const float *row)
+{
+    double *x = s->late + s->count % LATE * s->d;
+
+    if (s->count++ == 0)
+        for (int i = 0; i < s->d; i++)
+            s->first[i] = row[i];
+    for (int i = 0; i < s->d; i++) {
+        x[i] = row[i] - s->first[i];
+        s->sum[i] += x[i];
+    }
+    if (s->count % LATE == 0)
+        add_late(s, LATE);
+}
+
+/* The covariance of the sums. */
+static void divide(struct ctt_moments *s)
+{
+    double n = s->count > 0 ? (double)s->count : 1;
+    size_t d = (size_t)s->d;
+
+    for (size_t i = 0; i < d; i++)
+        s->sum[i] /= n;
+    for (size_t i = 0; i < d; i++)
+        for (size_t k = 0; k <= i; k++)
+            s->cov[i * d + k] = s->cov[k * d + i] =
+                s->cov[i * d + k] / n - s->sum[i] * s->sum[k];
+    for (size_t i = 0; i < d; i++)
+        s->sum[i] += s->first[i];
+}
+
+int ctt_moments_end(struct ctt_moments *s)
+{
+    size_t d = (size_t)s->d;
+    int rc;
+
+    add_late(s, (int)(s->count % LATE));
+    CTT_TRY(s->rc);
+    s->cov = ctt_calloc(d * d, sizeof(*s->cov));
+    CTT_TRY(s->cov ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_unpack(s->d, s->squares, s->cov));
+    ctt_free(s->squares);
+    s->squares = NULL;
+    divide(s);
+out:
+    return rc;
+}
+
+/* ---- the copies ---- */
+
+static void copy_name(int k, char name[CTT_NAME])
+{
+    snprintf(name, CTT_NAME, "response.%d", k);
+}
+
+/* The number of the first copy, such that no name is used. */
+static int first_copy(const struct ctt_graph *g, int nodes)
+{
+    char name[CTT_NAME];
+    int first = 0;
+
+    for (int k = 0; k < nodes; k++) {
+        copy_name(first + k, name);
+        if (ctt_graph_find(g, name) >= 0) {
+            first += k + 1;
+            k = -1;
+        }
+    }
+    return first;
+}
+
+static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
+                    const char *name)
+{
+    const struct ctt_node *n = &g->node[i];
+    const int *f = n->attr.conv.kernel, *s = n->attr.conv.stride,
+              *p = n->attr.conv.pad;
+    char groups[32] = "";
+
+    if (ctt_is_grouped(n))
+        snprintf(groups, sizeof(groups), " groups=%d", n->attr.conv.groups);
+    return ctt_edit_add(e, i, "%s %s in=%s out=%d kernel=%d,%d,%d "
+                        "stride=%d,%d,%d pad=%d,%d,%d bias=0%s",
+                        n->op == CTT_OP_CONV ? "conv" : "deconv", name,
+                        g->node[n->in[0]].name, n->attr.conv.out, f[0], f[1],
+                        f[2], s[0], s[1], s[2], p[0], p[1], p[2], groups);
+}
+
+/* The model with the copies, and their indices at[nodes]. */
+static int with_copies(const struct ctt_model *m, const int *node, int nodes,
+                       int *at, struct ctt_model **out)
+{
+    int first = first_copy(m->g, nodes), rc = 0;
+    struct ctt_edit *e = NULL;
+    struct ctt_model *to = NULL;
+    char name[CTT_NAME];
+
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    for (int k = 0; k < nodes; k++) {
+        copy_name(first + k, name);
+        CTT_TRY(add_copy(e, m->g, node[k], name));
+    }
+    CTT_TRY(ctt_edit_model(e, m, &to));
+    for (int k = 0; k < nodes; k++) {
+        const struct ctt_node *n = &m->g->node[node[k]];
+
+        copy_name(first + k, name);
+        at[k] = ctt_graph_find(to->g, name);
+        CTT_CHECK(at[k] >= 0, CTT_EFORMAT, "%s: lost on the way", name);
+        memcpy(to->w + to->g->node[at[k]].at[0], m->w + n->at[0],
+               (size_t)ctt_volume(&n->w[0]) * sizeof(float));
+    }
+    *out = to;
+    to = NULL;
+out:
+    ctt_model_free(&to);
+    ctt_edit_free(&e);
+    return rc;
+}
+
+/* ---- all ---- */
+
+static void take(void *to, int k, const float *row)
+{
+    ctt_moments_add(&((struct ctt_moments *)to)[k], row);
+}
+
+static int check_moments(const struct ctt_model *m, int node, const char *what,
+                         const struct ctt_moments *s)
+{
+    const char *name = m->g->node[node].name;
+    int rc = 0;
+
+    CTT_CHECK(s->count > 1, CTT_EINVAL, "%s: the clips to measure on have %d "
+              "of its places, too few: give --calibrate more clips", name,
+              (int)s->count);
+    for (int i = 0; i < s->d; i++)
+        CTT_CHECK(isfinite(s->cov[(size_t)i * (size_t)s->d + (size_t)i]),
+                  CTT_ENAN, "%s: %s is not finite", name, what);
+out:
+    return rc;
+}
+
+/* All results of a place must read the same inputs. */
+static int check_inputs(const struct ctt_node *n)
+{
+    return ctt_is_grouped(n)
+        ? ctt_error(CTT_EUNSUP, "%s: its groups read different inputs", n->name)
+        : 0;
+}
+
+int ctt_responses(const struct ctt_model *m,
+                  const struct ctt_recipe_calls *calls, int clips,
+                  const int *node, int nodes, struct ctt_moments *s)
+{
+    struct ctt_model *copy = NULL;
+    int *at = ctt_calloc((size_t)nodes + 1, sizeof(*at)), rc = 0;
+
+    CTT_TRY(at ? 0 : CTT_ENOMEM);
+    CTT_CHECK(calls->sample, CTT_EINVAL, "no clips to measure responses on");
+    for (int k = 0; k < nodes; k++)
+        CTT_TRY(ctt_moments_begin(&s[k], (int)m->g->node[node[k]].w[0].n));
+    CTT_TRY(with_copies(m, node, nodes, at, &copy));
+    CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes,
+                          CTT_SAMPLE_VALUES, take, s));
+    for (int k = 0; k < nodes; k++) {
+        CTT_TRY(ctt_moments_end(&s[k]));
+        CTT_TRY(check_moments(m, node[k], "a response", &s[k]));
+    }
+out:
+    ctt_model_free(&copy);
+    ctt_free(at);
+    return rc;
+}
+
+int ctt_inputs(const struct ctt_model *m, const struct ctt_recipe_calls *calls,
+               int clips, const int *node, int nodes, struct ctt_moments *s)
+{
+    int rc = 0;
+
+    CTT_CHECK(calls->sample, CTT_EINVAL, "no clips to measure inputs on");
+    for (int k = 0; k < nodes; k++) {
+        const struct ctt_node *n = &m->g->node[node[k]];
+        const struct ctt_tensor *w = &n->w[0];
+
+        CTT_TRY(check_inputs(n));
+        CTT_TRY(ctt_moments_begin(&s[k], (int)(ctt_volume(w) / w->n)));
+    }
+    CTT_TRY(calls->sample(calls->arg, m, clips, node, nodes,
+                          CTT_SAMPLE_INPUTS, take, s));
+    for (int k = 0; k < nodes; k++) {
+        CTT_TRY(ctt_moments_end(&s[k]));
+        CTT_TRY(check_moments(m, node[k], "an input", &s[k]));
+    }
+out:
+    return rc;
+}
+
+/* ---- of two models ---- */
+
+/* The answers in one model wait for what is sampled in the other. */
+struct both {
+    int                 d, width, rc;
+    float              *rows;    /* of d numbers */
+    int                 count, room, next;
+    float              *pair;    /* width numbers, then d */
+    struct ctt_moments *s;
+};
+
+static void keep(void *to, int k, const float *row)
+{
+    struct both *b = to;
+    size_t size = (size_t)b->d * sizeof(*row);
+    float *rows = b->rc < 0 ? NULL
+        : ctt_grown(b->rows, &b->room, b->count, size);
+
+    (void)k;
+    b->rows = rows ? rows : b->rows;
+    b->rc = rows ? 0 : CTT_ENOMEM;
+    if (rows)
+        memcpy(rows + (size_t)b->count++ * (size_t)b->d, row, size);
+}
+
+static void add_pair(void *to, int k, const float *row)
+{
+    struct both *b = to;
+
+    (void)k;
+    if (b->next < b->count) {
+        memcpy(b->pair, row, (size_t)b->width * sizeof(*row));
+        memcpy(b->pair + b->width, b->rows + (size_t)b->next * (size_t)b->d,
+               (size_t)b->d * sizeof(*row));
+        ctt_moments_add(b->s, b->pair);
+    }
+    b->next++;
+}
+
+/* Samples the answers of one node, or its inputs. */
+static int sample_one(const struct ctt_model *m, const char *name, int inputs,
+                      const struct ctt_recipe_calls *calls, int clips,
+                      void (*f)(void *to, int k, const float *row),
+                      struct both *b)
+{
+    int node = ctt_graph_find(m->g, name), at = node, rc = 0;
+    struct ctt_model *copy = NULL;
+
+    CTT_CHECK(node >= 0, CTT_EFORMAT, "%s: lost on the way", name);
+    if (!inputs)
+        CTT_TRY(with_copies(m, &node, 1, &at, &copy));
+    CTT_TRY(calls->sample(calls->arg, copy ? copy : m, clips, &at, 1,
+                          inputs ? CTT_SAMPLE_INPUTS : CTT_SAMPLE_VALUES, f,
+                          b));
+    CTT_TRY(b->rc);
+out:
+    ctt_model_free(&copy);
+    return rc;
+}
+
+int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
+                      int node, int inputs,
+                      const struct ctt_recipe_calls *calls, int clips,
+                      struct ctt_moments *s)
+{
+    const struct ctt_node *n = &m->g->node[node];
+    struct both b = { .d = (int)n->w[0].n, .s = s };
+    int rc = 0;
+
+    CTT_TRY(inputs ? check_inputs(n) : 0);
+    b.width = inputs ? (int)(ctt_volume(&n->w[0]) / n->w[0].n) : b.d;
+    b.pair = ctt_calloc((size_t)b.width + (size_t)b.d, sizeof(*b.pair));
+    CTT_TRY(b.pair ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_moments_begin(s, b.width + b.d));
+    CTT_TRY(sample_one(m, n->name, 0, calls, clips, keep, &b));
+    CTT_TRY(sample_one(part, n->name, inputs, calls, clips, add_pair, &b));
+    CTT_CHECK(b.next == b.count, CTT_EINVAL, "%s: %d and %d places", n->name,
+              b.count, b.next);
+    CTT_TRY(ctt_moments_end(s));
+    CTT_TRY(check_moments(m, node, "a response", s));
+out:
+    ctt_free(b.rows);
+    ctt_free(b.pair);
+    return rc;
+}

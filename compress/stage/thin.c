@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * thin.c: the stage "thinning": removes whole channels, so that every tensor
+ * that has them becomes smaller. */
+#include "compress/stage.h"
+#include "compress/stage/thin_score.h"
+#include "net/rewrite/edit.h"
+#include "net/op.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A class of channels that may go. */
+struct item { double score; int class, layer; };
+
+/* Its items stand in a row, least first. */
+struct layer {
+    int    first, count, gone, stay;
+    double given;    /* how many it had in the given model */
+    int    sure;     /* a conv without channels of other layers says so */
+};
+
+/* Items that go together, so that a layer keeps a multiple. */
+struct block { double score; int layer, count, order; };
+
+struct choice {
+    const struct ctt_model *m;
+    const struct ctt_thin  *o;
+    struct ctt_channel_groups *t;
+    struct item     *item;
+    struct layer    *layer;
+    struct block    *block;
+    int              items, blocks;
+    double          *score;    /* by class */
+    uint8_t         *keep;
+};
+
+/* ---- what may go ---- */
+
+/* Channels of convs that are excepted stay. */
+static void except(const struct choice *a)
+{
+    const struct ctt_graph *g = a->m->g;
+
+    for (int i = 0; i < g->count; i++) {
+        if (!ctt_is_conv(&g->node[i]) ||
+            !ctt_name_matches(a->o->except, g->node[i].name))
+            continue;
+        for (int64_t j = 0; j < g->node[i].out.c; j++)
+            a->t->layer[ctt_tie(a->t, i, j)] = -1;
+    }
+}
+
+/* What a layer keeps at least, for `least` channels: a multiple, or all. */
+static int rounded(const struct choice *a, const struct layer *y, double least)
+{
+    int n = (int)ceil(least < 1 ? 1 : least - 1e-6), by = a->o->multiple;
+
+    n = (n + by - 1) / by * by;
+    return n < y->count ? n : y->count;
+}
+
+static int by_score(const void *pa, const void *pb)
+{
+    const struct item *a = pa, *b = pb;
+
+    if (a->layer != b->layer)
+        return a->layer - b->layer;
+    if (a->score != b->score)
+        return a->score < b->score ? -1 : 1;
+    return a->class - b->class;
+}
+
+static void list_items(struct choice *a)
+{
+    for (int k = 0; k < a->t->classes; k++)
+        if (a->t->layer[k] >= 0)
+            a->item[a->items++] = (struct item){ a->score[k], k,
+                                                 a->t->layer[k] };
+    qsort(a->item, (size_t)a->items, sizeof(*a->item), by_score);
+    for (int k = a->items - 1; k >= 0; k--) {
+        struct layer *y = &a->layer[a->item[k].layer];
+
+        y->first = k;
+        y->given = ++y->count;
+    }
+}
+
+/* Where the channels of a conv are: one layer, or -1 if in none or several;
+ * *stay: how many must stay. */
+static int only_layer(const struct choice *a, int node, int *stay)
+{
+    int64_t c = a->m->g->node[node].out.c;
+    int only = -1, several = 0;
+
+    *stay = 0;
+    for (int64_t j = 0; j < c; j++) {
+        int layer = a->t->layer[ctt_tie(a->t, node, j)];
+
+        *stay += layer < 0;
+        several |= layer >= 0 && only >= 0 && layer != only;
+        only = layer >= 0 ? layer : only;
+    }
+    return several ? -1 : only;
+}
+
+/* The channels that layers had.  Of a conv with `was` channels in the given
+ * model some must stay, the others were as many times more.  Where these are of
+ * several layers, each is taken to have lost the same share, unless another
+ * conv knows better. */
+static void find_given_by(struct choice *a, int node, int was)
+{
+    int64_t c = a->m->g->node[node].out.c;
+    int stay, only = only_layer(a, node, &stay);
+
+    for (int64_t j = 0; j < c; j++) {
+        int layer = a->t->layer[ctt_tie(a->t, node, j)];
+        struct layer *y = layer < 0 ? NULL : &a->layer[layer];
+
+        if (!y || (y->sure && only < 0))
+            continue;
+        y->given = y->count * (double)(was - stay) / (double)(c - stay);
+        y->sure = only >= 0;
+    }
+}
+
+static void find_given(struct choice *a, const struct ctt_report *r)
+{
+    for (int k = 0; r && k < r->weights; k++) {
+        int node = ctt_graph_find(a->m->g, r->weight[k].name);
+
+        if (node >= 0)
+            find_given_by(a, node, r->weight[k].shape[0]);
+    }
+}
+
+static void choice_free(struct choice *a)
+{
+    ctt_channel_groups_free(&a->t);
+    ctt_free(a->item);
+    ctt_free(a->layer);
+    ctt_free(a->block);
+    ctt_free(a->score);
+    ctt_free(a->keep);
+}
+
+static int choice_new(const struct ctt_model *m, const struct ctt_thin *o,
+                      struct choice *a)
+{
+    size_t n;
+    int rc;
+
+    *a = (struct choice){ .m = m, .o = o };
+    CTT_TRY(ctt_channel_groups_new(m->g, &a->t));
+    n = (size_t)a->t->classes;
+    except(a);
+    a->item = ctt_calloc(n, sizeof(*a->item));
+    a->layer = ctt_calloc((size_t)a->t->layers + 1, sizeof(*a->layer));
+    a->block = ctt_calloc(n, sizeof(*a->block));
+    a->score = ctt_calloc(n, sizeof(*a->score));
+    a->keep = ctt_calloc(n, 1);
+    CTT_TRY(a->item && a->layer && a->block && a->score && a->keep ? 0
+            : CTT_ENOMEM);
+    memset(a->keep, 1, n);
+out:
+    return rc;
+}
+
+/* Lists what may go, once there are scores.  r: NULL, or the report of the
+ * given model. */
+static void list_all(struct choice *a, const struct ctt_report *r)
+{
+    list_items(a);
+    find_given(a, r);
+    for (int k = 0; k < a->t->layers; k++) {
+        struct layer *y = &a->layer[k];
+
+        y->stay = rounded(a, y, (double)a->o->floor * y->given);
+    }
+}
+
+/* ---- what goes ---- */
+
+static int by_block(const void *pa, const void *pb)
+{
+    const struct block *a = pa, *b = pb;
+
+    if (a->score != b->score)
+        return a->score < b->score ? -1 : 1;
+    return a->order - b->order;
+}
+
+/* Cuts what may go of a layer into blocks, of which the first leaves a
+ * multiple.  Their mean scores rise. */
+static void list_blocks(struct choice *a, int layer)
+{
+    const struct layer *y = &a->layer[layer];
+    int by = a->o->multiple, n = y->count % by ? y->count % by : by;
+
+    for (int at = 0; at + n <= y->count - y->stay; at += n, n = by) {
+        double sum = 0;
+
+        for (int k = 0; k < n; k++)
+            sum += a->item[y->first + at + k].score;
+        a->block[a->blocks] = (struct block){ sum / n, layer, n, a->blocks };
+        a->blocks++;
+    }
+}
+
+/* Removes the least blocks of all, `want` channels as nearly as they allow. */
+static void choose_of_all(struct choice *a, double want, double share)
+{
+    double gone = 0;
+
+    (void)share;
+    for (int k = 0; k < a->t->layers; k++)
+        list_blocks(a, k);
+    qsort(a->block, (size_t)a->blocks, sizeof(*a->block), by_block);
+    for (int k = 0; k < a->blocks; k++) {
+        struct block *b = &a->block[k];
+
+        if (gone + b->count / 2.0 > want)
+            break;
+        a->layer[b->layer].gone += b->count;
+        gone += b->count;
+    }
+}
+
+static void choose_of_each(struct choice *a, double want, double share)
+{
+    (void)want;
+    for (int k = 0; k < a->t->layers; k++) {
+        struct layer *y = &a->layer[k];
+        int stay = rounded(a, y, y->given * (1 - share));
+
+        y->gone = y->count - (stay > y->stay ? stay : y->stay);
+    }
+}
+
+static void (*const scopes[])(struct choice *a, double want, double share) = {
+    [CTT_THIN_GLOBAL] = choose_of_all, [CTT_THIN_LAYER] = choose_of_each,
+};
+
+/* Returns how many classes go. */
+static int mark(struct choice *a)
+{
+    int gone = 0;
+
+    for (int k = 0; k < a->t->layers; k++) {
+        const struct layer *y = &a->layer[k];
+
+        for (int j = 0; j < y->gone; j++)
+            a->keep[a->item[y->first + j].class] = 0;
+        gone += y->gone;
+    }
+    return gone;
+}
+
+/* ---- the report ---- */
+
+static int64_t all_macs(const struct ctt_graph *g)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < g->count; i++)
+        sum += ctt_node_macs(g, i);
+    return sum;
+}
+
+static void fill_row(const struct ctt_model *to, struct ctt_weight_row *row)
+{
+    int node = ctt_graph_find(to->g, row->name);
+    const struct ctt_tensor *w;
+
+    if (node < 0)
+        return;
+    w = &to->g->node[node].w[0];
+    row->params_after = ctt_volume(w);
+    row->macs_after = ctt_node_macs(to->g, node);
+    if (w->n != row->shape[0] || w->c != row->shape[4])
+        snprintf(row->reason, CTT_REASON, "%d of %d outputs, %d of %d inputs",
+                 (int)w->n, row->shape[0], (int)w->c, row->shape[4]);
+}
+
+int ctt_thin(const struct ctt_model *m, const struct ctt_thin *o, double share,
+             double *start, int clips, const struct ctt_recipe_calls *calls,
+             struct ctt_report *r, struct ctt_thinned *done,
+             struct ctt_model **out)
+{
+    struct choice a;
+    double want;
+    int rc, gone;
+
+    CTT_TRY(choice_new(m, o, &a));
+    CTT_TRY(ctt_thin_scores(m, a.t, o, clips, calls, a.score));
+    list_all(&a, r);
+    if (*start == 0)
+        *start = a.items;
+    want = a.items - *start * (1 - share);
+    if (a.items > 0)
+        scopes[o->scope](&a, want, share);
+    gone = mark(&a);
+    CTT_TRY(ctt_thin_model(m, a.t, a.keep, out));
+    *done = (struct ctt_thinned){ a.items - gone, a.items,
+                                  all_macs((*out)->g), all_macs(m->g) };
+    for (int k = 0; k < r->weights; k++)
+        fill_row(*out, &r->weight[k]);
+out:
+    choice_free(&a);
+    return rc;
+}
+
+/* ---- the stage ---- */
+
+static const char *const scope_words[] = { "global", "layer", NULL };
+static const char *const score_words[] = { "norm", "response", NULL };
+
+#define FIELD(f) offsetof(struct ctt_recipe, thin.f)
+
+static const struct ctt_opt options[] = {
+    { .name = "thin", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
+      .help = "fraction of the channels between the convs to remove, with all "
+      "that can only go together with them, so that every tensor becomes "
+      "smaller; thin before pruning, as this breaks pruned blocks; 0: none",
+      .max = 0.99, .arg = "SHARE" },
+    { .name = "thin-rounds", .type = CTT_INT, .off = FIELD(rounds),
+      .dflt = "1", .help = "number of rounds of thinning and retraining, which "
+      "remove most at the start", .min = 1, .max = 100, .arg = "N",
+      .needs = "thin" },
+    { .name = "thin-scope", .type = CTT_CHOICE, .off = FIELD(scope),
+      .dflt = "layer", .help = "remove what matters least of all layers "
+      "together, or of each layer", .choices = scope_words, .needs = "thin" },
+    { .name = "thin-score", .type = CTT_CHOICE, .off = FIELD(score),
+      .dflt = "norm", .help = "what matters: all weights of a channel, or its "
+      "share of the results of the convs that read it, on training clips",
+      .choices = score_words, .needs = "thin data" },
+    { .name = "thin-keep", .type = CTT_FLOAT, .off = FIELD(floor),
+      .dflt = "0.1", .help = "fraction of each layer's channels that is never "
+      "removed", .max = 1, .arg = "SHARE", .needs = "thin" },
+    { .name = "thin-multiple", .type = CTT_INT, .off = FIELD(multiple),
+      .dflt = "8", .help = "a layer keeps a multiple of so many channels, or "
+      "all; kernels compute channels in blocks", .min = 1, .max = 4096,
+      .arg = "N", .needs = "thin" },
+    { .name = "thin-except", .type = CTT_STRING, .off = FIELD(except),
+      .dflt = "", .help = "convs that keep their channels", .arg = "PATTERNS",
+      .needs = "thin" },
+    { .name = NULL }
+};
+
+static int asked(const struct ctt_recipe *o)
+{
+    return o->thin.share > 0;
+}
+
+/* Scores do not matter for what may go. */
+static int check_any(const struct ctt_model *m, const struct ctt_thin *o)
+{
+    struct choice a;
+    int rc, may = 0;
+
+    CTT_TRY(choice_new(m, o, &a));
+    list_all(&a, NULL);
+    for (int k = 0; k < a.t->layers; k++)
+        may += a.layer[k].count - a.layer[k].stay;
+    CTT_CHECK(a.items > 0, CTT_EINVAL, "the model has no channel to remove: "
+              "all belong to its inputs or its output, to a norm over "
+              "channels, a mix or a loss, or to groups, or are excepted");
+    CTT_CHECK(may > 0, CTT_EINVAL, "no layer has more channels than "
+              "--thin-multiple=%d and --thin-keep=%g leave it", o->multiple,
+              (double)o->floor);
+out:
+    choice_free(&a);
+    return rc;
+}
+
+static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    const struct ctt_thin *p = &o->thin;
+    int rc = 0;
+
+    CTT_CHECK(p->share >= 0 && p->share < 1, CTT_EINVAL,
+              "a share of %g channels cannot be removed", (double)p->share);
+    CTT_CHECK(p->share == 0 || (p->rounds > 0 && p->multiple > 0), CTT_EINVAL,
+              "thinning takes at least one round and a multiple of 1");
+    CTT_TRY(ctt_names_check(m, p->except));
+    if (asked(o))
+        CTT_TRY(check_any(m, p));
+out:
+    return rc;
+}
+
+static int rounds(const struct ctt_recipe *o)
+{
+    return o->thin.rounds;
+}
+
+/* The last round, after which the model is as thin as it gets, has two parts of
+ * the epochs, each other one. */
+static double spent(const struct ctt_recipe *o, int round, double all)
+{
+    return all * round / (o->thin.rounds + 1);
+}
+
+static int run(struct ctt_walk *k, int round)
+{
+    const struct ctt_thin *o = &k->o->thin;
+    struct ctt_model *m = NULL;
+    struct ctt_thinned d;
+    char what[CTT_NAME];
+    int rc;
+
+    CTT_TRY(ctt_thin(*k->m, o, ctt_prune_cubic(0, (double)o->share, round,
+                                               o->rounds), &k->start,
+                     k->o->svd.clips, k->calls, k->r, &d, &m));
+    ctt_model_free(k->m);
+    *k->m = m;
+    snprintf(what, sizeof(what), o->rounds > 1 ? "thinned %d/%d" : "thinned",
+             round, o->rounds);
+    memcpy(k->name, what, sizeof(k->name));
+    snprintf(k->line, sizeof(k->line), "%s: %d of %d channels stay, %lld of "
+             "%lld multiplications", what, d.channels, d.of,
+             (long long)d.macs, (long long)d.macs_of);
+    if (d.channels == d.of)
+        ctt_walk_same(k, what);
+out:
+    return rc;
+}
+
+/* Takes half of the epochs if later stages are retrained as well. */
+const struct ctt_stage ctt_stage_thin = {
+    .section = "Thinning", .options = options, .ask = "--thin", .epochs = 0.5,
+    .asked = asked, .check = check, .rounds = rounds, .spent = spent,
+    .run = run,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * dense_provider.c: the providers "bf16", convs of 16 bits, and "dense", convs
+ * of floats.  Whether 16 bits pay is decided where types are chosen
+ * (run/half.c). */
+#include "device/cpu/conv/dense/dense.h"
+#include "device/cpu/conv/providers.h"
+
+static int is_known(const struct ctt_tensor *t)
+{
+    return t->dtype == CTT_F32 || t->dtype == CTT_BF16;
+}
+
+int ctt_bf16_supported(void)
+{
+    return ctt_bf16_avx512.supported();
+}
+
+int ctt_bf16_takes(const struct ctt_call *c)
+{
+    int plus = c->node->plus && c->in[1].data;
+
+    return c->mul == CTT_BF16 && c->node->op == CTT_OP_CONV &&
+           !ctt_call_is_int8(c) && is_known(&c->in[0]) && is_known(&c->out) &&
+           (!plus || c->in[1].dtype == CTT_F32) &&
+           c->w[0].t.dtype == CTT_F32 && ctt_bf16_avx512.supported();
+}
+
+static int can(struct ctt_conv_ask *q)
+{
+    if (q->part != CTT_CONV_OUT || q->call->mul != CTT_BF16)
+        return 0;
+    if (!ctt_bf16_avx512.supported())
+        q->why = "this processor has no AVX512-BF16";
+    return !q->why && ctt_bf16_takes(q->call);
+}
+
+static int run_by(const struct ctt_int8_isa *isa, struct ctt_conv_ask *q)
+{
+    struct ctt_int8_weights *k = ctt_conv_own(q, sizeof(*k));
+
+    if (!k)
+        return CTT_ENOMEM;
+    q->code = isa->name;
+    return ctt_dense_run(isa, q->dev, q->call, k);
+}
+
+static int run(struct ctt_conv_ask *q)
+{
+    return run_by(&ctt_bf16_avx512, q);
+}
+
+static void forget(void *own)
+{
+    struct ctt_int8_weights *k = own;
+
+    ctt_free(k->room);
+    ctt_free(k);
+}
+
+const struct ctt_conv_provider ctt_conv_bf16 = {
+    .name = "bf16", .any_threads = 1, .can = can, .run = run, .forget = forget,
+};
+
+/* ---- floats ---- */
+
+static const struct ctt_int8_isa *best(void)
+{
+    return ctt_dense_avx512.supported() ? &ctt_dense_avx512 :
+           ctt_dense_avx2.supported() ? &ctt_dense_avx2 : NULL;
+}
+
+/* Weights of a training would be packed in each call. */
+static int can_floats(struct ctt_conv_ask *q)
+{
+    const struct ctt_call *c = q->call;
+    int plus = c->node->plus && c->in[1].data;
+
+    return q->part == CTT_CONV_OUT && !c->train && c->stamp && best() &&
+           c->node->op == CTT_OP_CONV && ctt_weight_is_floats(&c->w[0]) &&
+           c->in[0].dtype == CTT_F32 && c->out.dtype == CTT_F32 &&
+           (!plus || c->in[1].dtype == CTT_F32);
+}
+
+/* A register of channels has to be full for the most part, if there are many
+ * groups; a conv of few channels takes little time anyway. */
+static int pays_floats(struct ctt_conv_ask *q)
+{
+    int64_t groups = ctt_call_groups(q->call);
+
+    if (groups == 1 || q->call->out.c / groups >= 12)
+        return 1;
+    q->why = "few channels in a group";
+    return 0;
+}
+
+static int run_floats(struct ctt_conv_ask *q)
+{
+    return run_by(best(), q);
+}
+
+const struct ctt_conv_provider ctt_conv_dense = {
+    .name = "dense", .any_threads = 1, .can = can_floats, .pays = pays_floats,
+    .run = run_floats, .forget = forget,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_avx2.c: convs of quantised values for AVX2: pairs of 16-bit products
+ * (products of bytes would be saturated). */
+#include "device/cpu/features.h"
+
+#if defined(CTT_X86_SETS)
+#include <immintrin.h>
+#pragma GCC target("avx2,fma,f16c")
+#define CTT_ISA avx2
+#include "device/cpu/conv/int8/int8_job.h"
+
+#define LANES 8
+#define REGS 2
+#define UNIT 2
+
+typedef int16_t elem;
+typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
+typedef float fvec __attribute__((vector_size(LANES * 4)));
+typedef __m256i wvec;
+
+#include "device/cpu/conv/int8/int8_avx2_tmpl.h"
+
+static inline wvec get(const int8_t *w)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)
+                                                w));
+}
+
+typedef ivec xvec;
+#define SPREAD(unit) (ivec)_mm256_set1_epi32(unit)
+#include "device/cpu/conv/int8/int8_unit_tmpl.h"
+
+static inline ivec dot(ivec sum, xvec x, wvec w)
+{
+    return sum + (ivec)_mm256_madd_epi16((__m256i)x, w);
+}
+
+#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_line_tmpl.h"
+#include "device/cpu/conv/int8/int8_tmpl.h"
+
+const struct ctt_int8_isa ctt_int8_avx2 = {
+    .name = "avx2", .unit = UNIT, .lanes = LANES, .block = BLOCK,
+    .bytes = sizeof(elem), .supported = ctt_has_avx2,
+    .lay = lay, .task = task
+};
+#else
+#include "device/cpu/conv/int8/int8_job.h"
+
+const struct ctt_int8_isa ctt_int8_avx2 = { .supported = ctt_has_avx2 };
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_end_tmpl.h: what becomes of a register of sums: the operations of
+ * int8_end.c, in their order.  The file that includes it has defined ivec and
+ * fvec, LANES numbers each, REGS, the most registers of a tile's row,
+ *     bigger(a, b), smaller(a, b)   b if one is a NaN
+ *     put_low(p, v, zero, n)        v + zero as bytes, saturated: n channels
+ * or LOWS_AT_ONCE and
+ *     put_lows(R, p, v, zero, n)    of R registers, n channels or fewer
+ * and perhaps WHOLE(v), LOAD_FEW(p, n) and STORE_FEW(p, v, n) of fewer lanes
+ * than all, and FLOATS if the sums are floats. */
+
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+
+#ifndef LOWS_AT_ONCE
+INLINE void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
+{
+    for (int r = 0; r < R; r++, n -= LANES)
+        put_low(p + r * LANES, v[r], zero, n < LANES ? n : LANES);
+}
+#endif
+
+/* The whole numbers nearest to those of a register, half to even; of a NaN or
+ * what is less than -256 one that is less than -255. */
+#ifndef WHOLE
+#define WHOLE(v) __builtin_convertvector(                                  \
+    (bigger(v, (fvec){ 0 } - 256.0f) + 12582912.0f) - 12582912.0f, ivec)
+#endif
+
+#ifdef FLOATS
+#define SUMS(v) ((fvec)(v))
+#else
+#define SUMS(v) __builtin_convertvector(v, fvec)
+#endif
+
+/* Registers anywhere in memory: by memcpy() some would lie on the stack. */
+typedef float fvec_at __attribute__((vector_size(LANES * 4), aligned(4),
+                                     may_alias));
+
+INLINE fvec load(const float *p)
+{
+    return *(const fvec_at *)p;
+}
+
+INLINE void store(float *p, fvec v)
+{
+    *(fvec_at *)p = v;
+}
+
+/* The first n lanes; n == LANES is a constant where it holds. */
+INLINE fvec load_few(const float *p, int64_t n)
+{
+    if (n == LANES)
+        return load(p);
+#ifdef LOAD_FEW
+    return LOAD_FEW(p, n);
+#else
+    float few[LANES] = { 0 };
+
+    for (int64_t i = 0; i < n; i++)
+        few[i] = p[i];
+    return load(few);
+#endif
+}
+
+INLINE void store_few(float *p, fvec v, int64_t n)
+{
+    if (n == LANES) {
+        store(p, v);
+        return;
+    }
+#ifdef STORE_FEW
+    STORE_FEW(p, v, n);
+#else
+    float few[LANES];
+
+    store(few, v);
+    for (int64_t i = 0; i < n; i++)
+        p[i] = few[i];
+#endif
+}
+
+#include "device/cpu/conv/int8/int8_plus_tmpl.h"
+
+/* What is the same for all sums of a call. */
+struct ending {
+    const float *factor, *bias;           /* bias: or NULL */
+    struct plus  plus;
+    char        *y;
+    int64_t      ldy;
+    int          act, bytes, zero, relu;
+    float        inv, most;
+    int          quick;                   /* see put_quick() */
+};
+
+/* The most steps: those of a byte, or of relu6's 6.  To scale and then to take
+ * the least gives what to take it and then to scale does.  Of floats: 6, or no
+ * bound. */
+static float most_of(const struct ctt_call *c, float inv)
+{
+    float most = 255.0f - (float)c->out.zero;
+
+    if (!ctt_is_bytes(&c->out))
+        return c->act == CTT_ACT_RELU6 + 1 ? 6 : INFINITY;
+    return c->act == CTT_ACT_RELU6 + 1 && 6 * inv < most ? 6 * inv : most;
+}
+
+static struct ending ending_of(const struct ctt_int8_job *j)
+{
+    const struct ctt_call *c = j->c;
+    int bytes = ctt_is_bytes(&c->out);
+    float inv = bytes ? 1 / c->out.scale : 0;
+    int relu = c->act == CTT_ACT_RELU + 1 || c->act == CTT_ACT_RELU6 + 1;
+
+    return (struct ending){
+        j->factor, j->bias, plus_of(c), j->to ? j->to : c->out.data,
+        c->out.ld, c->act, bytes,
+        bytes ? c->out.zero : 0, relu, inv, most_of(c, inv),
+        relu || !c->act
+    };
+}
+
+/* 0 for what is less; a NaN stays. */
+INLINE fvec relu_of(fvec v)
+{
+    return (fvec)((ivec)v & ~(ivec)(v < 0));
+}
+
+/* relu, and relu6 by e.most, and ctt_quant() of base/byte.h, but for what is
+ * less than the least: put_lows() saturates it.  Of a NaN the least. */
+INLINE ivec to_whole(struct ending e, fvec v)
+{
+    v = v * e.inv;
+    if (e.relu && e.zero)
+        v = relu_of(v);
+    v = smaller((fvec){ 0 } + e.most, v);
+    return WHOLE(v);
+}
+
+/* An act of a register of numbers. */
+static __attribute__((noinline)) void act_on(int act, float *y)
+{
+    K(act_row)(act, y, LANES);
+}
+
+/* What n numbers, LANES of them or fewer, become: from sums and the numbers of
+ * the plus input at `plus` to those of the result at y. */
+INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
+                     const char *plus, char *y, int64_t n)
+{
+    fvec v = SUMS(sum) * factor;
+
+    if (e.bias)
+        v += bias;
+    if (plus)
+        v += load_plus(&e.plus, plus, 0, n);
+    if (e.act && !e.relu) {
+        float few[LANES];
+        store(few, v);
+        act_on(e.act, few);
+        v = load(few);
+    }
+    if (e.bytes) {
+        ivec w = to_whole(e, v);
+        put_lows(1, (uint8_t *)y, &w, e.zero, n);
+        return;
+    }
+    if (e.relu)
+        v = smaller((fvec){ 0 } + e.most, relu_of(v));
+    store_few((float *)y, v, n);
+}
+
+/* A register of channels, from channel `from` on, of many rows of the result:
+ * their sums are `stride` registers apart.  at: where factors and bias of the
+ * channels are. */
+INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
+                     int64_t at, int64_t n, const ivec *sum, int stride)
+{
+    fvec factor = load(e.factor + at), bias = { 0 };
+    const char *plus = plus_at(&e.plus, row, from);
+    int64_t size = e.bytes ? 1 : sizeof(float);
+    char *y = e.y + (row * e.ldy + from) * size;
+
+    if (e.bias)
+        bias = load(e.bias + at);
+    for (int64_t i = 0; i < rows; i++) {
+        put_sums(e, factor, bias, sum[i * stride], plus, y, n);
+        plus = plus ? plus + e.plus.ld : NULL;
+        y += e.ldy * size;
+    }
+}
+
+/* The numbers of R registers of a row: bytes, or floats of full registers. */
+INLINE void put_row(int R, int bytes, struct ending e, const fvec *f, char *y,
+                    int64_t channels)
+{
+    ivec v[REGS];
+
+    UNROLL for (int r = 0; r < R; r++) {
+        fvec one = f[r];
+        if (bytes) {
+            v[r] = to_whole(e, one);
+            continue;
+        }
+        if (e.relu)
+            one = smaller((fvec){ 0 } + e.most, relu_of(one));
+        store((float *)(void *)y + r * LANES, one);
+    }
+    if (bytes)
+        put_lows(R, (uint8_t *)y, v, e.zero, channels);
+}
+
+/* The sums of a tile, with no act but those that put_row() applies: R registers
+ * of each row.  R, bytes: constants. */
+INLINE void put_quick(int R, int bytes, const struct ending *of, int64_t row,
+                      int64_t rows, int64_t from, int64_t at,
+                      int64_t channels, const ivec *sum)
+{
+    struct ending e = *of;
+    const char *plus = plus_at(&e.plus, row, from);
+    int64_t size = bytes ? 1 : sizeof(float);
+    char *y = e.y + (row * e.ldy + from) * size;
+    fvec factor[REGS], bias[REGS];
+
+    UNROLL for (int r = 0; r < R; r++) {
+        factor[r] = load(e.factor + at + r * LANES);
+        bias[r] = e.bias ? load(e.bias + at + r * LANES) : -(fvec){ 0 };
+    }
+    for (int64_t i = 0; i < rows; i++, sum += R, y += e.ldy * size) {
+        fvec f[REGS];
+        UNROLL for (int r = 0; r < R; r++) {
+            f[r] = SUMS(sum[r]) * factor[r] + bias[r];
+            if (plus)
+                f[r] += load_plus(&e.plus, plus, r, LANES);
+        }
+        put_row(R, bytes, e, f, y, channels);
+        plus = plus ? plus + e.plus.ld : NULL;
+    }
+}
+
+/* The same, of any kind. */
+static void put_any(const struct ending *e, int64_t row, int64_t rows,
+                    int64_t from, int64_t at, int64_t channels,
+                    const ivec *sum, int regs)
+{
+    for (int r = 0; r < regs; r++, from += LANES, at += LANES) {
+        if (channels >= (r + 1) * LANES)
+            put_rows(*e, row, rows, from, at, LANES, sum + r, regs);
+        else
+            put_rows(*e, row, rows, from, at, channels - r * LANES, sum + r,
+                     regs);
+    }
+}
+
+/* The sums of a tile: R registers of each row, a constant, of so many channels,
+ * the last register perhaps in part. */
+INLINE void put_tile(int R, const struct ending *e, int64_t row, int64_t rows,
+                     int64_t from, int64_t at, int64_t channels,
+                     const ivec *sum)
+{
+    int full = channels >= R * LANES;
+
+    if (e->quick && e->bytes && (full || !e->plus.x))
+        put_quick(R, 1, e, row, rows, from, at, channels, sum);
+    else if (e->quick && !e->bytes && full)
+        put_quick(R, 0, e, row, rows, from, at, channels, sum);
+    else
+        put_any(e, row, rows, from, at, channels, sum, R);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_run.c: a conv of quantised values by kernels: packed weights, parts of
+ * the samples, threads. */
+#include "device/cpu/conv/int8/int8_job.h"
+
+/* ---- weights ---- */
+
+/* Channel o of a group. */
+static void pack_channel(const struct ctt_int8_isa *isa,
+                         const struct ctt_int8_job *j, int64_t group,
+                         int64_t o, const int8_t *q, int8_t *to)
+{
+    int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
+    int64_t unit = isa->unit, wide = ctt_int8_wide(isa, j, o);
+
+    to += ctt_int8_first(isa, j, group, o);
+    for (int64_t r = 0; r < runs; r++)
+        for (int64_t i = 0; i < j->run; i++)
+            to[(r * j->steps + i / unit) * wide * unit + i % unit] =
+                q[r * j->run + i];
+}
+
+/* Bytes are the values + zero - less, which changes a sum by as much times the
+ * weights. */
+static int32_t start_of(const struct ctt_int8_isa *isa,
+                        const struct ctt_int8_job *j, const int8_t *q,
+                        int64_t each)
+{
+    int32_t sum = 0;
+
+    for (int64_t i = 0; i < each && isa->bytes == 1; i++)
+        sum += q[i];
+    return -sum * (j->c->in[0].zero - isa->less);
+}
+
+static void pack_one(const struct ctt_int8_isa *isa,
+                     const struct ctt_int8_job *j, int64_t o, int8_t *q,
+                     struct ctt_int8_weights *k)
+{
+    const struct ctt_tensor *w = &j->c->w[0].t;
+    const float *bias = j->c->w[1].t.data;
+    int64_t each = ctt_volume(w) / w->n, group = o / j->outs, in = o % j->outs;
+    int64_t at = group * j->blocks * isa->block + in;
+    float step;
+
+    ctt_quant_weights((const float *)w->data + o * each, 1, each, q, &step);
+    if (isa->pack)
+        isa->pack(j, group, in, q, k->w);
+    else
+        pack_channel(isa, j, group, in, q, k->w);
+    k->factor[at] = step * k->scale;
+    k->bias[at] = bias ? bias[o] : 0;
+    k->start[at] = start_of(isa, j, q, each);
+}
+
+int ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
+                  int64_t size, struct ctt_int8_weights *k)
+{
+    int64_t n = size * ctt_int8_packed(isa, j);
+    int64_t many = ctt_int8_channels(isa, j);
+    int64_t bytes = ctt_align(n, 64) + 3 * ctt_align(4 * many, 64);
+
+    if (bytes > k->bytes) {
+        ctt_free(k->room);
+        k->bytes = 0;
+        k->stamp = 0;
+        k->room = ctt_calloc_full((size_t)bytes, 1);
+        if (!k->room)
+            return ctt_error(CTT_ENOMEM, "%s: out of memory",
+                             j->c->node->name);
+        k->bytes = bytes;
+    }
+    k->w = (int8_t *)k->room;
+    k->factor = (float *)(k->room + ctt_align(n, 64));
+    k->bias = k->factor + ctt_align(many, 16);
+    k->start = (int32_t *)(k->bias + ctt_align(many, 16));
+    return 0;
+}
+
+int ctt_int8_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                 const struct ctt_int8_job *j, struct ctt_int8_weights *k)
+{
+    const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
+    int64_t each = ctt_volume(w) / w->n;
+    int8_t *q;
+    int rc = 0;
+
+    CTT_TRY(ctt_int8_room(isa, j, 1, k));
+    if (k->stamp == j->c->stamp && k->stamp && k->scale == x->scale &&
+        k->zero == x->zero)
+        return 0;
+    q = ctt_dev_scratch(d, (size_t)ctt_volume(w));
+    CTT_TRY(q ? 0 : CTT_ENOMEM);
+    k->scale = x->scale;
+    k->zero = x->zero;
+    PARALLEL(d, 4 * ctt_volume(w))
+    for (int64_t o = 0; o < w->n; o++)
+        pack_one(isa, j, o, q + o * each, k);
+    k->stamp = j->c->stamp;
+out:
+    return rc;
+}
+
+/* ---- values ---- */
+
+/* Values that are laid out at a time, so that they are still in the cache when
+ * they are read; a task's rows of the result. */
+enum { BYTES = 512 << 10, CHUNK = 96, SLACK = 64 };
+
+/* Weights that are multiplied, in whole blocks. */
+static int64_t kept_of(const struct ctt_int8_isa *isa,
+                       const struct ctt_int8_job *j)
+{
+    return j->lists ? j->lists[j->blocks] * isa->block
+                    : ctt_int8_packed(isa, j);
+}
+
+/* How the work is divided into tasks, of which each thread takes a run: by
+ * rows, the same share of them in each conv, so that what a thread wrote it
+ * reads; or by blocks, if weights are more bytes than values and the threads
+ * get equal shares, so that each thread reads its part of the weights only. */
+static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
+                   int threads)
+{
+    int64_t many = j->groups * j->blocks / j->together;
+    int64_t values = j->rows * (j->pixel * isa->bytes + j->c->out.c);
+    int64_t parts = (j->rows + CHUNK - 1) / CHUNK;
+    int equal = many % threads == 0 && j->outs % isa->block == 0;
+
+    j->by_blocks = kept_of(isa, j) * isa->bytes > values &&
+                   (equal || many >= 4 * threads);
+    if (!j->by_blocks)
+        parts = ctt_align(parts, threads);
+    j->chunk = (j->rows + parts - 1) / parts;
+    j->chunks = (j->rows + j->chunk - 1) / j->chunk;
+}
+
+struct part { const struct ctt_int8_isa *isa; const struct ctt_int8_job *j; };
+
+static void lay_lines(const void *arg, int64_t from, int64_t to)
+{
+    const struct part *p = arg;
+
+    for (int64_t l = from; l < to; l++)
+        p->isa->lay(p->j, l);
+}
+
+static void run_task(void *arg, int64_t task, int who)
+{
+    const struct part *p = arg;
+
+    (void)who;
+    p->isa->task(p->j, task);
+}
+
+static void run_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                     const struct ctt_int8_job *j, int64_t lines, int threads)
+{
+    struct part p = { isa, j };
+
+    ctt_dev_share(d, threads, lines, lay_lines, &p);
+    ctt_dev_tasks(d, threads, j->chunks * (j->groups * j->blocks / j->together),
+                  run_task, &p);
+}
+
+/* The sizes of parts: how many samples, or of one sample how many rows of the
+ * result's image; elements of the values of the largest. */
+struct parts { int64_t samples, high, elements; };
+
+static struct parts parts_of(const struct ctt_int8_isa *isa,
+                             const struct ctt_int8_job *j)
+{
+    int64_t n = j->c->in[0].n, stride = j->c->node->attr.conv.stride[1];
+    int64_t line = j->size[2] * j->pixel * j->groups, h = j->size[1];
+    int64_t room = BYTES / isa->bytes, fit = room / (j->size[0] * h * line);
+    int64_t more = (h - room / line) / stride;
+    struct parts p = { fit < 1 ? 1 : fit > n ? n : fit, j->out[1], 0 };
+
+    if (j->x)
+        return (struct parts){ n, j->out[1], 0 };
+    if (fit < 1 && j->size[0] == 1) {
+        p.high = more < j->out[1] ? j->out[1] - more : 1;
+        h -= (j->out[1] - p.high) * stride;
+    }
+    p.elements = p.samples * j->size[0] * h * line;
+    return p;
+}
+
+/* Samples from first on, rows of the image from `from` on. */
+static void one_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                     const struct ctt_int8_job *all, struct parts p,
+                     int64_t first, int64_t from, int threads)
+{
+    struct ctt_int8_job j = *all;
+    int64_t n = j.c->in[0].n - first, stride = j.c->node->attr.conv.stride[1];
+    int64_t high = j.out[1] - from < p.high ? j.out[1] - from : p.high;
+
+    n = n < p.samples ? n : p.samples;
+    j.first = first;
+    j.top = from * stride;
+    j.first_row = (first * j.out[0] * j.out[1] + from) * j.out[2];
+    if (high < j.out[1]) {
+        j.size[1] -= (j.out[1] - high) * stride;
+        j.out[1] = high;
+    }
+    j.rows = n * j.out[0] * j.out[1] * j.out[2];
+    divide(isa, &j, threads);
+    run_part(isa, d, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
+}
+
+int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                   struct ctt_int8_job *j)
+{
+    const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
+    struct parts p = parts_of(isa, j);
+    int64_t kept = j->lists ? kept_of(isa, j) : ctt_volume(w);
+    int threads = ctt_dev_team(d, (double)ctt_rows(&j->c->out) *
+                                  (double)kept / 64);
+
+    if (p.elements) {
+        j->x = ctt_dev_scratch(d, (size_t)(p.elements * isa->bytes + SLACK));
+        if (!j->x)
+            return CTT_ENOMEM;
+        memset((char *)j->x + p.elements * isa->bytes, 0, SLACK);
+        j->plane = p.elements / j->groups;
+    }
+    for (int64_t i = 0; i < x->n; i += p.samples)
+        for (int64_t h = 0; h < j->out[1]; h += p.high)
+            one_part(isa, d, j, p, i, h, threads);
+    return 0;
+}
+
+int ctt_int8_job(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                 const struct ctt_call *c, struct ctt_int8_weights *k,
+                 struct ctt_int8_job *out)
+{
+    struct ctt_int8_job j = ctt_int8_plan(isa, c);
+    int rc = 0;
+
+    CTT_TRY(ctt_int8_get(isa, d, &j, k));
+    j.w = k->w;
+    j.factor = k->factor;
+    j.bias = c->w[1].t.data ? k->bias : NULL;
+    j.start = k->start;
+    *out = j;
+out:
+    return rc;
+}
+
+int ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                 const struct ctt_call *c, struct ctt_int8_weights *k)
+{
+    struct ctt_int8_job j;
+    int rc = 0;
+
+    CTT_TRY(ctt_int8_job(isa, d, c, k, &j));
+    CTT_TRY(ctt_int8_parts(isa, d, &j));
+out:
+    return rc;
+}

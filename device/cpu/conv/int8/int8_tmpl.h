@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_tmpl.h: the kernels of convs of quantised values.  A tile is PIXELS rows
+ * of the result by a block of REGS registers of channels, 2 or 4, or what is
+ * left of them: the sums stay in registers.  The file that includes it has
+ * defined elem, wvec (a register of weights), UNIT (bytes of a lane's weights),
+ * and
+ *     get(w)               the weights of a register
+ *     values(x, r)         the unit at x, for the channels of register r
+ *     apart(j)             elements from a unit of a run to the next
+ *                          (these two: int8_unit_tmpl.h)
+ *     dot(sum, v, w)       sum + the products of these
+ *     lay()                of struct ctt_int8_isa
+ * and included int8_end_tmpl.h.  PARTS: a register of sums, svec, has several
+ * for each channel, which start with 0 and which
+ *     total(s)             adds up to a register of LANES sums. */
+#include "device/cpu/conv/int8/int8_pixel_tmpl.h"
+
+#if REGS == 4
+#define WIDE 12    /* rows of a tile of two registers */
+#else
+#define WIDE 6
+#endif
+#ifndef PARTS
+#define PARTS 1
+typedef ivec svec;
+#define total(s) (s)
+#endif
+enum { PIXELS = 6, BLOCK = REGS * LANES };
+
+/* A tile: its first row of the result; its block, the block's first channel,
+ * and how many the group has from there on; the planes of the window that are
+ * multiplied, low .. high - 1; where its windows begin. */
+struct tile {
+    int64_t       row, block, from, left, low, high;
+    const elem   *x[WIDE];
+    struct ending end;
+};
+
+/* The sums of a tile.  Functions that are not a part of the code of each kind
+ * of tile, which would be slower. */
+#define PUT(R)                                                             \
+static __attribute__((noinline))                                           \
+void put_##R(const struct ending *e, int64_t row, int64_t rows,            \
+             int64_t from, int64_t at, int64_t channels, const ivec *sum)  \
+{                                                                          \
+    put_tile(R, e, row, rows, from, at, channels, sum);                    \
+}
+#if REGS == 4
+PUT(1) PUT(2) PUT(3) PUT(4)
+static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
+                               int64_t, int64_t, int64_t, const ivec *) = {
+    NULL, put_1, put_2, put_3, put_4
+};
+#else
+PUT(1) PUT(2)
+static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
+                               int64_t, int64_t, int64_t, const ivec *) = {
+    NULL, put_1, put_2
+};
+#endif
+
+/* P and R, pixels and registers, are constants.  One index counts for all
+ * pixels. */
+INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
+                    const elem *const *x, int64_t at, const int8_t *w,
+                    svec sum[WIDE][REGS])
+{
+    int64_t far = apart(j), end = at + j->steps * far;
+
+    for (; at != end; at += far, w += R * LANES * UNIT) {
+        wvec b[REGS];
+        UNROLL for (int r = 0; r < R; r++)
+            b[r] = get(w + r * LANES * UNIT);
+        UNROLL for (int p = 0; p < P; p++)
+            UNROLL for (int r = 0; r < R; r++)
+                sum[p][r] = dot(sum[p][r], values(x[p] + at, r), b[r]);
+    }
+}
+
+INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
+                     const struct tile *t)
+{
+    const int *k = j->c->node->attr.conv.kernel;
+    int64_t runs = k[0] * k[1], each = j->steps * UNIT;
+    const int8_t *w = j->w + t->block * runs * each * BLOCK;
+    svec sum[WIDE][REGS];
+    ivec done[PIXELS * REGS];
+
+    UNROLL for (int p = 0; p < P; p++)
+        UNROLL for (int r = 0; r < R; r++)
+            if (PARTS > 1)
+                sum[p][r] = (svec){ 0 };
+            else
+                memcpy(&sum[p][r], j->start + t->block * BLOCK + r * LANES,
+                       sizeof(ivec));
+    w += t->low * k[1] * each * R * LANES;
+    for (int64_t d = t->low; d < t->high; d++)
+        for (int64_t h = 0; h < k[1]; h++, w += each * R * LANES)
+            add_run(P, R, j, t->x,
+                    (d * j->size[1] + h) * j->size[2] * j->pixel, w, sum);
+    UNROLL for (int p = 0; p < P; p++)
+        UNROLL for (int r = 0; r < R; r++)
+            done[p * R + r] = total(sum[p][r]);
+    puts_of[R](&t->end, t->row, P, t->from, t->block * BLOCK, t->left, done);
+}
+
+#define TILE(P, R)                                                      \
+    static void tile_##P##_##R(const struct ctt_int8_job *j,            \
+                               const struct tile *t)                    \
+    {                                                                   \
+        run_tile(P, R, j, t);                                           \
+    }
+#define NAME(P, R) tile_##P##_##R,
+#define EACH(X, R) X(1, R) X(2, R) X(3, R) X(4, R) X(5, R) X(6, R)
+#if REGS == 4
+#define MORE(X, R) EACH(X, R) X(7, R) X(8, R) X(9, R) X(10, R) X(11, R) \
+                   X(12, R)
+#define EACH_REGS(WIDER, FULL) FULL(1) WIDER(2) FULL(3) FULL(4)
+#else
+#define MORE EACH
+#define EACH_REGS(WIDER, FULL) FULL(1) FULL(2)
+#endif
+#define WIDE_TILES(R) MORE(TILE, R)
+#define FULL_TILES(R) EACH(TILE, R)
+EACH_REGS(WIDE_TILES, FULL_TILES)
+
+/* By registers and rows. */
+#define WIDE_ROW(R) { NULL, MORE(NAME, R) },
+#define FULL_ROW(R) { NULL, EACH(NAME, R) },
+static void (*const tiles[REGS + 1][WIDE + 1])(const struct ctt_int8_job *,
+                                               const struct tile *) = {
+    { NULL }, EACH_REGS(WIDE_ROW, FULL_ROW)
+};
+
+/* The blocks of a tile of n rows, of one group.  (A copy of the tile would be
+ * read while it is written, which is slow.) */
+static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
+                              int64_t n)
+{
+    int64_t block = t->block, from = t->from, left = t->left;
+
+    for (int64_t b = 0; b < j->together; b++) {
+        int64_t regs = (t->left + LANES - 1) / LANES;
+        tiles[regs < REGS ? regs : REGS][n](j, t);
+        t->block++;
+        t->from += BLOCK;
+        t->left -= BLOCK;
+        for (int64_t i = 0; i < n; i++)
+            t->x[i] += j->apart;
+    }
+    t->block = block;
+    t->from = from;
+    t->left = left;
+}
+
+/* Sets the planes of the window of pixels of plane d of the part, if `last` is
+ * d: all are of that plane.  Those in the padding are left out where padding
+ * is 0. */
+static inline void set_planes(const struct ctt_int8_job *j, int64_t d,
+                              int64_t last, struct tile *t)
+{
+    const int *k = j->c->node->attr.conv.kernel;
+#ifdef FLOATS
+    int64_t before = j->c->node->attr.conv.pad[0] -
+                     (j->first_plane + d) *
+                     j->c->node->attr.conv.stride[0];
+    int64_t end = before + j->in[0];
+
+    if (k[0] > 1 && d == last) {
+        t->low = before > 0 ? before : 0;
+        t->high = end < k[0] ? end : k[0];
+        return;
+    }
+#else
+    (void)d;
+    (void)last;
+#endif
+    t->low = 0;
+    t->high = k[0];
+}
+
+static void task(const struct ctt_int8_job *j, int64_t at)
+{
+    int64_t many = j->groups * j->blocks / j->together, left;
+    int64_t row = j->by_blocks ? at % j->chunks : at / many;
+    int64_t block = (j->by_blocks ? at / j->chunks : at % many) * j->together;
+    int64_t group = block / j->blocks, in = block % j->blocks * BLOCK;
+    struct tile t = { .row = j->first_row + row * j->chunk, .block = block,
+                      .from = group * j->outs + in, .left = j->outs - in,
+                      .end = ending_of(j) };
+    const elem *x = (const elem *)j->x + group * j->plane;
+    struct pixel p = pixel_at(j, x, row * j->chunk);
+    int64_t most = j->outs > 2 * LANES || j->outs <= LANES ? PIXELS : WIDE;
+
+    left = j->rows - row * j->chunk;
+    left = left < j->chunk ? left : j->chunk;
+    while (left > 0) {
+        int64_t parts = (left + most - 1) / most;
+        int64_t n = (left + parts - 1) / parts;    /* as even as possible */
+        int64_t d = p.d, last = d;
+        for (int64_t i = 0; i < n; i++, step_on(j, x, &p)) {
+            t.x[i] = p.x;
+            last = p.d == d ? last : -1;
+        }
+        set_planes(j, d, last, &t);
+        run_blocks(j, &t, n);
+        t.row += n;
+        left -= n;
+    }
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onednn_shares.h: a convolution that oneDNN computes in shares. */
+#ifndef CTT_ONEDNN_SHARES_H
+#define CTT_ONEDNN_SHARES_H
+
+#include "device/cpu/conv/onednn/onednn_cut.h"
+#include "device/cpu/conv/onednn/onednn_plan.h"
+#include "device/provider.h"
+
+/* How a part of a call is computed: the cut, and the plans of a share and of
+ * the last one. */
+struct ctt_dnnl_found {
+    struct ctt_cut   cut;
+    struct ctt_plan *plan[2];
+};
+
+/* A part at work.  share: computes share i.  x, y, plus: packed tensors; of a
+ * gradient of weights x is the large and y the small one.  sums: the gradients
+ * of each share, `sum` bytes apart; pads: a lane's, `pad` bytes apart. */
+struct ctt_dnnl_job {
+    const struct ctt_conv_ask   *q;
+    const struct ctt_dnnl_found *f;
+    int                        (*share)(struct ctt_dnnl_job *j,
+                                        struct ctt_plan *p,
+                                        struct ctt_plan_lane *l, int64_t i);
+    struct ctt_tensor            x, y, plus;
+    const float                 *bias;
+    char                        *sums, *pads;
+    size_t                       sum, pad;
+    int                          rc;    /* of a share that failed */
+};
+
+/* The plan of share i. */
+static inline struct ctt_plan *ctt_dnnl_plan(const struct ctt_dnnl_found *f,
+                                             int64_t i)
+{
+    return f->plan[i + 1 == f->cut.shares];
+}
+
+/* Where share i of a packed tensor begins. */
+static inline void *ctt_dnnl_place(const struct ctt_dnnl_job *j,
+                                   const struct ctt_tensor *t, int64_t i)
+{
+    const struct ctt_cut *c = &j->f->cut;
+
+    return (float *)t->data + ctt_volume(t) / c->units * c->each * i;
+}
+
+/* The tensor t packed, at `at`. */
+static inline struct ctt_tensor ctt_dnnl_dense(const struct ctt_tensor *t,
+                                               char *at)
+{
+    struct ctt_tensor s = *t;
+
+    s.data = at;
+    s.ld = s.c;
+    return s;
+}
+
+/* Scratch for n tensors that are to be packed, which are given their place, and
+ * for sums and pads.  CTT_ENOMEM. */
+int  ctt_dnnl_room(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
+                   int n);
+
+/* Runs all shares, by as many threads as the plans have lanes.  The caller sets
+ * OpenMP's number of threads back. */
+int  ctt_dnnl_shares(struct ctt_dnnl_job *j);
+
+/* Runs a primitive by so many threads of OpenMP. */
+int  ctt_dnnl_execute(const struct ctt_conv_ask *q, dnnl_primitive_t f,
+                      int threads, const struct ctt_plan_lane *l, int n,
+                      const dnnl_exec_arg_t *arg);
+
+/* Points a memory object at data. */
+int  ctt_dnnl_set(dnnl_memory_t m, const void *data);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sparse_int16.c: sparse convs of quantised values for AVX2: a unit is two
+ * whole numbers of 16 bits (sums of products of bytes would be saturated). */
+#include "device/cpu/features.h"
+
+#if defined(CTT_X86_SETS)
+#include <immintrin.h>
+#pragma GCC target("avx2,fma,f16c")
+#define CTT_ISA avx2
+#include "device/cpu/conv/sparse/sparse.h"
+
+#define LANES 8
+#define REGS 1
+#define UNIT 2
+
+typedef int16_t elem;
+typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
+typedef float fvec __attribute__((vector_size(LANES * 4)));
+
+#include "device/cpu/conv/int8/int8_avx2_tmpl.h"
+
+static inline ivec dot(ivec sum, ivec x, ivec w)
+{
+    return sum + (ivec)_mm256_madd_epi16((__m256i)x, (__m256i)w);
+}
+
+#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/sparse/sparse_tmpl.h"
+#include "device/cpu/conv/sparse/sparse_cell_tmpl.h"
+
+const struct ctt_sparse_isa ctt_sparse_int16 = {
+    .name = "avx2", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
+    .bytes = sizeof(elem), .convert = convert, .blank = blank,
+    .supported = ctt_has_avx2, .lay = lay, .task = task, .cell = cell
+};
+#else
+#include "device/cpu/conv/sparse/sparse.h"
+
+const struct ctt_sparse_isa ctt_sparse_int16 = { .supported = ctt_has_avx2 };
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wino.c: Winograd convolution: packed weights, blocks, threads. */
+#include "device/cpu/conv/winograd/wino.h"
+#include "device/cpu/conv/winograd/wino_plan.h"
+#include "device/dev.h"
+
+#include <omp.h>
+#include <string.h>
+
+const struct ctt_wino_isa *ctt_wino_best(void)
+{
+    static const struct ctt_wino_isa *const all[] = { &ctt_wino_avx512,
+                                                      &ctt_wino_avx2 };
+
+    for (size_t i = 0; i < CTT_LEN(all); i++)
+        if (all[i]->supported())
+            return all[i];
+    return NULL;
+}
+
+/* Images in depth are as good as images in n, for a window without depth. */
+struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
+                                         const struct ctt_tensor *x)
+{
+    const int *p = n->attr.conv.pad;
+
+    return (struct ctt_wino_shape){ x->n * x->d, x->h, x->w, x->c,
+        n->attr.conv.out, n->attr.conv.kernel[1], p[1], p[2] };
+}
+
+struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
+                                         const struct ctt_tensor *x)
+{
+    struct ctt_wino_shape s = ctt_wino_fwd_shape(n, x);
+    int64_t c = s.c;
+
+    s.h += 2 * s.pad_h - s.r + 1;
+    s.w += 2 * s.pad_w - s.r + 1;
+    s.c = s.k;
+    s.k = c;
+    s.pad_h = s.r - 1 - s.pad_h;
+    s.pad_w = s.r - 1 - s.pad_w;
+    return s;
+}
+
+/* The data of a block should fit into half a megabyte, and the threads should
+ * get equal shares: a few large blocks or, if there is little to do, many small
+ * ones. */
+enum { BYTES = 384 << 10, LEAST = 14, MOST = 112 };
+
+static int64_t block_of(int64_t tiles, int64_t floats, int parts)
+{
+    int64_t most = BYTES / (floats * (int64_t)sizeof(float)), blocks;
+
+    most = most < LEAST ? LEAST : most > MOST ? MOST : most;
+    blocks = (tiles + most - 1) / most;
+    if (tiles >= 4 * parts)
+        blocks = ctt_align(blocks, parts);
+    return (tiles + blocks - 1) / blocks;
+}
+
+static int64_t conv_block(const struct ctt_wino_isa *i,
+                          const struct ctt_wino_shape *s, int threads)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+    int64_t wide = p.kp < 2 * i->lanes ? p.kp : 2 * i->lanes;
+
+    return block_of(p.tiles, p.freqs * (p.cp + wide), threads);
+}
+
+/* Here what is worked on may be larger, since the sums do not stay anyway. */
+static int64_t grad_block(const struct ctt_wino_isa *i,
+                          const struct ctt_wino_shape *s)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+
+    return block_of(p.tiles, p.freqs * p.cp / 2, 1);
+}
+
+int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_shape *s)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+
+    return p.freqs * ctt_align(p.c, 2) * p.kp;
+}
+
+static int64_t conv_room(const struct ctt_wino_isa *i,
+                         const struct ctt_wino_shape *s, int64_t block)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+
+    return p.freqs * (ctt_wino_step(block * p.cp) +
+                      ctt_wino_step(block * 2 * i->lanes));
+}
+
+int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
+                         const struct ctt_wino_shape *s, int threads)
+{
+    return conv_room(i, s, conv_block(i, s, threads)) * threads;
+}
+
+/* The sums in the transform domain. */
+static int64_t grad_sum(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_shape *s)
+{
+    return ctt_align(ctt_wino_packed(i, s), 16);
+}
+
+static int64_t grad_room(const struct ctt_wino_isa *i,
+                         const struct ctt_wino_shape *s, int64_t block)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+
+    return p.freqs * (ctt_wino_step(block * p.cp) +
+                      ctt_wino_step(block * p.kp));
+}
+
+int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
+                              const struct ctt_wino_shape *s)
+{
+    return grad_sum(i, s) + grad_room(i, s, grad_block(i, s));
+}
+
+/* A register's windows, [tap][lane], and their frequencies. */
+enum { LANES_MOST = 16 };
+struct windows { float win[25 * LANES_MOST], u[64 * LANES_MOST]; };
+
+/* One of two convs that are summed: its weights (out,r,r,in), and the index of
+ * its first channel among those of both. */
+struct part {
+    const float *w;
+    int64_t      in, first;
+    int          turned;
+};
+
+/* Lane l of win: the window from channel c to that of column j + l, or zero. */
+static void read_windows(const struct ctt_wino_shape *s, const struct part *p,
+                         int lanes, int64_t c, int64_t j, float *win)
+{
+    int taps = s->r * s->r;
+
+    for (int l = 0; l < lanes; l++) {
+        int64_t k = ctt_wino_channel(s, lanes, j + l), at, step;
+        at = p->turned ? (c * taps + taps - 1) * p->in + k
+                       : k * taps * p->in + c - p->first;
+        step = p->turned ? -p->in : p->in;
+        for (int t = 0; t < taps; t++)
+            win[t * lanes + l] = k < 0 ? 0 : p->w[at + t * step];
+    }
+}
+
+/* The weights of channel c in a panel of half a register: [freq][pair of
+ * channels][column][channel of the pair]. */
+static void put_half(const struct ctt_wino_shape *s,
+                     const struct ctt_wino_plan *p, int lanes, int64_t c,
+                     const float *u, float *to)
+{
+    int64_t half = lanes / 2, slab = ctt_wino_slab(s, lanes, half);
+
+    to += c / 2 * lanes + c % 2;
+    for (int f = 0; f < p->freqs; f++)
+        for (int64_t k = 0; k < half; k++) {
+            to[f * slab + 2 * k] = u[f * lanes + k];
+            if (c == p->c - 1 && c % 2 == 0)
+                to[f * slab + 2 * k + 1] = 0;
+        }
+}
+
+void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
+                   const float *w, const float *w2, int turned, int threads,
+                   float *u)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+    int64_t panel = 2 * i->lanes;
+    struct part part[2] = { { w, turned ? s->k : s->c, 0, turned },
+                            { w2, s->c2, s->c, turned } };
+
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
+    for (int64_t j = 0; j < p.kp; j += i->lanes) {
+        for (int64_t c = 0; c < p.c; c++) {
+            int64_t q = j / panel, width = ctt_wino_width(s, i->lanes, q);
+            float *to = u + q * p.freqs * p.c * panel;
+            struct windows x;
+            read_windows(s, &part[c >= s->c], i->lanes, c, j, x.win);
+            i->forth(s->r, x.win, x.u);
+            if (width < i->lanes)
+                put_half(s, &p, i->lanes, c, x.u, to);
+            for (int f = 0; f < p.freqs && width >= i->lanes; f++)
+                memcpy(to + (f * p.c + c) * width + j % panel,
+                       x.u + f * i->lanes,
+                       (size_t)i->lanes * sizeof(float));
+        }
+    }
+}
+
+/* 1 if the results are too many to be in a cache when they are read, and are
+ * whole cache lines: then they are stored past the caches. */
+static int is_far(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
+                  const struct ctt_wino_plan *p)
+{
+    enum { FAR = 24 << 20 };
+    int64_t line = 64 / (int64_t)sizeof(float);
+
+    return i->lanes == line && j->ldy % line == 0 && !j->end->plus &&
+           !j->end->add && !j->s->hidden && (uintptr_t)j->y % 64 == 0 &&
+           p->tiles * 16 * j->s->k * (int64_t)sizeof(float) > FAR;
+}
+
+struct items {
+    const struct ctt_wino_isa *isa;
+    const struct ctt_wino_job *j;
+    int                        groups;
+    int64_t                    block, room;
+    float                     *scratch;
+};
+
+static void run_item(void *arg, int64_t item, int who)
+{
+    const struct items *i = arg;
+
+    i->isa->conv(i->j, (int)item, i->groups, i->block,
+                 i->scratch + who * i->room);
+}
+
+void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
+                   int threads, float *scratch)
+{
+    struct ctt_wino_job job = *j;
+    int64_t block = conv_block(i, j->s, threads);
+    int64_t room = conv_room(i, j->s, block);
+    struct ctt_wino_plan p = ctt_wino_plan(j->s, i->lanes, block);
+    int64_t blocks = (p.tiles + block - 1) / block;
+    int groups = blocks >= threads ? 1 : (int)(threads / blocks);
+
+    groups = groups > p.panels ? (int)p.panels : groups;
+    job.far = is_far(i, j, &p);
+    ctt_dev_tasks(j->dev, threads, blocks * groups, run_item,
+                  &(struct items){ i, &job, groups, block, room, scratch });
+}
+
+/* dw (k,r,r,c) += the sums. */
+static void collect(const struct ctt_wino_isa *i,
+                    const struct ctt_wino_back *b, float *dw)
+{
+    const struct ctt_wino_shape *s = b->s;
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+    int64_t taps = s->r * s->r;
+
+#pragma omp for collapse(2) schedule(static)
+    for (int64_t j = 0; j < p.kp; j += i->lanes) {
+        for (int64_t c = 0; c < p.c; c++) {
+            int64_t n = s->k - j < i->lanes ? s->k - j : i->lanes;
+            struct windows x = { .u = { 0 } };
+            for (int f = 0; f < p.freqs; f++)
+                memcpy(x.u + f * i->lanes, b->du + (f * p.c + c) * p.kp + j,
+                       (size_t)n * sizeof(float));
+            i->back(s->r, x.u, x.win);
+            for (int64_t k = 0; k < n; k++)
+                for (int64_t t = 0; t < taps; t++)
+                    dw[((j + k) * taps + t) * s->c + c] +=
+                        x.win[t * i->lanes + k];
+        }
+    }
+}
+
+/* What each thread of a region does; the block is shared, so all of them wait
+ * before they read it and before they write it again. */
+static void grad_blocks(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_back *b)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(b->s, i->lanes, b->block);
+    int64_t threads = omp_get_num_threads(), t = omp_get_thread_num();
+    int64_t items = p.freqs * p.panels;
+
+#pragma omp for schedule(static)
+    for (int f = 0; f < p.freqs; f++)
+        memset(b->du + f * p.c * p.kp, 0, (size_t)(p.c * p.kp) *
+               sizeof(float));
+    for (int64_t at = 0, n; at < p.tiles; at += n) {
+        n = p.tiles - at < b->block ? p.tiles - at : b->block;
+        int64_t pairs = (n + 1) / 2, to = pairs * (t + 1) / threads * 2;
+        i->spread(b, at, pairs * t / threads * 2, to < n ? to : n);
+#pragma omp barrier
+        i->sums(b, n, items * t / threads, items * (t + 1) / threads);
+#pragma omp barrier
+    }
+}
+
+void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
+                   int threads, float *scratch, float *dw)
+{
+    struct ctt_wino_plan p;
+
+    b->block = grad_block(i, b->s);
+    p = ctt_wino_plan(b->s, i->lanes, b->block);
+    b->du = scratch;
+    b->v = scratch + grad_sum(i, b->s);
+    b->m = b->v + p.freqs * ctt_wino_step(b->block * p.cp);
+#pragma omp parallel num_threads(threads)
+    {
+        grad_blocks(i, b);
+        collect(i, b, dw);
+    }
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wino_tmpl.h: the Winograd kernels for one instruction set; the including
+ * file sets LANES (floats in a register), ROWS (tiles a micro-kernel takes:
+ * ROWS x 2 sums and 3 more fit into the registers), and defines vec, half (of
+ * half as many floats) and mask, load_some, store_some (n < LANES floats),
+ * low, high and join (of halves), store_far (past the caches), wait_far,
+ * load_pair (two floats, repeated), add_pairs. */
+#include "device/cpu/conv/winograd/wino_vec_tmpl.h"
+#include "device/cpu/conv/winograd/wino_tile_tmpl.h"
+#include "device/cpu/conv/winograd/wino_cell_tmpl.h"
+#include "device/cpu/conv/winograd/wino_gemm_tmpl.h"
+#include "device/cpu/conv/winograd/wino_window_tmpl.h"
+
+/* m[freq][tile][width] = v times the weights of a panel. */
+static void multiply(const struct ctt_wino_shape *shape,
+                     const struct ctt_wino_plan *p, int64_t tiles,
+                     const float *v, const float *u, float *m, int64_t width)
+{
+    int64_t vstep = ctt_wino_step(p->block * p->cp);
+    int64_t mstep = ctt_wino_step(p->block * width);
+    int64_t slab = ctt_wino_slab(shape, LANES, width);
+    product_fn *const *product = products[width / HALF];
+
+    for (int f = 0; f < p->freqs; f++)
+        for (int64_t t = 0, r; t < tiles; t += r) {
+            r = piece(tiles - t);
+            product[r](v + f * vstep + t * p->cp, p->cp, u + f * slab, p->c,
+                       m + f * mstep + t * width);
+        }
+}
+
+/* Tiles t and t + 1 of a block that begins with `first`; 0 if there is no
+ * second one. */
+static int two_places(const struct ctt_wino_plan *p, int64_t first,
+                      int64_t tiles, int64_t t, int64_t up, int64_t left,
+                      struct place at[2])
+{
+    int two = t + 1 < tiles;
+
+    at[0] = place(first + t, p->th, p->tw, up, left);
+    at[1] = place(first + t + two, p->th, p->tw, up, left);
+    return two;
+}
+
+/* Tiles from .. to - 1 of the block that begins with `first`; from: even. */
+static void scatter(const struct ctt_wino_job *j,
+                    const struct ctt_wino_plan *p, int64_t first,
+                    int64_t from, int64_t to, float *v)
+{
+    const struct ctt_wino_shape *s = j->s;
+    scatter_fn *fn = s->r == 3 ? scatter6 : scatter8;
+    int64_t step = ctt_wino_step(p->block * p->cp);
+    struct place at[2];
+
+    for (int64_t t = from; t < to; t += 2) {
+        int two = two_places(p, first, to, t, s->pad_h, s->pad_w, at);
+        struct view x = { j->x[0], j->ldx[0], s->h, s->w };
+        fn(&x, s->c, at, two, v + t * p->cp, p->cp, step);
+        if (s->c2) {
+            x.x = j->x[1];
+            x.ld = j->ldx[1];
+            fn(&x, s->c2, at, two, v + t * p->cp + s->c, p->cp, step);
+        }
+    }
+}
+
+/* The results of panel k of tiles t and t + 1. */
+static void gather(const struct ctt_wino_job *j,
+                   const struct ctt_wino_plan *p, const struct place at[2],
+                   int two, int64_t k, const float *m, int64_t width)
+{
+    const struct ctt_wino_shape *s = j->s;
+    int64_t step = ctt_wino_step(p->block * width), c = k * PANEL;
+
+    for (int64_t i = 0; i < width && c + i < s->k; i += LANES) {
+        int64_t n = s->k - c - i;
+        if (n <= HALF) {
+            (s->r == 3 ? pair6 : pair8)(m + i, width, step, at, two, p, c + i,
+                                        n, j);
+            break;
+        }
+        for (int t = 0; t <= two; t++)
+            (s->r == 3 ? gather6 : gather8)(m + t * width + i, step, at[t], p,
+                                            c + i, n, j);
+    }
+}
+
+static void conv(const struct ctt_wino_job *j, int item, int groups,
+                 int64_t block, float *scratch)
+{
+    const struct ctt_wino_shape *s = j->s;
+    struct ctt_wino_plan p = ctt_wino_plan(s, LANES, block);
+    int64_t first = item / groups * block;
+    int64_t tiles = p.tiles - first < block ? p.tiles - first : block;
+    int g = item % groups, from = (int)(p.panels * g / groups);
+    int to = (int)(p.panels * (g + 1) / groups);
+    float *v = scratch, *m = v + p.freqs * ctt_wino_step(block * p.cp);
+    struct place at[2];
+
+    scatter(j, &p, first, 0, tiles, v);
+    for (int k = from; k < to; k++) {
+        int64_t width = ctt_wino_width(s, LANES, k);
+        multiply(s, &p, tiles, v, j->u + k * p.freqs * p.c * PANEL, m, width);
+        for (int64_t t = 0; t < tiles; t += 2) {
+            int two = two_places(&p, first, tiles, t, 0, 0, at);
+            const float *mt = m + t * width;
+            if (!s->hidden)
+                gather(j, &p, at, two, k, mt, width);
+            for (int i = 0; i <= two && s->hidden; i++)
+                cell_tile(mt + i * width, ctt_wino_step(block * width), at[i],
+                          &p, k * HALF, s->hidden - k * HALF, j);
+        }
+    }
+    if (j->far)
+        wait_far();
+}
+
+static void spread(const struct ctt_wino_back *b, int64_t first, int64_t from,
+                   int64_t to)
+{
+    const struct ctt_wino_shape *s = b->s;
+    struct ctt_wino_plan p = ctt_wino_plan(s, LANES, b->block);
+    struct ctt_wino_job job = { .s = s, .x = { b->x }, .ldx = { b->ldx } };
+    struct view y = { b->dy, b->lddy, p.oh, p.ow };
+    scatter_fn *fn = s->r == 3 ? spread6 : spread8;
+    int64_t step = ctt_wino_step(b->block * p.kp);
+    struct place at[2];
+
+    scatter(&job, &p, first, from, to, b->v);
+    for (int64_t t = from; t < to; t += 2) {
+        int two = two_places(&p, first, to, t, 0, 0, at);
+        fn(&y, s->k, at, two, b->m + t * p.kp, p.kp, step);
+    }
+}
+
+static void sums(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
+                 int64_t to)
+{
+    const struct ctt_wino_shape *s = b->s;
+    struct ctt_wino_plan p = ctt_wino_plan(s, LANES, b->block);
+    int64_t vstep = ctt_wino_step(b->block * p.cp);
+    int64_t mstep = ctt_wino_step(b->block * p.kp);
+
+    for (int64_t i = from, f, k, r; i < to; i++) {
+        f = i / p.panels;
+        k = i % p.panels;
+        for (int64_t c = 0; c < p.c; c += r) {
+            r = piece(p.c - c);
+            outers[ctt_wino_width(s, LANES, k) / HALF][r](
+                b->v + f * vstep + c, p.cp, b->m + f * mstep + k * PANEL,
+                p.kp, tiles, b->du + (f * p.c + c) * p.kp + k * PANEL, p.kp);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * lstm.cu: the gates and both states of an LSTM cell in one kernel. */
+#include "device/cuda/kernels.h"
+#include "device/cuda/kernel/walk.cuh"
+#include "device/ewise.h"
+
+/* The four gates of a state are H channels apart. */
+template <class N>
+static __device__ __forceinline__ void gates(struct view z, struct spot s,
+                                             int64_t H, float x[4][N::V])
+{
+    struct spot at[4] = { s, { s.row, s.col + H }, { s.row, s.col + 2 * H },
+                          { s.row, s.col + 3 * H } };
+    typename N::got i(z, at[0]), f(z, at[1]), o(z, at[2]), g(z, at[3]);
+
+    i.give(x[0]);
+    f.give(x[1]);
+    o.give(x[2]);
+    g.give(x[3]);
+}
+
+struct lstm_forward {
+    struct view z, old, h, c;
+    int64_t     H;
+
+    template <class N> __device__ void at(struct spot s) const
+    {
+        typename N::got before(old, s);
+        float x[4][N::V], cell[N::V], hidden[N::V];
+
+        gates<N>(z, s, H, x);
+        before.give(cell);
+        CTT_UNROLL
+        for (int k = 0; k < N::V; k++) {
+            struct ctt_lstm g = { x[0][k], x[1][k], x[2][k], x[3][k] };
+            ctt_lstm_fwd(g, cell[k], &hidden[k], &cell[k]);
+        }
+        N::put(h, s, hidden, 0);
+        if (c.p)
+            N::put(c, s, cell, 0);
+    }
+};
+
+/* Checks the alignment of all four gates. */
+static void look_at_gates(struct form *f, const struct ctt_tensor &z, int64_t H)
+{
+    struct ctt_tensor gate = z;
+
+    gate.c = H;
+    for (int k = 0; k < 4 && z.data; k++) {
+        look(f, gate);
+        gate.data = (char *)gate.data + H * ctt_dtype_size(z.dtype);
+    }
+}
+
+int ctt_launch_lstm_fwd(const struct ctt_call *c, void *scratch, void *stream)
+{
+    struct lstm_forward f = { view_of(c->in[0]), view_of(c->in[1]),
+                              view_of(c->out), view_of(c->also), c->out.c };
+    struct form form = form_of(c->out);
+
+    (void)scratch;
+    look_at_gates(&form, c->in[0], f.H);
+    look(&form, c->in[1]);
+    look(&form, c->also);
+    return run_each(f, form, stream);
+}
+
+/* Either gradient of the two results may be absent, and so may either of the
+ * two wanted. */
+struct lstm_backward {
+    struct view z, old, dh, dc, dz, dold;
+    int64_t     H;
+    unsigned    add;
+
+    /* An absent gradient is zero; reads valid memory all the same. */
+    template <class N>
+    static __device__ __forceinline__ void or_zero(const typename N::got &g,
+                                                   int there, float *x)
+    {
+        g.give(x);
+        CTT_UNROLL
+        for (int k = 0; k < N::V; k++)
+            x[k] = there ? x[k] : 0;
+    }
+
+    template <class N> __device__ void at(struct spot s) const
+    {
+        typename N::got before(old, s), of_h(dh.p ? dh : old, s);
+        typename N::got of_c(dc.p ? dc : old, s);
+        float x[4][N::V], a[N::V], gh[N::V], gc[N::V];
+
+        gates<N>(z, s, H, x);
+        before.give(a);
+        or_zero<N>(of_h, dh.p != NULL, gh);
+        or_zero<N>(of_c, dc.p != NULL, gc);
+        CTT_UNROLL
+        for (int k = 0; k < N::V; k++) {
+            struct ctt_lstm g = { x[0][k], x[1][k], x[2][k], x[3][k] };
+            g = ctt_lstm_bwd(g, a[k], gh[k], gc[k], &a[k]);
+            x[0][k] = g.i;
+            x[1][k] = g.f;
+            x[2][k] = g.o;
+            x[3][k] = g.g;
+        }
+        CTT_UNROLL
+        for (int k = 0; k < 4 && dz.p; k++) {
+            struct spot gate = { s.row, s.col + k * H };
+            N::put(dz, gate, x[k], (int)(add & 1));
+        }
+        if (dold.p)
+            N::put(dold, s, a, (int)(add >> 1 & 1));
+    }
+};
+
+int ctt_launch_lstm_bwd(const struct ctt_call *c, void *scratch, void *stream)
+{
+    struct lstm_backward f = { view_of(c->in[0]), view_of(c->in[1]),
+                               view_of(c->dout), view_of(c->dalso),
+                               view_of(c->din[0]), view_of(c->din[1]),
+                               c->out.c, c->add };
+    struct form form = form_of(c->in[1]);
+
+    (void)scratch;
+    if (!c->din[0].data && !c->din[1].data)
+        return 0;
+    look_at_gates(&form, c->in[0], f.H);
+    look_at_gates(&form, c->din[0], f.H);
+    look(&form, c->dout);
+    look(&form, c->dalso);
+    look(&form, c->din[1]);
+    return run_each(f, form, stream);
+}

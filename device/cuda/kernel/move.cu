@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * move.cu: ops that only move, add or multiply values. */
+#include "device/cuda/kernel/act.cuh"
+#include "device/cuda/kernels.h"
+#include "device/cuda/kernel/walk.cuh"
+
+struct copying {
+    struct view x, y;
+    int         add;
+
+    template <class N> __device__ void at(struct spot s) const
+    {
+        float v[N::V];
+
+        typename N::got(x, s).give(v);
+        N::put(y, s, v, add);
+    }
+};
+
+int ctt_launch_copy(struct ctt_tensor x, struct ctt_tensor y, int add,
+                    void *stream)
+{
+    struct copying f = { view_of(x), view_of(y), add };
+    struct form form = form_of(y);
+
+    look(&form, x);
+    return run_each(f, form, stream);
+}
+
+int ctt_launch_cast(const float *x, enum ctt_dtype type, void *y, int64_t n,
+                    void *stream)
+{
+    struct ctt_tensor from = { (void *)x, CTT_F32, 1, 1, 1, 1, n, n };
+    struct ctt_tensor to = { y, type, 1, 1, 1, 1, n, n };
+
+    return ctt_launch_copy(from, to, 0, stream);
+}
+
+int ctt_launch_sum(enum ctt_dtype type, const void *x, void *y, int64_t n,
+                   void *stream)
+{
+    struct ctt_tensor from = { (void *)x, type, 1, 1, 1, 1, n, n };
+    struct ctt_tensor to = { y, type, 1, 1, 1, 1, n, n };
+
+    return ctt_launch_copy(from, to, 1, stream);
+}
+
+/* y = act(x[0] + sign x[1] + ... + bias). */
+struct adding {
+    struct view  x[CTT_MAX_IN], y;
+    const float *bias;
+    int          n, act;
+    float        sign;
+
+    template <class N> __device__ void more(int k, struct spot s,
+                                            float *v) const
+    {
+        float b[N::V];
+
+        typename N::got(x[k], s).give(b);
+        CTT_UNROLL
+        for (int i = 0; i < N::V; i++)
+            v[i] += sign * b[i];
+    }
+
+    template <class N> __device__ void at(struct spot s) const
+    {
+        float v[N::V], b[N::V];
+        typename N::got first(x[0], s), second(x[n > 1], s);
+
+        first.give(v);
+        second.give(b);
+        CTT_UNROLL
+        for (int i = 0; i < N::V; i++)
+            v[i] += n > 1 ? sign * b[i] : 0;
+        for (int k = 2; k < n; k++)
+            more<N>(k, s, v);
+        if (bias) {
+            channels<N::V>(bias, s.col, b);
+            CTT_UNROLL
+            for (int i = 0; i < N::V; i++)
+                v[i] += b[i];
+        }
+        act_of<N::V>(act - 1, v);
+        N::put(y, s, v, 0);
+    }
+};
+
+static int add_all(const struct ctt_tensor *x, int n, float sign,
+                   const float *bias, int act, const struct ctt_tensor &y,
+                   void *stream)
+{
+    struct adding f = { { }, view_of(y), bias, n, act, sign };
+    struct form form = form_of(y);
+
+    for (int k = 0; k < n; k++) {
+        f.x[k] = view_of(x[k]);
+        look(&form, x[k]);
+    }
+    if (bias) {
+        look(&form, bias);
+        by_channel(&form);
+    }
+    return run_each(f, form, stream);
+}
+
+int ctt_launch_finish(struct ctt_tensor x, struct ctt_tensor plus,
+                      const float *bias, int act, struct ctt_tensor y,
+                      void *stream)
+{
+    struct ctt_tensor both[] = { x, plus };
+
+    return add_all(both, 1 + (plus.data != NULL), 1, bias, act, y, stream);
+}
+
+int ctt_launch_add_fwd(const struct ctt_call *c, void *scratch, void *stream)
+{
+    (void)scratch;
+    return add_all(c->in, c->node->nin, c->node->attr.add.minus ? -1 : 1,
+                   (const float *)c->w[0].t.data, c->act, c->out, stream);
+}
+
+/* Several inputs may be one tensor: each thread adds to them in order. */
+struct spreading {
+    struct view dy, dx[CTT_MAX_IN];
+    int         n;
+    unsigned    add;
+    float       sign;
+
+    template <class N> __device__ void at(struct spot s) const
+    {
+        typename N::got grad(dy, s);
+
+        for (int k = 0; k < n; k++) {
+            float v[N::V];
+            if (!dx[k].p)
+                continue;
+            grad.give(v);
+            CTT_UNROLL
+            for (int i = 0; i < N::V; i++)
+                v[i] *= k ? sign : 1;
+            N::put(dx[k], s, v, (int)(add >> k & 1));
+        }
+    }
+};
+
+int ctt_launch_add_bwd(const struct ctt_call *c, void *scratch, void *stream)
+{
+    struct spreading f = { view_of(c->dout), { }, c->node->nin, c->add,
+                           c->node->attr.add.minus ? -1.0f : 1.0f };
+    struct form form = form_of(c->dout);
+    int e = 0, any_din = 0;
+
+    for (int k = 0; k < f.n; k++) {
+        f.dx[k] = view_of(c->din[k]);
+        look(&form, c->din[k]);
+        any_din |= c->din[k].data != NULL;
+    }
+    if (any_din)
+        e = run_each(f, form, stream);
+    if (!e && c->dw[0].data)
+        e = ctt_launch_bias_bwd(c->dout, (float *)c->dw[0].data, scratch,
+                                stream);
+    return e;
+}
+
+size_t ctt_launch_add_bwd_scratch(const struct ctt_call *c)
+{
+    return c->dw[0].data ? ctt_launch_bias_bwd_scratch(c->dout) : 0;
+}
+
+struct multiplying {
+    struct view a, b, y;
+
+    template <class N> __device__ void at(struct spot s) const
+    {
+        float v[N::V], w[N::V];
+        typename N::got first(a, s), second(b, s);
+
+        first.give(v);
+        second.give(w);
+        CTT_UNROLL
+        for (int i = 0; i < N::V; i++)
+            v[i] *= w[i];
+        N::put(y, s, v, 0);
+    }
+};
+
+int ctt_launch_mul_fwd(const struct ctt_call *c, void *scratch, void *stream)
+{
+    struct multiplying f = { view_of(c->in[0]), view_of(c->in[1]),
+                             view_of(c->out) };
+    struct form form = form_of(c->out);
+
+    (void)scratch;
+    look(&form, c->in[0]);
+    look(&form, c->in[1]);
+    return run_each(f, form, stream);
+}
+
+/* din[k] (+)= dout times the other input. */
+struct dividing {
+    struct view x[2], dy, dx[2];
+    unsigned    add;
+
+    template <class N> __device__ void at(struct spot s) const
+    {
+        typename N::got grad(dy, s), a(x[0], s), b(x[1], s);
+
+        CTT_UNROLL
+        for (int k = 0; k < 2; k++) {
+            float g[N::V], v[N::V];
+            if (!dx[k].p)
+                continue;
+            grad.give(g);
+            (k ? a : b).give(v);
+            CTT_UNROLL
+            for (int i = 0; i < N::V; i++)
+                g[i] *= v[i];
+            N::put(dx[k], s, g, (int)(add >> k & 1));
+        }
+    }
+};
+
+int ctt_launch_mul_bwd(const struct ctt_call *c, void *scratch, void *stream)
+{
+    struct dividing f = { { view_of(c->in[0]), view_of(c->in[1]) },
+                          view_of(c->dout),
+                          { view_of(c->din[0]), view_of(c->din[1]) },
+                          c->add };
+    struct form form = form_of(c->dout);
+
+    (void)scratch;
+    for (int k = 0; k < 2; k++) {
+        look(&form, c->in[k]);
+        look(&form, c->din[k]);
+    }
+    return c->din[0].data || c->din[1].data ? run_each(f, form, stream) : 0;
+}
+
+/* The channels of t that hold input k. */
+static struct ctt_tensor part_of(struct ctt_tensor t, const struct ctt_call *c,
+                                 int k)
+{
+    int64_t size = ctt_dtype_size(t.dtype);
+
+    for (int i = 0; i < k; i++)
+        t.data = (char *)t.data + c->in[i].c * size;
+    t.c = c->in[k].c;
+    return t;
+}
+
+int ctt_launch_concat_fwd(const struct ctt_call *c, void *scratch,
+                          void *stream)
+{
+    int e = 0;
+
+    (void)scratch;
+    for (int k = 0; k < c->node->nin && !e; k++)
+        e = ctt_launch_copy(c->in[k], part_of(c->out, c, k), 0, stream);
+    return e;
+}
+
+int ctt_launch_concat_bwd(const struct ctt_call *c, void *scratch,
+                          void *stream)
+{
+    int e = 0;
+
+    (void)scratch;
+    for (int k = 0; k < c->node->nin && !e; k++)
+        if (c->din[k].data)
+            e = ctt_launch_copy(part_of(c->dout, c, k), c->din[k],
+                                (int)(c->add >> k & 1), stream);
+    return e;
+}

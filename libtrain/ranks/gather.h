@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gather.h: adds sparse gradients of shards (squeeze.h): each rank tells those
+ * of its own, and all add them in the order of shards.  What a shard leaves out
+ * is its residual, which is added to its next gradient (error feedback, Seide
+ * and others 2014). */
+#ifndef CTT_GATHER_H
+#define CTT_GATHER_H
+
+#include "comm/comm.h"
+#include "libtrain/ranks/sparse_code.h"
+#include "libtrain/ranks/squeeze.h"
+
+struct ctt_gather {
+    struct ctt_comm    *comm;
+    struct ctt_squeeze  how;
+    int                 shards, mine;    /* of all ranks, of this one */
+    int64_t             n;               /* floats of a gradient */
+    float              *grad, *residual; /* [mine][n] */
+    float              *sample;
+    int32_t            *at;              /* [n]: positions of a shard */
+    struct ctt_sparse_code  *head, *heads;    /* of mine; of all shards */
+    uint8_t            *code, *codes;    /* of mine; of all ranks, each as long
+                                            as the longest */
+    int64_t             used, room;      /* bytes in code; of codes */
+    double              sent, batches;   /* bytes of all ranks so far */
+};
+
+/* For gradients of n floats in the host's memory.  CTT_EUNSUP: too many.  Later
+ * memory is only needed where more is sent than four times what a share, or of
+ * a threshold one percent, comes to. */
+int  ctt_gather_open(struct ctt_comm *comm, const struct ctt_squeeze *how,
+                     int shards, int64_t n, struct ctt_gather *out);
+void ctt_gather_close(struct ctt_gather *g);
+
+/* Bytes that it takes for so many shards of one rank. */
+int64_t ctt_gather_bytes(int64_t n, int mine);
+
+/* Where the gradient of this rank's shard k is written before run. */
+float *ctt_gather_place(struct ctt_gather *g, int k);
+
+/* All ranks come to it.  sum: that of the sparse gradients of all shards, the
+ * same bits on each rank, times scale, which those in their places have too;
+ * residuals do not.  step chooses the samples by which a share is met.  If a
+ * gradient or the sum is not finite, the sum has a NAN or an infinity and the
+ * residuals stay. */
+int  ctt_gather_run(struct ctt_gather *g, uint64_t step, float scale,
+                    float *sum);
+
+/* What ranks have sent so far, as a share of what exchange.c would have. */
+double ctt_gather_share(const struct ctt_gather *g);
+
+/* How many floats the residuals of all shards are; 0: it is not open. */
+static inline int64_t ctt_gather_residuals(const struct ctt_gather *g)
+{
+    return g->shards * g->n;
+}
+
+/* Copies them to to[shards][n], which is NULL on ranks that do not want them;
+ * all come to it. */
+int  ctt_gather_save(struct ctt_gather *g, float *to);
+void ctt_gather_load(struct ctt_gather *g, const float *from);
+
+#endif

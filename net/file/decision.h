@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * decision.h: when a model decides before a clip ends: thresholds that were
+ * calibrated for its answers, as the model file has them (doc/format.md). */
+#ifndef CTT_DECISION_H
+#define CTT_DECISION_H
+
+#include "net/file/file.h"
+
+enum ctt_guarantee { CTT_GUARANTEE_MARGINAL, CTT_GUARANTEE_CONDITIONAL };
+
+/* Their words, in this order, and NULL. */
+extern const char *const ctt_guarantee_words[];
+
+/* The most checks that a stream has, classes that a confidence head is for, and
+ * bytes of the text of a decision. */
+enum { CTT_DECISION_CHECKS = 96, CTT_HEAD_CLASSES = 400,
+       CTT_DECISION_TEXT = 16384, CTT_DECISION_TYPE = 8 };
+
+/* A confidence head: how sure it is that an answer is not lost if it is given
+ * now, by logistic regression (as Platt 1999) on the answer's probability at
+ * this time: with l the logit of that and f the logarithm of the frame, the
+ * logistic function of weight[0] l + weight[1] f + weight[2] l f +
+ * bias[answer].  classes 0: there is none. */
+enum { CTT_HEAD_TERMS = 3 };
+struct ctt_head {
+    int   classes;
+    float weight[CTT_HEAD_TERMS], bias[CTT_HEAD_CLASSES];
+};
+
+/* The terms that weights are for, of an answer with probability p at check k;
+ * and what is compared with the threshold, p if there is no head. */
+void  ctt_head_terms(int k, float p, double term[CTT_HEAD_TERMS]);
+float ctt_head_sure(const struct ctt_head *h, int k, int answer, float p);
+
+/* Check k of a stream comes after threshold[k]'s frame: if the confidence is at
+ * least the threshold, the stream is decided.  The confidence is that of the
+ * head for the largest class of the mean of the checks' probabilities, p +=
+ * (1 - smooth) * (new - p), which begins with those of check 0. */
+struct ctt_decision {
+    enum ctt_guarantee guarantee;
+    double   max_gap, delta;     /* what it holds for */
+    int64_t  clips;              /* that it was calibrated on */
+    double   smooth;             /* 0: no mean */
+    char     type[CTT_DECISION_TYPE];    /* what convs multiplied: "fp32" */
+    int64_t  weights;            /* the model: how many, and a CRC-32 of all */
+    uint32_t crc;                /* that decides its answers */
+    int      checks;
+    float    threshold[CTT_DECISION_CHECKS];    /* INFINITY: not yet */
+    struct ctt_head head;
+};
+
+/* After how many frames check k comes, counted from 1: 1 to 16, then eight
+ * checks each time that number doubles, so that each is at most an eighth later
+ * than the one before.  The last one is after 16,384 frames. */
+int ctt_decision_frame(int k);
+
+/* The text in the file, which the caller frees; and the decision of a text:
+ * CTT_EFORMAT unless it is exactly what print makes of one. */
+int ctt_decision_print(const struct ctt_decision *d, char **text);
+int ctt_decision_parse(const char *text, struct ctt_decision *out);
+
+/* Makes d that of the model m: its weights and crc. */
+int ctt_decision_sign(const struct ctt_model *m, struct ctt_decision *d);
+
+/* 1 if d was made for a model whose net, labels and weights are those of m, or
+ * 0. */
+int ctt_decision_holds(const struct ctt_decision *d, const struct ctt_model *m);
+
+/* The same for m->decision, the text: 0 also if there is none. */
+int ctt_model_decides(const struct ctt_model *m);
+
+/* Removes it, from a model that will be changed. */
+void ctt_decision_drop(struct ctt_model *m);
+
+#endif

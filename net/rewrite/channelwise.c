@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * channelwise.c: ops that treat each channel alone, for edits that drop
+ * channels. */
+#include "net/rewrite/channelwise.h"
+#include "net/op.h"
+
+#include <math.h>
+
+static double act_relu(double x)    { return x < 0 ? 0 : x; }
+static double act_relu6(double x)   { return x < 0 ? 0 : x > 6 ? 6 : x; }
+static double act_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+static double (*const acts[])(double) = {
+    [CTT_ACT_RELU] = act_relu, [CTT_ACT_SIGMOID] = act_sigmoid,
+    [CTT_ACT_TANH] = tanh, [CTT_ACT_RELU6] = act_relu6,
+};
+
+static double same(const struct ctt_node *n, const float *w, int64_t j,
+                   double x)
+{
+    (void)n;
+    (void)w;
+    (void)j;
+    return x;
+}
+
+static double act(const struct ctt_node *n, const float *w, int64_t j,
+                  double x)
+{
+    (void)w;
+    (void)j;
+    return acts[n->attr.act.kind](x);
+}
+
+/* Before the first step a window may have zeros. */
+static double window(const struct ctt_node *n, const float *w, int64_t j,
+                     double x)
+{
+    const struct ctt_window_attr *a = &n->attr.window;
+
+    (void)w;
+    (void)j;
+    return x == 0 || a->fill == CTT_FILL_FIRST || a->spread ? x : NAN;
+}
+
+static double norm(const struct ctt_node *n, const float *w, int64_t j,
+                   double x)
+{
+    double gamma = w[n->at[0] + j], beta = w[n->at[1] + j];
+    double mean = w[n->at[2] + j], var = w[n->at[3] + j];
+
+    return gamma * (x - mean) / sqrt(var + (double)n->attr.norm.eps) + beta;
+}
+
+/* What each makes of a channel that holds x.  The padding of a pool does not
+ * count.  Not quant: a conv that reads bytes rounds its weights by the largest
+ * of them, so one that is gone could change all. */
+static double (*const through[CTT_NOPS])(const struct ctt_node *n,
+                                         const float *w, int64_t j,
+                                         double x) = {
+    [CTT_OP_ACT] = act, [CTT_OP_POOL] = same, [CTT_OP_DROPOUT] = same,
+    [CTT_OP_UPSAMPLE] = same, [CTT_OP_RESHAPE] = same, [CTT_OP_WINDOW] = window,
+    [CTT_OP_NORM] = norm,
+};
+
+int ctt_is_channelwise(const struct ctt_graph *g, const struct ctt_node *n)
+{
+    return through[n->op] && g->node[n->in[0]].out.c == n->out.c &&
+           (n->op != CTT_OP_NORM || ctt_is_batch_norm(n));
+}
+
+double ctt_channelwise(const struct ctt_node *n, const float *w, int64_t j,
+                       double x)
+{
+    return through[n->op](n, w, j, x);
+}

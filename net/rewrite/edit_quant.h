@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit_quant.h: a model in which convs read bytes. */
+#ifndef CTT_EDIT_QUANT_H
+#define CTT_EDIT_QUANT_H
+
+#include "net/file/file.h"
+
+/* The form that a node's values get where convs read them; scale 0: none is
+ * needed. */
+struct ctt_form_of { float scale; int zero; };
+
+/* 1 if the form follows from the node: the bytes of frames, whose step is the
+ * same in each channel; and an LSTM's state, which is in -1..1. */
+int  ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form);
+
+/* Why node i cannot read bytes, in a few words; NULL: it can.  A conv that
+ * reads the model's answer cannot: bytes would become the answer. */
+const char *ctt_quantise_cannot(const struct ctt_graph *g, int i);
+
+/* 0 if conv i is no faster with bytes, by measurements (doc/benchmarks.md): 5x5
+ * with stride 1, for which floats have Winograd, unless most blocks of its
+ * weights are pruned; or one of which most rows are pruned. */
+int  ctt_quantise_pays(const struct ctt_model *m, int i);
+
+/* Marks in source[g->count] the nodes whose values must be quantised so that
+ * the convs with take[i] = 1, which can, read bytes: not what they read itself
+ * where that only selects or repeats (a state, slice, reshape, window,
+ * upsample, the maximum of a pool), but what that is made of.  A state of bytes
+ * is then a quarter of one of floats. */
+int  ctt_quantise_sources(const struct ctt_graph *g, const char *take,
+                          char *source);
+
+/* Adds a line `quant` after each source, whose form is form[i], and lets the
+ * convs read what follows from it, as plus input too: NAME.q8 is the node NAME
+ * of quantised values.  What nothing reads any more is left out.  CTT_EINVAL if
+ * a name is taken or too long.  The caller frees *out. */
+int  ctt_quantise(const struct ctt_model *m, const char *take,
+                  const struct ctt_form_of *form, struct ctt_model **out);
+
+/* The reverse: the convs with take[i] = 1, which read bytes, read the floats
+ * that those were made of, as plus input too; where only a copy of bytes is
+ * there, NAME.f32 is one of floats.  What nothing reads any more is left out.
+ * Weights, and biases that make up for what rounding did, stay as they are.
+ * CTT_EINVAL as above, CTT_EUNSUP for bytes that several values were made of.
+ * The caller frees *out. */
+int  ctt_dequantise(const struct ctt_model *m, const char *take,
+                    struct ctt_model **out);
+
+/* As ctt_quantise(), with some range for each source: it runs as fast as it
+ * would with the right one, and its answers mean nothing. */
+int  ctt_quantise_some(const struct ctt_model *m, const char *take,
+                       struct ctt_model **out);
+
+#endif

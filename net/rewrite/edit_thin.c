@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit_thin.c: removes channels from all nodes that have them. */
+#include "net/rewrite/edit.h"
+#include "net/op.h"
+
+#include <stdio.h>
+
+struct thin {
+    const struct ctt_model *m;
+    const struct ctt_channel_groups  *t;
+    const uint8_t          *keep;    /* by class */
+};
+
+static int kept(const struct thin *a, int node, int64_t channel)
+{
+    return a->keep[ctt_tie(a->t, node, channel)];
+}
+
+/* How many of the first n channels of a node stay. */
+static int64_t count(const struct thin *a, int node, int64_t n)
+{
+    int64_t sum = 0;
+
+    for (int64_t j = 0; j < n; j++)
+        sum += kept(a, node, j);
+    return sum;
+}
+
+static int64_t left(const struct thin *a, int node)
+{
+    return count(a, node, a->m->g->node[node].out.c);
+}
+
+/* ---- the text ---- */
+
+static int set(struct ctt_edit *e, int node, const char *key, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%lld", (long long)value);
+    return ctt_edit_set(e, node, key, text);
+}
+
+static int conv(const struct thin *a, struct ctt_edit *e, int i)
+{
+    const struct ctt_node *n = &a->m->g->node[i];
+    int rc;
+
+    CTT_TRY(set(e, i, "out", left(a, i)));
+    if (ctt_is_depthwise(a->m->g, n))
+        CTT_TRY(set(e, i, "groups", left(a, n->in[0])));
+out:
+    return rc;
+}
+
+/* A state of a node above has no key for its channels. */
+static int state(const struct thin *a, struct ctt_edit *e, int i)
+{
+    return a->m->g->node[i].attr.state.like ? set(e, i, "c", left(a, i)) : 0;
+}
+
+static int slice(const struct thin *a, struct ctt_edit *e, int i)
+{
+    const struct ctt_node *n = &a->m->g->node[i];
+    int rc;
+
+    CTT_TRY(set(e, i, "from", count(a, n->in[0], n->attr.slice.from)));
+    CTT_TRY(set(e, i, "to", count(a, n->in[0], n->attr.slice.to)));
+out:
+    return rc;
+}
+
+static int reshape(const struct thin *a, struct ctt_edit *e, int i)
+{
+    return set(e, i, "c", left(a, i));
+}
+
+/* The ops whose text says how many channels they have. */
+static int (*const lines[CTT_NOPS])(const struct thin *a, struct ctt_edit *e,
+                                    int i) = {
+    [CTT_OP_CONV] = conv, [CTT_OP_DECONV] = conv, [CTT_OP_STATE] = state,
+    [CTT_OP_SLICE] = slice, [CTT_OP_RESHAPE] = reshape,
+};
+
+static int change(const struct thin *a, struct ctt_edit *e, int i)
+{
+    const struct ctt_node *n = &a->m->g->node[i];
+    int rc = 0;
+
+    CTT_CHECK(left(a, i) > 0, CTT_EINVAL, "%s: no channel would be left",
+              n->name);
+    for (int64_t j = 0; j < n->out.c; j++)
+        CTT_CHECK(kept(a, i, j) || !a->t->whole[ctt_tie(a->t, i, j)],
+                  CTT_EINVAL, "%s: channel %lld must stay", n->name,
+                  (long long)j);
+    if (lines[n->op])
+        CTT_TRY(lines[n->op](a, e, i));
+out:
+    return rc;
+}
+
+/* ---- the weights ---- */
+
+/* Copies weight k of node i but for what goes. */
+static void copy(const struct thin *a, int i, int k, struct ctt_model *to)
+{
+    const struct ctt_node *n = &a->m->g->node[i];
+    int kernel = ctt_is_kernel(n, k);
+    int reads = kernel && !ctt_is_grouped(n);
+    int64_t c = n->w[k].c, size = ctt_volume(&n->w[k]);
+    int64_t each = kernel ? size / n->out.c : 1;
+    int64_t at = n->at[k], out = to->g->node[i].at[k];
+
+    for (int64_t x = 0; x < size; x++) {
+        if (!kept(a, i, x / each) || (reads && !kept(a, n->in[0], x % c)))
+            continue;
+        to->w[out] = a->m->w[at + x];
+        ctt_constraint_carry(&a->m->constraint, at + x, 1, &to->constraint,
+                             out++);
+    }
+}
+
+int ctt_thin_model(const struct ctt_model *m,
+                   const struct ctt_channel_groups *t, const uint8_t *keep,
+                   struct ctt_model **out)
+{
+    const struct thin a = { m, t, keep };
+    struct ctt_edit *e = NULL;
+    struct ctt_model *to = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    for (int i = 0; i < m->g->count; i++)
+        CTT_TRY(change(&a, e, i));
+    CTT_TRY(ctt_edit_model(e, m, &to));
+    for (int i = 0; i < m->g->count; i++)
+        for (int k = 0; k < m->g->node[i].nw; k++)
+            copy(&a, i, k, to);
+    *out = to;
+out:
+    ctt_edit_free(&e);
+    return rc;
+}

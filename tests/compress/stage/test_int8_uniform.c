@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_int8_uniform.c: the stage INT8: channels whose ranges are made alike. */
+#include "compress/stage/int8_uniform.h"
+#include "tests/lib/check.h"
+#include "tests/lib/int8_recipe.h"
+#include "tests/lib/saved.h"
+#include "tests/lib/small.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Channel c of conv "a" becomes 3^-c of what it was. */
+static void make_unlike(struct ctt_model *m)
+{
+    const struct ctt_node *n = &m->g->node[ctt_graph_find(m->g, "a")];
+    int64_t each = ctt_volume(&n->w[0]) / n->w[0].n;
+
+    for (int64_t i = 0; i < n->w[0].n * each; i++)
+        m->w[n->at[0] + i] *= powf(3, -(float)(i / each % 8));
+    for (int64_t c = 0; c < n->w[0].n; c++)
+        m->w[n->at[1] + c] *= powf(3, -(float)(c % 8));
+}
+
+static void make_alike(struct ctt_model *m, const char **note)
+{
+    static char text[CTT_REASON];
+    struct ctt_recipe o = { .int8 = { .method = 1, .alike = 1 } };
+    struct ctt_recipe_calls calls = { .sample = int8_sample };
+    struct ctt_report *r = NULL;
+    struct ctt_walk k = { .o = &o, .calls = &calls, .m = &m };
+
+    CHECK_OK(ctt_report_new(m, &r));
+    k.r = r;
+    CHECK_OK(ctt_int8_uniform(&k, m));
+    for (int i = 0; i < r->weights; i++)
+        if (strcmp(r->weight[i].name, "a") == 0)
+            snprintf(text, sizeof(text), "%s", r->weight[i].reason);
+    *note = text;
+    ctt_report_free(&r);
+}
+
+/* What stands between a and what reads it; 1: that takes other scales. */
+static void test_alike(void)
+{
+    static const struct { const char *rest; int can; } rows[] = {
+        { "act r in=a kind=relu\nconv y in=r out=5\n", 1 },
+        { "conv y in=a out=5 kernel=3\n", 1 },
+        { "act r in=a kind=relu\npool p in=r kind=max kernel=2\n"
+          "conv b in=p out=4\nconv c in=r out=4 kernel=2 stride=2\n"
+          "conv y in=b plus=c out=4\n", 1 },
+        { "act r in=a kind=relu\ndeconv d in=r out=4 kernel=2 stride=2\n"
+          "conv y in=d out=5\n", 1 },
+        { "pool p in=a kind=avg kernel=2\nconv y in=p out=5\n", 1 },
+        { "act r in=a kind=relu6\nconv y in=r out=5\n", 0 },
+        { "act r in=a kind=sigmoid\nconv y in=r out=5\n", 0 },
+        { "act r in=a kind=tanh\nconv y in=r out=5\n", 0 },
+        { "state s of=a\nconv y in=a plus=s out=24\n", 0 },
+        { "conv q in=x out=24 kernel=3 pad=1 plus=a\n"
+          "conv y in=q out=5\n", 0 },
+        { "concat q in=a,x\nconv y in=q out=5\n", 0 },
+        { "conv y in=a out=24 groups=24 kernel=3\n", 0 },
+        { "conv b in=a out=5\nadd y in=b,b\nslice z in=a from=0 to=5\n"
+          "add w in=z,y\n", 0 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        char text[600];
+        struct ctt_model *was, *m;
+        const char *note;
+        int64_t at, count;
+
+        snprintf(text, sizeof(text), "input x h=8 w=8 c=16\n"
+                 "conv a in=x out=24 kernel=3 pad=1\n%s", rows[i].rest);
+        was = small_model(text, 6);
+        m = small_model(text, 6);
+        make_unlike(was);
+        make_unlike(m);
+        make_alike(m, &note);
+        at = m->g->node[1].at[0];
+        count = ctt_volume(&m->g->node[1].w[0]);
+        small_compare(was, m, 3, 0);
+        CU_ASSERT_EQUAL(memcmp(m->w + at, was->w + at, (size_t)count *
+                               sizeof(float)) != 0, rows[i].can);
+        CU_ASSERT_EQUAL(*note != '\0', rows[i].can);
+        ctt_model_free(&was);
+        ctt_model_free(&m);
+    }
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* Ranges that differed by a thousand are within two of each other, and the conv
+ * that reads them has smaller errors. */
+static void test_alike_gains(void)
+{
+    static const char text[] = "input x h=8 w=8 c=16 mean=0.5 std=0.2\n"
+        "conv a in=x out=24 kernel=3 pad=1\nact r in=a kind=relu\n"
+        "conv b in=r out=8\npool p in=b kind=avg\nconv y in=p out=5\n";
+    struct ctt_model *m = small_model(text, 6);
+    struct ctt_recipe_calls calls = { .sample = int8_sample };
+    double before = 0, after = 0, db[2];
+    const char *note;
+
+    make_unlike(m);
+    make_alike(m, &note);
+    CU_ASSERT_EQUAL(sscanf(note, "channels differ by %lf, now %lf", &before,
+                           &after), 2);
+    CU_ASSERT(before > 500);
+    CU_ASSERT(after >= 1 && after < 2.1);
+    ctt_model_free(&m);
+    for (int alike = 0; alike < 2; alike++) {
+        struct ctt_recipe o = { .int8 = { .method = 1, .alike = alike } };
+        struct ctt_report *r = NULL;
+        const struct ctt_node *n;
+
+        m = small_model(text, 6);
+        make_unlike(m);
+        n = &m->g->node[ctt_graph_find(m->g, "b")];
+        for (int64_t i = 0; i < ctt_volume(&n->w[0]); i++)
+            m->w[n->at[0] + i] *= powf(3, (float)(i % 24 % 8));
+        CHECK_OK(ctt_recipe_run(&o, &calls, saved_path, NULL, &m, &r));
+        for (int i = 0; i < r->blames; i++)
+            if (strcmp(r->blame[i].name, "b") == 0)
+                db[alike] = r->blame[i].alone;
+        ctt_report_free(&r);
+        ctt_model_free(&m);
+    }
+    CU_ASSERT(db[1] > db[0] + 10);
+}
+
+static CU_TestInfo tests[] = {
+    { "which can be", test_alike }, { "what that gains", test_alike_gains },
+    CU_TEST_INFO_NULL
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "int8_alike", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+    int rc = saved_start();
+
+    return rc ? rc : saved_end(ctt_check_main(suites));
+}

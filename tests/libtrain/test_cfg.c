@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_cfg.c: the table of the trainer's settings: every row has a section,
+ * every condition names a setting that exists, and which settings may change
+ * at resume. */
+#include "libtrain/train.h"
+#include "base/opt_inside.h"
+#include "tests/lib/check.h"
+
+#include <string.h>
+
+/* How many characters of s are among these. */
+static int count(const char *s, const char *characters)
+{
+    int n = 0;
+
+    for (; *s; s++)
+        n += strchr(characters, *s) != NULL;
+    return n;
+}
+
+static int count_text(const char *s, const char *what)
+{
+    int n = 0;
+
+    for (; (s = strstr(s, what)) != NULL; s += strlen(what))
+        n++;
+    return n;
+}
+
+/* A condition on a setting that is not in the table would be ignored. */
+static void every_condition_names_a_setting(void)
+{
+    char text[CTT_OPT_TEXT];
+    int rows = 0;
+
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
+        if (!o->needs)
+            continue;
+        ctt_opt_needs_text(ctt_train_opts, o, text);
+        CU_ASSERT_EQUAL(count_text(text, "--"), 1 + count(o->needs, " |"));
+        rows++;
+    }
+    CU_ASSERT(rows > 20);
+}
+
+static void every_setting_has_a_section(void)
+{
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++)
+        CU_ASSERT(o->section != NULL && o->help[0] != '\0');
+}
+
+/* The settings that may change when a checkpoint is resumed. */
+static void resume_may_change(void)
+{
+    static const char *const may[] = { "out", "data", "epochs", "threads",
+        "device", "keep", "memory", "val-sequences", "resume", "log-json" };
+    static const char *const must_not[] = { "lr", "batch", "seed", "observe",
+        "amp", "task", "sequences", "deterministic", "val-ratios" };
+
+    for (size_t i = 0; i < CTT_LEN(may); i++) {
+        int k = ctt_opt_find(ctt_train_opts, may[i]);
+        CU_ASSERT(k >= 0 && (ctt_train_opts[k].tags & CTT_CFG_RESUME));
+    }
+    for (size_t i = 0; i < CTT_LEN(must_not); i++) {
+        int k = ctt_opt_find(ctt_train_opts, must_not[i]);
+        CU_ASSERT(k >= 0 && !(ctt_train_opts[k].tags & CTT_CFG_RESUME));
+    }
+}
+
+static CU_TestInfo tests[] = {
+    { "every condition names a setting", every_condition_names_a_setting },
+    { "every setting has a section", every_setting_has_a_section },
+    { "what may change at resume", resume_may_change },
+    CU_TEST_INFO_NULL
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "cfg", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}

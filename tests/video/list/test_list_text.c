@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_list_text.c: lists of clips as text: their columns, class numbers and
+ * names, subsets of the classes, and what is wrong with them. */
+#include "base/limits.h"
+#include "tests/lib/check.h"
+#include "tests/lib/clip.h"
+#include "tests/lib/list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Numbers with gaps or from 1 on: a number without a clip is no class; the
+ * names say which number was which. */
+static void test_gaps(void)
+{
+    char *folders[] = { "a", "b", "c" }, *numbers[] = { "3", "7", "900000000" };
+
+    clip_folder("g");
+    clip_text("g/gap.txt", "x.mp4 7\ny.mp4 900000000\nz.mp4 3\n");
+    list_expect(clip_path("g/gap.txt"), "train", NULL, 0, NULL,
+                "3|7|900000000\ng/x.mp4:1\ng/y.mp4:2\ng/z.mp4:0");
+    clip_text("g/one.txt", "x.mp4 1\ny.mp4 2\n");
+    list_expect(clip_path("g/one.txt"), "train", NULL, 0, NULL,
+                "1|2\ng/x.mp4:0\ng/y.mp4:1");
+    clip_text("g/part.txt", "x.mp4 900000000\ny.mp4 3\n");
+    list_expect(clip_path("g/part.txt"), "test", numbers, 3, NULL,
+                "3|7|900000000\ng/x.mp4:2\ng/y.mp4:0");
+    clip_text("g/named.txt", "a/x.mp4 3\nb/y.mp4 7\n");
+    list_expect(clip_path("g/named.txt"), "train", NULL, 0, NULL,
+                "a|b\na/x.mp4:0\nb/y.mp4:1");
+    list_expect(clip_path("g/named.txt"), "test", numbers, 3, NULL,
+                "3|7|900000000\na/x.mp4:0\nb/y.mp4:1");
+    clip_text("g/index.txt", "x.mp4 2\ny.mp4 0\n");
+    list_expect(clip_path("g/index.txt"), "test", folders, 3, NULL,
+                "a|b|c\ng/x.mp4:2\ng/y.mp4:0");
+    list_refuse(clip_path("g/gap.txt"), "test", folders, 3, NULL,
+                "class number 7 is none");
+    clip_text("g/keep.txt", "7\n");
+    list_expect(clip_path("g/gap.txt"), "train", NULL, 0,
+                clip_path("g/keep.txt"), "7\ng/x.mp4:0");
+    clip_text("g/keep.txt", "1\n");
+    list_refuse(clip_path("g/gap.txt"), "train", NULL, 0,
+                clip_path("g/keep.txt"), "no class '1'");
+}
+
+/* A video named without its extension; two that it may be. */
+static void test_stems(void)
+{
+    clip_folder("ids");
+    clip_text("ids/abc.mp4", "");
+    clip_text("ids/d.e", "");
+    clip_text("ids/-f_1.webm", "");
+    clip_text("ids/list.txt", "abc run\nd.e walk\n-f_1 run\ngone walk\n");
+    list_expect(clip_path("ids/list.txt"), "train", NULL, 0, NULL,
+                "run|walk\nids/abc.mp4:0\nids/d.e:1\nids/-f_1.webm:0\n"
+                "ids/gone:1");
+    clip_text("ids/v.1.mp4", "");
+    clip_text("ids/dot.txt", "v.1 run\nv.1#t=1,2 walk\nabc#0+3 run\nv.2 run\n");
+    list_expect(clip_path("ids/dot.txt"), "train", NULL, 0, NULL,
+                "run|walk\nids/v.1.mp4:0\nids/v.1.mp4#t=1,2:1\n"
+                "ids/abc.mp4#0+3:0\nids/v.2:0");
+    clip_text("ids/abc.avi", "");
+    list_refuse(clip_path("ids/list.txt"), "train", NULL, 0, NULL,
+                "ids/abc.avi; name one");
+}
+
+/* Parts of videos: seconds, or frames behind '#' or below such a heading. */
+static void test_parts(void)
+{
+    static const struct { const char *text, *is; } row[] = {
+        { "abc.mp4 0 2.5 run\nabc.mp4 2.5 7 walk\nno.mp4 1 2 run\n",
+          "run|walk\nvid/abc.mp4#t=0,2.5:0\nvid/abc.mp4#t=2.5,7:1\n"
+          "vid/no.mp4#t=1,2:0" },
+        { "abc.mp4,#300,#450,0\nabc.mp4, #0, #1, 4\n",
+          "0|4\nvid/abc.mp4#300+150:0\nvid/abc.mp4#0+1:1" },
+        { "Video,Start_Frame,End_Frame,Label\nabc,10,20,a\n",
+          "a\nvid/abc.mp4#10+10:0" },
+        { "abc 10 20 a\n", "a\nvid/abc.mp4#t=10,20:0" },
+    };
+    static const char *const bad[] = { "abc.mp4 2 1 a", "abc.mp4 2 2 a",
+        "abc.mp4 -1 2 a", "abc.mp4 nan 2 a", "abc.mp4 1 1e99 a",
+        "abc.mp4 1 99999999999 a", "abc.mp4 #1 2 a", "abc.mp4 #2 #1 a",
+        "abc.mp4 #0 #9999999999 a", "abc.mp4 a", "abc.mp4 1 a" };
+    char text[128];
+
+    clip_folder("vid");
+    clip_text("vid/abc.mp4", "");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("vid/list.txt", row[r].text);
+        list_expect(clip_path("vid/list.txt"), "train", NULL, 0, NULL,
+                    row[r].is);
+    }
+    list_expect(clip_path("vid/abc.mp4#t=1,2"), "train", NULL, 0, NULL,
+                "\nvid/abc.mp4#t=1,2:-1");
+    list_refuse(clip_path("vid/none.mp4#t=1,2"), "train", NULL, 0, NULL,
+                "no such file or folder");
+    for (size_t i = 0; i < CTT_LEN(bad); i++) {
+        snprintf(text, sizeof(text), "abc.mp4 0 1 a\n%s\n", bad[i]);
+        clip_text("vid/list.txt", text);
+        list_refuse(clip_path("vid/list.txt"), "train", NULL, 0, NULL,
+                    "list.txt:2: not a video, start, end");
+    }
+}
+
+/* Paths that say the part; a bad part is one of that line. */
+static void test_part_paths(void)
+{
+    clip_folder("pp");
+    clip_folder("pp/lists");
+    clip_folder("pp/clips");
+    clip_folder("pp/clips/pics");
+    clip_text("pp/clips/x.mp4", "");
+    clip_text("pp/lists/l.txt", "x.mp4#t=1,2 a\nx.mp4#3+4 b\n");
+    list_expect(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "a|b\nclips/x.mp4#t=1,2:0\nclips/x.mp4#3+4:1");
+    clip_text("pp/lists/l.txt", "x.mp4#t=1,2 a\nx.mp4#t=2,3.5 b\n");
+    list_expect(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "a|b\nclips/x.mp4#t=1,2:0\nclips/x.mp4#t=2,3.5:1");
+    clip_text("pp/lists/l.txt", "x.mp4#t=1,2,a\nx.mp4#t=2,3,b\n");
+    list_expect(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "a|b\nclips/x.mp4#t=1,2:0\nclips/x.mp4#t=2,3:1");
+    clip_text("pp/lists/l.txt", "pics 0 3 1\npics 3 4 0\n");
+    list_expect(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "0|1\nclips/pics#0+3:1\nclips/pics#3+4:0");
+    clip_text("pp/lists/l.txt", "x.mp4#t=1,2 a\nx.mp4#t=2,1 b\n");
+    list_refuse(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "l.txt:2: ");
+    clip_text("pp/lists/l.csv", "path,label\nx.mp4,a\nx.mp4#t=,b\n");
+    list_refuse(clip_path("pp/lists/l.csv"), "train", NULL, 0, NULL,
+                "not two times");
+}
+
+static void test_text(void)
+{
+    static const struct { const char *text, *is; } row[] = {
+        { "a/x.mp4 0\na/y.mp4 1\n", "0|1\na/x.mp4:0\na/y.mp4:1" },
+        { "a/x 1.mp4 1\r\n\r\n# note\nb/y.mp4\t0", "b|a\na/x 1.mp4:1\n"
+          "b/y.mp4:0" },
+        { "a/x.mp4,1\nb/y 2.mp4,0\n", "b|a\na/x.mp4:1\nb/y 2.mp4:0" },
+        { "\xef\xbb\xbf" "a/x,y.mp4 , run\na/y.mp4,jump far\n",
+          "jump far|run\na/x,y.mp4:1\na/y.mp4:0" },
+        { "a/x.mp4;Drumming Fingers\na/y.mp4;No, gesture\n",
+          "Drumming Fingers|No, gesture\na/x.mp4:0\na/y.mp4:1" },
+        { "a/x,1.mp4 0\na/x,2.mp4 0\n", "a\na/x,1.mp4:0\na/x,2.mp4:0" },
+        { "a/x.mp4\nb/y.mp4\n", "\na/x.mp4:-1\nb/y.mp4:-1" },
+        { "t/my clip.mp4\nt/my clip.mp4\n", "\nt/my clip.mp4:-1\n"
+          "t/my clip.mp4:-1" },
+        { "t/pics 4 0\nt/more 5 0", "t\nt/pics#0+4:0\nt/more#0+5:0" },
+        { "t/pics,2,4,0\nt/more,0,5,0", "t\nt/pics#2+4:0\nt/more#0+5:0" },
+        { "/abs/x.mp4 0\n", "abs\nabs/x.mp4:0" },
+        { "Path,Label\na/x.mp4,1\nb/y.mp4,0\n", "b|a\na/x.mp4:1\nb/y.mp4:0" },
+        { "# made\nvideo class\na/x.mp4 run\n", "run\na/x.mp4:0" },
+        { "path/x.mp4,class\n", "class\npath/x.mp4:0" },
+        { "a/x.mp4,3D\na/y.mp4,-\na/z.mp4,1-2\n", "-|1-2|3D\na/x.mp4:2\n"
+          "a/y.mp4:0\na/z.mp4:1" },
+    };
+
+    clip_folder("t");
+    clip_folder("t/pics");
+    clip_text("t/my clip.mp4", "");    /* lists do not open clips */
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        const char *path = clip_path("list%zu.%s", r, r % 2 ? "csv" : "txt");
+        clip_text(strrchr(path, '/') + 1, row[r].text);
+        list_expect(path, "train", NULL, 0, NULL, row[r].is);
+    }
+}
+
+/* The limit of classes is that of the process. */
+static void test_many(void)
+{
+    const struct ctt_limits all = *ctt_limits();
+    struct ctt_limits few = all;
+
+    few.classes = 2;
+    CHECK_OK(ctt_limits_set(&few));
+    clip_text("many.txt", "x.mp4 a\ny.mp4 b\nz.mp4 c\n");
+    list_refuse(clip_path("many.txt"), "train", NULL, 0, NULL,
+                "more than 2 classes");
+    clip_text("many.txt", "x.mp4 0\ny.mp4 2\nz.mp4 7\n");
+    list_refuse(clip_path("many.txt"), "train", NULL, 0, NULL,
+                "more than 2 classes");
+    CHECK_OK(ctt_limits_set(&all));
+}
+
+static void test_text_errors(void)
+{
+    static const struct { const char *text, *says; } row[] = {
+        { "", "no clips in it" }, { "# nothing\n\n", "no clips in it" },
+        { "x.mp4,\ny.mp4,\n", ":1: no label" },
+        { "x.mp4 0\ny.mp4 -1\n", ":2: the label -1 is no class number" },
+        { "x.mp4 run\ny.mp4 -1\n", ":2: the label -1 is no class number" },
+        { "x.mp4,1.5\n", ":1: the label 1.5 is no class number" },
+        { "x.mp4 0\ny.mp4 99999999999\n", ":2: the label 99999999999 is" },
+        { "x.mp4 1e3\n", ":1: the label 1e3 is no class number" },
+        { "a.mp4,0\n,1\n", ":2: no path" },
+        { "f/pics 4 0\nf/pics x 0", ":2: not a folder, number of frames" },
+    };
+
+    clip_folder("f");
+    clip_folder("f/pics");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("bad.txt", row[r].text);
+        list_refuse(clip_path("bad.txt"), "train", NULL, 0, NULL, row[r].says);
+    }
+}
+
+/* Numbers mean the model's classes where names do not say otherwise. */
+static void test_known(void)
+{
+    static char *numbers[] = { "0", "1", "2" }, *names[] = { "hit", "a" };
+
+    clip_text("k1.txt", "a/x.mp4 2\nb/y.mp4 0\na/z.mp4 0\n");
+    list_expect(clip_path("k1.txt"), "val", numbers, 3, NULL,
+                "0|1|2\na/x.mp4:2\nb/y.mp4:0\na/z.mp4:0");
+    list_refuse(clip_path("k1.txt"), "val", names, 2, NULL,
+                "none of the model's");
+    clip_text("k2.txt", "a/x.mp4 0\nhit/y.mp4 1\n");    /* by folder */
+    list_expect(clip_path("k2.txt"), "val", names, 2, NULL,
+                "hit|a\na/x.mp4:1\nhit/y.mp4:0");
+    clip_text("k3.txt", "x.mp4 0\ny.mp4 1\nx/z.mp4 0\n");    /* no folders */
+    list_expect(clip_path("k3.txt"), "val", names, 2, NULL, list_text(
+        &(struct ctt_list){ .label = names, .labels = 2, .count = 3,
+        .item = (struct ctt_item[]){ { (char *)clip_path("x.mp4"), 0, 0 },
+        { (char *)clip_path("y.mp4"), 0, 1 }, { "x/z.mp4", 0, 0 } } }));
+    clip_text("k4.txt", "x.mp4 hit\ny.mp4 b\n");
+    list_refuse(clip_path("k4.txt"), "val", names, 2, NULL,
+                "class 'b' is none of the model's 2");
+}
+
+/* UCF101: labels from 1 on, and their names beside the list. */
+static void test_index(void)
+{
+    clip_folder("u");
+    clip_text("u/classInd.txt", "1 Apply Makeup\r\n2 Archery\r\n");
+    clip_text("u/trainlist01.txt", "A/v1.avi 1\r\nB/v2.avi 2\r\n");
+    clip_text("u/bad.txt", "A/v1.avi 0\n");
+    list_expect(clip_path("u/trainlist01.txt"), "train", NULL, 0, NULL,
+                "Apply Makeup|Archery\nA/v1.avi:0\nB/v2.avi:1");
+    list_refuse(clip_path("u/bad.txt"), "train", NULL, 0, NULL,
+                ":1: no class has number 0");
+    clip_text("u/classInd.txt", "1 a\n3 b\n");
+    list_refuse(clip_path("u/trainlist01.txt"), "train", NULL, 0, NULL,
+                "classInd.txt:2: number 3 is out of order");
+}
+
+static void test_subset(void)
+{
+    static char *model[] = { "c", "a" };
+    const char *list = clip_path("sub.txt"), *subset = clip_path("subset");
+
+    clip_text("sub.txt", "1.mp4 a\n2.mp4 b\n3.mp4 c\n4.mp4 a\n");
+    for (int i = 0; i < 2; i++) {
+        struct ctt_list *l = NULL;
+        clip_text("subset", i ? "2\n0\n" : "# two\nc\n[a]\n");
+        CHECK_OK(ctt_list_open(list, "train", i ? model : NULL, 2, subset,
+                               &l));
+        CU_ASSERT_EQUAL(l->labels, 2);
+        CU_ASSERT_STRING_EQUAL(l->label[0], "c");
+        CU_ASSERT_EQUAL_FATAL(l->count, 3);
+        CU_ASSERT_STRING_EQUAL(l->item[0].id, "1.mp4");
+        CU_ASSERT_EQUAL(l->item[0].label, 1);
+        CU_ASSERT_EQUAL(l->item[1].label, 0);
+        CU_ASSERT_EQUAL(l->item[2].label, 1);
+        CU_ASSERT_EQUAL(l->all, 4);
+        CU_ASSERT_EQUAL(l->all_labels, 3);
+        ctt_list_free(&l);
+    }
+    clip_text("subset", "a\nd\n");
+    list_refuse(list, "train", NULL, 0, subset, "subset:2: no class 'd' in ");
+    clip_text("subset", "3\n");
+    list_refuse(list, "train", NULL, 0, subset, "subset:1: no class '3'");
+    clip_text("subset", "a\n0\n");
+    list_refuse(list, "train", NULL, 0, subset,
+                "subset:2: class '0' is listed");
+    clip_text("subset", "\n");
+    list_refuse(list, "train", NULL, 0, subset, "subset: no classes in it");
+    clip_text("subset", "b\n");
+    list_refuse(list, "train", model, 2, subset,
+                "the model was not trained with class 'b'");
+    list_refuse(list, "train", NULL, 0, clip_path("none"), "No such file");
+}
+
+static void test_memory(void)
+{
+    clip_text("u/classInd.txt", "1 Apply Makeup\n2 Archery\n");
+    list_without_memory(clip_path("u/trainlist01.txt"), NULL);
+    list_without_memory(clip_path("list1.csv"), NULL);
+    list_without_memory(clip_path("list9.csv"), NULL);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "numbers with gaps", test_gaps }, { "no extension", test_stems },
+        { "parts of videos", test_parts },
+        { "paths of parts", test_part_paths },
+        { "text", test_text }, { "its errors", test_text_errors },
+        { "many classes", test_many },
+        { "known labels", test_known }, { "class index", test_index },
+        { "subset", test_subset }, { "memory", test_memory },
+        { NULL, NULL } };
+    static CU_SuiteInfo suites[] = {
+        { "text lists", NULL, NULL, NULL, NULL, tests },
+        { NULL, NULL, NULL, NULL, NULL, NULL } };
+    int rc = ctt_check_main(suites);
+
+    clip_clean();
+    return rc;
+}

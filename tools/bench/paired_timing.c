@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * paired_timing.c: compares the times of two models, which run in turns. */
+#include "tools/bench/paired_timing.h"
+#include "base/clock.h"
+#include "base/ctt.h"
+
+enum { FRAMES = 4 };
+
+static int measure(struct ctt_runner *r, double *ms)
+{
+    double start;
+    int rc;
+
+    CTT_TRY(ctt_runner_step(r, 1));
+    start = ctt_milliseconds();
+    CTT_TRY(ctt_runner_step(r, FRAMES));
+    *ms = (ctt_milliseconds() - start) / FRAMES;
+out:
+    return rc;
+}
+
+int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
+                          struct ctt_paired_timing *out)
+{
+    struct ctt_times each[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+    struct ctt_times ratio = { NULL, 0, 0 };
+    double start = ctt_seconds(), ms[2];
+    int rc = 0;
+
+    for (int n = 0; ctt_pace_goes_on(pace, n, start); n++) {
+        CTT_TRY(measure(&r[n % 2], &ms[n % 2]));
+        CTT_TRY(measure(&r[!(n % 2)], &ms[!(n % 2)]));
+        CTT_TRY(ctt_times_add(&each[0], ms[0]));
+        CTT_TRY(ctt_times_add(&each[1], ms[1]));
+        CTT_TRY(ctt_times_add(&ratio, ms[1] / ms[0]));
+    }
+    *out = (struct ctt_paired_timing){ { ctt_times_spread(&each[0]).median,
+        ctt_times_spread(&each[1]).median }, ctt_times_spread(&ratio) };
+out:
+    ctt_free(each[0].ms);
+    ctt_free(each[1].ms);
+    ctt_free(ratio.ms);
+    return rc;
+}

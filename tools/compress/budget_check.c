@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_check.c: settings of --budget: what goes with it, and its files. */
+#include "compress/search/budget_run.h"
+#include "tools/compress/compress_budget.h"
+#include "tools/compress/compress_check.h"
+#include "tools/compress/compress_retrain.h"
+#include "tools/shared/files.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- settings ---- */
+
+/* Stages whose settings the budget does not choose. */
+static int is_kept(const struct ctt_opt *o)
+{
+    static const char *const sections[] = { "Folding", "Rounding" };
+
+    for (size_t i = 0; i < CTT_LEN(sections); i++)
+        if (o->section && strcmp(o->section, sections[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* Whether a setting is one that the budget chooses, or of a run of another
+ * kind. */
+static int is_idle(const struct ctt_opt *o)
+{
+    static const char *const none[] = { "report", "resume", "sense",
+        NULL };
+    static const char *const used[] = { "for", "choose-by", "norm-clips",
+        "share-init", "share-lambda", "share-epochs", "int8-epochs",
+        "svd-on", "tt-on", "calibrate", NULL };
+    size_t at = offsetof(struct ctt_compress_cfg, recipe);
+
+    for (int i = 0; none[i]; i++)
+        if (strcmp(o->name, none[i]) == 0)
+            return 1;
+    for (int i = 0; used[i]; i++)
+        if (strcmp(o->name, used[i]) == 0)
+            return 0;
+    return o->off >= at && o->off < at + offsetof(struct ctt_recipe, aim) &&
+           !is_kept(o);
+}
+
+static int name_file(const char *of, const char *end, char *to, size_t size)
+{
+    int n = snprintf(to, size, "%s%s", of, end), rc = 0;
+
+    CTT_CHECK(n < (int)size, CTT_EINVAL, "%s: name too long", of);
+out:
+    return rc;
+}
+
+static int name_files(struct ctt_compress_job *j)
+{
+    int rc = 0;
+
+    if (!j->c.train.checkpoint) {
+        CTT_TRY(name_file(j->c.out, ".ckpt", j->ckpt, sizeof(j->ckpt)));
+        j->c.train.checkpoint = j->ckpt;
+        j->own_ckpt = 1;
+    }
+    if (!j->c.sense_log) {
+        CTT_TRY(name_file(j->path, ".budget.jsonl", j->log, sizeof(j->log)));
+        j->c.sense_log = j->log;
+    }
+out:
+    return rc;
+}
+
+static int check_files(const struct ctt_compress_job *j)
+{
+    const struct ctt_compress_cfg *c = &j->c;
+    const char *const made[] = { c->out, c->train.checkpoint, c->sense_log,
+        c->sense_csv, c->sense_plot, c->budget_csv, c->budget_plot };
+    const char *const read[] = { j->path, c->train.data, c->train.val,
+                                 c->train.classes };
+    int n = CTT_LEN(made), rc;
+
+    CTT_TRY(ctt_tool_apart(made, n));
+    CTT_TRY(ctt_teachers_spared(c->train.teacher, made, n));
+    for (size_t k = 0; k < CTT_LEN(read); k++)
+        CTT_TRY(ctt_tool_spares(made, n, read[k]));
+out:
+    return rc;
+}
+
+int ctt_compress_check_budget(struct ctt_compress_job *j)
+{
+    struct ctt_compress_cfg *c = &j->c;
+    struct ctt_budget b;
+    int rc;
+
+    CTT_TRY(ctt_budget_read(c->budget, &b));
+    for (const struct ctt_opt *o = j->tab; o->name; o++)
+        CTT_CHECK(!is_idle(o) || ctt_opt_is_default(o, c), CTT_EINVAL,
+                  "--%s: --budget chooses for itself what the model is made "
+                  "of", o->name);
+    CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
+    CTT_CHECK(c->train.data, CTT_EINVAL, "--budget requires --data");
+    CTT_CHECK((isinf(b.most[CTT_COST_MS]) && isinf(b.most[CTT_COST_RAM])) ||
+              ctt_compress_may_time(c), CTT_EINVAL, "--budget: ms and ram "
+              "require runs of the model, which --choose-by=rules and "
+              "--device=ref leave out");
+    CTT_CHECK(!ctt_budget_has_cost(&b) || c->recipe.aim == CTT_AIM_BOTH,
+              CTT_EINVAL, "--for has no effect with limits of bytes, ms, macs "
+              "or ram: a mix is the one that harms least within them");
+    CTT_TRY(ctt_opt_check(j->tab, c));
+    CTT_TRY(ctt_train_check(&c->train));
+    CTT_TRY(ctt_retrain_epochs(c->epochs, 1, &c->recipe));
+    CTT_CHECK(c->recipe.epochs > 0, CTT_EINVAL, "--budget retrains: "
+              "--retrain-epochs 0 leaves it nothing to search");
+    c->train.deterministic = 1;
+    CTT_TRY(name_files(j));
+    CTT_TRY(check_files(j));
+out:
+    return rc;
+}
+
+int ctt_budget_outputs(struct ctt_compress_job *j)
+{
+    const struct ctt_compress_cfg *c = &j->c;
+    int rc;
+
+    CTT_TRY(ctt_newfile_claim(c->out, &j->claim[0]));
+    CTT_TRY(ctt_newfile_claim(c->train.checkpoint, &j->claim[1]));
+    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
+    CTT_TRY(ctt_tool_can_checkpoint(c->train.checkpoint, 1));
+    CTT_TRY(ctt_compress_can_log(j, c->sense_log, CTT_TOOL_SENSITIVITY_LOG));
+    if (c->budget_csv)
+        CTT_TRY(ctt_tool_can_replace(c->budget_csv, CTT_TOOL_BUDGET_CSV));
+    if (c->budget_plot)
+        CTT_TRY(ctt_tool_can_replace(c->budget_plot, CTT_TOOL_PLOT));
+out:
+    return rc;
+}

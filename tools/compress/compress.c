@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress.c: convtt-compress: compresses a trained model, retrains it and
+ * reports size, speed and accuracy. */
+#include "tools/compress/compress_budget.h"
+#include "tools/compress/compress_calls.h"
+#include "tools/compress/compress_check.h"
+#include "tools/compress/compress_clips.h"
+#include "tools/compress/compress_explain.h"
+#include "tools/compress/compress_opt.h"
+#include "tools/compress/compress_prove.h"
+#include "tools/compress/compress_retrain.h"
+#include "tools/compress/compress_sensitivity.h"
+#include "tools/shared/files.h"
+#include "tools/shared/tool.h"
+#include "tools/train/train_say.h"
+#include "net/rewrite/aux_head.h"
+#include "net/file/decision.h"
+#include "net/rewrite/edit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the run ---- */
+
+/* Retraining and validation are for recognition; a model that predicts frames
+ * can be measured on clips. */
+static int check_task(struct ctt_compress_job *j)
+{
+    const struct ctt_graph *g = j->m->g;
+    const struct ctt_tensor *y = &g->node[ctt_graph_output(g)].out;
+    struct ctt_compress_cfg *c = &j->c;
+    int rc = 0;
+
+    if (y->d * y->h * y->w == 1 || (!c->train.data && !c->train.val))
+        goto out;
+    CTT_CHECK(!c->train.val, CTT_EUNSUP, "%s: predicts frames; --val is for "
+              "classification", j->path);
+    CTT_CHECK(!c->epochs || !c->recipe.epochs, CTT_EUNSUP, "%s: predicts "
+              "frames, and retraining is for classification: pass "
+              "--retrain-epochs 0", j->path);
+    c->recipe.epochs = 0;
+    c->recipe.norm_clips = 0;
+    c->train.task = CTT_PREDICT;
+    CTT_CHECK(ctt_compress_needs_data(&c->recipe), CTT_EUNSUP,
+              "%s: predicts frames; without --int8, or responses to measure, "
+              "it is compressed without --data", j->path);
+out:
+    return rc;
+}
+
+/* What has no effect as such a model is not retrained.  A checkpoint that no
+ * option names does not count. */
+static int check_untrained(struct ctt_compress_job *j)
+{
+    const char *checkpoint = j->c.train.checkpoint;
+    int rc;
+
+    if (j->own_ckpt)
+        j->c.train.checkpoint = NULL;
+    rc = ctt_compress_check_trainer(&j->c);
+    if (rc >= 0 && j->c.recipe.rewind && !j->c.recipe.epochs)
+        rc = ctt_error(CTT_EINVAL, "--retrain-schedule=rewind requires "
+                       "retraining");
+    if (rc >= 0)
+        rc = ctt_compress_check_choices(&j->c, j->tab, 0);
+    j->c.train.checkpoint = checkpoint;
+    return rc;
+}
+
+/* Whether --amp-allow and --amp-deny may name cores, which a model has only
+ * after factorisation. */
+static int names_cores(const struct ctt_compress_cfg *c)
+{
+    const struct ctt_tt *t = &c->recipe.tt;
+    const struct ctt_svd *s = &c->recipe.svd;
+    int cores = t->rank > 0 || t->tol > 0 || s->rank > 0 || s->energy > 0 ||
+                s->macs > 0;
+    const char *const lists[] = { c->train.amp_allow, c->train.amp_deny };
+
+    for (size_t i = 0; i < CTT_LEN(lists); i++)
+        if (cores && lists[i] && strstr(lists[i], ".t"))
+            return 1;
+    return 0;
+}
+
+/* Whatever is wrong without the clips is told before they are read. */
+static int check_start(struct ctt_compress_job *j)
+{
+    const struct ctt_train_cfg *c = &j->c.train;
+    struct ctt_amp_plan *p = NULL;
+    struct ctt_graph *g = NULL;
+    int rc = 0;
+
+    j->status = CTT_EXIT_USAGE;
+    if (c->task == CTT_PREDICT)
+        CTT_TRY(check_untrained(j));
+    CTT_TRY(ctt_recipe_check(&j->c.recipe, j->m));
+    if (j->c.recipe.epochs > 0 && !names_cores(&j->c))
+        CTT_TRY(ctt_train_plan(j->m->g, c, &g, &p));
+    j->status = CTT_EXIT_FAIL;
+    CTT_TRY(ctt_train_device(c));
+out:
+    ctt_amp_free(&p);
+    ctt_graph_free(&g);
+    return rc;
+}
+
+static int check_outputs(struct ctt_compress_job *j)
+{
+    int rc;
+
+    CTT_TRY(ctt_newfile_claim(j->c.out, &j->claim[0]));
+    CTT_TRY(ctt_newfile_claim(j->c.train.checkpoint, &j->claim[1]));
+    CTT_TRY(ctt_tool_can_replace(j->c.out, CTT_TOOL_MODEL));
+    if (j->c.report)
+        CTT_TRY(ctt_tool_can_replace(j->c.report, CTT_TOOL_REPORT));
+    CTT_TRY(ctt_tool_can_checkpoint(j->c.train.checkpoint,
+                                    j->c.train.resume));
+out:
+    return rc;
+}
+
+/* Loads the checkpoint. */
+static int open_from(struct ctt_compress_job *j)
+{
+    const char *path = j->c.train.checkpoint;
+    int rc;
+
+    CTT_TRY(ctt_model_load(path, 1, &j->from));
+    rc = ctt_pause_open(j->from, &j->c.train, &j->place);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
+    j->saved = rc >= 0;
+    j->c.train.recipe = j->place;
+out:
+    return rc;
+}
+
+static void tell_size(const struct ctt_compress_job *j,
+                      const struct ctt_report *r)
+{
+    int64_t bytes = r->stage[r->stages - 1].bytes;
+    int plain = r->stage[0].bytes >= 4 * r->stage[0].params;
+    struct stat st;
+
+    ctt_tool_say("\n%s written: %.1f times smaller than %s%s", j->c.out,
+                 (double)r->stage[0].bytes / (double)bytes, j->path,
+                 plain ? " as dense floats" : "");
+    if (stat(j->path, &st) == 0 && bytes > st.st_size)
+        ctt_tool_warn("%s has %lld bytes, more than the %lld of %s", j->c.out,
+                      (long long)bytes, (long long)st.st_size, j->path);
+}
+
+/* Those that --teacher names, or the model as given, if it is retrained. */
+static int open_teachers(struct ctt_compress_job *j)
+{
+    struct ctt_train_cfg *c = &j->c.train;
+    struct ctt_teachers *t = &j->teachers;
+    int rc;
+
+    CTT_TRY(ctt_teachers_load(c->teacher, t));
+    if (j->c.recipe.epochs > 0)
+        CTT_TRY(ctt_model_copy(j->m, &j->given));
+    if (!c->teacher)
+        t->list[0] = j->given;
+    c->taught_by = t->list[0] ? t->list : NULL;
+out:
+    return rc;
+}
+
+/* What the answer does not depend on need not be compressed. */
+static int drop_unread(struct ctt_compress_job *j)
+{
+    int rc = ctt_drop_unread(&j->m);
+
+    if (rc > 0)
+        ctt_tool_say("%d line%s that the answer does not depend on left out",
+                     rc, rc > 1 ? "s" : "");
+    return rc;
+}
+
+static int run(struct ctt_compress_job *j, struct ctt_report **r)
+{
+    struct ctt_compress_cfg *c = &j->c;
+    struct ctt_recipe_calls calls;
+    struct ctt_recipe_from from;
+    int rc;
+
+    CTT_TRY(check_outputs(j));
+    CTT_TRY(ctt_model_load(j->path, 0, &j->m));
+    ctt_decision_drop(j->m);
+    CTT_TRY(ctt_aux_head_drop_from(&j->m));    /* of a checkpoint */
+    CTT_TRY(drop_unread(j));
+    CTT_TRY(check_task(j));
+    j->status = CTT_EXIT_USAGE;
+    if (c->recipe.rewind)
+        CTT_TRY(ctt_retrain_rewind(j->m, &c->train));
+    j->status = CTT_EXIT_FAIL;
+    CTT_TRY(open_teachers(j));
+    CTT_TRY(check_start(j));
+    if (c->train.resume)
+        CTT_TRY(open_from(j));
+    if (c->train.data || c->train.val)
+        CTT_TRY(ctt_compress_open_clips(j));
+    if (j->from)
+        CTT_TRY(ctt_pause_end(j->from, &c->train, j->data, j->val));
+    calls = ctt_compress_calls(j);
+    from = (struct ctt_recipe_from){ j->from, j->place };
+    j->from = NULL;
+    rc = ctt_recipe_run(&c->recipe, &calls, c->out, from.m ? &from : NULL,
+                        &j->m, r);
+    ctt_model_free(&from.m);
+out:
+    return rc;
+}
+
+static int compress(struct ctt_compress_job *j)
+{
+    struct ctt_report *r = NULL;
+    int rc;
+
+    CTT_TRY(run(j, &r));
+    CTT_TRY(ctt_compress_say(r));
+    CTT_TRY(ctt_compress_prove(j, r));
+    if (j->c.report)
+        CTT_TRY(ctt_report_json(r, j->c.report));
+    tell_size(j, r);
+    if (j->own_ckpt && j->saved)
+        unlink(j->c.train.checkpoint);
+out:
+    ctt_report_free(&r);
+    return rc;
+}
+
+/* No output may be an input or another output: what is compressed is lost, so
+ * the model as given stays. */
+static int check_files(const struct ctt_compress_job *j)
+{
+    const struct ctt_train_cfg *t = &j->c.train;
+    const char *const made[] = { j->c.out, j->c.report, t->checkpoint };
+    const char *const read[] = { j->path, t->data, t->val, t->classes };
+    int n = (int)CTT_LEN(made), rc;
+
+    CTT_TRY(ctt_tool_apart(made, n));
+    CTT_TRY(ctt_teachers_spared(t->teacher, made, n));
+    for (size_t k = 0; k < CTT_LEN(read); k++)
+        CTT_TRY(ctt_tool_spares(made, n, read[k]));
+out:
+    return rc;
+}
+
+/* The checkpoint is OUT.ckpt unless --checkpoint names it. */
+static int name_checkpoint(struct ctt_compress_job *j)
+{
+    struct ctt_train_cfg *t = &j->c.train;
+    int n, rc = 0;
+
+    if (t->checkpoint)
+        goto out;
+    n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", j->c.out);
+    CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
+    t->checkpoint = j->ckpt;
+    j->own_ckpt = 1;
+out:
+    return rc;
+}
+
+/* What only --retrain-epochs auto has, which is the default. */
+static int check_automatic(const struct ctt_compress_job *j)
+{
+    static const char *const of[] = { "retrain-limit", "retrain-within" };
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(of); i++)
+        CTT_CHECK(j->c.recipe.automatic || ctt_opt_is_default(
+                  &j->tab[ctt_opt_find(j->tab, of[i])], &j->c), CTT_EINVAL,
+                  "--%s requires --retrain-epochs=auto", of[i]);
+out:
+    return rc;
+}
+
+/* Checks what the table of options cannot express. */
+static int complete(struct ctt_compress_job *j, int argc, char **argv,
+                    int first)
+{
+    struct ctt_compress_cfg *c = &j->c;
+    int rc = 0;
+
+    CTT_CHECK(first < argc, CTT_EINVAL, "no model given (see --help)");
+    CTT_CHECK(argc - first == 1, CTT_EINVAL, "one model expected, but "
+              "also given: '%s'", argv[first + 1]);
+    j->path = argv[first];
+    if (c->sense)
+        return ctt_compress_check_sensitivity(j);
+    if (c->explain)
+        return ctt_compress_check_explain(j);
+    if (c->budget)
+        return ctt_compress_check_budget(j);
+    CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
+    CTT_TRY(ctt_opt_check(j->tab, c));
+    CTT_CHECK(c->train.data || !ctt_int8_given(&c->recipe.int8), CTT_EINVAL,
+              "--int8 requires --data");
+    CTT_TRY(ctt_recipe_asked(&c->recipe));
+    CTT_TRY(ctt_train_check(&c->train));
+    CTT_TRY(ctt_retrain_epochs(c->epochs, c->train.data != NULL, &c->recipe));
+    CTT_TRY(check_automatic(j));
+    CTT_CHECK(!c->recipe.rewind || c->recipe.epochs > 0, CTT_EINVAL,
+              "--retrain-schedule=rewind requires retraining");
+    CTT_TRY(ctt_compress_check_trainer(c));
+    CTT_TRY(ctt_compress_check_stages(c, j->tab));
+    CTT_TRY(ctt_compress_check_choices(c, j->tab, c->train.data != NULL));
+    CTT_TRY(name_checkpoint(j));
+    CTT_TRY(check_files(j));
+out:
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct ctt_compress_job j = { .status = CTT_EXIT_FAIL };
+    struct ctt_opt tab[CTT_OPT_MAX + 1];
+    struct ctt_program program = ctt_compress_program;
+    int done = 0, rc;
+
+    ctt_tool_start("convtt-compress", argv);
+    j.ev = ctt_compress_events(&j.watch);
+    rc = ctt_opt_defaults(ctt_train_opts, &j.c.train);
+    if (rc >= 0)
+        rc = ctt_compress_options(tab);
+    program.opts = j.tab = tab;
+    if (rc >= 0)
+        rc = ctt_opt_main(&program, &j.c, argc, argv, &done);
+    if (done && rc >= 0)
+        return ctt_tool_end(0);
+    if (rc < 0 || ctt_limits_set(&j.c.train.limits) < 0 ||
+        complete(&j, argc, argv, rc) < 0)
+        return ctt_tool_fail(CTT_EXIT_USAGE);
+    ctt_tool_catch();
+    rc = j.c.sense ? ctt_compress_sensitivity(&j) :
+         j.c.explain ? ctt_compress_explain(&j) :
+         j.c.budget ? ctt_compress_budget(&j) : compress(&j);
+    if (rc < 0)
+        ctt_tool_fail(j.status);
+    ctt_free(j.place);
+    ctt_model_free(&j.from);
+    ctt_teachers_free(&j.teachers);
+    ctt_model_free(&j.given);
+    ctt_metrics_free(&j.base);
+    ctt_metrics_free(&j.was);
+    ctt_data_close(&j.val);
+    ctt_data_close(&j.data);
+    ctt_model_free(&j.m);
+    for (size_t i = 0; i < CTT_LEN(j.claim); i++)
+        ctt_newfile_drop(&j.claim[i]);
+    return ctt_tool_end(rc < 0 ? j.status : 0);
+}

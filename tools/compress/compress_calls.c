@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_calls.c: what the recipe of convtt-compress calls: checkpoints,
+ * retraining, tests and measurements. */
+#include "tools/compress/compress_calls.h"
+#include "tools/compress/compress_test.h"
+#include "tools/compress/compress_time.h"
+#include "tools/shared/tool.h"
+#include "tools/train/train_say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int stopped(const struct ctt_compress_job *j, const char *stage)
+{
+    return ctt_error(CTT_ESTOP, "%s: stopped; %s%s", stage, j->saved
+                     ? "--resume continues from " : "nothing is written",
+                     j->saved ? j->c.train.checkpoint : "");
+}
+
+static int save(void *arg, struct ctt_model *m, const char *place)
+{
+    struct ctt_compress_job *j = arg;
+    int rc = 0;
+
+    ctt_free(j->place);
+    j->c.train.recipe = j->place = ctt_strdup(place);
+    CTT_TRY(j->place ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_pause_save(j->c.train.checkpoint, m, &j->c.train, j->data,
+                           j->val));
+    j->saved = 1;
+out:
+    return rc;
+}
+
+static int retrain(void *arg, const char *stage, int epochs,
+                   const struct ctt_changes *during, struct ctt_model *m)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_train_cfg cfg = j->c.train;
+    struct ctt_result r;
+    char scale[96];
+    int rc = 0;
+
+    j->watch.stage = stage;
+    cfg.epochs = epochs;
+    cfg.changes = during;
+    cfg.or_given = 1;
+    CTT_TRY(ctt_train(m, &cfg, j->data, j->val, &j->ev, &r));
+    if (r.stopped)
+        CTT_TRY(stopped(j, stage));
+    if (r.best_epoch == CTT_BEST_GIVEN)
+        ctt_tool_say("%s: no epoch of retraining was better on the validation "
+                     "clips, so the weights from before it are kept; another "
+                     "--lr may help", stage);
+    if (cfg.amp)
+        ctt_tool_say("%s: %s", stage, ctt_say_scale(r.scale, r.skipped, scale,
+                                                    sizeof(scale)));
+out:
+    return rc;
+}
+
+/* Of a run that goes on, the model as given is tested again. */
+static int test_given(struct ctt_compress_job *j)
+{
+    struct ctt_score s;
+
+    if (j->base || !j->c.train.resume)
+        return 0;
+    return ctt_compress_test(j->given, &j->c.train, j->val, &j->ev, NULL, &s,
+                             &j->base);
+}
+
+/* Tests m on the validation clips; base and all as of ctt_compress_test(). */
+static int test(struct ctt_compress_job *j, const char *stage,
+                const struct ctt_model *m, const struct ctt_metrics *base,
+                struct ctt_score *s, struct ctt_metrics **all)
+{
+    char far[128];
+    int rc;
+
+    ctt_epochs_text(&j->watch.span, (double)j->watch.span.now, far,
+                    sizeof(far));
+    ctt_tool_progress(0, "%s: validation%s", stage, far);
+    rc = ctt_compress_test(m, &j->c.train, j->val, &j->ev, base, s, all);
+    if (ctt_tool_stop())
+        CTT_TRY(stopped(j, stage));
+out:
+    return rc;
+}
+
+/* The first model that a recipe tests is the one as given. */
+static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
+                    struct ctt_score *s)
+{
+    struct ctt_compress_job *j = arg;
+    int rc = 0;
+
+    CTT_TRY(test_given(j));
+    CTT_TRY(test(j, stage, m, j->base, s, j->base ? NULL : &j->base));
+    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
+                 100 * s->top1[0], 100 * s->top1[1], 100 * s->top1[2]);
+out:
+    return rc;
+}
+
+static int against(void *arg, const char *stage, const struct ctt_model *was)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_score s;
+
+    ctt_metrics_free(&j->was);
+    return test(j, stage, was, NULL, &s, &j->was);
+}
+
+static int loss(void *arg, const char *stage, const struct ctt_model *m,
+                struct ctt_loss *out)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_metrics *is = NULL;
+    struct ctt_score s;
+    int rc = 0;
+
+    CTT_TRY(test(j, stage, m, NULL, &s, &is));
+    ctt_compress_loss(j->was, is, ctt_data_clips(j->val), out);
+    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%; %.1f "
+                 "points lost in the mean, standard error %.1f", stage,
+                 100 * s.top1[0], 100 * s.top1[1], 100 * s.top1[2],
+                 100 * out->mean, 100 * out->error);
+out:
+    ctt_metrics_free(&is);
+    return rc;
+}
+
+static int norms(void *arg, const char *stage, struct ctt_model *m)
+{
+    struct ctt_compress_job *j = arg;
+    int rc = ctt_norms_estimate(m, &j->c.train, j->data, j->c.recipe.norm_clips,
+                                &j->ev);
+
+    if (rc == CTT_ESTOP)
+        CTT_TRY(stopped(j, stage));
+out:
+    return rc;
+}
+
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes, enum ctt_sampled what,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_sample want = { node, nodes, what, take, to };
+
+    ctt_tool_progress(0, "%s", j->busy[0] ? j->busy : "measuring responses");
+    return ctt_sample_values(m, &j->c.train, j->data, clips, &want, &j->ev);
+}
+
+static void span(void *arg, const struct ctt_epochs *s)
+{
+    struct ctt_compress_job *j = arg;
+    double each = j->watch.span.each;
+
+    j->watch.span = *s;
+    j->watch.span.each = each;
+}
+
+static void say(void *arg, const char *line)
+{
+    (void)arg;
+    ctt_tool_say("%s", line);
+}
+
+static void busy(void *arg, const char *what)
+{
+    struct ctt_compress_job *j = arg;
+
+    snprintf(j->busy, sizeof(j->busy), "%s", what);
+}
+
+int64_t ctt_compress_batches(const struct ctt_compress_job *j)
+{
+    int batch = j->c.train.batch;
+
+    return (ctt_data_clips(j->data) + batch - 1) / batch;
+}
+
+static int timed_threads(const struct ctt_compress_job *j)
+{
+    return j->c.time_threads ? j->c.time_threads : j->c.train.threads;
+}
+
+static int measure(void *arg, const char *path, struct ctt_speed *s)
+{
+    const struct ctt_compress_job *j = arg;
+
+    return ctt_compress_time(j->path, path, j->c.train.device,
+                             timed_threads(j), 0, s);
+}
+
+static int compare(void *arg, const char *base, const char *path,
+                   struct ctt_speed *s)
+{
+    const struct ctt_compress_job *j = arg;
+
+    ctt_tool_progress(0, "timing what there is to choose");
+    if (ctt_tool_stop())
+        return stopped(j, "choices");
+    return ctt_compress_time(base, path, j->c.train.device, timed_threads(j),
+                             j->many_times, s);
+}
+
+int ctt_compress_may_time(const struct ctt_compress_cfg *c)
+{
+    return c->by_times && strcmp(c->train.device, "ref") != 0;
+}
+
+struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
+{
+    struct ctt_recipe_calls calls = { .arg = j, .time = measure,
+        .slow_bytes = strcmp(j->c.train.device, "cuda") == 0 };
+
+    if (ctt_compress_may_time(&j->c))
+        calls.compare = compare;
+    calls.say = say;
+    calls.busy = busy;
+    if (j->val) {
+        calls.accuracy = accuracy;
+        calls.against = against;
+        calls.loss = loss;
+        calls.clips = ctt_data_clips(j->val);
+    }
+    if (j->data && j->c.recipe.norm_clips > 0)
+        calls.norms = norms;
+    if (j->data)
+        calls.sample = sample;
+    if (j->c.recipe.epochs > 0) {
+        calls.retrain = retrain;
+        calls.span = span;
+        calls.save = save;
+    }
+    return calls;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_clips.c: the clips that convtt-compress reads. */
+#include "tools/compress/compress_clips.h"
+#include "tools/shared/tool.h"
+#include "tools/train/train_say.h"
+
+/* Clips of a split that is not there, or of other classes than the model's, are
+ * a wrong argument. */
+static int open_data(struct ctt_compress_job *j, const char *path,
+                     const char *split, struct ctt_data **out)
+{
+    const struct ctt_graph *g = j->m->g;
+    int rc = ctt_data_open(path, split,
+                           &g->node[ctt_graph_input(g)].attr.input, j->m->label,
+                           j->m->labels, &j->c.train, &j->ev, out);
+
+    if (rc == CTT_EINVAL)
+        j->status = CTT_EXIT_USAGE;
+    return rc;
+}
+
+int ctt_compress_needs_data(const struct ctt_recipe *r)
+{
+    return r->epochs > 0 || r->svd.on == CTT_ON_RESPONSES ||
+           r->tt.on == CTT_ON_RESPONSES || ctt_int8_given(&r->int8);
+}
+
+/* Whether it can do without, if the validation clips are the same. */
+static int spares_data(const struct ctt_compress_job *j)
+{
+    return !ctt_compress_needs_data(&j->c.recipe) &&
+           ctt_opt_is_default(j->tab + ctt_opt_find(j->tab, "norm-clips"),
+                              &j->c);
+}
+
+/* Fewer clips hardly tell the ranges of values. */
+enum { FEW_CLIPS = 8 };
+
+static void tell_few(const struct ctt_compress_job *j)
+{
+    const struct ctt_recipe *r = &j->c.recipe;
+    int clips = j->data ? ctt_data_clips(j->data) : 0;
+    int may = j->c.train.data && j->val && ctt_recipe_opens_type(r);
+
+    if (may && !j->data)
+        ctt_tool_say("int8: nothing to choose, as ranges of values are "
+                     "measured on training clips, and %s", r->norm_clips > 0
+                     ? "those of --data are the validation clips"
+                     : "--norm-clips 0 without retraining reads none");
+    else if ((may || ctt_int8_given(&r->int8)) && clips < FEW_CLIPS)
+        ctt_tool_say("int8: %d training clips are few to measure ranges of "
+                     "values on: others may be clipped", clips);
+}
+
+int ctt_compress_open_clips(struct ctt_compress_job *j)
+{
+    const struct ctt_train_cfg *c = &j->c.train;
+    int rc = 0;
+
+    if (c->data && (ctt_compress_needs_data(&j->c.recipe) ||
+                    j->c.recipe.norm_clips > 0))
+        CTT_TRY(open_data(j, c->data, c->split, &j->data));
+    if (c->task == CTT_PREDICT) {
+        CTT_TRY(ctt_say_set("training", j->data));
+        tell_few(j);
+        goto out;
+    }
+    CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
+    if (spares_data(j) && j->data && ctt_data_same(j->data, j->val))
+        ctt_data_close(&j->data);
+    CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
+              "%s: has no split '%s' to validate on; pass --val",
+              c->data, c->val_split);
+    if (j->data) {
+        CTT_TRY(ctt_say_set("training", j->data));
+        CTT_TRY(ctt_say_shared("validation", j->val, "training",
+                               j->data));
+    }
+    CTT_TRY(ctt_say_set("validation", j->val));
+    ctt_tool_say("%d training clips, %d validation clips",
+                 j->data ? ctt_data_clips(j->data) : 0,
+                 ctt_data_clips(j->val));
+    tell_few(j);
+out:
+    return rc;
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_explain.c: convtt-compress --explain: what each part of a
+ * compression costs and saves. */
+#include "tools/compress/compress_explain.h"
+#include "tools/compress/compress_check.h"
+#include "tools/compress/compress_clips.h"
+#include "tools/compress/compress_sensitivity.h"
+#include "tools/compress/compress_test.h"
+#include "tools/compress/explain_log.h"
+#include "tools/compress/explain_plot.h"
+#include "tools/compress/explain_say.h"
+#include "tools/shared/files.h"
+#include "tools/shared/tool.h"
+#include "base/clock.h"
+#include "net/file/decision.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- settings ---- */
+
+static int is_one_of(const char *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(name, *list) == 0)
+            return 1;
+    return 0;
+}
+
+/* Whether a setting has no effect: of a stage, a recipe or a file, or, where
+ * nothing is trained, of training. */
+static int is_idle(const struct ctt_compress_cfg *c, const struct ctt_opt *o)
+{
+    static const char *const used[] = { "explain", "dense", "explain-steps",
+        "explain-log", "explain-csv", "explain-plot", "choose-by", NULL };
+    static const char *const none[] = { "resume", "checkpoint",
+        "checkpoint-every", "val-every", "warmup", "teacher", NULL };
+
+    if (o->off >= offsetof(struct ctt_compress_cfg, recipe))
+        return !is_one_of(o->name, used);
+    return is_one_of(o->name, none) ||
+           (!c->explain_steps && (o->tags & CTT_CFG_STEP));
+}
+
+/* The log is MODEL.explain.jsonl unless --explain-log names it. */
+static int name_log(struct ctt_compress_job *j)
+{
+    int n, rc = 0;
+
+    if (j->c.explain_log)
+        goto out;
+    n = snprintf(j->log, sizeof(j->log), "%s.explain.jsonl", j->path);
+    CTT_CHECK(n < (int)sizeof(j->log), CTT_EINVAL, "%s: name too long",
+              j->path);
+    j->c.explain_log = j->log;
+out:
+    return rc;
+}
+
+static int check_files(const struct ctt_compress_job *j)
+{
+    const struct ctt_compress_cfg *c = &j->c;
+    const char *const made[] = { c->explain_log, c->explain_csv,
+                                 c->explain_plot };
+    const char *const read[] = { j->path, c->dense, c->train.data,
+                                 c->train.val, c->train.classes };
+    int n = CTT_LEN(made), rc;
+
+    CTT_TRY(ctt_tool_apart(made, n));
+    for (size_t k = 0; k < CTT_LEN(read); k++)
+        CTT_TRY(ctt_tool_spares(made, n, read[k]));
+out:
+    return rc;
+}
+
+int ctt_compress_check_explain(struct ctt_compress_job *j)
+{
+    struct ctt_compress_cfg *c = &j->c;
+    int rc;
+
+    for (const struct ctt_opt *o = j->tab; o->name; o++)
+        CTT_CHECK(!is_idle(c, o) || ctt_opt_is_default(o, c), CTT_EINVAL,
+                  "--%s has no effect with --explain%s", o->name,
+                  o->off < offsetof(struct ctt_compress_cfg, recipe) &&
+                  !c->explain_steps ? " --explain-steps=0" : "");
+    CTT_CHECK(c->train.data || (c->train.val && !c->explain_steps), CTT_EINVAL,
+              "--explain requires --data, or --val with --explain-steps=0");
+    CTT_TRY(ctt_opt_check(j->tab, c));
+    CTT_TRY(ctt_train_check(&c->train));
+    c->recipe.epochs = c->explain_steps > 0;    /* training clips are read */
+    c->recipe.norm_clips = 0;
+    c->train.deterministic = 1;
+    CTT_TRY(name_log(j));
+    CTT_TRY(check_files(j));
+out:
+    return rc;
+}
+
+static int check_outputs(struct ctt_compress_job *j)
+{
+    const struct ctt_compress_cfg *c = &j->c;
+    int rc;
+
+    CTT_TRY(ctt_compress_can_log(j, c->explain_log, CTT_TOOL_EXPLAIN_LOG));
+    if (c->explain_csv)
+        CTT_TRY(ctt_tool_can_replace(c->explain_csv, CTT_TOOL_EXPLAIN_CSV));
+    if (c->explain_plot)
+        CTT_TRY(ctt_tool_can_replace(c->explain_plot, CTT_TOOL_PLOT));
+out:
+    return rc;
+}
+
+/* ---- the answers ---- */
+
+struct explain {
+    struct ctt_compress_job *j;
+    const struct ctt_model  *dense;
+    struct ctt_metrics      *was;                /* of the dense model */
+    struct ctt_metrics      *base[CTT_BASES];
+    struct ctt_line_log     *log;
+    int                      known, done;        /* before this run; in it */
+    double                   start;
+    double                  *p, *q;              /* probabilities: classes
+                                                    each */
+};
+
+static int answer(const struct explain *a, const struct ctt_model *m,
+                  struct ctt_metrics **out)
+{
+    const struct ctt_compress_job *j = a->j;
+
+    return ctt_answer_recognise(m, &j->c.train, j->val, ctt_compress_points,
+                                CTT_ACCURACIES, &j->ev, out);
+}
+
+static int open_answers(struct explain *a)
+{
+    int rc;
+
+    CTT_TRY(answer(a, a->dense, &a->was));
+    CTT_CHECK(a->was->clips > 0, CTT_EINVAL, "--explain: no validation clip "
+              "could be read");
+    a->p = ctt_calloc((size_t)a->was->classes, sizeof(*a->p));
+    a->q = ctt_calloc((size_t)a->was->classes, sizeof(*a->q));
+    CTT_TRY(a->p && a->q ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
+/* The divergence of answer `at` of `is` from that of the dense model. */
+static double divergence(const struct explain *a, const struct ctt_metrics *is,
+                         int64_t at)
+{
+    int classes = is->classes;
+
+    return ctt_divergence(classes, a->was->answer + at * classes,
+                          is->answer + at * classes, a->p, a->q);
+}
+
+/* A sum of numbers of clips, and of their squares. */
+struct sum { double n, x, squares; };
+
+static void add(struct sum *s, double x)
+{
+    s->n++;
+    s->x += x;
+    s->squares += x * x;
+}
+
+static double mean_of(const struct sum *s)
+{
+    return s->n > 0 ? s->x / s->n : 0;
+}
+
+/* The standard error of the mean. */
+static double error_of(const struct sum *s)
+{
+    double mean = mean_of(s);
+
+    return s->n > 1 ? sqrt(fmax(0, s->squares / s->n - mean * mean) /
+                           (s->n - 1)) : 0;
+}
+
+static int is_read(const struct ctt_metrics *r, int clip)
+{
+    return r->verdict[(int64_t)clip * CTT_ACCURACIES] != CTT_UNREAD;
+}
+
+/* Means over clips that all have read. */
+static void compare(const struct explain *a, const struct ctt_metrics *was,
+                    const struct ctt_metrics *is, struct ctt_gain *out)
+{
+    struct sum all = { 0, 0, 0 }, kl[CTT_ACCURACIES] = { { 0, 0, 0 } },
+               top1[CTT_ACCURACIES] = { { 0, 0, 0 } };
+
+    for (int i = 0; i < ctt_data_clips(a->j->val); i++) {
+        double sum = 0;
+
+        if (!is_read(is, i) || !is_read(was, i) || !is_read(a->was, i))
+            continue;
+        for (int k = 0; k < CTT_ACCURACIES; k++) {
+            int64_t at = (int64_t)i * CTT_ACCURACIES + k;
+            double gain = divergence(a, was, at) - divergence(a, is, at);
+
+            sum += gain;
+            add(&kl[k], gain);
+            add(&top1[k], (double)(is->verdict[at] == CTT_RIGHT) -
+                          (double)(was->verdict[at] == CTT_RIGHT));
+        }
+        add(&all, sum / CTT_ACCURACIES);
+    }
+    out->kl_error = error_of(&all);
+    for (int k = 0; k < CTT_ACCURACIES; k++) {
+        out->kl[k] = mean_of(&kl[k]);
+        out->top1[k] = mean_of(&top1[k]);
+        out->error[k] = error_of(&top1[k]);
+    }
+}
+
+/* ---- what ctt_explain_run() calls ---- */
+
+static int keep(void *arg, enum ctt_explain_base b, const struct ctt_model *m)
+{
+    struct explain *a = arg;
+
+    ctt_metrics_free(&a->base[b]);
+    return answer(a, m, &a->base[b]);
+}
+
+static int gain(void *arg, enum ctt_explain_base b, const struct ctt_model *m,
+                struct ctt_gain *out)
+{
+    struct explain *a = arg;
+    struct ctt_metrics *is = NULL;
+    int rc;
+
+    CTT_TRY(answer(a, m, &is));
+    compare(a, a->base[b], is, out);
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        CTT_CHECK(isfinite(out->kl[k]), CTT_ENAN, "--explain: answers are not "
+                  "finite");
+out:
+    ctt_metrics_free(&is);
+    return rc;
+}
+
+/* The dense model teaches; the last weights count, as clips that choose an
+ * epoch would be those that the result is measured on. */
+static int train(void *arg, const char *freeze, struct ctt_model *m)
+{
+    struct explain *a = arg;
+    const struct ctt_model *const teachers[] = { a->dense, NULL };
+    struct ctt_train_cfg cfg = a->j->c.train;
+    struct ctt_events ev = { .arg = a->j->ev.arg, .clip = a->j->ev.clip,
+                             .warn = a->j->ev.warn };
+    struct ctt_result r;
+    int rc;
+
+    cfg.freeze = freeze;
+    cfg.max_steps = cfg.epochs = a->j->c.explain_steps;
+    cfg.warmup = 0;
+    cfg.taught_by = teachers;
+    rc = ctt_train(m, &cfg, a->j->data, NULL, &ev, &r);
+    if (rc >= 0 && r.stopped)
+        rc = ctt_error(CTT_ESTOP, "stopped");
+    return rc < 0 ? rc : 0;
+}
+
+static int begin(void *arg, const struct ctt_explain *e, int point)
+{
+    struct explain *a = arg;
+    const struct ctt_explain_point *p = &e->point[point];
+    int all = e->points - a->known, rc = 0;
+    char left[32] = "";
+
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
+    if (a->done > 0)
+        snprintf(left, sizeof(left), ", %.0f s left",
+                 (ctt_seconds() - a->start) / a->done * (all - a->done));
+    ctt_tool_progress(0, "%s: %s, %d of %d%s", ctt_explain_weight_name(e, p),
+                      ctt_explain_kind_name(p), a->done + 1, all, left);
+out:
+    return rc;
+}
+
+static int end(void *arg, const struct ctt_explain *e, int point)
+{
+    struct explain *a = arg;
+
+    a->done++;
+    return ctt_explain_log_add(a->log, e, point);
+}
+
+/* ---- all ---- */
+
+static int key_of(const struct explain *a, const struct ctt_explain *e,
+                  int timed, struct ctt_explain_key *out)
+{
+    struct ctt_decision sign = { .weights = 0 };
+    int rc;
+
+    CTT_TRY(ctt_compress_key(a->j, e->small, a->j->val, timed,
+                             &out->of));
+    CTT_TRY(ctt_decision_sign(a->dense, &sign));
+    out->dense = sign.crc;
+    CTT_TRY(ctt_compress_how(a->j, &out->how));
+out:
+    return rc;
+}
+
+static int open_log(struct explain *a, struct ctt_explain *e, int timed)
+{
+    struct ctt_compress_job *j = a->j;
+    struct ctt_explain_key key;
+    int rc;
+
+    CTT_TRY(key_of(a, e, timed, &key));
+    rc = ctt_explain_log_open(j->c.explain_log, &key, e, &a->known, &a->log);
+    CTT_TRY(ctt_compress_log_fault(j, rc));
+    if (a->known)
+        ctt_tool_say("%d of %d results are in %s already", a->known, e->points,
+                     j->c.explain_log);
+out:
+    return rc;
+}
+
+static int measure(struct explain *a, struct ctt_explain *e)
+{
+    struct ctt_recipe_calls calls = ctt_compress_calls(a->j);
+    struct ctt_explain_calls all = { a, &calls, keep, gain,
+        a->j->c.explain_steps > 0 ? train : NULL, begin, end };
+    int rc;
+
+    CTT_TRY(open_log(a, e, calls.compare != NULL));
+    CTT_TRY(open_answers(a));
+    a->start = ctt_seconds();
+    rc = ctt_explain_run(e, &all, a->j->c.explain_log);
+    CTT_CHECK(rc != CTT_ESTOP, CTT_ESTOP, "--explain: stopped; the same "
+              "command goes on from %s", a->j->c.explain_log);
+    CTT_TRY(rc);
+out:
+    return rc;
+}
+
+static void say_model(const char *name, const struct ctt_metrics *r)
+{
+    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", name,
+                 100 * ctt_metrics_top1(r, 0), 100 * ctt_metrics_top1(r, 1),
+                 100 * ctt_metrics_top1(r, 2));
+}
+
+static void say_both(const struct explain *a)
+{
+    const struct ctt_metrics *is = a->base[CTT_BASE_GIVEN];
+    struct ctt_gain g;
+
+    say_model(a->j->c.dense, a->was);
+    say_model(a->j->path, is);
+    compare(a, is, a->was, &g);
+    ctt_tool_say("divergence of its answers: %.4f, %.4f, %.4f nats", g.kl[0],
+                 g.kl[1], g.kl[2]);
+}
+
+static int write_all(const struct explain *a, const struct ctt_explain *e)
+{
+    const struct ctt_compress_cfg *c = &a->j->c;
+    int rc;
+
+    say_both(a);
+    CTT_TRY(ctt_explain_say(e, c->explain_steps));
+    if (c->explain_csv)
+        CTT_TRY(ctt_explain_csv(e, c->explain_csv));
+    if (c->explain_plot)
+        CTT_TRY(ctt_explain_plot(e, c->explain_plot));
+    ctt_tool_say("\n%d results in %s", e->points, c->explain_log);
+out:
+    return rc;
+}
+
+static int open_models(struct ctt_compress_job *j, struct ctt_explain **e)
+{
+    int rc;
+
+    CTT_TRY(ctt_compress_load(j->path, "--explain", &j->m));
+    CTT_TRY(ctt_compress_load(j->c.dense, "--explain", &j->given));
+    CTT_TRY(ctt_compress_check_dense(j, j->given, j->c.dense));
+    rc = ctt_explain_new(j->m, j->given, e);
+    if (rc == CTT_EINVAL) {
+        j->status = CTT_EXIT_USAGE;
+        rc = ctt_error(rc, "--explain: %s against %s: %s", j->path,
+                       j->c.dense, ctt_errmsg());
+    }
+    CTT_TRY(rc);
+    CTT_TRY(ctt_train_device(&j->c.train));
+out:
+    return rc;
+}
+
+int ctt_compress_explain(struct ctt_compress_job *j)
+{
+    struct explain a = { .j = j };
+    struct ctt_explain *e = NULL;
+    int rc;
+
+    CTT_TRY(check_outputs(j));
+    CTT_TRY(open_models(j, &e));
+    a.dense = e->dense;
+    CTT_TRY(ctt_compress_open_clips(j));
+    CTT_TRY(measure(&a, e));
+    CTT_TRY(write_all(&a, e));
+out:
+    ctt_line_log_close(&a.log);
+    ctt_metrics_free(&a.was);
+    for (int b = 0; b < CTT_BASES; b++)
+        ctt_metrics_free(&a.base[b]);
+    ctt_free(a.p);
+    ctt_free(a.q);
+    ctt_explain_free(&e);
+    return rc;
+}

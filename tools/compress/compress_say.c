@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_say.c: messages of convtt-compress: progress of retraining, and the
+ * report. */
+#include "tools/compress/compress_say.h"
+#include "tools/shared/table.h"
+#include "tools/shared/tool.h"
+#include "tools/train/train_say.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static void on_progress(void *arg, const struct ctt_progress *p)
+{
+    struct ctt_compress_watch *w = arg;
+    double part = p->epoch - 1 + (p->batches ? (double)p->batch / p->batches
+                                             : 0);
+    char what[192], far[128];
+
+    if (p->left > 0 && part < p->epochs)
+        w->span.each = p->left / (p->epochs - part);
+    ctt_say_loss(p, what, sizeof(what));
+    ctt_say_amp(p, what, sizeof(what));
+    ctt_tool_progress(0, "%s: epoch %d/%d %d/%d: %s, %.1f clips/s%s", w->stage,
+                      p->epoch, p->epochs, p->batch, p->batches, what,
+                      p->clips_a_second,
+                      ctt_epochs_text(&w->span, part, far, sizeof(far)));
+}
+
+static void on_epoch(void *arg, const struct ctt_epoch *e,
+                     const struct ctt_metrics *val)
+{
+    const struct ctt_compress_watch *w = arg;
+    char test[400] = "", what[192];
+
+    if (val)
+        ctt_say_points(e, val, test, sizeof(test));
+    ctt_say_loss(&e->p, what, sizeof(what));
+    ctt_say_amp(&e->p, what, sizeof(what));
+    ctt_tool_say("%s: epoch %d/%d: %s%s%s%s; %.0f s", w->stage, e->p.epoch,
+                 e->p.epochs, what, val ? "; validation:" : "", test,
+                 e->best ? " (best)" : "", e->p.seconds);
+}
+
+struct ctt_events ctt_compress_events(struct ctt_compress_watch *w)
+{
+    struct ctt_events e = ctt_say_events;
+
+    e.arg = w;
+    e.say = NULL;
+    e.progress = on_progress;
+    e.epoch = on_epoch;
+    return e;
+}
+
+/* Functions of report.h that give the cells of a table, row by row. */
+typedef int cells_of(const struct ctt_report *r, int row, char *text,
+                     size_t size);
+
+/* A table under its heading, if it has rows. */
+static int say_table(const struct ctt_report *r, const char *heading,
+                     cells_of *cells)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char line[1024];
+    int rc = 0;
+
+    for (int k = 0; cells(r, k, line, sizeof(line)); k++)
+        ctt_table_row(&t, "%s", line);
+    if (!t.rows)
+        goto out;
+    ctt_tool_say("\n%s:", heading);
+    CTT_TRY(ctt_table_print(&t));
+out:
+    ctt_table_free(&t);
+    return rc;
+}
+
+/* The worst of those that read bytes. */
+static int say_blame(const struct ctt_report *r)
+{
+    char heading[256];
+
+    if (!r->blames)
+        return 0;
+    snprintf(heading, sizeof(heading), "what reading bytes costs: %s if only "
+             "this conv does, and results over errors in dB; the worst first%s",
+             r->blame[0].frames ? "predicted frames over their errors in dB"
+             : "divergence of the answer in nats",
+             r->blames > CTT_BLAME_LINES ? ", all are in --report" : "");
+    return say_table(r, heading, ctt_report_blame_cells);
+}
+
+static int say_scores(const struct ctt_report *r)
+{
+    char heading[192];
+
+    snprintf(heading, sizeof(heading), "top-1 after 25/50/100%% of %" PRId64
+             " validation clips, and whole clips lost and won against the "
+             "model as given", r->stage[0].after.clips);
+    return say_table(r, heading, ctt_report_score_cells);
+}
+
+int ctt_compress_say(const struct ctt_report *r)
+{
+    int rc;
+
+    CTT_TRY(say_table(r, "weights", ctt_report_weight_cells));
+    CTT_TRY(say_table(r, "as stored, in bits per weight that is kept (not "
+                      "pruned)", ctt_report_stored_cells));
+    CTT_TRY(say_blame(r));
+    CTT_TRY(say_table(r, "choices, made before training on weights that were "
+                      "compressed at once", ctt_report_choice_cells));
+    CTT_TRY(say_table(r, "stages", ctt_report_stage_cells));
+    if (!isnan(r->stage[0].after.top1[0]))
+        CTT_TRY(say_scores(r));
+out:
+    return rc;
+}

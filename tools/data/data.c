@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data.c: convtt-data: generates, packs, checks and counts clips. */
+#include "base/limits.h"
+#include "base/newfile.h"
+#include "base/visible.h"
+#include "tools/data/data_check.h"
+#include "tools/data/data_pack.h"
+#include "tools/train/duplicates.h"
+#include "tools/shared/table.h"
+#include "tools/shared/tool.h"
+#include "video/source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The command for drawn data, which the others do not take. */
+static const char drawn_for[] = "convtt-data mnist";
+
+/* ---- synth ---- */
+
+static void tell_done(void *arg, int i, int n)
+{
+    (void)arg;
+    ctt_tool_progress(0, "clip %d of %d", i, n);
+}
+
+static int synth(const struct ctt_data_cfg *c, const char *path)
+{
+    struct ctt_synth s = { c->clips, c->size, c->workers, (uint64_t)c->seed };
+    int rc = 0;
+
+    CTT_TRY(ctt_synth_write(&s, path, tell_done, NULL));
+    ctt_tool_say("%s: %d clips of %d classes", path, c->clips,
+                 CTT_SYNTH_CLASSES);
+out:
+    return rc;
+}
+
+/* ---- mnist ---- */
+
+static int mnist(const struct ctt_data_cfg *c, const char *path)
+{
+    return ctt_mnist_pack(&c->mnist, path, c->out);
+}
+
+/* ---- splits ---- */
+
+enum { SPLITS = 3 };
+static const char *const splits[SPLITS] = { "train", "validation", "test" };
+
+struct split { const char *name; struct ctt_source *s; };
+
+static const struct ctt_list *list_of(const struct split *part)
+{
+    return ctt_source_list(part->s);
+}
+
+static int same_list(const struct ctt_list *a, const struct ctt_list *b)
+{
+    if (a->count != b->count)
+        return 0;
+    for (int i = 0; i < a->count; i++)
+        if (strcmp(a->item[i].path, b->item[i].path) != 0)
+            return 0;
+    return 1;
+}
+
+/* 1 if part[count] has the same clips as one of the parts before it. */
+static int is_repeated(const struct split *part, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (same_list(list_of(&part[i]), list_of(&part[count])))
+            return 1;
+    return 0;
+}
+
+static int open_part(const struct ctt_data_cfg *c, const char *path,
+                     struct split *part)
+{
+    const struct ctt_source_set set = { .split = part->name,
+        .strict = c->strict, .need_split = c->split != NULL,
+        .classes = c->classes, .any_input = 1, .drawn_for = drawn_for };
+
+    return ctt_source_open(path, &set, &ctt_check_input, &part->s);
+}
+
+/* Opens --split, or all splits at path.  Data without splits has the same clips
+ * for each name.  A split may be missing, but must be readable. */
+static int open_parts(const struct ctt_data_cfg *c, const char *path,
+                      struct split part[SPLITS], int *count)
+{
+    int rc = 0;
+
+    *count = 0;
+    if (c->split) {
+        part[0].name = c->split;
+        CTT_TRY(open_part(c, path, &part[0]));
+        *count = 1;
+        goto out;
+    }
+    for (int i = 0; i < SPLITS; i++) {
+        struct split *p = &part[*count];
+        p->name = splits[i];
+        rc = open_part(c, path, p);
+        if (rc >= 0 && is_repeated(part, *count))
+            ctt_source_close(&p->s);
+        else if (rc >= 0)
+            ++*count;
+        if (rc < 0 && rc != CTT_EINVAL)
+            goto out;
+    }
+    if (*count)
+        rc = 0;
+out:
+    return rc;
+}
+
+static void close_parts(struct split part[SPLITS])
+{
+    for (int i = 0; i < SPLITS; i++)
+        ctt_source_close(&part[i].s);
+}
+
+/* ---- check ---- */
+
+/* What the path was taken for. */
+static void tell_found(const char *path, const struct split *part, int parts)
+{
+    const struct ctt_list *l = list_of(part);
+    char text[256] = "";
+    int n = 0;
+
+    for (int i = 0; i < parts && parts > 1; i++)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %d",
+                      i ? ", " : ": ", part[i].name, list_of(&part[i])->count);
+    ctt_tool_say("%s: %s with %d classes%s", path, l->form, l->labels, text);
+    if (l->labels == 1)
+        ctt_tool_warn("%s: one class: there is nothing to learn", path);
+}
+
+/* Warns of clips of the last part that an earlier part has too. */
+static int tell_shared(const struct split *part, int last,
+                       uint64_t *const *sum)
+{
+    const struct ctt_list *b = list_of(&part[last]);
+    int rc = 0, i = 0, k = 0;
+
+    for (int e = 0; e < last; e++) {
+        const struct ctt_list *a = list_of(&part[e]);
+        CTT_TRY(ctt_sums_shared(sum[e], a->count, sum[last], b->count, &i,
+                                &k));
+        if (rc)
+            ctt_tool_warn("%d clip%s of '%s' %s also in '%s', such as %s (%s)",
+                          rc, rc > 1 ? "s" : "", part[last].name,
+                          rc > 1 ? "are" : "is", part[e].name,
+                          b->item[k].path, a->item[i].path);
+    }
+    rc = 0;
+out:
+    return rc;
+}
+
+/* Checks the clips of a part; adds those that are bad, with --strict also those
+ * with two classes. */
+static int check_part(const struct ctt_data_cfg *c, const struct split *part,
+                      uint64_t *sum, int *bad)
+{
+    struct ctt_duplicates r;
+    int rc;
+
+    CTT_TRY(ctt_check_clips(part->s, c->workers, sum, bad));
+    CTT_TRY(ctt_list_duplicates(list_of(part), sum, 1, &r));
+    ctt_tool_duplicates(part->name, &r);
+    *bad += c->strict ? r.other : 0;
+out:
+    return rc;
+}
+
+static int check(const struct ctt_data_cfg *c, const char *path)
+{
+    struct split part[SPLITS] = { { NULL, NULL } };
+    uint64_t *sum[SPLITS] = { NULL };
+    int parts, bad = 0, all = 0, rc = 0;
+
+    ctt_tool_catch();
+    CTT_TRY(open_parts(c, path, part, &parts));
+    tell_found(path, part, parts);
+    for (int i = 0; i < parts; i++) {
+        int clips = list_of(&part[i])->count;
+        sum[i] = ctt_calloc((size_t)clips, sizeof(*sum[i]));
+        CTT_TRY(sum[i] ? 0 : CTT_ENOMEM);
+        CTT_TRY(check_part(c, &part[i], sum[i], &bad));
+        CTT_TRY(tell_shared(part, i, sum));
+        all += clips;
+    }
+    ctt_tool_say("%s: %d clips, %d bad", path, all, bad);
+    rc = bad ? 1 : 0;
+out:
+    for (int i = 0; i < SPLITS; i++)
+        ctt_free(sum[i]);
+    close_parts(part);
+    return rc;
+}
+
+/* ---- list ---- */
+
+/* Clips per class of a split, then those without a class. */
+static int count_labels(const struct ctt_list *l, int **out)
+{
+    int *n = ctt_calloc((size_t)l->labels + 1, sizeof(*n));
+
+    if (!n)
+        return CTT_ENOMEM;
+    for (int i = 0; i < l->count; i++)
+        n[l->item[i].label < 0 ? l->labels : l->item[i].label]++;
+    *out = n;
+    return 0;
+}
+
+/* The number of a class in another list, in which it mostly has the same. */
+static int find_label(const struct ctt_list *l, int k, const char *name)
+{
+    if (k < l->labels && strcmp(l->label[k], name) == 0)
+        return k;
+    for (k = 0; k < l->labels; k++)
+        if (strcmp(l->label[k], name) == 0)
+            return k;
+    return -1;
+}
+
+/* A row: class k of the first split; those without a class if it has no such
+ * class. */
+static void count_row(struct ctt_table *t, const struct split *part, int parts,
+                      int *const *count, int k)
+{
+    const struct ctt_list *first = list_of(part);
+    const char *name = k < first->labels ? first->label[k] : NULL;
+    char row[1024];
+    int n = (int)strlen(ctt_visible(name ? name : "(not known)", 0, row, 801));
+
+    for (int i = 0; i < parts; i++) {
+        const struct ctt_list *l = list_of(&part[i]);
+        int at = name ? find_label(l, k, name) : l->labels;
+        n += snprintf(row + n, sizeof(row) - (size_t)n, "\t%d",
+                      at < 0 ? 0 : count[i][at]);
+    }
+    ctt_table_row(t, "%s", row);
+}
+
+static void count_rows(struct ctt_table *t, const struct split *part,
+                       int parts, int *const *count)
+{
+    char head[256], foot[256], split[61];
+    int n = snprintf(head, sizeof(head), "class");
+    int m = snprintf(foot, sizeof(foot), "all"), unknown = 0;
+
+    for (int i = 0; i < parts; i++) {
+        const struct ctt_list *l = list_of(&part[i]);
+        n += snprintf(head + n, sizeof(head) - (size_t)n, "\t%s",
+                      ctt_visible(part[i].name, 0, split, sizeof(split)));
+        m += snprintf(foot + m, sizeof(foot) - (size_t)m, "\t%d", l->count);
+        unknown += count[i][l->labels];
+    }
+    ctt_table_row(t, "%s", head);
+    for (int k = 0; k < list_of(part)->labels; k++)
+        count_row(t, part, parts, count, k);
+    if (unknown)
+        count_row(t, part, parts, count, list_of(part)->labels);
+    ctt_table_row(t, "%s", foot);
+}
+
+static int list(const struct ctt_data_cfg *c, const char *path)
+{
+    struct split part[SPLITS] = { { NULL, NULL } };
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    int *count[SPLITS] = { NULL }, parts, rc = 0;
+
+    CTT_TRY(open_parts(c, path, part, &parts));
+    for (int i = 0; i < parts; i++)
+        CTT_TRY(count_labels(list_of(&part[i]), &count[i]));
+    count_rows(&t, part, parts, count);
+    CTT_TRY(ctt_table_print(&t));
+out:
+    for (int i = 0; i < SPLITS; i++)
+        ctt_free(count[i]);
+    ctt_table_free(&t);
+    close_parts(part);
+    return rc;
+}
+
+/* ---- the commands ---- */
+
+static const struct {
+    int (*run)(const struct ctt_data_cfg *c, const char *path);
+    int paths;    /* number of operands; the second one is c->out */
+} commands[CTT_DATA_COMMANDS] = {
+    [CTT_DATA_SYNTH] = { synth, 1 }, [CTT_DATA_MNIST] = { mnist, 2 },
+    [CTT_DATA_PACK] = { ctt_data_pack, 1 }, [CTT_DATA_CHECK] = { check, 1 },
+    [CTT_DATA_LIST] = { list, 1 },
+};
+
+static const char *word_of(int k)
+{
+    return strrchr(ctt_data_program.commands[k].name, ' ') + 1;
+}
+
+static int run(int k, int argc, char **argv)
+{
+    struct ctt_data_cfg c;
+    int first, done = 0, rc;
+
+    memset(&c, 0, sizeof(c));
+    first = ctt_opt_main(&ctt_data_program.commands[k], &c, argc, argv, &done);
+    if (done && first >= 0)
+        return ctt_tool_end(0);
+    if (first < 0 || ctt_limits_set(&c.limits) < 0)
+        return ctt_tool_fail(CTT_EXIT_USAGE);
+    if (argc - first != commands[k].paths)
+        return ctt_tool_die(CTT_EXIT_USAGE, "%s takes %s (see --help)",
+                            word_of(k), commands[k].paths == 1 ? "one path"
+                                                               : "two paths");
+    if (commands[k].paths == 2)
+        c.out = argv[first + 1];
+    if (c.size % 2)
+        return ctt_tool_die(CTT_EXIT_USAGE, "--size: %d is not even", c.size);
+    rc = commands[k].run(&c, argv[first]);
+    return rc < 0 ? ctt_tool_fail(CTT_EXIT_FAIL) : ctt_tool_end(rc);
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+
+    ctt_tool_start("convtt-data", argv);
+    for (int k = 0; k < CTT_DATA_COMMANDS; k++)
+        if (strcmp(word, word_of(k)) == 0)
+            return run(k, argc - 1, argv + 1);
+    if (ctt_opt_answer(&ctt_data_program, word))
+        return ctt_tool_end(0);
+    return ctt_tool_die(CTT_EXIT_USAGE, word[0]
+                        ? "no command '%s' (see --help)"
+                        : "no command given%s (see --help)", word);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data_check.c: convtt-data check: decodes every clip and names the bad ones.
+ */
+#include "tools/data/data_check.h"
+#include "tools/shared/tool.h"
+
+#include <pthread.h>
+
+const struct ctt_input ctt_check_input = { 1, 16, 16, 3, 0, { 0 },
+    { 1, 1, 1 }, 1, CTT_FIT_STRETCH, CTT_RGB };
+
+struct checker {
+    const struct ctt_source *s;
+    int             clips;
+    char          **why;
+    uint64_t       *sum;
+    int             next, done, rc;
+    pthread_mutex_t lock;
+};
+
+static void *check_worker(void *arg)
+{
+    struct checker *k = arg;
+
+    for (;;) {
+        struct ctt_frames f = { 0 };
+        int i, rc;
+
+        pthread_mutex_lock(&k->lock);
+        i = k->next < k->clips && !ctt_tool_stop() ? k->next++ : -1;
+        pthread_mutex_unlock(&k->lock);
+        if (i < 0)
+            return NULL;
+        rc = ctt_source_frames(k->s, i, 0, 0, &f);
+        if (rc >= 0) {
+            k->sum[i] = ctt_frames_sum(&f);
+            if (ctt_frames_whole(&f, ctt_source_list(k->s)->item[i].path) < 0)
+                ctt_tool_warn("%s", ctt_errmsg());
+        }
+        ctt_frames_free(&f);
+        if (rc < 0 && rc != CTT_ENOMEM)
+            k->why[i] = ctt_strdup(ctt_errmsg());
+        pthread_mutex_lock(&k->lock);
+        k->done++;
+        k->rc = rc < 0 && !k->why[i] ? CTT_ENOMEM : k->rc;
+        ctt_tool_progress(0, "clip %d of %d", k->done, k->clips);
+        pthread_mutex_unlock(&k->lock);
+    }
+}
+
+int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
+                    int *bad)
+{
+    struct checker k = { .s = s, .clips = ctt_source_list(s)->count,
+                         .sum = sum };
+    pthread_t id[256];
+    int n = 0, rc = 0;
+
+    pthread_mutex_init(&k.lock, NULL);
+    k.why = ctt_calloc((size_t)k.clips + 1, sizeof(*k.why));
+    CTT_TRY(k.why ? 0 : CTT_ENOMEM);
+    while (n < workers &&
+           pthread_create(&id[n], NULL, check_worker, &k) == 0)
+        n++;
+    if (n == 0)
+        check_worker(&k);
+    while (n > 0)
+        pthread_join(id[--n], NULL);
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
+    for (int i = 0; i < k.clips; i++) {
+        if (!k.why[i])
+            continue;
+        ctt_tool_say("%s", k.why[i]);
+        ++*bad;
+    }
+    if (k.rc < 0)    /* the error message is in another thread */
+        CTT_TRY(ctt_error(k.rc, "out of memory: clips"));
+out:
+    for (int i = 0; k.why && i < k.clips; i++)
+        ctt_free(k.why[i]);
+    ctt_free(k.why);
+    pthread_mutex_destroy(&k.lock);
+    return rc;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data_pack.c: convtt-data pack: decodes clips into one file.
+ *
+ * Threads decode clips ahead of the one that is written next; the main thread
+ * writes them in their order, so that the pack does not depend on the number of
+ * threads.  Clips that wait are limited in number and bytes.  A clip for which
+ * there was no memory is decoded again when it is the next, without others. */
+#include "tools/data/data_pack.h"
+#include "base/clock.h"
+#include "net/file/file.h"
+#include "base/limits.h"
+#include "tools/shared/files.h"
+#include "tools/shared/tool.h"
+#include "video/source.h"
+
+#include <pthread.h>
+#include <time.h>
+
+enum { THREADS = 256, AHEAD = 4 /* clips per thread */ };
+
+/* Bytes of clips that wait to be written, or a quarter of the memory. */
+static const int64_t WAITING = (int64_t)256 << 20;
+
+/* A decoded clip, or why there is none. */
+struct decoded {
+    struct ctt_frames f;
+    char *why;
+    int   rc, ready;
+};
+
+struct packer {
+    const struct ctt_data_cfg *c;
+    const struct ctt_source   *s;
+    const struct ctt_list     *list;
+    struct decoded *ring;        /* clip i is at i % places */
+    int             places, next, written, stop, bad;
+    int             busy, alone; /* threads that decode; none may begin */
+    int64_t         bytes, most; /* of the clips in the ring */
+    double          begin;
+    pthread_mutex_t lock;
+    pthread_cond_t  ready, room;
+};
+
+/* ---- decoding ---- */
+
+static int64_t bytes_of(const struct ctt_frames *f)
+{
+    return f->data ? (int64_t)f->count * f->h * f->w * f->c : 0;
+}
+
+/* The clip that is written next may always be decoded, others only if there is
+ * room for them. */
+static int may_begin(const struct packer *p)
+{
+    return !p->alone && (p->next == p->written ||
+           (p->next < p->written + p->places && p->bytes < p->most));
+}
+
+/* Takes the number of a clip to decode; -1: none is left. */
+static int take_clip(struct packer *p)
+{
+    int i;
+
+    pthread_mutex_lock(&p->lock);
+    while (!p->stop && p->next < p->list->count && !may_begin(p))
+        pthread_cond_wait(&p->room, &p->lock);
+    i = p->stop || p->next >= p->list->count ? -1 : p->next++;
+    p->busy += i >= 0;
+    pthread_mutex_unlock(&p->lock);
+    return i;
+}
+
+static struct decoded decode(const struct packer *p, int i)
+{
+    struct decoded d = { .ready = 1 };
+
+    d.rc = ctt_source_frames(p->s, i, 0, p->c->max_frames, &d.f);
+    if (d.rc < 0)
+        d.why = ctt_strdup(ctt_errmsg());
+    return d;
+}
+
+static int lacks_memory(const struct decoded *d)
+{
+    return d->rc == CTT_ENOMEM || (d->rc < 0 && !d->why);
+}
+
+static void *decode_clips(void *arg)
+{
+    struct packer *p = arg;
+    int i;
+
+    while ((i = take_clip(p)) >= 0) {
+        struct decoded d = decode(p, i);
+        pthread_mutex_lock(&p->lock);
+        p->ring[i % p->places] = d;
+        p->bytes += bytes_of(&d.f);
+        p->busy--;
+        pthread_cond_signal(&p->ready);
+        pthread_mutex_unlock(&p->lock);
+    }
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+/* Waits for a thread, but not for long: a request to stop must be seen. */
+static void await_thread(struct packer *p)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 100 * 1000 * 1000;
+    until.tv_sec += until.tv_nsec / (1000 * 1000 * 1000);
+    until.tv_nsec %= 1000 * 1000 * 1000;
+    pthread_cond_timedwait(&p->ready, &p->lock, &until);
+}
+
+/* Waits until no thread decodes, and drops the clips that wait: they too will
+ * be decoded again. */
+static void clear_ring(struct packer *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->alone = 1;
+    while (p->busy)
+        await_thread(p);
+    for (int i = 0; i < p->places; i++) {
+        struct decoded *d = &p->ring[i];
+        if (!d->f.data)
+            continue;
+        ctt_frames_free(&d->f);
+        d->rc = CTT_ENOMEM;
+    }
+    p->bytes = 0;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Decodes the next clip, for which there was no memory, once more. */
+static void decode_again(struct packer *p, struct decoded *d)
+{
+    clear_ring(p);
+    ctt_free(d->why);
+    *d = decode(p, p->written);
+    pthread_mutex_lock(&p->lock);
+    p->bytes += bytes_of(&d->f);
+    p->alone = 0;    /* release() wakes the threads */
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Waits for the next clip and takes it out of the ring. */
+static int await(struct packer *p, struct decoded *out)
+{
+    struct decoded *d = &p->ring[p->written % p->places];
+    int rc = 0;
+
+    pthread_mutex_lock(&p->lock);
+    while (!d->ready && !ctt_tool_stop())
+        await_thread(p);
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; %s is not written",
+              p->c->out);
+    *out = *d;
+    *d = (struct decoded){ .ready = 0 };
+out:
+    pthread_mutex_unlock(&p->lock);
+    return rc;
+}
+
+/* Its memory is free again; threads may go on. */
+static void release(struct packer *p, struct decoded *d)
+{
+    int64_t bytes = bytes_of(&d->f);
+
+    ctt_frames_free(&d->f);
+    ctt_free(d->why);
+    pthread_mutex_lock(&p->lock);
+    p->bytes -= bytes;
+    p->written++;
+    pthread_cond_broadcast(&p->room);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static int write_clip(struct packer *p, struct ctt_pack *out,
+                      const struct decoded *d)
+{
+    const struct ctt_item *item = &p->list->item[p->written];
+    int rc = 0;
+
+    if (d->rc >= 0) {
+        if (ctt_frames_whole(&d->f, item->path) < 0)
+            ctt_tool_warn("%s", ctt_errmsg());
+        return ctt_pack_add(out, item->id, item->label, &d->f);
+    }
+    CTT_CHECK(d->rc != CTT_ESTOP, CTT_ESTOP, "stopped; %s is not written",
+              p->c->out);
+    CTT_CHECK(!lacks_memory(d), CTT_ENOMEM, "%s", d->why ? d->why :
+              "out of memory");
+    CTT_CHECK(!p->c->strict, d->rc, "%s", d->why);
+    ctt_tool_warn("%s (skipped)", d->why);
+    p->bad++;
+out:
+    return rc;
+}
+
+static void tell(const struct packer *p)
+{
+    int done = p->written, all = p->list->count;
+    double left = (ctt_seconds() - p->begin) * (all - done) / done;
+
+    ctt_tool_progress(0, "clip %d of %d, %.0f s left", done, all, left);
+}
+
+static int write_clips(struct packer *p, struct ctt_pack *out)
+{
+    int rc = 0;
+
+    while (p->written < p->list->count) {
+        struct decoded d = { .ready = 0 };
+        CTT_TRY(await(p, &d));
+        if (lacks_memory(&d))
+            decode_again(p, &d);
+        rc = write_clip(p, out, &d);
+        release(p, &d);
+        CTT_TRY(rc);
+        tell(p);
+    }
+out:
+    return rc;
+}
+
+/* Starts the threads, writes what they decode, and waits for their end. */
+static int run(struct packer *p, struct ctt_pack *out)
+{
+    pthread_t id[THREADS];
+    int n = 0, rc = 0;
+
+    while (n < p->c->workers && n < THREADS &&
+           pthread_create(&id[n], NULL, decode_clips, p) == 0)
+        n++;
+    CTT_CHECK(n, CTT_ENOMEM, "no thread can be started");
+    CTT_TRY(write_clips(p, out));
+out:
+    pthread_mutex_lock(&p->lock);
+    p->stop = 1;
+    pthread_cond_broadcast(&p->room);
+    pthread_mutex_unlock(&p->lock);
+    while (n > 0)
+        pthread_join(id[--n], NULL);
+    return rc;
+}
+
+static int pack_clips(const struct ctt_data_cfg *c, const struct ctt_source *s,
+                      struct ctt_pack *out, int *bad)
+{
+    struct packer p = { .c = c, .s = s, .list = ctt_source_list(s),
+                        .places = AHEAD * c->workers, .most = WAITING,
+                        .begin = ctt_seconds() };
+    int rc = 0;
+
+    if (p.most > ctt_limits()->memory / 4)
+        p.most = ctt_limits()->memory / 4;
+    pthread_mutex_init(&p.lock, NULL);
+    pthread_cond_init(&p.ready, NULL);
+    pthread_cond_init(&p.room, NULL);
+    p.ring = ctt_calloc((size_t)p.places, sizeof(*p.ring));
+    CTT_TRY(p.ring ? 0 : CTT_ENOMEM);
+    CTT_TRY(run(&p, out));
+    *bad = p.bad;
+out:
+    for (int i = 0; p.ring && i < p.places; i++) {
+        ctt_frames_free(&p.ring[i].f);
+        ctt_free(p.ring[i].why);
+    }
+    ctt_free(p.ring);
+    pthread_cond_destroy(&p.room);
+    pthread_cond_destroy(&p.ready);
+    pthread_mutex_destroy(&p.lock);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+/* Reads the input settings of a model file or text, and the model of a file. */
+static int read_model(const char *path, struct ctt_input *in,
+                      struct ctt_model **out)
+{
+    struct ctt_graph *g = NULL;
+    int rc = 0;
+
+    if (!ctt_tool_is_net(path)) {
+        CTT_TRY(ctt_model_load(path, 0, out));
+        *in = (*out)->g->node[ctt_graph_input((*out)->g)].attr.input;
+        goto out;
+    }
+    CTT_TRY(ctt_tool_net_plain(path, &g));
+    *in = g->node[ctt_graph_input(g)].attr.input;
+out:
+    ctt_graph_free(&g);
+    return rc;
+}
+
+int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
+{
+    struct ctt_source_set set = { .split = c->split, .strict = c->strict,
+        .classes = c->classes, .fps = (double)c->fps,
+        .background = c->background, .drawn_for = "convtt-data mnist" };
+    struct ctt_model *m = NULL;
+    struct ctt_source *s = NULL;
+    const struct ctt_list *l;
+    struct ctt_pack *p = NULL;
+    struct ctt_input in;
+    int bad = 0, rc = 0;
+
+    ctt_tool_catch();
+    CTT_CHECK(!ctt_tool_reads(path, c->out), CTT_EINVAL,
+              "%s: given for two files", c->out);
+    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_PACK));
+    CTT_TRY(read_model(c->model, &in, &m));
+    if (m) {
+        set.label = m->label;
+        set.labels = m->labels;
+    }
+    CTT_TRY(ctt_source_open(path, &set, &in, &s));
+    l = ctt_source_list(s);
+    CTT_TRY(ctt_pack_create(c->out, &in, l->label, l->labels, &p));
+    CTT_TRY(pack_clips(c, s, p, &bad));
+    CTT_CHECK(bad < l->count, CTT_EFORMAT, "%s: no usable clip in %d", path,
+              l->count);
+    CTT_TRY(ctt_pack_finish(&p));
+    ctt_tool_warned();
+    ctt_tool_say("%s: %d clips, %d bad clips skipped", c->out, l->count - bad,
+                 bad);
+out:
+    ctt_pack_close(&p);
+    ctt_source_close(&s);
+    ctt_model_free(&m);
+    return rc;
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer.c: convtt-infer: runs a model on the clips that the operands name. */
+#include "infer/inside.h"
+#include "base/clock.h"
+#include "base/visible.h"
+#include "tools/infer/infer_calibrate.h"
+#include "tools/stream/infer_live.h"
+#include "tools/shared/infer_rc.h"
+#include "tools/infer/infer_recognise.h"
+#include "tools/shared/stalling_write.h"
+#include "tools/shared/tool.h"
+#include "video/live/live.h"
+
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+
+struct tool {
+    struct ctt_infer_set  c;
+    struct ctt_infer     *m;
+    struct ctt_recogniser r;
+    struct ctt_predictor *ahead;      /* NULL without --predict */
+    struct ctt_decoder   *decoder;    /* of recognition */
+    struct ctt_live_list sources;   /* of --stream and --streams */
+    double                open_ms;
+    int                   status;     /* of the program if it fails now */
+};
+
+static struct ctt_source_set which_clips(const struct tool *t)
+{
+    const struct ctt_predict *p = &t->c.predict;
+
+    return (struct ctt_source_set){ .split = t->c.split, .need_split = 1,
+        .classes = t->c.classes, .fps = (double)t->c.fps, .label = t->r.label,
+        .labels = p->count ? CTT_LABELS_ANY : t->r.classes,
+        .strict = t->c.strict,
+        .sequences = p->sequences, .digits = p->digits,
+        .frames = p->seen + p->count, .drawn_for = "--predict" };
+}
+
+/* Clips that the model, --split or --classes do not suit are not bad, but a
+ * mistake of the command line. */
+static int note_usage(struct tool *t, int rc)
+{
+    if (rc == CTT_EINVAL)
+        t->status = CTT_EXIT_USAGE;
+    return rc;
+}
+
+/* Answers for the clip that is first in line; 0: there is none. */
+static int run_first(struct tool *t)
+{
+    struct ctt_decoded d;
+    int rc = 0;
+
+    if (!ctt_decoder_take(t->decoder, &d))
+        return 0;
+    rc = ctt_recognise_decoded(&t->r, &d);
+    if (d.last)
+        ctt_source_close(&d.from);
+    return rc < 0 ? rc : 1;
+}
+
+static int run_rest(struct tool *t)
+{
+    int rc = 0;
+
+    do {
+        CTT_TRY(run_first(t));
+    } while (rc);
+out:
+    return rc;
+}
+
+/* Puts the clips of a source in line, and runs those before.  The last one
+ * closes the source; on failure nothing reads it any more. */
+static int run_clips(struct tool *t, struct ctt_source **s)
+{
+    int n = ctt_source_list(*s)->count, rc = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (ctt_decoder_full(t->decoder))
+            CTT_TRY(run_first(t));
+        ctt_decoder_put(t->decoder, *s, i, i + 1 == n);
+    }
+    if (n)
+        *s = NULL;
+out:
+    if (rc < 0)
+        ctt_decoder_close(&t->decoder);
+    return rc < 0 ? rc : 0;
+}
+
+static int run_streams(struct tool *t, struct ctt_source **s)
+{
+    int rc = 0;
+
+    for (int i = 0; i < ctt_source_list(*s)->count; i++)
+        CTT_TRY(ctt_recognise_stream(&t->r, *s, i));
+out:
+    return rc;
+}
+
+/* After the clips before it: a path that cannot be opened counts as one clip
+ * that cannot be read. */
+static int refuse(struct tool *t, const char *path, int bad)
+{
+    char *why = NULL;
+    int rc;
+
+    if (ctt_live_looks(path))
+        ctt_error(bad, "%s; --stream reads it", ctt_errmsg());
+    why = ctt_strdup(ctt_errmsg());
+    CTT_TRY(why ? 0 : CTT_ENOMEM);
+    CTT_TRY(run_rest(t));
+    rc = note_usage(t, ctt_error(bad, "%s", why));
+    if (!ctt_clip_is_bad(rc) || t->c.strict || t->status == CTT_EXIT_USAGE)
+        goto out;
+    ctt_tool_warn("%s; skipped", why);
+    t->r.skipped++;
+    rc = 0;
+out:
+    ctt_free(why);
+    return rc;
+}
+
+/* 1 if the clips of the splits "train" and "validation" are others, 0 if not or
+ * if one cannot be opened: what is wrong is said when clips are. */
+static int has_splits(struct tool *t, const char *path)
+{
+    static const char *const split[] = { "train", "validation" };
+    struct ctt_source_set set = which_clips(t);
+    struct ctt_source *s = NULL;
+    uint32_t crc[2] = { 0 };
+    int rc = 0;
+
+    for (int k = 0; k < 2; k++) {
+        set.split = split[k];
+        CTT_TRY(ctt_source_open(path, &set, &t->r.in, &s));
+        crc[k] = ctt_source_crc(s, 1);
+        ctt_source_close(&s);
+    }
+out:
+    if (rc == CTT_ENOMEM)
+        return rc;
+    return rc >= 0 && crc[0] != crc[1];
+}
+
+/* Where clips have splits, --calibrate asks for one: those of "validation",
+ * which the others take, have chosen the epoch. */
+static int check_split(struct tool *t, const char *path)
+{
+    int rc = 0;
+
+    if (!t->c.decide.calibrate || t->c.split)
+        goto out;
+    CTT_TRY(has_splits(t, path));
+    CTT_CHECK(!rc, CTT_EINVAL, "%s has splits: --calibrate needs --split test, "
+              "or clips that neither training nor choosing has used", path);
+out:
+    return note_usage(t, rc);
+}
+
+static int run_operand(struct tool *t, const char *path)
+{
+    struct ctt_source_set set = which_clips(t);
+    struct ctt_source *s = NULL;
+    int rc;
+
+    CTT_TRY(check_split(t, path));
+    rc = ctt_source_open(path, &set, &t->r.in, &s);
+    if (rc < 0)
+        return refuse(t, path, ctt_stream_redact(path, rc));
+    if (t->r.calibrator)
+        CTT_TRY(note_usage(t, ctt_calibrator_source(t->r.calibrator, path,
+                                                    s)));
+    rc = (t->c.every ? run_streams : run_clips)(t, &s);
+out:
+    ctt_source_close(&s);
+    return rc;
+}
+
+/* Recognition runs an operand, prediction first collects all. */
+static int take_operand(struct tool *t, const char *path)
+{
+    if (!t->ahead)
+        return run_operand(t, path);
+    return note_usage(
+        t, ctt_stream_redact(path, ctt_predictor_add(t->ahead, path)));
+}
+
+/* The first bytes of a container are no line of text. */
+static int check_first(const char *line)
+{
+    int rc = 0;
+
+    for (; *line && *line != '\n' && *line != '\r'; line++)
+        CTT_CHECK((unsigned char)*line >= ' ' || *line == '\t', CTT_EINVAL,
+                  "standard input: bytes, not paths, one per line; --stream - "
+                  "reads a video there");
+    CTT_CHECK(*line || feof(stdin), CTT_EINVAL, "standard input: a path of too "
+              "many bytes, or a video, which --stream - reads");
+out:
+    return rc;
+}
+
+/* Takes the paths on standard input, one per line, also as Windows writes them.
+ * Whoever writes them may wait for the answer before the next one. */
+static int take_input(struct tool *t)
+{
+    char line[8192], *path;
+    int rc = 0, first = 1;
+
+    while (fgets(line, sizeof(line), stdin)) {
+        size_t n = strcspn(line, "\n");
+        if (first)
+            CTT_TRY(note_usage(t, check_first(line)));
+        CTT_CHECK(line[n] || feof(stdin), CTT_EINVAL,
+                  "standard input: a path of more than %zu bytes",
+                  sizeof(line) - 2);
+        line[n] = '\0';
+        path = line + (first ? ctt_mark_utf8(line, n) : 0);
+        n = strlen(path);
+        if (n && path[n - 1] == '\r')
+            path[n - 1] = '\0';
+        if (*path)
+            CTT_TRY(take_operand(t, path));
+        if (t->decoder)
+            CTT_TRY(run_rest(t));
+        first = 0;
+    }
+    CTT_CHECK(!ferror(stdin), CTT_EIO, "standard input cannot be read");
+out:
+    return rc;
+}
+
+/* Copies what the model says of its frames and classes. */
+static void describe_model(struct tool *t)
+{
+    const struct ctt_infer_input *w = ctt_infer_wants(t->m);
+
+    t->r.in = (struct ctt_input){ .d = 1, .h = w->h, .w = w->w, .c = w->c,
+        .fps = w->fps, .scale = w->scale, .fit = (int)w->fit,
+        .colour = (int)w->colour, .normalise = (int)w->normalise,
+        .gamma = w->gamma };
+    memcpy(t->r.in.mean, w->mean, sizeof(t->r.in.mean));
+    memcpy(t->r.in.std, w->std, sizeof(t->r.in.std));
+    t->r.classes = ctt_infer_classes(t->m);
+    if (t->c.top > t->r.classes)
+        t->c.top = t->r.classes;
+}
+
+static int open_model(struct tool *t, const char *path)
+{
+    struct ctt_recogniser *r = &t->r;
+    double start = ctt_milliseconds();
+    size_t n;
+    int rc;
+
+    CTT_TRY(ctt_stream_redact(
+        path,
+        ctt_infer_rc(ctt_infer_open(path, t->c.device, t->c.threads, &t->m))));
+    CTT_TRY(ctt_infer_rc(ctt_infer_multiply(t->m, ctt_type_run(
+                                            t->c.bench.type))));
+    if (t->c.bench.tune)
+        CTT_TRY(ctt_infer_rc(ctt_infer_tune(t->m, NULL)));
+    if (t->c.decide.on)
+        CTT_TRY(ctt_infer_rc(ctt_infer_decide(t->m)));
+    CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &r->session)));
+    ctt_type_tell(ctt_session_run(r->session));
+    t->open_ms = ctt_milliseconds() - start;
+    describe_model(t);
+    n = (size_t)r->classes + 1;
+    r->label = ctt_calloc(n, sizeof(*r->label));
+    r->probs = ctt_calloc(n, sizeof(*r->probs));
+    r->order = ctt_calloc(n, sizeof(*r->order));
+    r->frames = ctt_calloc((size_t)CTT_RECOGNISE_BATCH * (size_t)r->in.w *
+                           (size_t)r->in.h, (size_t)r->in.c);
+    CTT_TRY(r->label && r->probs && r->order && r->frames ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < r->classes; i++)
+        r->label[i] = (char *)ctt_infer_class(t->m, i);
+out:
+    return rc;
+}
+
+static void close_tool(struct tool *t)
+{
+    ctt_calibrator_close(&t->r.calibrator);
+    ctt_session_close(&t->r.session);
+    ctt_infer_close(&t->m);
+    ctt_live_list_free(&t->sources);
+    ctt_free(t->r.label);
+    ctt_free(t->r.probs);
+    ctt_free(t->r.order);
+    ctt_free(t->r.frames);
+    ctt_free(t->r.frame.ms);
+    ctt_free(t->r.answer.ms);
+    ctt_free(t->r.decode.decode.ms);
+    ctt_free(t->r.decode.wait.ms);
+}
+
+static int take_operands(struct tool *t, char **path, int paths)
+{
+    int rc = 0;
+
+    for (int i = 0; i < paths; i++)
+        CTT_TRY(strcmp(path[i], "-") == 0 ? take_input(t)
+                                          : take_operand(t, path[i]));
+out:
+    return rc;
+}
+
+static int say_times(struct tool *t)
+{
+    const struct ctt_said_times s[] = {
+        { "decode", &t->r.decode.decode }, { "wait", &t->r.decode.wait },
+        { "frame", &t->r.frame }, { "answer", &t->r.answer },
+    };
+
+    return t->c.time ? ctt_say_times(t->open_ms, s, (int)CTT_LEN(s),
+                                     t->c.json) : 0;
+}
+
+/* What is done with clips instead of answering at each ratio. */
+static int open_decision(struct tool *t, const char *model)
+{
+    const struct ctt_decide_set *c = &t->c.decide;
+    int rc = 0;
+
+    t->r.watch = c->on ? ctt_decide_clip :
+                 c->calibrate ? ctt_calibrate_clip : NULL;
+    if (!c->calibrate)
+        goto out;
+    ctt_tool_catch();
+    CTT_TRY(ctt_calibrator_open(c, model, ctt_type_run(t->c.bench.type),
+                                t->r.classes, &t->r.calibrator));
+out:
+    return rc;
+}
+
+/* Whether a split is one that usually chooses the epoch of a training. */
+static int chooses(const char *split)
+{
+    return split && (strncasecmp(split, "val", 3) == 0 ||
+                     strcasecmp(split, "dev") == 0);
+}
+
+static int say_calibration(struct tool *t)
+{
+    int rc;
+
+    CTT_TRY(ctt_calibrator_finish(t->r.calibrator, t->r.label, t->c.json));
+    if (chooses(t->c.split))
+        ctt_tool_warn("--split %s: if these clips chose the epoch of the "
+                      "model, the guarantee does not hold", t->c.split);
+out:
+    return rc;
+}
+
+/* What came of all clips. */
+static int say_results(struct tool *t)
+{
+    int rc;
+
+    if (t->r.calibrator)
+        CTT_TRY(say_calibration(t));
+    else if (t->c.decide.on)
+        CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
+    else
+        CTT_TRY(ctt_say_accuracy(t->r.accuracy, t->r.ratios, t->c.json));
+    CTT_TRY(say_times(t));
+out:
+    return rc;
+}
+
+static int recognise_all(struct tool *t, const char *model, char **path,
+                         int paths)
+{
+    int rc = 0;
+
+    CTT_TRY(open_decision(t, model));
+    CTT_TRY(ctt_decoder_open(t->c.every ? 0 : t->c.workers, 0, 0,
+                             t->c.time ? &t->r.decode : NULL, &t->decoder));
+    CTT_TRY(take_operands(t, path, paths));
+    CTT_TRY(run_rest(t));
+    if (t->r.read > 0 || !t->r.watch)
+        CTT_TRY(say_results(t));
+    if (t->r.skipped)
+        ctt_tool_warn("%d of %d clips skipped", t->r.skipped,
+                      t->r.read + t->r.skipped);
+    CTT_CHECK(t->r.read > 0, CTT_EINVAL, "no clip could be read");
+out:
+    ctt_decoder_close(&t->decoder);
+    return rc;
+}
+
+static int predict_all(struct tool *t, char **path, int paths)
+{
+    struct ctt_predict_with with = { .set = &t->c.predict,
+        .session = t->r.session, .in = &t->r.in, .which = which_clips(t),
+        .times = t->c.time ? &t->r.frame : NULL,
+        .decode = t->c.time ? &t->r.decode : NULL, .json = t->c.json,
+        .strict = t->c.strict, .workers = t->c.workers };
+    int rc = 0;
+
+    ctt_tool_catch();
+    CTT_TRY(ctt_predictor_open(&with, &t->ahead));
+    CTT_TRY(take_operands(t, path, paths));
+    CTT_TRY(ctt_predictor_run(t->ahead));
+    CTT_TRY(say_times(t));
+out:
+    ctt_predictor_close(&t->ahead);
+    return rc;
+}
+
+/* Standard output may be a pipe whose reader goes or stalls: that is an error
+ * of writing, after which the file of --draw is still finished. */
+static int stream_all(struct tool *t)
+{
+    ctt_tool_catch();
+    ctt_stalling_standard();
+    signal(SIGPIPE, SIG_IGN);
+    if (t->c.stream.list)
+        ctt_session_close(&t->r.session);
+    return note_usage(t, ctt_live_run(&(struct ctt_live_with){ .set = &t->c,
+        .m = t->m, .session = t->r.session, .in = &t->r.in, .label = t->r.label,
+        .classes = t->r.classes, .sources = &t->sources }));
+}
+
+/* A model either recognises or predicts. */
+static int run(struct tool *t, const char *model, char **path, int paths)
+{
+    int rc, predicts = ctt_infer_predicts(t->m);
+    int stream = ctt_stream_is_on(&t->c.stream);
+
+    CTT_CHECK(predicts || !t->c.predict.count, CTT_EINVAL,
+              "%s: this model recognises classes and does not predict frames "
+              "(omit --predict)", model);
+    CTT_CHECK(!predicts || !stream, CTT_EINVAL, "%s: this model "
+              "predicts frames; --stream recognises classes", model);
+    CTT_CHECK(!predicts || t->c.predict.count, CTT_EINVAL,
+              "%s: this model predicts frames; pass --predict N", model);
+    if (stream)
+        rc = stream_all(t);
+    else
+        rc = predicts ? predict_all(t, path, paths)
+                      : recognise_all(t, model, path, paths);
+out:
+    return rc;
+}
+
+static int bench(const struct tool *t, const char *model)
+{
+    return ctt_bench(&(struct ctt_bench_with){ .set = &t->c.bench,
+        .path = model, .device = t->c.device, .threads = t->c.threads,
+        .json = t->c.json });
+}
+
+int main(int argc, char **argv)
+{
+    struct tool t = { .status = CTT_EXIT_FAIL };
+    int first, done, status = 0;
+
+    t.r.set = &t.c;
+    ctt_tool_start("convtt-infer", argv);
+    first = ctt_opt_main(&ctt_infer_program, &t.c, argc, argv, &done);
+    if (first < 0)
+        return ctt_tool_fail(CTT_EXIT_USAGE);
+    if (done)
+        return ctt_tool_end(0);
+    if (argc == first)
+        return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
+    if (ctt_limits_set(&t.c.limits) < 0 ||
+        ctt_infer_check(&t.c, argv + first, argc - first) < 0 ||
+        ctt_recognise_ratios(&t.r) < 0 ||
+        ctt_stream_sources(&t.c.stream, argv + first, &t.sources) < 0)
+        return ctt_tool_fail(CTT_EXIT_USAGE);
+    if (t.c.bench.on)
+        return ctt_tool_end(bench(&t, argv[first]) < 0
+                            ? ctt_tool_fail(t.status) : 0);
+    if (open_model(&t, argv[first]) < 0 ||
+        run(&t, argv[first], argv + first + 1, argc - first - 1) < 0)
+        status = ctt_tool_fail(t.status);
+    close_tool(&t);
+    return ctt_tool_end(status);
+}

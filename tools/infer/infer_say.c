@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_say.c: lines and tables of convtt-infer. */
+#include "tools/infer/infer_say.h"
+#include "base/visible.h"
+#include "base/wilson.h"
+#include "tools/shared/table.h"
+#include "tools/shared/tool.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { TEXT = 4096 };    /* bytes of a name as it is shown, at most */
+
+/* ---- answers ---- */
+
+static void json_answer(const struct ctt_said *a)
+{
+    printf("{\"file\":");
+    ctt_json_put(stdout, a->file);
+    printf(",\"frame\":%" PRId64, a->frame);
+    if (a->frames)
+        printf(",\"frames\":%d", a->frames);
+    if (a->seconds >= 0)
+        printf(",\"seconds\":%.3f", a->seconds);
+    if (a->label) {
+        printf(",\"label\":");
+        ctt_json_put(stdout, a->label);
+    }
+    printf(",\"top\":[");
+    for (int i = 0; i < a->top; i++) {
+        printf("%s{\"class\":", i ? "," : "");
+        ctt_json_put(stdout, a->name[a->order[i]]);
+        printf(",\"probability\":%.6f}", (double)a->probs[a->order[i]]);
+    }
+    printf("],\"ms\":%.3f}\n", a->ms);
+}
+
+static void plain_answer(const struct ctt_said *a)
+{
+    char text[TEXT];
+
+    printf("%-20s %4" PRId64, ctt_visible(a->id, 0, text, sizeof(text)),
+           a->frame);
+    if (a->frames)
+        printf("/%-4d", a->frames);
+    if (a->seconds >= 0)
+        printf(" %6.2f s", a->seconds);
+    for (int i = 0; i < a->top; i++)
+        printf("  %5.1f%% %s", 100 * (double)a->probs[a->order[i]],
+               ctt_visible(a->name[a->order[i]], 0, text, sizeof(text)));
+    printf("\n");
+}
+
+void ctt_say_answer(const struct ctt_said *a, int json)
+{
+    if (json)
+        json_answer(a);
+    else
+        plain_answer(a);
+}
+
+/* ---- accuracy ---- */
+
+static void json_scores(const struct ctt_accuracy *s, int scores)
+{
+    printf("{\"accuracy\":[");
+    for (int i = 0; i < scores; i++, s++) {
+        double top1 = (double)s->top1 / s->clips, x[2];
+
+        ctt_wilson(top1, s->clips, x);
+        printf("%s{\"seen\":%g,\"clips\":%d,\"top1\":%.4f,"
+               "\"top1_95\":[%.4f,%.4f],\"top5\":%.4f}", i ? "," : "",
+               s->seen, s->clips, top1, x[0], x[1],
+               (double)s->top5 / s->clips);
+    }
+    printf("]}\n");
+}
+
+int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json)
+{
+    struct ctt_table table = { 0 };
+    char range[32];
+
+    if (!s[scores - 1].clips)
+        return 0;
+    if (json) {
+        json_scores(s, scores);
+        return 0;
+    }
+    ctt_table_row(&table, "seen\tclips\ttop-1\t95%%\ttop-5");
+    for (int i = 0; i < scores; i++, s++) {
+        ctt_wilson_text((double)s->top1 / s->clips, s->clips, range,
+                        sizeof(range));
+        ctt_table_row(&table, "%g%%\t%d\t%.1f%%\t%s\t%.1f%%", 100 * s->seen,
+                      s->clips, 100.0 * s->top1 / s->clips, range,
+                      100.0 * s->top5 / s->clips);
+    }
+    printf("\n");
+    return ctt_table_print(&table);
+}
+
+/* ---- predicted frames ---- */
+
+void ctt_aux_head_add(struct ctt_aux_head *to, const struct ctt_aux_head *a)
+{
+    to->windows += a->windows;
+    to->mse += a->mse;
+    to->psnr += a->psnr;
+    to->ssim += a->ssim;
+    to->ssim2 += a->ssim2;
+    to->last += a->last;
+    to->linear += a->linear;
+}
+
+static struct ctt_aux_head mean(const struct ctt_aux_head *a)
+{
+    double n = a->windows ? a->windows : 1;
+
+    return (struct ctt_aux_head){ a->windows,   a->mse / n,   a->psnr / n,
+                                  a->ssim / n,  a->ssim2 / n, a->last / n,
+                                  a->linear / n };
+}
+
+struct ctt_aux_head ctt_aux_head_mean(const struct ctt_aux_head *row, int rows,
+                                      int i)
+{
+    struct ctt_aux_head all = { 0 };
+
+    if (i < rows)
+        return mean(&row[i]);
+    for (int k = 0; k < rows; k++)
+        ctt_aux_head_add(&all, &row[k]);
+    all = mean(&all);
+    if (all.windows)
+        all.windows = row[0].windows;    /* all have the first */
+    return all;
+}
+
+static void json_quality(const struct ctt_aux_head *m)
+{
+    printf("\"mse\":%.9g,\"psnr\":%.6f,\"ssim_range1\":%.6f,"
+           "\"ssim_range2\":%.6f,\"last_frame_mse\":%.9g,"
+           "\"linear_motion_mse\":%.9g", m->mse, m->psnr, m->ssim, m->ssim2,
+           m->last, m->linear);
+}
+
+void ctt_say_predicted(const struct ctt_predicted *p)
+{
+    struct ctt_aux_head m = mean(&p->sum);
+
+    printf("{\"file\":");
+    ctt_json_put(stdout, p->file);
+    printf(",\"windows\":%d,\"seen\":%d,\"predicted\":%d,\"measured\":%d",
+           p->windows, p->seen, p->predicted, m.windows);
+    if (m.windows) {
+        printf(",");
+        json_quality(&m);
+    }
+    printf(",\"ms\":%.3f}\n", p->ms);
+}
+
+static void plain_ahead(struct ctt_table *t, const char *name,
+                        const struct ctt_aux_head *m)
+{
+    ctt_table_row(t, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.4f\t%.4f", name,
+                  m->windows, 1e3 * m->mse, 1e3 * m->last, 1e3 * m->linear,
+                  m->psnr, m->ssim, m->ssim2);
+}
+
+static void json_ahead(const char *name, const struct ctt_aux_head *m)
+{
+    printf("{\"ahead\":%s,\"windows\":%d,", name, m->windows);
+    json_quality(m);
+    printf("}\n");
+}
+
+int ctt_say_aux_head(const struct ctt_aux_head *row, int rows, const char *why,
+                     int json)
+{
+    struct ctt_table table = { 0 };
+    char name[16];
+
+    if (!row[0].windows) {
+        if (!json)
+            printf("nothing to measure: %s\n", why);
+        return 0;
+    }
+    if (!json)
+        printf("MSE x1e3 of the model, of the last frame again and of linear "
+               "motion; PSNR and SSIM\nof the model:\n");
+    if (!json)
+        ctt_table_row(&table, "ahead\twindows\tMSE x1e3\tlast\tlinear\tPSNR dB"
+                      "\tSSIM range 1\tSSIM range 2");
+    for (int i = 0; i <= rows; i++) {
+        struct ctt_aux_head m = ctt_aux_head_mean(row, rows, i);
+        snprintf(name, sizeof(name), json ? "\"mean\"" : "mean");
+        if (i < rows)
+            snprintf(name, sizeof(name), "%d", i + 1);
+        if (m.windows && json)
+            json_ahead(name, &m);
+        else if (m.windows)
+            plain_ahead(&table, name, &m);
+    }
+    return json ? 0 : ctt_table_print(&table);
+}
+
+/* ---- times ---- */
+
+static void say_spread(struct ctt_table *table, const char *name,
+                       struct ctt_times *t, int json)
+{
+    struct ctt_spread s = ctt_times_spread(t);
+
+    if (!s.count)
+        return;
+    if (json)
+        printf(",\"%s_ms\":{\"count\":%d,\"mean\":%.4f,\"p50\":%.4f,"
+               "\"p90\":%.4f,\"p99\":%.4f,\"max\":%.4f}", name, s.count,
+               s.mean, s.median, s.p90, s.p99, s.max);
+    else
+        ctt_table_row(table, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", name,
+                      s.count, s.mean, s.median, s.p90, s.p99, s.max);
+}
+
+int ctt_say_times(double open_ms, const struct ctt_said_times *kind, int kinds,
+                  int json)
+{
+    struct ctt_table table = { 0 };
+    int rc = 0;
+
+    if (json) {
+        printf("{\"open_ms\":%.3f,\"peak_mb\":%.1f", open_ms, ctt_peak_mb());
+        for (int i = 0; i < kinds; i++)
+            say_spread(NULL, kind[i].of, kind[i].times, 1);
+        printf("}\n");
+        return 0;
+    }
+    ctt_table_row(&table, "ms\tcount\tmean\tp50\tp90\tp99\tmax");
+    ctt_table_row(&table, "open\t1\t%.3f", open_ms);
+    for (int i = 0; i < kinds; i++)
+        say_spread(&table, kind[i].of, kind[i].times, 0);
+    printf("\n");
+    CTT_TRY(ctt_table_print(&table));
+    printf("peak memory: %.1f MB\n", ctt_peak_mb());
+out:
+    return rc;
+}

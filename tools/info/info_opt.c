@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * info_opt.c: the options and the manual page of convtt-info. */
+#include "device/device.h"
+#include "base/limits_opt.h"
+#include "tools/info/info.h"
+
+#define FIELD(f) offsetof(struct ctt_info_cfg, f)
+#define LIMIT(member) FIELD(limits.member)
+
+static const char *const tune_words[] = { "off", "on", NULL };
+
+static const struct ctt_opt opts[] = {
+    { "ops", CTT_FLAG, FIELD(ops), "0", "list the model language: ops, cells "
+      "and their attributes", .section = "What to show" },
+    { "net", CTT_FLAG, FIELD(net), "0", "print only the text of the model",
+      .section = "What to show" },
+    { "plan", CTT_FLAG, FIELD(plan), "0", "print what computes each node on "
+      "this machine, why, and how long it takes; and the gradients of convs",
+      .section = "What to show" },
+    { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
+      "models for a single model too", .section = "What to show" },
+    { "strip", CTT_STRING, FIELD(strip), "", "write the model to OUT without "
+      "its training state", .arg = "OUT", .section = "What to show" },
+    { "data", CTT_STRING, FIELD(data), "", "clips on which the table measures "
+      "time and accuracy", .letter = 'd', .arg = "PATH", .section = "Data" },
+    { "split", CTT_STRING, FIELD(split), "validation", "split of --data",
+      .arg = "NAME", .section = "Data" },
+    { "max-clips", CTT_INT, FIELD(max_clips), "0", "use at most N clips; 0: "
+      "all", 0, 1000000000, .arg = "N", .section = "Data" },
+    { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
+      .choices = ctt_dev_names,
+      .section = "Device" },
+    { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
+      "per processor", 0, 4096, .letter = 't', .arg = "N",
+      .section = "Device" },
+    { "tune", CTT_CHOICE, FIELD(tune), "off", "on: what can compute each conv "
+      "is timed once per machine and model, as with convtt-infer --tune; the "
+      "table has these times and what was the fastest; off: by rule",
+      .choices = tune_words, .needs = "plan device=cpu", .section = "Device" },
+    CTT_LIMIT_ROWS(LIMIT, 0),
+    { .name = NULL }
+};
+
+static const struct ctt_chapter chapters[] = {
+    { "EXIT STATUS",
+      "0: success. 1: an error. 2: a wrong option or operand, reported in one "
+      "line." },
+    { "EXAMPLES",
+      "Compare two models in size, speed and accuracy:\n\n"
+      "    convtt-info --compare dense.h5 small.h5 --data clips\n\n"
+      "Which kernel computes each node:\n\n"
+      "    convtt-info --plan models/early-lstm.net\n\n"
+      "What else could compute each conv, and how fast:\n\n"
+      "    convtt-info --plan --tune on models/early-lstm.net" },
+    { .title = NULL }
+};
+
+const struct ctt_program ctt_info_program = {
+    .name = "convtt-info",
+    .summary = "show and compare models",
+    .synopsis = "[OPTION...] MODEL...",
+    .about = "Shows what a model file holds: its text, the sizes and encodings "
+             "of its weights, its classes and its history. Several models are "
+             "compared in a table.",
+    .opts = opts,
+    .description =
+        "MODEL is a model file or a model text (NAME.net). Without options a "
+        "single model is shown as a whole, and so is a pack of clips: its "
+        "input line, clips and classes. Of each kernel it says how many values "
+        "are kept, and how many of the units that convtt-compress "
+        "--prune-form prunes together: blocks and rows with a kept value, of "
+        "all. With --data the table of several "
+        "models includes the time per frame and the accuracy after 25%, 50% "
+        "and 100% of a clip.",
+    .chapter = chapters,
+    .also = "convtt-train(1), convtt-compress(1), convtt-infer(1)",
+};

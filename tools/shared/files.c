@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * files.c: which paths name the same file or can be written; model texts. */
+#include "tools/shared/files.h"
+#include "base/newfile.h"
+#include "tools/shared/tool.h"
+#include "video/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ctt_tool_is_net(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".net") == 0;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The folder that a path lies in; 0 if there is none. */
+static int folder_of(const char *path, struct stat *out)
+{
+    size_t n = (size_t)(last_part(path) - path);
+    char *folder = ctt_calloc(n + 2, 1);
+    int there;
+
+    if (!folder)
+        return 0;
+    memcpy(folder, path, n);
+    folder[n] = '.';
+    there = stat(folder, out) == 0;
+    ctt_free(folder);
+    return there;
+}
+
+static int same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What is not there yet is known by its folder and name. */
+int ctt_tool_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    int here, there;
+
+    if (!a || !b)
+        return 0;
+    here = stat(a, &x) == 0;
+    there = stat(b, &y) == 0;
+    if (here && there)
+        return same_inode(&x, &y);
+    return here == there && strcmp(last_part(a), last_part(b)) == 0 &&
+           folder_of(a, &x) && folder_of(b, &y) && same_inode(&x, &y);
+}
+
+/* By making the temporary file and removing it. */
+static int can_write(const char *path)
+{
+    struct ctt_newfile *f = NULL;
+    int rc = ctt_newfile_open(path, &f);
+
+    ctt_newfile_drop(&f);
+    return rc;
+}
+
+/* What is there already must be of the kind.  A device or a pipe is none. */
+static int check_kind(const char *path, enum ctt_tool_kind kind)
+{
+    struct stat st;
+    int rc = 0;
+
+    CTT_CHECK(stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+              st.st_size == 0 || ctt_tool_is_kind(path, kind), CTT_EINVAL,
+              "%s: is there already and is no %s; remove it first", path,
+              ctt_tool_kind_name(kind));
+out:
+    return rc;
+}
+
+int ctt_tool_can_replace(const char *path, enum ctt_tool_kind kind)
+{
+    int rc;
+
+    CTT_TRY(check_kind(path, kind));
+    CTT_TRY(can_write(path));
+out:
+    return rc;
+}
+
+int ctt_tool_can_checkpoint(const char *path, int resume)
+{
+    struct stat st;
+    int rc;
+
+    if (resume)
+        return can_write(path);
+    CTT_TRY(ctt_tool_can_replace(path, CTT_TOOL_CHECKPOINT));
+    if (stat(path, &st) == 0)
+        ctt_tool_warn("%s: the checkpoint of an earlier run will be replaced; "
+                      "--resume would continue that run", path);
+out:
+    return rc;
+}
+
+/* A file that is not there is made and removed again. */
+static int can_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), rc = 0;
+
+    if (fd >= 0)
+        unlink(path);
+    else if (errno == EEXIST)
+        fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    CTT_CHECK(fd >= 0, CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    CTT_TRY(ctt_file_lock(fd, path));
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+int ctt_tool_can_append(const char *path, enum ctt_tool_kind kind)
+{
+    struct stat st;
+    int there = stat(path, &st) == 0, rc = 0;
+
+    CTT_CHECK(!there || !S_ISDIR(st.st_mode), CTT_EIO, "%s: is a folder",
+              path);
+    CTT_CHECK(!there || !S_ISFIFO(st.st_mode) ||
+              strncmp(path, "/dev/", 5) == 0, CTT_EIO,
+              "%s: a FIFO, which would wait for a reader", path);
+    CTT_TRY(check_kind(path, kind));
+    if (!there || S_ISREG(st.st_mode))
+        CTT_TRY(can_open(path));
+    CTT_CHECK(access(path, F_OK) != 0 || access(path, W_OK) == 0, CTT_EIO,
+              "%s: cannot write it: %s", path, strerror(errno));
+out:
+    return rc;
+}
+
+/* VIDEO#PART reads VIDEO. */
+static int is_part_of(const char *data, const char *file)
+{
+    const char *part = data ? strrchr(data, '#') : NULL;
+    char *video;
+    int same;
+
+    if (!part || !file)
+        return 0;
+    video = ctt_strdup(data);
+    if (!video)
+        return 1;    /* out of memory: rather refused than overwritten */
+    video[part - data] = '\0';
+    same = ctt_tool_same_file(video, file);
+    ctt_free(video);
+    return same;
+}
+
+int ctt_tool_reads(const char *data, const char *file)
+{
+    const char *path = data ? ctt_source_idx(data) : NULL;
+    struct stat x, y;
+
+    return ctt_tool_same_file(data, file) || is_part_of(data, file) ||
+           ctt_tool_same_file(path, file) ||
+           (path && file && strstr(last_part(file), "-ubyte") &&
+            (stat(path, &x) == 0 || folder_of(path, &x)) &&
+            folder_of(file, &y) && same_inode(&x, &y));
+}
+
+int ctt_tool_apart(const char *const *made, int n)
+{
+    int rc = 0;
+
+    for (int i = 0; i < n; i++)
+        for (int k = i + 1; k < n; k++)
+            CTT_CHECK(!ctt_tool_same_file(made[i], made[k]), CTT_EINVAL,
+                      "%s: given for two files", made[k]);
+out:
+    return rc;
+}
+
+int ctt_tool_spares(const char *const *made, int n, const char *data)
+{
+    int rc = 0;
+
+    for (int i = 0; i < n; i++)
+        CTT_CHECK(!ctt_tool_reads(data, made[i]), CTT_EINVAL,
+                  "%s: given for two files", made[i]);
+out:
+    return rc;
+}
+
+int ctt_tool_net(const char *path, struct ctt_graph **out)
+{
+    char *text = NULL;
+    int rc;
+
+    CTT_TRY(ctt_net_read(path, &text));
+    rc = ctt_net_parse(text, out);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
+out:
+    ctt_free(text);
+    return rc;
+}
+
+int ctt_tool_net_plain(const char *path, struct ctt_graph **out)
+{
+    static const float mean[3] = { 0, 0, 0 }, std[3] = { 1, 1, 1 };
+    int rc = ctt_tool_net(path, out);
+
+    if (rc >= 0)
+        ctt_graph_set_light(*out, mean, std);
+    return rc;
+}

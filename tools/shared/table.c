@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * table.c: tables with aligned columns on standard output. */
+#include "tools/shared/table.h"
+#include "base/visible.h"
+#include "tools/shared/tool.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The tabs of a format separate cells; those of what it prints do not.  So they
+ * become another character while the row is formatted. */
+enum { FORMAT = 1024, BETWEEN = '\x1f' };
+
+static char *replace(char *s, char from, char to)
+{
+    for (char *p = s; (p = strchr(p, from)) != NULL; p++)
+        *p = to;
+    return s;
+}
+
+/* A copy of the row with what a terminal would obey made visible: at most four
+ * bytes for each. */
+static char *shown(const char *line, char between)
+{
+    size_t size = 4 * strlen(line) + 1;
+    char *text = ctt_calloc(size, 1), *copy = NULL;
+
+    if (text)
+        copy = ctt_strdup(replace(ctt_visible(line, between, text, size),
+                                  between, '\t'));
+    ctt_free(text);
+    return copy;
+}
+
+/* A row of any length, as names may be long. */
+static char *formatted(const char *fmt, va_list ap)
+{
+    va_list again;
+    char *line;
+    int n;
+
+    va_copy(again, ap);
+    n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    line = n < 0 ? NULL : ctt_calloc((size_t)n + 1, 1);
+    if (line)
+        vsnprintf(line, (size_t)n + 1, fmt, ap);
+    return line;
+}
+
+void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
+{
+    char apart[FORMAT], *line, **more;
+    va_list ap;
+
+    more = ctt_grown(t->row, &t->room, t->rows, sizeof(*more));
+    if (!more) {
+        t->rc = CTT_ENOMEM;
+        return;
+    }
+    t->row = more;
+    if (strchr(fmt, '\t') && strlen(fmt) < sizeof(apart))
+        fmt = replace(strcpy(apart, fmt), '\t', BETWEEN);
+    va_start(ap, fmt);
+    line = formatted(fmt, ap);
+    va_end(ap);
+    t->row[t->rows] = line ? shown(line, fmt == apart ? BETWEEN : '\t') : NULL;
+    ctt_free(line);
+    if (!t->row[t->rows])
+        t->rc = CTT_ENOMEM;
+    else
+        t->rows++;
+}
+
+enum { COLUMNS = 40 };
+
+struct column { int width, number; };
+
+static int cell_length(const char *s)
+{
+    return (int)strcspn(s, "\t");
+}
+
+static int is_number(const char *s)
+{
+    return isdigit((unsigned char)*s) || *s == '-' || *s == '+' || *s == '.';
+}
+
+/* Columns on a terminal: continuation bytes of UTF-8 take none. */
+static int shown_length(const char *s, int n)
+{
+    int k = 0;
+
+    for (int i = 0; i < n; i++)
+        k += ((unsigned char)s[i] & 0xC0) != 0x80;
+    return k;
+}
+
+static void measure(const struct ctt_table *t, struct column *col)
+{
+    for (int r = 0; r < t->rows; r++) {
+        const char *s = t->row[r];
+        for (int c = 0; c < COLUMNS; c++) {
+            int n = cell_length(s), k = shown_length(s, n);
+            if (k > col[c].width)
+                col[c].width = k;
+            if (r > 0 && n && !is_number(s))
+                col[c].number = 0;
+            if (!s[n])
+                break;
+            s += n + 1;
+        }
+    }
+}
+
+static void print_row(const char *s, const struct column *col)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        int n = cell_length(s), pad = col[c].width - shown_length(s, n);
+
+        printf("%s%*s%.*s", c ? "  " : "", col[c].number ? pad : 0, "", n, s);
+        if (!s[n])
+            break;
+        printf("%*s", col[c].number ? 0 : pad, "");
+        s += n + 1;
+    }
+    putchar('\n');
+}
+
+int ctt_table_print(struct ctt_table *t)
+{
+    struct column col[COLUMNS] = { { 0, 0 } };
+    int rc = t->rc;
+
+    for (int c = 1; c < COLUMNS; c++)
+        col[c].number = 1;
+    ctt_tool_clear();
+    measure(t, col);
+    for (int r = 0; r < t->rows; r++)
+        print_row(t->row[r], col);
+    ctt_table_free(t);
+    return rc;
+}
+
+void ctt_table_free(struct ctt_table *t)
+{
+    for (int r = 0; r < t->rows; r++)
+        ctt_free(t->row[r]);
+    ctt_free(t->row);
+    memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train.c: convtt-train: trains a model on clips. */
+#include "libtrain/before.h"
+#include "net/rewrite/aux_head.h"
+#include "base/limits.h"
+#include "tools/shared/files.h"
+#include "tools/train/ranks.h"
+#include "tools/shared/tool.h"
+#include "tools/train/train_doctor.h"
+#include "tools/train/train_fold.h"
+#include "tools/train/train_opt.h"
+#include "tools/train/train_result.h"
+#include "tools/train/train_say.h"
+#include "tools/train/train_search.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* --doctor: nothing is trained; status 3 if something looks wrong. */
+static int examine(struct ctt_training *j, int *status)
+{
+    struct ctt_input in;
+    int rc;
+
+    CTT_TRY(ctt_training_start(j));
+    ctt_training_input(j, &in);
+    CTT_TRY(ctt_doctor_check(&j->cfg, &in));
+    CTT_TRY(ctt_training_begin(j));
+    CTT_TRY(ctt_doctor_table(j->m, &j->cfg, j->data, j->val));
+    *status = rc ? CTT_EXIT_DOUBT : 0;
+out:
+    return rc;
+}
+
+static void on_progress(void *arg, const struct ctt_progress *p)
+{
+    ctt_ranks_step(p->step);
+    ctt_say_events.progress(arg, p);
+}
+
+static int train(struct ctt_training *j, int *status)
+{
+    struct ctt_events ev = ctt_say_events;
+    struct ctt_result r;
+    char scale[96];
+    int rc = 0;
+
+    if (ctt_ranks_writes(&j->cfg))
+        CTT_TRY(ctt_training_claim(j));
+    CTT_TRY(ctt_training_start(j));
+    CTT_TRY(ctt_training_begin(j));
+    CTT_TRY(ctt_ranks_watch(&j->cfg));
+    CTT_TRY(ctt_train_auto(j->m, &j->cfg, j->data, j->val, &ctt_say_events));
+    if (!j->cfg.resume)    /* the model text is decided */
+        CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
+    ev.progress = on_progress;
+    CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ev, &r));
+    ctt_ranks_unwatch();
+    if (r.stopped) {
+        *status = CTT_EXIT_FAIL;
+        ctt_tool_say("stopped after step %lld; --resume continues from %s",
+                     (long long)r.steps, j->cfg.checkpoint);
+        goto out;
+    }
+    ctt_tool_say("%lld steps in %.0f s: %.1f clips/s, %.1f%% of the time "
+                 "waiting for clips%s%s", (long long)r.steps, r.seconds,
+                 r.clips_a_second, 100 * r.wait, j->cfg.amp ? "; " : "",
+                 j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,
+                                            sizeof(scale)) : "");
+    if (r.paused) {
+        ctt_tool_say("paused after %d of %d epochs; --resume continues from %s",
+                     r.epochs, j->cfg.epochs, j->cfg.checkpoint);
+        goto out;
+    }
+    CTT_TRY(ctt_aux_head_drop_from(&j->m));    /* as it was written */
+    if (!j->cfg.pause)
+        CTT_TRY(ctt_train_result(&j->cfg, j->m, j->data, j->val, j->test));
+    else
+        ctt_tool_say("%s written", j->cfg.out);
+    if (j->own_ckpt && ctt_ranks_writes(&j->cfg))
+        unlink(j->cfg.checkpoint);
+out:
+    return rc;
+}
+
+/* --amp-plan: the plan of the model before it is adapted to data. */
+static int plan(struct ctt_training *j)
+{
+    struct ctt_amp_plan *p = NULL;
+    struct ctt_graph *g = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_training_start(j));
+    CTT_TRY(ctt_training_types(j, &g, &p));
+    CTT_TRY(ctt_say_plan(g, p));
+out:
+    ctt_amp_free(&p);
+    ctt_graph_free(&g);
+    return rc;
+}
+
+/* No output may be an input or another output; only OUT may be the file of
+ * --init. */
+static int check_files(const struct ctt_training *j)
+{
+    const struct ctt_train_cfg *c = &j->cfg;
+    const char *const made[] = { c->out, c->checkpoint, c->log_csv,
+                                 c->log_json, c->sheet };
+    const char *const read[] = { j->text, c->data, c->val, c->test,
+                                 c->classes };
+    int n = (int)CTT_LEN(made), rc;
+
+    CTT_TRY(ctt_tool_apart(made, n));
+    for (size_t k = 0; k < CTT_LEN(read); k++)
+        CTT_TRY(ctt_tool_spares(made, n, read[k]));
+    CTT_TRY(ctt_teachers_spared(c->teacher, made, n));
+    CTT_TRY(ctt_tool_spares(made + 1, n - 1, c->init));
+out:
+    return rc;
+}
+
+static int is_default(const struct ctt_train_cfg *c, const char *name)
+{
+    return ctt_opt_is_default(ctt_train_opts +
+                              ctt_opt_find(ctt_train_opts, name), c);
+}
+
+/* Settings of a teacher that is not there are refused. */
+static int check_teacher(const struct ctt_train_cfg *c)
+{
+    int rc = 0;
+
+    CTT_CHECK(c->teacher || is_default(c, "distil"), CTT_EINVAL,
+              "--distil requires --teacher");
+    CTT_CHECK(c->teacher || c->self_distil > 0 ||
+              is_default(c, "distil-temperature"), CTT_EINVAL,
+              "--distil-temperature requires --teacher or --self-distil");
+out:
+    return rc;
+}
+
+/* Checks what the table of options cannot express. */
+static int complete(struct ctt_training *j, int argc, char **argv, int first)
+{
+    struct ctt_train_cfg *c = &j->cfg;
+    int rc = 0;
+
+    CTT_CHECK(argc - first <= 1, CTT_EINVAL, "one model text expected, "
+              "but also given: '%s'", argv[first + 1]);
+    j->text = first < argc ? argv[first] : NULL;
+    CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
+              "no model text given (see --help)");
+    CTT_CHECK(c->out || c->amp_plan || c->doctor, CTT_EINVAL,
+              "-o OUT must be given (see --help)");
+    CTT_CHECK(c->data || c->amp_plan, CTT_EINVAL,
+              "--data PATH must be given (see --help)");
+    CTT_TRY(ctt_train_check(c));
+    CTT_TRY(check_teacher(c));
+    CTT_CHECK(c->checkpoint || c->out || !c->resume, CTT_EINVAL,
+              "--checkpoint FILE must be given (see --help)");
+    if (!c->checkpoint && c->out) {
+        int n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", c->out);
+        CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
+        c->checkpoint = j->ckpt;
+        j->own_ckpt = 1;
+    }
+    CTT_TRY(check_files(j));
+out:
+    return rc;
+}
+
+static int work(struct ctt_training *j, int *status)
+{
+    return j->cfg.amp_plan ? plan(j) :
+           j->cfg.doctor ? examine(j, status) :
+           j->cfg.search ? ctt_train_search(j, status) :
+           j->cfg.folds ? ctt_train_all_folds(j, status) : train(j, status);
+}
+
+int main(int argc, char **argv)
+{
+    struct ctt_training j = { .status = CTT_EXIT_FAIL };
+    int done = 0, status = 0, rc;
+
+    ctt_tool_start("convtt-train", argv);
+    ctt_ranks_hush();
+    rc = ctt_opt_main(&ctt_train_program, &j.cfg, argc, argv, &done);
+    if (done && rc >= 0)
+        return ctt_tool_end(0);
+    if (rc < 0 || ctt_limits_set(&j.cfg.limits) < 0 ||
+        complete(&j, argc, argv, rc) < 0)
+        return ctt_ranks_fail(&j.cfg, CTT_EXIT_USAGE);
+    rc = ctt_ranks_open(&j.cfg);
+    if (rc == CTT_EUNSUP || rc == CTT_EINVAL)    /* it stays wrong */
+        j.status = CTT_EXIT_USAGE;
+    ctt_tool_catch();
+    if (rc >= 0)
+        rc = work(&j, &status);
+    ctt_ranks_unwatch();
+    if (rc < 0)
+        ctt_ranks_fail(&j.cfg, j.status);
+    ctt_training_close(&j);
+    ctt_ranks_close(&j.cfg);
+    return ctt_tool_end(rc < 0 ? j.status : status);
+}

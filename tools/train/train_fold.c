@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train_fold.c: --folds: the trainings of convtt-train on parts of the clips.
+ */
+#include "tools/train/train_fold.h"
+#include "tools/shared/tool.h"
+#include "tools/train/train_doctor.h"
+#include "tools/train/train_folds.h"
+#include "tools/train/train_say.h"
+#include "net/rewrite/aux_head.h"
+
+/* The model and the clips of a fold, which are parts of j->data. */
+static int begin_fold(struct ctt_training *j, int k)
+{
+    struct ctt_data *whole = j->data;
+    int rc = ctt_training_model(j);
+
+    j->data = NULL;
+    CTT_TRY(rc);
+    CTT_TRY(ctt_fold_open(whole, &j->cfg, k, &j->data, &j->val));
+    ctt_tool_say("fold %d of %d: %d clips to train on, %d to validate on",
+                 k + 1, j->cfg.folds, ctt_data_clips(j->data),
+                 ctt_data_clips(j->val));
+    if (k == 0 && !j->cfg.resume)
+        CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
+out:
+    return rc;
+}
+
+static int train_fold(void *arg, const struct ctt_train_cfg *cfg, int k,
+                      struct ctt_metrics **out)
+{
+    const struct ctt_training *all = arg;
+    struct ctt_training j = { .cfg = *cfg, .text = all->text };
+    struct ctt_result r;
+    int rc;
+
+    CTT_TRY(ctt_training_claim(&j));
+    CTT_TRY(ctt_training_start(&j));
+    j.data = all->data;
+    CTT_TRY(begin_fold(&j, k));
+    CTT_TRY(ctt_train(j.m, &j.cfg, j.data, j.val, &ctt_say_events, &r));
+    if (r.stopped)
+        ctt_tool_say("stopped after step %lld of fold %d; --resume continues "
+                     "from %s", (long long)r.steps, k + 1, cfg->checkpoint);
+    else
+        CTT_TRY(ctt_aux_head_drop_from(&j.m));
+    if (!r.stopped)
+        CTT_TRY(ctt_evaluate_recognise(j.m, &j.cfg, j.val, ctt_fold_points,
+                                       CTT_FOLD_POINTS, &ctt_say_events, out));
+    rc = r.stopped;
+out:
+    ctt_fold_close(&j.val);
+    ctt_fold_close(&j.data);
+    ctt_training_close(&j);
+    return rc;
+}
+
+int ctt_train_all_folds(struct ctt_training *j, int *status)
+{
+    struct ctt_train_cfg cfg = j->cfg;
+    int rc = 0;
+
+    CTT_CHECK(j->text || cfg.init, CTT_EINVAL, "--folds needs the model text "
+              "or --init, also to resume");
+    j->cfg.resume = 0;
+    CTT_TRY(ctt_training_start(j));
+    CTT_TRY(ctt_training_check(j));
+    CTT_TRY(ctt_training_data(j, cfg.data, cfg.split, &j->data));
+    if (j->g)
+        CTT_TRY(ctt_data_measure(j->data, j->g, NULL));
+    ctt_tool_warned();
+    ctt_training_tell(j, "all folds", j->data);
+    CTT_TRY(ctt_say_set("all folds", j->data));
+    CTT_TRY(ctt_train_folds(&cfg, j->own_ckpt, train_fold, j));
+    *status = rc ? CTT_EXIT_FAIL : 0;
+out:
+    return rc;
+}
+

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train_job.c: opens what a run of convtt-train needs: model, clips, outputs.
+ */
+#include "tools/train/train_job.h"
+#include "net/rewrite/aux_head.h"
+#include "net/file/decision.h"
+#include "net/init.h"
+#include "tools/shared/files.h"
+#include "tools/shared/tool.h"
+#include "tools/train/train_model.h"
+#include "tools/train/train_say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void ctt_training_close(struct ctt_training *j)
+{
+    ctt_data_close(&j->test);
+    ctt_data_close(&j->val);
+    ctt_data_close(&j->data);
+    ctt_model_free(&j->m);
+    ctt_teachers_free(&j->teachers);
+    ctt_graph_free(&j->g);
+    for (size_t i = 0; i < CTT_LEN(j->claim); i++)
+        ctt_newfile_drop(&j->claim[i]);
+}
+
+static const struct ctt_graph *graph_of(const struct ctt_training *j)
+{
+    return j->m ? j->m->g : j->g;
+}
+
+void ctt_training_input(const struct ctt_training *j, struct ctt_input *in)
+{
+    const struct ctt_graph *g = graph_of(j);
+
+    *in = g->node[ctt_graph_input(g)].attr.input;
+}
+
+int ctt_training_data(struct ctt_training *j, const char *path,
+                      const char *split, struct ctt_data **out)
+{
+    struct ctt_input in;
+    char *const *known = j->m && j->m->labels ? j->m->label : NULL;
+
+    ctt_training_input(j, &in);
+    return ctt_data_open(path, split, &in, known, known ? j->m->labels : 0,
+                         &j->cfg, &ctt_say_events, out);
+}
+
+/* What differs between tasks. */
+struct task {
+    int  labels;    /* the model has classes */
+    void (*data)(const char *what, const struct ctt_data *d);
+};
+
+static const char *skipped(const struct ctt_data *d, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    if (ctt_data_skipped(d))
+        snprintf(buf, size, ", %d bad clips skipped", ctt_data_skipped(d));
+    return buf;
+}
+
+static void tell_classes(const char *what, const struct ctt_data *d)
+{
+    char bad[48];
+    int labels;
+
+    ctt_data_labels(d, &labels);
+    ctt_tool_say("%s: %d clips of %d classes%s", what, ctt_data_clips(d),
+                 labels, skipped(d, bad, sizeof(bad)));
+}
+
+static void tell_sequences(const char *what, const struct ctt_data *d)
+{
+    char bad[48];
+
+    ctt_tool_say("%s: %d sequences%s", what, ctt_data_clips(d),
+                 skipped(d, bad, sizeof(bad)));
+}
+
+static const struct task tasks[] = {
+    [CTT_RECOGNISE] = { 1, tell_classes },
+    [CTT_PREDICT] = { 0, tell_sequences },
+    [CTT_BOTH] = { 1, tell_classes },
+};
+
+static const struct task *task_of(const struct ctt_training *j)
+{
+    return &tasks[j->cfg.task];
+}
+
+void ctt_training_tell(const struct ctt_training *j, const char *what,
+                       const struct ctt_data *d)
+{
+    task_of(j)->data(what, d);
+}
+
+/* Opens the validation clips: --val, or --val-split of the data, which may be
+ * missing unless it was named; data that cannot be read is an error.  A list
+ * without splits is the same for every split. */
+static int open_val(struct ctt_training *j)
+{
+    const char *path = j->cfg.val ? j->cfg.val : j->cfg.data;
+    int named = strcmp(j->cfg.val_split, "validation") != 0;
+    int rc = ctt_training_data(j, path, j->cfg.val_split, &j->val);
+
+    if (rc != CTT_EINVAL || j->cfg.val || named)
+        CTT_TRY(rc);
+    if (rc < 0) {
+        rc = 0;
+        ctt_tool_say("no validation clips: %s", ctt_errmsg());
+    } else if (!j->cfg.val && ctt_data_same(j->data, j->val)) {
+        CTT_CHECK(!named, CTT_EINVAL, "%s: --val-split=%s has the same clips "
+                  "as the split to train on", path, j->cfg.val_split);
+        ctt_data_close(&j->val);
+        ctt_tool_say("no validation clips: %s has no split '%s'", j->cfg.data,
+                     j->cfg.val_split);
+    }
+    ctt_tool_warned();
+    if (!j->val)
+        goto out;
+    ctt_training_tell(j, "validation", j->val);
+    CTT_TRY(ctt_say_set("validation", j->val));
+    CTT_TRY(ctt_say_shared("validation", j->val, "training", j->data));
+out:
+    return rc;
+}
+
+/* Opens the clips of --test before the training, which would be in vain if they
+ * cannot be read, and checks that they are others. */
+static int open_test(struct ctt_training *j)
+{
+    const struct { const char *name; const struct ctt_data *d; } used[] = {
+        { "training", j->data }, { "validation", j->val },
+    };
+    int rc = 0;
+
+    if (!j->cfg.test)
+        goto out;
+    CTT_TRY(ctt_training_data(j, j->cfg.test, "test", &j->test));
+    ctt_tool_warned();
+    ctt_training_tell(j, "test", j->test);
+    CTT_TRY(ctt_say_set("test", j->test));
+    for (size_t i = 0; i < CTT_LEN(used) && used[i].d; i++) {
+        CTT_CHECK(!ctt_data_same(used[i].d, j->test), CTT_EINVAL, "%s: --test "
+                  "has the same clips as the %s data", j->cfg.test,
+                  used[i].name);
+        CTT_TRY(ctt_say_shared("test", j->test, used[i].name, used[i].d));
+    }
+out:
+    return rc;
+}
+
+/* Reads the model text; only --task both trains the line `ahead`. */
+static int read_text(const struct ctt_training *j, struct ctt_graph **out)
+{
+    struct ctt_graph *g = NULL;
+    int rc;
+
+    CTT_TRY(ctt_tool_net(j->text, &g));
+    if (j->cfg.task != CTT_BOTH && ctt_aux_head_find(g) >= 0) {
+        CTT_TRY(ctt_aux_head_drop(g, out));
+        goto out;
+    }
+    *out = g;
+    g = NULL;
+out:
+    ctt_graph_free(&g);
+    return rc;
+}
+
+/* The text must be that of the checkpoint's model, which has the numbers of the
+ * text's mean=auto and std=auto. */
+static int same_model(struct ctt_training *j)
+{
+    const struct ctt_input *in;
+    struct ctt_graph *g = NULL;
+    char *ours = NULL, *theirs = NULL;
+    int rc = 0;
+
+    CTT_TRY(read_text(j, &g));
+    in = &j->m->g->node[ctt_graph_input(j->m->g)].attr.input;
+    ctt_graph_set_light(g, in->mean, in->std);
+    if (task_of(j)->labels)
+        CTT_TRY(ctt_fit_classes(&g, j->m->labels));
+    ours = ctt_net_print(g);
+    theirs = ctt_net_print(j->m->g);
+    CTT_TRY(ours && theirs ? 0 : CTT_ENOMEM);
+    CTT_CHECK(strcmp(ours, theirs) == 0, CTT_EINVAL,
+              "%s: the checkpoint is of another model than %s",
+              j->cfg.checkpoint, j->text);
+out:
+    ctt_graph_free(&g);
+    ctt_free(ours);
+    ctt_free(theirs);
+    return rc;
+}
+
+int ctt_training_start(struct ctt_training *j)
+{
+    int rc = 0;
+
+    if (j->cfg.resume)
+        CTT_TRY(ctt_model_load(j->cfg.checkpoint, 1, &j->m));
+    else if (j->text)
+        CTT_TRY(read_text(j, &j->g));
+    else
+        CTT_TRY(ctt_model_load(j->cfg.init, 0, &j->m));
+    if (j->m)
+        ctt_decision_drop(j->m);
+    if (!j->cfg.resume && !j->text && j->cfg.task != CTT_BOTH)
+        CTT_TRY(ctt_aux_head_drop_from(&j->m));
+    CTT_CHECK(!j->cfg.resume || j->m->train, CTT_EFORMAT,
+              "%s: a model without a training state, no checkpoint",
+              j->cfg.checkpoint);
+    if (j->cfg.resume && j->text)
+        CTT_TRY(same_model(j));
+    CTT_TRY(ctt_teachers_load(j->cfg.teacher, &j->teachers));
+    j->cfg.taught_by = j->teachers.list[0] ? j->teachers.list : NULL;
+out:
+    return rc;
+}
+
+int ctt_training_types(struct ctt_training *j, struct ctt_graph **g,
+                       struct ctt_amp_plan **p)
+{
+    int rc;
+
+    CTT_TRY(ctt_train_suits(graph_of(j), &j->cfg));
+    j->status = CTT_EXIT_USAGE;
+    CTT_TRY(ctt_train_plan(graph_of(j), &j->cfg, g, p));
+    j->status = CTT_EXIT_FAIL;
+out:
+    return rc;
+}
+
+int ctt_training_check(struct ctt_training *j)
+{
+    struct ctt_amp_plan *p = NULL;
+    struct ctt_graph *g = NULL;
+    int rc;
+
+    CTT_TRY(ctt_training_types(j, &g, &p));
+    j->status = CTT_EXIT_USAGE;
+    CTT_TRY(ctt_train_layers(graph_of(j), &j->cfg));
+    j->status = CTT_EXIT_FAIL;
+    CTT_TRY(ctt_train_device(&j->cfg));
+out:
+    ctt_amp_free(&p);
+    ctt_graph_free(&g);
+    return rc;
+}
+
+int ctt_training_model(struct ctt_training *j)
+{
+    char *const *labels = NULL;
+    struct ctt_graph *g;
+    int count = 0, rc = 0;
+
+    if (j->m)
+        goto out;
+    CTT_TRY(ctt_data_measure(j->data, j->g, &ctt_say_events));
+    if (task_of(j)->labels) {
+        labels = ctt_data_labels(j->data, &count);
+        CTT_TRY(ctt_fit_classes(&j->g, count));
+    }
+    g = j->g;
+    j->g = NULL;
+    CTT_TRY(ctt_model_new(g, &j->m));
+    if (labels)
+        CTT_TRY(ctt_model_labels(j->m, labels, count));
+    ctt_init_weights(j->m, (uint64_t)j->cfg.seed);
+    if (j->cfg.init)
+        CTT_TRY(ctt_take_weights(j->m, j->cfg.init));
+out:
+    return rc;
+}
+
+/* Prints the size of the model. */
+static void tell_model(const struct ctt_training *j)
+{
+    const struct ctt_graph *g = j->m->g;
+    double step = 0, clip = 0;
+    char a[32], b[32], c[32], answer[64] = "";
+
+    for (int i = 0; i < g->count; i++)
+        *(i < g->clip ? &step : &clip) += (double)ctt_node_macs(g, i);
+    if (g->clip < g->count)
+        snprintf(answer, sizeof(answer), ", %s per answer",
+                 ctt_tool_count(clip, c, sizeof(c)));
+    ctt_tool_say("model: %s parameters, %s multiplications per frame%s",
+                 ctt_tool_count((double)ctt_model_params(j->m), a, sizeof(a)),
+                 ctt_tool_count(step, b, sizeof(b)), answer);
+}
+
+int ctt_training_claim(struct ctt_training *j)
+{
+    const struct ctt_train_cfg *c = &j->cfg;
+    int rc;
+
+    CTT_TRY(ctt_newfile_claim(c->out, &j->claim[0]));
+    CTT_TRY(ctt_newfile_claim(c->checkpoint, &j->claim[1]));
+    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
+    CTT_TRY(ctt_tool_can_checkpoint(c->checkpoint, c->resume));
+    if (c->log_csv)
+        CTT_TRY(ctt_tool_can_append(c->log_csv, CTT_TOOL_LOG_CSV));
+    if (c->log_json)
+        CTT_TRY(ctt_tool_can_append(c->log_json, CTT_TOOL_LOG_JSON));
+out:
+    return rc;
+}
+
+int ctt_training_begin(struct ctt_training *j)
+{
+    int rc;
+
+    CTT_TRY(ctt_training_check(j));
+    CTT_TRY(ctt_training_data(j, j->cfg.data, j->cfg.split, &j->data));
+    CTT_TRY(ctt_training_model(j));
+    ctt_tool_warned();
+    ctt_training_tell(j, "training", j->data);
+    CTT_TRY(ctt_say_set("training", j->data));
+    CTT_TRY(open_val(j));
+    CTT_TRY(open_test(j));
+    tell_model(j);
+out:
+    return rc;
+}
+

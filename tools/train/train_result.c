@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train_result.c: what a training came to: tests of the model at its end. */
+#include "tools/train/train_result.h"
+#include "comm/comm.h"
+#include "base/limits.h"
+#include "tools/train/held_out.h"
+#include "tools/shared/tool.h"
+#include "tools/train/train_say.h"
+
+static int tell_accuracy(const struct ctt_train_cfg *cfg,
+                         const struct ctt_model *model, struct ctt_data *val)
+{
+    struct ctt_metrics *m = NULL;
+    struct ctt_point p[CTT_MAX_POINTS];
+    int n, rc = 0;
+
+    CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
+                             p, &n));
+    CTT_TRY(ctt_evaluate_recognise(model, cfg, val, p, n, &ctt_say_events,
+                                   &m));
+    CTT_TRY(ctt_say_metrics(m, model->label));
+out:
+    ctt_metrics_free(&m);
+    return rc;
+}
+
+static int tell_scores(const struct ctt_train_cfg *cfg,
+                       const struct ctt_model *m, struct ctt_data *val)
+{
+    struct ctt_predict_scores *f = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_evaluate_predict(m, cfg, val, &ctt_say_events, &f));
+    CTT_TRY(ctt_say_scores(f));
+out:
+    ctt_predict_scores_free(&f);
+    return rc;
+}
+
+static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
+                              const struct ctt_model *m,
+                              struct ctt_data *val) = {
+    [CTT_RECOGNISE] = tell_accuracy, [CTT_PREDICT] = tell_scores,
+    [CTT_BOTH] = tell_accuracy,
+};
+
+/* What validation has to do with the model. */
+static const char *choice(const struct ctt_train_cfg *cfg)
+{
+    return ctt_picks_last(cfg)
+           ? "the weights of the last epoch, so validation chose nothing"
+           : "the best by validation, whose figures flatter it, as they made "
+             "the choice";
+}
+
+/* What the clips that chose nothing have to do with it; opened: what opening
+ * split test returned, if they are not there. */
+static const char *proof(const struct ctt_train_cfg *cfg,
+                         const struct ctt_data *test, int opened)
+{
+    static const char *const words[2][2] = {
+        { "those of split 'test' do not", "neither did split 'test'" },
+        { "those of --test do not", "neither did --test" },
+    };
+
+    return test ? words[cfg->test != NULL][ctt_picks_last(cfg)]
+                : ctt_held_out_missing(opened);
+}
+
+/* Ranks share the tests, so all have the same clips or none. */
+static int agree(const struct ctt_train_cfg *cfg, const struct ctt_data *test)
+{
+    static const char *const name = "test clips";
+    uint32_t mine = test ? ctt_data_crc(test) : 0;
+
+    return ctt_comm_same(cfg->comm, &mine, &name, 1);
+}
+
+int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
+                     struct ctt_data *train, struct ctt_data *val,
+                     struct ctt_data *given)
+{
+    struct ctt_data *test = given, *own = NULL;
+    int rc = 0, opened = 0;
+
+    ctt_stop_set(NULL);    /* the model is written */
+    if (val)
+        CTT_TRY(tell_of[cfg->task](cfg, m, val));
+    if (val && !given) {
+        opened = ctt_held_out_open(cfg, m, train, val, &own);
+        CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+        test = own;
+    }
+    CTT_TRY(agree(cfg, test));
+    if (test)
+        CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test));
+    if (val)
+        ctt_tool_say("%s written: %s; %s", cfg->out, choice(cfg),
+                     proof(cfg, test, opened));
+    else
+        ctt_tool_say("%s written", cfg->out);
+out:
+    ctt_data_close(&own);
+    return rc;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * list_class.c: clips in one folder per class. */
+#include "video/list/list.h"
+#include "base/limits.h"
+#include "video/disk.h"
+#include "video/list/split.h"
+#include "video/list/videos.h"
+
+#include <string.h>
+
+/* KTH (Schuldt et al. 2004): all persons, and those for training when frames
+ * are predicted (Villegas et al. 2017). */
+enum { PERSONS = 25, TRAINED = 16 };
+
+static const char *const splits[] = { "train", "validation", "test" };
+
+static int is_folder(const char *dir, const char *name, int *yes)
+{
+    char *path = ctt_path_join(dir, name);
+
+    if (!path)
+        return CTT_ENOMEM;
+    *yes = ctt_disk_kind(path) == CTT_DISK_FOLDER;
+    ctt_free(path);
+    return 0;
+}
+
+/* The names of a folder's subfolders, and the number of clips beside them. */
+static int read_classes(const char *dir, struct ctt_names *out, int *files)
+{
+    struct ctt_folder f = { 0 };
+    int rc = 0, yes;
+
+    *files = 0;
+    CTT_TRY(ctt_folder_read(dir, &f));
+    for (int i = 0; i < f.count; i++) {
+        CTT_TRY(is_folder(dir, f.name[i], &yes));
+        if (yes)
+            CTT_TRY(ctt_names_add(out, f.name[i]));
+        else
+            *files += !ctt_no_clip(f.name[i]);
+        CTT_CHECK(out->count <= ctt_limits()->classes, CTT_EFORMAT,
+                  "%s: more than %d folders, each of which would be a class",
+                  dir, ctt_limits()->classes);
+    }
+    rc = 0;
+out:
+    ctt_folder_clear(&f);
+    return rc;
+}
+
+/* Each file is a clip, and so is each folder, of pictures. */
+static int add_clips(struct ctt_listing *s, const char *dir, int label)
+{
+    struct ctt_folder f = { 0 };
+    int rc;
+
+    CTT_TRY(ctt_folder_read(dir, &f));
+    for (int i = 0; i < f.count; i++)
+        if (!ctt_no_clip(f.name[i]))
+            CTT_TRY(ctt_listing_add(s, dir, f.name[i], label));
+out:
+    ctt_folder_clear(&f);
+    return rc;
+}
+
+/* An empty class is an error in training only. */
+static int add_class(struct ctt_listing *s, const char *dir, const char *name,
+                     int may_be_empty)
+{
+    char *path = ctt_path_join(dir, name);
+    int rc = path ? 0 : CTT_ENOMEM, before = s->list->count, label;
+
+    CTT_TRY(rc);
+    CTT_TRY(label = ctt_names_add(&s->names, name));
+    CTT_TRY(add_clips(s, path, label));
+    CTT_CHECK(may_be_empty || s->list->count > before, CTT_EFORMAT,
+              "%s: no clips in it, and each folder there is a class", path);
+out:
+    ctt_free(path);
+    return rc;
+}
+
+/* The subfolder named like the split, in any spelling, or NULL. */
+static const char *find_split(const struct ctt_names *n, const char *split)
+{
+    const char *same[CTT_SPELLINGS];
+
+    ctt_split_spellings(split, same);
+    for (int i = 0; same[i]; i++)
+        if (ctt_names_find(n, same[i]) >= 0)
+            return same[i];
+    return NULL;
+}
+
+/* Collects the classes of all splits, so that all have the same numbers. */
+static int all_classes(struct ctt_listing *s, const struct ctt_names *top)
+{
+    struct ctt_names all = { 0 };
+    char *path = NULL;
+    int rc = 0, files;
+
+    for (size_t i = 0; i < CTT_LEN(splits); i++) {
+        const char *name = find_split(top, splits[i]);
+        if (!name)
+            continue;
+        path = ctt_path_join(s->path, name);
+        CTT_TRY(path ? 0 : CTT_ENOMEM);
+        CTT_TRY(read_classes(path, &all, &files));
+        ctt_free(path);
+        path = NULL;
+    }
+    CTT_TRY(ctt_listing_names(s, &all));
+out:
+    ctt_free(path);
+    ctt_names_clear(&all);
+    return rc;
+}
+
+static int add_classes(struct ctt_listing *s, const char *dir, int train)
+{
+    struct ctt_names here = { 0 };
+    int rc, files;
+
+    CTT_TRY(read_classes(dir, &here, &files));
+    for (int i = 0; i < here.count; i++)
+        CTT_TRY(add_class(s, dir, here.name[i], !train));
+out:
+    ctt_names_clear(&here);
+    return rc;
+}
+
+static int add_split(struct ctt_listing *s, const struct ctt_names *top,
+                     const char *name)
+{
+    char *path = ctt_path_join(s->path, name);
+    int rc = path ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(all_classes(s, top));
+    CTT_TRY(add_classes(s, path, strncmp(name, "train", 5) == 0));
+out:
+    ctt_free(path);
+    return rc;
+}
+
+/* The number NN in a name that contains personNN_, as in KTH, or 0. */
+static int person_of(const char *name)
+{
+    int n = 0;
+
+    for (const char *p = name; n == 0 && (p = strstr(p, "person")) != NULL;) {
+        p += 6;
+        if (p[0] >= '0' && p[0] <= '9' && p[1] >= '0' && p[1] <= '9' &&
+            p[2] == '_')
+            n = 10 * (p[0] - '0') + p[1] - '0';
+    }
+    return n;
+}
+
+/* Keeps the persons of the split: 1; or 0, and all clips, if this is not
+ * KTH. */
+static int take_persons(struct ctt_listing *s)
+{
+    int part = ctt_split_number(s->split), n = 0;
+    struct ctt_list *l = s->list;
+
+    for (int i = 0; i < l->count; i++) {
+        int person = person_of(l->item[i].id);
+        if (person < 1 || person > PERSONS || part < 0)
+            return 0;
+    }
+    for (int i = 0; i < l->count; i++) {
+        struct ctt_item *item = &l->item[i];
+        if ((person_of(item->id) > TRAINED) == (part > 0)) {
+            l->item[n++] = *item;
+            continue;
+        }
+        ctt_free(item->path);
+        ctt_free(item->id);
+    }
+    if (l->count > 0 && n == 0) {
+        l->count = 0;
+        return ctt_error(CTT_EINVAL, "%s: no clip of persons %d to %d, "
+                         "who are '%s'", s->path, part ? TRAINED + 1 : 1,
+                         part ? PERSONS : TRAINED, s->split);
+    }
+    l->count = n;
+    return n > 0;
+}
+
+/* The folders are classes, not splits, of which none is the one asked for. */
+static int add_unsplit(struct ctt_listing *s, const struct ctt_names *top)
+{
+    int train = strncmp(s->split, "train", 5) == 0, rc;
+    int own = s->own && ctt_split_number(s->split) >= 0;
+
+    for (size_t i = 0; i < (own ? CTT_LEN(splits) : 1); i++)
+        CTT_CHECK(!find_split(top, splits[i]), CTT_EINVAL,
+                  "%s: no folder '%s' in it", s->path, s->split);
+    CTT_TRY(add_classes(s, s->path, train));
+    CTT_TRY(take_persons(s));
+    CTT_CHECK(rc || train || own, CTT_EINVAL, "%s: no folder '%s' in it",
+              s->path, s->split);
+out:
+    return rc;
+}
+
+int ctt_list_class(struct ctt_listing *s)
+{
+    struct ctt_names top = { 0 };
+    const char *name;
+    int rc, files;
+
+    CTT_TRY(read_classes(s->path, &top, &files));
+    CTT_CHECK(top.count || files, CTT_EFORMAT, "%s: no clips in it", s->path);
+    name = find_split(&top, s->split);
+    if (name) {
+        CTT_TRY(add_split(s, &top, name));
+    } else if (top.count == 0) {
+        CTT_TRY(add_clips(s, s->path, -1));
+        CTT_TRY(take_persons(s));
+    } else {
+        CTT_TRY(add_unsplit(s, &top));
+    }
+    s->list->form = top.count ? "a folder per class" : "a folder of clips";
+    rc = 1;
+out:
+    ctt_names_clear(&top);
+    return rc;
+}

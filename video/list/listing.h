@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * listing.h: a list of clips while the reader of a layout (list_*.c) fills
+ * it. */
+#ifndef CTT_LISTING_H
+#define CTT_LISTING_H
+
+#include "video/list/names.h"
+#include "video/part.h"
+#include "video/video.h"
+
+/* The labels of the list's items are indices into names. */
+struct ctt_listing {
+    const char       *path, *split;
+    int               own;        /* path was given for this split alone */
+    int               numeric;    /* the data numbers its classes */
+    struct ctt_names  names;
+    struct ctt_names  numbers;    /* that the data gives them, as text; empty:
+                                     0, 1 ... */
+    double            fps;        /* of folders of pictures; 0: none */
+    struct ctt_list  *list;
+    struct ctt_list  *others;     /* NULL, or takes the clips of other splits
+                                     as far as the file of the list has them:
+                                     a background class spares these */
+};
+
+/* Adds a clip; its path is dir/file. */
+int ctt_listing_add(struct ctt_listing *s, const char *dir, const char *file,
+                    int label);
+
+/* The same of a part of it. */
+int ctt_listing_part(struct ctt_listing *s, const char *dir, const char *file,
+                     const struct ctt_part *part, int label);
+
+/* Makes dir/file the path of a clip. */
+int ctt_listing_move(struct ctt_item *item, const char *dir, const char *file);
+
+/* Adds the names found to s->names, sorted, because their order differs between
+ * the lists of the splits; sorts found. */
+int ctt_listing_names(struct ctt_listing *s, struct ctt_names *found);
+
+/* list_rate.c: gives the clips that are folders of pictures, or parts of them,
+ * the rate s->fps unless they have one. */
+int ctt_listing_rate(struct ctt_listing *s);
+
+/* list_background.c: adds a class of that name, whose clips lie before and
+ * between the parts of each video that the list has: where a gap is at least
+ * half as long as the median part, it is cut into as many pieces as come
+ * closest to that.  Parts of s->others are no gaps, and a gap before one of
+ * them is another split's.  CTT_EINVAL if the list has no parts, unless they
+ * are not needed, has them in seconds and in frames, or has such a class;
+ * CTT_EFORMAT if there are more than 100,000 clips. */
+int ctt_listing_background(struct ctt_listing *s, const char *name,
+                           int needed);
+
+/* Fits the classes of s->list, which are s->names, to those of a model and to a
+ * subset, as ctt_list_open() says of its arguments. */
+int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
+                    const char *subset);
+
+#endif

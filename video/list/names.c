@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * names.c: a hash table of names, numbered in the order of adding. */
+#include "video/list/names.h"
+
+#include <string.h>
+
+/* FNV-1a (Fowler, Noll, Vo). */
+static unsigned hash(const char *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    return (unsigned)(h ^ h >> 32);
+}
+
+/* The slot that holds name, or the free one where it belongs. */
+static int *slot_of(const struct ctt_names *n, const char *name)
+{
+    unsigned mask = (unsigned)n->slots - 1, i = hash(name) & mask;
+
+    while (n->slot[i] && strcmp(n->name[n->slot[i] - 1], name) != 0)
+        i = (i + 1) & mask;
+    return &n->slot[i];
+}
+
+int ctt_names_find(const struct ctt_names *n, const char *name)
+{
+    return n->slots ? *slot_of(n, name) - 1 : -1;
+}
+
+/* At most half of the slots are taken. */
+static int rehash(struct ctt_names *n)
+{
+    int slots = n->slots ? n->slots : 32;
+    int *slot;
+
+    if (n->slots && n->count < n->slots / 2)
+        return 0;
+    slots *= 2;
+    slot = ctt_calloc((size_t)slots, sizeof(*slot));
+    if (!slot)
+        return CTT_ENOMEM;
+    ctt_free(n->slot);
+    n->slot = slot;
+    n->slots = slots;
+    for (int i = 0; i < n->count; i++)
+        *slot_of(n, n->name[i]) = i + 1;
+    return 0;
+}
+
+int ctt_names_add(struct ctt_names *n, const char *name)
+{
+    int rc = ctt_names_find(n, name);
+    char **more, *copy = NULL;
+
+    if (rc >= 0)
+        return rc;
+    CTT_TRY(rehash(n));
+    more = ctt_grown(n->name, &n->room, n->count, sizeof(*more));
+    if (!more)
+        return CTT_ENOMEM;
+    n->name = more;
+    copy = ctt_strdup(name);
+    if (!copy)
+        return CTT_ENOMEM;
+    *slot_of(n, name) = n->count + 1;
+    n->name[n->count] = copy;
+    rc = n->count++;
+out:
+    return rc;
+}
+
+void ctt_names_clear(struct ctt_names *n)
+{
+    for (int i = 0; i < n->count; i++)
+        ctt_free(n->name[i]);
+    ctt_free(n->name);
+    ctt_free(n->slot);
+    memset(n, 0, sizeof(*n));
+}

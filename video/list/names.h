@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * names.h: a hash table of names, numbered in the order of adding. */
+#ifndef CTT_NAMES_H
+#define CTT_NAMES_H
+
+#include "base/ctt.h"
+
+struct ctt_names {
+    char **name;       /* in the order of adding */
+    int    count, room;
+    int   *slot;       /* open addressing: number + 1, or 0 */
+    int    slots;      /* a power of two */
+};
+
+/* The number of a name, or -1. */
+int  ctt_names_find(const struct ctt_names *n, const char *name);
+
+/* The number of a name, which is added if new; or an error. */
+int  ctt_names_add(struct ctt_names *n, const char *name);
+void ctt_names_clear(struct ctt_names *n);
+
+#endif
