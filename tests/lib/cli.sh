@@ -12,6 +12,22 @@ cd "$dir" || exit 99
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 
+# For so many seconds a script waits at most for what must happen, and looks so
+# often: many times what it takes on a busy machine.
+patience=${CTT_PATIENCE:-600}
+ticks=$((20 * patience))
+limited() { timeout "$patience" "$@"; }
+await() {   # await WHAT COMMAND...: until the command succeeds
+    local what=$1
+    shift
+    for _ in $(seq "$ticks"); do
+        "$@" && return
+        sleep 0.05
+    done
+    fail "$what: not within $patience s"
+    return 1
+}
+
 # says STATUS PATTERN COMMAND...: one line on stderr that matches, that status.
 says() {
     local want=$1 pattern=$2
