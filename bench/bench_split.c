@@ -2,7 +2,7 @@
  * bench_split.c: what a step takes of one process, and of each of several that
  * share its graph (net/rewrite/split.h):
  *     bench_split MODEL HOW PARTS [--steps N] [--runs N] [--latency US]
- * HOW: bands, filters or channels.  Computing is measured, of one part after
+ * HOW: bands or filters.  Computing is measured, of one part after
  * the other, in seconds of the processor on one thread, the least of so many
  * runs; the group's other parts are not there, so what comes from them is
  * zeros.  Exchanges are simulated: of each the bytes are known, and the time is
@@ -40,8 +40,7 @@ static const struct {
     const char *name;
     int (*split)(const struct ctt_graph *g, int part, int parts,
                  struct ctt_split **out);
-} ways[] = { { "bands", ctt_split_bands }, { "filters", ctt_split_filters },
-             { "channels", ctt_split_channels } };
+} ways[] = { { "bands", ctt_split_bands }, { "filters", ctt_split_filters } };
 
 static double clock_of_thread(void)
 {

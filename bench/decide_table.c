@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decide_table.c: reads the table of convtt-infer --calibrate --answers. */
 #include "bench/decide_table.h"
-#include "tools/infer/infer_answers.h"
+#include "tools/infer/infer_tool.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef CTT_BENCH_DECIDE_TABLE_H
 #define CTT_BENCH_DECIDE_TABLE_H
 
-#include "tools/infer/infer_answers.h"
+#include "tools/infer/infer_tool.h"
 
 /* What the clips of a table answer, how many frames each has, and its rows. */
 struct decide_clips {

@@ -1,191 +1,192 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_json.c: a report as one JSON object. */
 #include "compress/report.h"
-#include "base/wilson.h"
+#include "base/json.h"
 #include "base/newfile.h"
-#include "base/visible.h"
+#include "base/wilson.h"
 
-#include <inttypes.h>
 #include <math.h>
 
-static void json_number(FILE *f, const char *name, double x)
-{
-    if (!isfinite(x))
-        fprintf(f, ", \"%s\": null", name);
-    else
-        fprintf(f, ", \"%s\": %.9g", name, x);
-}
-
-static void json_three(FILE *f, const char *name,
-                       const double a[CTT_ACCURACIES])
+static void put_three(struct ctt_json_out *o, const char *name,
+                      const double a[CTT_ACCURACIES])
 {
     if (isnan(a[0]))
-        fprintf(f, ", \"%s\": null", name);
+        ctt_json_put_word(o, name, "null");
     else
-        fprintf(f, ", \"%s\": [%.6g, %.6g, %.6g]", name, a[0], a[1], a[2]);
+        ctt_json_put_reals(o, name, 6, a, CTT_ACCURACIES);
 }
 
-static void json_score(FILE *f, const struct ctt_score *s)
+static void put_score(struct ctt_json_out *o, const struct ctt_score *s)
 {
     double x[2];
 
-    json_three(f, "top1", s->top1);
+    put_three(o, "top1", s->top1);
     if (isnan(s->top1[0]))
         return;
-    fprintf(f, ", \"clips\": %" PRId64 ", \"top1_95\": [", s->clips);
+    ctt_json_put_int(o, "clips", s->clips);
+    ctt_json_begin(o, "top1_95", '[');
     for (int k = 0; k < CTT_ACCURACIES; k++) {
         ctt_wilson(s->top1[k], s->clips, x);
-        fprintf(f, "%s[%.6g, %.6g]", k ? ", " : "", x[0], x[1]);
+        ctt_json_put_reals(o, NULL, 6, x, 2);
     }
-    fprintf(f, "], \"lost\": %" PRId64 ", \"won\": %" PRId64
-            ", \"mcnemar_p\": %.6g", s->lost, s->won,
-            ctt_mcnemar(s->lost, s->won));
+    ctt_json_finish(o, ']');
+    ctt_json_put_int(o, "lost", s->lost);
+    ctt_json_put_int(o, "won", s->won);
+    ctt_json_put_real(o, "mcnemar_p", 6, ctt_mcnemar(s->lost, s->won));
 }
 
-static void json_stage(FILE *f, const struct ctt_stage_row *s)
+static void put_stage(struct ctt_json_out *o, const struct ctt_stage_row *s)
 {
-    fprintf(f, "{\"stage\": \"%s\", \"bytes\": %" PRId64
-            ", \"parameters\": %" PRId64 ", \"multiplications_a_frame\": %"
-            PRId64 ", \"multiplications_not_pruned\": %" PRId64
-            ", \"multiplications_an_answer\": %" PRId64, s->name, s->bytes,
-            s->params, s->macs, s->live_macs, s->clip_macs);
-    json_number(f, "pruned", s->pruned);
-    json_number(f, "pruned_of_prunable", s->prunable);
-    json_three(f, "top1_before_retraining", s->before);
-    json_score(f, &s->after);
-    fprintf(f, ", \"ram_bytes\": %" PRId64, s->ram);
-    json_number(f, "ms_a_frame", s->ms);
-    json_number(f, "faster", s->faster);
-    fprintf(f, "}");
+    ctt_json_put_text(o, "stage", s->name);
+    ctt_json_put_int(o, "bytes", s->bytes);
+    ctt_json_put_int(o, "parameters", s->params);
+    ctt_json_put_int(o, "multiplications_a_frame", s->macs);
+    ctt_json_put_int(o, "multiplications_not_pruned", s->live_macs);
+    ctt_json_put_int(o, "multiplications_an_answer", s->clip_macs);
+    ctt_json_put_real(o, "pruned", 9, s->pruned);
+    ctt_json_put_real(o, "pruned_of_prunable", 9, s->prunable);
+    put_three(o, "top1_before_retraining", s->before);
+    put_score(o, &s->after);
+    ctt_json_put_int(o, "ram_bytes", s->ram);
+    ctt_json_put_real(o, "ms_a_frame", 9, s->ms);
+    ctt_json_put_real(o, "faster", 9, s->faster);
 }
 
-static void json_entropy(FILE *f, const struct ctt_weight_row *w)
+static void put_entropy(struct ctt_json_out *o, const struct ctt_weight_row *w)
 {
     const struct ctt_entropy *e = &w->entropy;
     double kept = w->kept ? (double)w->kept : NAN;
-    double bits = e->value_bits + e->gap_bits;
+    double bits = e->value_bits + e->gap_bits, stored = 8 * (double)w->size;
 
-    fprintf(f, ", \"values\": %" PRId64, e->values);
-    json_number(f, "bits_a_weight", 8 * (double)w->size / kept);
-    json_number(f, "entropy_bits_a_value", e->value_bits / kept);
-    json_number(f, "entropy_bits_a_gap", e->gap_bits / kept);
-    json_number(f, "entropy_bytes", bits / 8);
-    json_number(f, "over_entropy", bits > 0 ? 8 * (double)w->size / bits : NAN);
+    ctt_json_put_int(o, "values", e->values);
+    ctt_json_put_real(o, "bits_a_weight", 9, stored / kept);
+    ctt_json_put_real(o, "entropy_bits_a_value", 9, e->value_bits / kept);
+    ctt_json_put_real(o, "entropy_bits_a_gap", 9, e->gap_bits / kept);
+    ctt_json_put_real(o, "entropy_bytes", 9, bits / 8);
+    ctt_json_put_real(o, "over_entropy", 9, bits > 0 ? stored / bits : NAN);
 }
 
-static void json_weight(FILE *f, const struct ctt_weight_row *w)
+static void put_ints(struct ctt_json_out *o, const char *name, const int *x,
+                     int n)
 {
-    fprintf(f, "{\"weight\": \"%s\", \"shape\": [%d, %d, %d, %d, %d], "
-            "\"cores\": %d, \"chain\": \"%s\", \"ranks\": [", w->name,
-            w->shape[0], w->shape[1], w->shape[2], w->shape[3], w->shape[4],
-            w->cores, w->chain);
-    for (int k = 0; k < w->cores - 1; k++)
-        fprintf(f, "%s%d", k ? ", " : "", w->rank[k]);
-    fprintf(f, "]");
-    json_number(f, "error", w->error);
-    fprintf(f, ", \"error_of\": \"%s\"", w->fitted ? "responses" : "weight");
-    fprintf(f, ", \"parameters\": %" PRId64 ", \"parameters_after\": %" PRId64
-            ", \"multiplications\": %" PRId64
-            ", \"multiplications_after\": %" PRId64 ", \"kept\": %" PRId64
-            ", \"bytes\": %" PRId64, w->params, w->params_after, w->macs,
-            w->macs_after, w->kept, w->size);
-    json_entropy(f, w);
-    fprintf(f, ", \"stored_as\": \"%s\", \"note\": \"%s\"}", w->encoding,
-            w->reason);
+    ctt_json_begin(o, name, '[');
+    for (int i = 0; i < n; i++)
+        ctt_json_put_int(o, NULL, x[i]);
+    ctt_json_finish(o, ']');
 }
 
-static void json_stored(FILE *f, const struct ctt_stored *s)
+static void put_weight(struct ctt_json_out *o, const struct ctt_weight_row *w)
 {
-    fprintf(f, "{\"name\": \"%s\", \"positions\": \"%s\", \"values\": \"%s\", "
-            "\"coding\": \"%s\", \"parameters\": %" PRId64 ", \"kept\": %"
-            PRId64 ", \"bytes\": %" PRId64 "}", s->name, s->positions,
-            s->values, s->bytes, s->params, s->kept, s->size);
+    ctt_json_put_text(o, "weight", w->name);
+    put_ints(o, "shape", w->shape, 5);
+    ctt_json_put_int(o, "cores", w->cores);
+    ctt_json_put_text(o, "chain", w->chain);
+    put_ints(o, "ranks", w->rank, w->cores - 1);
+    ctt_json_put_real(o, "error", 9, w->error);
+    ctt_json_put_text(o, "error_of", w->fitted ? "responses" : "weight");
+    ctt_json_put_int(o, "parameters", w->params);
+    ctt_json_put_int(o, "parameters_after", w->params_after);
+    ctt_json_put_int(o, "multiplications", w->macs);
+    ctt_json_put_int(o, "multiplications_after", w->macs_after);
+    ctt_json_put_int(o, "kept", w->kept);
+    ctt_json_put_int(o, "bytes", w->size);
+    put_entropy(o, w);
+    ctt_json_put_text(o, "stored_as", w->encoding);
+    ctt_json_put_text(o, "note", w->reason);
 }
 
-/* The list of blame, if there is one. */
-static void json_blame(FILE *f, const struct ctt_report *r)
+static void put_stored(struct ctt_json_out *o, const struct ctt_stored *s)
 {
-    for (int i = 0; i < r->blames; i++) {
-        const struct ctt_blame *b = &r->blame[i];
-
-        fprintf(f, "%s\n  {\"conv\": \"%s\"", i ? "," : "],\n \"int8\": [",
-                b->name);
-        json_number(f, b->frames ? "frames_db" : "kl_nats", b->answer);
-        json_number(f, "sqnr_alone_db", b->alone);
-        json_number(f, "sqnr_behind_db", b->behind);
-        fprintf(f, ", \"in_floats\": \"%s\"}", b->stays);
-    }
+    ctt_json_put_text(o, "name", s->name);
+    ctt_json_put_text(o, "positions", s->positions);
+    ctt_json_put_text(o, "values", s->values);
+    ctt_json_put_text(o, "coding", s->bytes);
+    ctt_json_put_int(o, "parameters", s->params);
+    ctt_json_put_int(o, "kept", s->kept);
+    ctt_json_put_int(o, "bytes", s->size);
 }
 
-/* The caller ends the list before, and this one. */
-static void json_choices(FILE *f, const struct ctt_report *r)
+static void put_blame(struct ctt_json_out *o, const struct ctt_blame *b)
 {
-    fprintf(f, "],\n \"choices\": [");
-    for (int i = 0; i < r->choices; i++) {
-        const struct ctt_choice *c = &r->choice[i];
-
-        fprintf(f, "%s\n  {\"of\": \"%s\", \"candidate\": \"%s\", "
-                "\"chosen\": %s, \"given_up\": \"%s\"", i ? "," : "", c->of,
-                c->name, ctt_report_is_chosen(c) ? "true" : "false",
-                c->given_up);
-        json_number(f, "bytes", c->bytes ? (double)c->bytes : NAN);
-        json_number(f, "ms_a_frame", c->ms);
-        json_number(f, "faster", ctt_report_gain(r, c));
-        json_number(f, "top1_lost", c->lost);
-        fprintf(f, "}");
-    }
+    ctt_json_put_text(o, "conv", b->name);
+    ctt_json_put_real(o, b->frames ? "frames_db" : "kl_nats", 9, b->answer);
+    ctt_json_put_real(o, "sqnr_alone_db", 9, b->alone);
+    ctt_json_put_real(o, "sqnr_behind_db", 9, b->behind);
+    ctt_json_put_text(o, "in_floats", b->stays);
 }
 
-/* The clips, and the proof; the caller ends its list. */
-static void json_clips(FILE *f, const struct ctt_report *r)
+static void put_choice(struct ctt_json_out *o, const struct ctt_report *r,
+                       const struct ctt_choice *c)
+{
+    ctt_json_put_text(o, "of", c->of);
+    ctt_json_put_text(o, "candidate", c->name);
+    ctt_json_put_word(o, "chosen", ctt_report_is_chosen(c) ? "true" : "false");
+    ctt_json_put_text(o, "given_up", c->given_up);
+    ctt_json_put_real(o, "bytes", 9, c->bytes ? (double)c->bytes : NAN);
+    ctt_json_put_real(o, "ms_a_frame", 9, c->ms);
+    ctt_json_put_real(o, "faster", 9, ctt_report_gain(r, c));
+    ctt_json_put_real(o, "top1_lost", 9, c->lost);
+}
+
+static void put_clips(struct ctt_json_out *o, const struct ctt_clips *s)
+{
+    ctt_json_put_text(o, "used_for", s->used_for);
+    ctt_json_put_text(o, "path", s->path);
+    ctt_json_put_text(o, "split", s->split);
+    ctt_json_put_int(o, "clips", s->clips);
+}
+
+static void put_proof(struct ctt_json_out *o, const char *name,
+                      const struct ctt_score *s)
+{
+    ctt_json_put_text(o, "model", name);
+    put_score(o, s);
+}
+
+/* Lists, each in a line of its own, with a row a line. */
+static void begin_list(struct ctt_json_out *o, const char *name)
+{
+    fputs(",\n ", o->f);
+    o->more = 0;
+    ctt_json_begin(o, name, '[');
+}
+
+#define LIST(o, name, count, put) do {                  \
+        begin_list(o, name);                            \
+        for (int i = 0; i < (count); i++) {             \
+            ctt_json_begin_row(o, "\n  ");              \
+            put;                                        \
+            ctt_json_finish(o, '}');                    \
+        }                                               \
+        ctt_json_finish(o, ']');                        \
+    } while (0)
+
+static int print_report(FILE *f, const void *report)
 {
     static const char *const names[] = { "as given", "compressed" };
-
-    fprintf(f, "],\n \"clips\": [");
-    for (int i = 0; i < r->sets; i++) {
-        const struct ctt_clips *s = &r->clips[i];
-        fprintf(f, "%s\n  {\"used_for\": \"%s\", \"path\": ", i ? "," : "",
-                s->used_for);
-        ctt_json_put(f, s->path);
-        fprintf(f, ", \"split\": ");
-        ctt_json_put(f, s->split);
-        fprintf(f, ", \"clips\": %" PRId64 "}", s->clips);
-    }
-    fprintf(f, "],\n \"proof\": [");
-    for (int i = 0; i < 2 && !isnan(r->proof[i].top1[0]); i++) {
-        fprintf(f, "%s\n  {\"model\": \"%s\"", i ? "," : "", names[i]);
-        json_score(f, &r->proof[i]);
-        fprintf(f, "}");
-    }
-}
-
-static int json_all(FILE *f, const void *report)
-{
+    static const double observed[] = { 0.25, 0.5, 1 };
     const struct ctt_report *r = report;
+    struct ctt_json_out o = { f, " ", 0 };
+    int proofs = 0;
 
-    fprintf(f, CTT_REPORT_BEGIN " [0.25, 0.5, 1],\n \"stages\": [");
-    for (int i = 0; i < r->stages; i++) {
-        fprintf(f, "%s\n  ", i ? "," : "");
-        json_stage(f, &r->stage[i]);
-    }
-    fprintf(f, "],\n \"weights\": [");
-    for (int i = 0; i < r->weights; i++) {
-        fprintf(f, "%s\n  ", i ? "," : "");
-        json_weight(f, &r->weight[i]);
-    }
-    fprintf(f, "],\n \"stored\": [");
-    for (int i = 0; i < r->nstored; i++) {
-        fprintf(f, "%s\n  ", i ? "," : "");
-        json_stored(f, &r->stored[i]);
-    }
-    json_blame(f, r);
-    json_choices(f, r);
-    json_clips(f, r);
-    fprintf(f, "]}\n");
+    while (proofs < 2 && !isnan(r->proof[proofs].top1[0]))
+        proofs++;
+    ctt_json_begin(&o, NULL, '{');
+    ctt_json_put_reals(&o, "observed", 3, observed, 3);
+    LIST(&o, "stages", r->stages, put_stage(&o, &r->stage[i]));
+    LIST(&o, "weights", r->weights, put_weight(&o, &r->weight[i]));
+    LIST(&o, "stored", r->nstored, put_stored(&o, &r->stored[i]));
+    if (r->blames)
+        LIST(&o, "int8", r->blames, put_blame(&o, &r->blame[i]));
+    LIST(&o, "choices", r->choices, put_choice(&o, r, &r->choice[i]));
+    LIST(&o, "clips", r->sets, put_clips(&o, &r->clips[i]));
+    LIST(&o, "proof", proofs, put_proof(&o, names[i], &r->proof[i]));
+    ctt_json_finish(&o, '}');
+    fputc('\n', f);
     return 0;
 }
 
 int ctt_report_json(const struct ctt_report *r, const char *path)
 {
-    return ctt_file_print(path, json_all, r);
+    return ctt_file_print(path, print_report, r);
 }

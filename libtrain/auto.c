@@ -3,22 +3,14 @@
  * and the shards of several processes. */
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
-#include "libtrain/ranks/group.h"
 #include "libtrain/lr_range.h"
-#include "libtrain/ranks/shards.h"
-#include "libtrain/trainer.h"
+#include "libtrain/ranks/strategy.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { MOST = 4096,    /* clips of a batch, as the table of settings says */
        ALIKE = 8 };      /* processes that come to the same model */
-
-static void say(const struct ctt_events *ev, const char *line)
-{
-    if (ev && ev->say)
-        ev->say(ev->arg, line);
-}
 
 /* The number that a checkpoint's settings have, as its run had found it. */
 static int take(const char *settings, const char *name,
@@ -94,7 +86,7 @@ static int find_batch(struct ctt_model *m, struct ctt_train_cfg *cfg,
     snprintf(line, sizeof(line), "--batch=%d: the largest power of two that "
              "%s", c.batch, 2 * c.batch > clips ? "is no more than the clips" :
              2 * c.batch > MOST ? "a batch may have" : "fits into memory");
-    say(ev, line);
+    ctt_say(ev, line);
 out:
     return rc;
 }
@@ -122,12 +114,12 @@ static int find_lr(const struct ctt_model *m, struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_lr_range_run(m, cfg, train, &r));
     CTT_TRY(ctt_lr_range_choose(&r, &lr, &at));
-    CTT_TRY(agree_on(cfg->comm, &lr));
+    CTT_TRY(agree_on(cfg->wiring.comm, &lr));
     cfg->lr = (float)lr;
     snprintf(line, sizeof(line), "--lr=%.2g: a tenth of %.2g, at which the "
              "smoothed loss is lowest, of %d steps at rates from %g to %g", lr,
              at, r.steps, (double)CTT_RANGE_FROM, r.lr[r.steps - 1]);
-    say(ev, line);
+    ctt_say(ev, line);
 out:
     return rc;
 }
@@ -146,66 +138,53 @@ static int shards_of(const struct ctt_train_cfg *cfg, int ranks)
 
 static int find_shards(struct ctt_train_cfg *cfg)
 {
-    int ranks = ctt_comm_place(cfg->comm)->ranks, rank, rc = 0, launched;
-    struct ctt_sync sync;
+    struct ctt_share share;
+    int rank, rc = 0, launched;
 
-    CTT_TRY(ctt_sync_parse(cfg, &sync));
+    CTT_TRY(ctt_strategy_of(cfg)->share(cfg, ctt_comm_place(cfg->wiring.comm),
+                                        &share));
     CTT_TRY(launched = ctt_comm_launched(&rank));
-    if (cfg->shards == 1 && launched && sync.kind != CTT_SYNC_ASYNC)
-        cfg->shards = shards_of(cfg, ctt_sync_parts(&sync, ranks));
+    if (cfg->shards == 1 && launched)
+        cfg->shards = shards_of(cfg, share.parts);
     CTT_TRY(ctt_shards_check(cfg));
 out:
     return rc < 0 ? rc : 0;
 }
 
-static void say_shards(const struct ctt_train_cfg *cfg,
-                       const struct ctt_sync *sync, const struct ctt_events *ev)
+static void say_shares(const struct ctt_train_cfg *cfg,
+                       const struct ctt_share *share,
+                       const struct ctt_events *ev)
 {
-    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
-    int parts = ctt_sync_parts(sync, p->ranks), each = ctt_cfg_shard(cfg);
-    int workers = p->ranks - ctt_sync_serves(sync);
-    char line[192];
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->wiring.comm);
+    int shards = cfg->shards, clips = ctt_cfg_shard(cfg);
+    int whole = share->parts == 1 && !share->apart;
+    char who[96], of[32] = "", line[256];
 
-    if (sync->kind == CTT_SYNC_GROUP) {
-        ctt_group_say(cfg, p, line, sizeof(line));
-        say(ev, line);
-        return;
-    }
-    if (sync->kind == CTT_SYNC_STAGES) {
-        snprintf(line, sizeof(line), "a pipeline of %d processes on %d "
-                 "machine%s: %d shard%s of a batch, %d clip%s each", p->ranks,
-                 p->machines, p->machines > 1 ? "s" : "", cfg->shards,
-                 cfg->shards > 1 ? "s" : "", each, each > 1 ? "s" : "");
-        say(ev, line);
-        return;
-    }
-    snprintf(line, sizeof(line), "%s%d %s%s on %d machine%s: %d of the %d "
-             "shard%s of a batch each, %d clip%s a shard",
-             workers < p->ranks ? "a server and " : "", workers,
-             workers < p->ranks ? "worker" : "process",
-             workers == 1 ? "" : workers < p->ranks ? "s" : "es", p->machines,
-             p->machines > 1 ? "s" : "", cfg->shards / parts, cfg->shards,
-             cfg->shards > 1 ? "s" : "", each, each > 1 ? "s" : "");
-    say(ev, line);
+    ctt_strategy_of(cfg)->who(cfg, p->ranks, who, sizeof(who));
+    if (!whole)
+        snprintf(of, sizeof(of), "%d of the ", shards / share->parts);
+    snprintf(line, sizeof(line), "%s on %d machine%s: %s%d shard%s of a "
+             "batch%s, %d clip%s %s", who, p->machines,
+             p->machines > 1 ? "s" : "", of, shards, shards > 1 ? "s" : "",
+             whole ? "" : " each", clips, clips > 1 ? "s" : "",
+             whole ? "each" : "a shard");
+    ctt_say(ev, line);
 }
 
-/* What the processes share. */
+/* Checks that the ranks can share a batch equally, and says how they do. */
 static int check_ranks(const struct ctt_train_cfg *cfg,
                        const struct ctt_events *ev)
 {
-    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
-    struct ctt_sync sync;
-    int rc, parts;
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->wiring.comm);
+    struct ctt_share share;
+    int rc;
 
-    CTT_TRY(ctt_sync_parse(cfg, &sync));
-    CTT_TRY(ctt_sync_check(&sync, p->ranks));
-    CTT_TRY(ctt_group_check(cfg, p->ranks));
-    parts = ctt_sync_parts(&sync, p->ranks);
-    CTT_CHECK(cfg->shards % parts == 0, CTT_EINVAL, "--batch=%d has %d "
+    CTT_TRY(ctt_strategy_of(cfg)->share(cfg, p, &share));
+    CTT_CHECK(cfg->shards % share.parts == 0, CTT_EINVAL, "--batch=%d has %d "
               "shard%s, which %d processes cannot share equally", cfg->batch,
-              cfg->shards, cfg->shards > 1 ? "s" : "", parts);
+              cfg->shards, cfg->shards > 1 ? "s" : "", share.parts);
     if (p->ranks > 1)
-        say_shards(cfg, &sync, ev);
+        say_shares(cfg, &share, ev);
 out:
     return rc;
 }

@@ -23,10 +23,10 @@ static inline int ctt_auto_batch(const struct ctt_train_cfg *cfg)
  * batch: the largest power of two, up to the clips of train, with which all
  * that a training needs fits into memory; CTT_ENOMEM if none does.
  * lr: of a range test (lr_range.c).
- * shards, if a launcher has started the processes of cfg->comm and none are
- * given: one a process and, with --deterministic, at least 8, so that as many
- * processes or fewer come to the same model; fewer than 8 if --batch allows no
- * more.  CTT_EINVAL: the processes cannot share a batch equally.
+ * shards, if a launcher has started the processes of wiring.comm and the
+ * settings have none: one a process and, with --deterministic, at least 8, so
+ * that up to 8 processes come to the same model; fewer than 8 if --batch allows
+ * no more.  CTT_EINVAL: the processes cannot share a batch equally.
  *
  * m stays as it is.  In a run that resumes (m->train) they are the numbers of
  * the checkpoint.  CTT_ESTOP if ctt_stopped(). */

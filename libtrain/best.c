@@ -90,7 +90,7 @@ int ctt_trainer_test_given(struct ctt_trainer *t)
     struct ctt_test_score score;
     int rc = 0;
 
-    if (!t->cfg->or_given || t->changes || !t->test || t->at.step > 0)
+    if (!t->cfg->wiring.or_given || t->changes || !t->test || t->at.step > 0)
         goto out;
     CTT_TRY(t->task->test(t->test, t->ev, &score));
     if (rc == 0)

@@ -42,6 +42,8 @@ static const char *const weightings[] = { "none", "balanced", NULL };
 static const char *const samplers[] = { "plain", "balanced", NULL };
 static const char *const picks[] = { "auto", "best", "last", "ema", "ema-last",
                                      NULL };
+const char *const ctt_search_methods[] = { "asha", "halving", "median",
+                                           "random", NULL };
 static const char *const frame_losses[] = { "none", "all", "linear", "exp",
                                             NULL };
 
@@ -234,9 +236,6 @@ const struct ctt_opt ctt_train_opts[] = {
       .arg = "N", .section = "Optimiser", .tags = RESUME | TRAINER },
     { "filters", CTT_INT, FIELD(filters), "0", "the same with a part of the "
       "filters of every conv", 0, CTT_MAX_SHARDS, .arg = "N",
-      .section = "Optimiser", .tags = RESUME | TRAINER },
-    { "channels", CTT_INT, FIELD(channels), "0", "the same with a part of the "
-      "channels that every conv reads", 0, CTT_MAX_SHARDS, .arg = "N",
       .section = "Optimiser", .tags = RESUME | TRAINER },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },

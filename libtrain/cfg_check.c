@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg_check.c: checks of the trainer's settings that the table cfg.c cannot
  * express. */
-#include "libtrain/ranks/shards.h"
-#include "libtrain/ranks/sync.h"
 #include "libtrain/amp.h"
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/augment.h"
 #include "libtrain/data/bucket.h"
 #include "libtrain/ranks/gpu_exchange.h"
-#include "libtrain/ranks/group.h"
-#include "libtrain/ranks/pipeline.h"
+#include "libtrain/ranks/strategy.h"
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/aux_head.h"
 #include "libtrain/recognise/recognise.h"
@@ -142,11 +139,8 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     CTT_TRY(checks[cfg->task](cfg));
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_TRY(ctt_scale_begin(cfg, &scale));
-    CTT_TRY(ctt_sync_suits(cfg));
+    CTT_TRY(ctt_strategy_check(cfg));
     CTT_TRY(ctt_gpu_exchange_suits(cfg));
-    CTT_TRY(ctt_group_suits(cfg));
-    if (cfg->stages && *cfg->stages)
-        CTT_TRY(ctt_pipeline_suits(cfg));
     CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
     CTT_CHECK(squeeze.type != CTT_F16 || scale.scale > 1, CTT_EINVAL,
               "--squeeze=fp16 needs a --loss-scale (see --amp), or small "

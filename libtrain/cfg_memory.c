@@ -99,7 +99,8 @@ int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
 {
     struct ctt_memory m = { .window = cfg->window,
                             .bytes = cfg->limits.memory,
-                            .sharers = ctt_comm_place(cfg->comm)->nears };
+                            .sharers =
+                                ctt_comm_place(cfg->wiring.comm)->nears };
     int rc = 0;
 
     CTT_TRY(parse_keep(cfg->keep ? cfg->keep : "", &m));

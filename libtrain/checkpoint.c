@@ -78,9 +78,10 @@ static int begin(const struct ctt_train_cfg *cfg, const struct ctt_data *d,
     CTT_TRY(ctt_state_new(&s));
     CTT_TRY(ctt_settings_print(cfg, &s->settings));
     CTT_TRY(add_clips(s, d, val));
-    if (cfg->recipe)
-        CTT_TRY(ctt_state_add(s, "recipe", 1, (int64_t)strlen(cfg->recipe),
-                              cfg->recipe));
+    if (cfg->wiring.recipe)
+        CTT_TRY(ctt_state_add(s, "recipe", 1,
+                              (int64_t)strlen(cfg->wiring.recipe),
+                              cfg->wiring.recipe));
     *out = s;
     s = NULL;
 out:
@@ -283,8 +284,8 @@ int ctt_checkpoint_load(const struct ctt_model *m,
 {
     int rc;
 
-    CTT_CHECK(cfg->recipe || !ctt_state_find(m->train, "recipe"), CTT_EINVAL,
-              "the checkpoint is of convtt-compress, which goes on with it");
+    CTT_CHECK(cfg->wiring.recipe || !ctt_state_find(m->train, "recipe"),
+              CTT_EINVAL, "the checkpoint is of convtt-compress, which goes on with it");
     CTT_TRY(ctt_settings_same(cfg, settings_of(m->train)));
     CTT_TRY(read_all(m->train, cfg, d, o, p, best));
 out:

@@ -33,9 +33,9 @@ static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
     c.buckets = "1";
     c.sampling_start = "off";
     c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
-    c.taught_by = NULL;
-    c.changes = NULL;
-    c.last_of = c.or_given = 0;
+    c.wiring.teachers = NULL;
+    c.wiring.changes = NULL;
+    c.wiring.last_of = c.wiring.or_given = 0;
     return c;
 }
 

@@ -2,6 +2,7 @@
  * gradient.c: the gradient of a batch, whose shards are loaded and computed one
  * after the other, each rank its own. */
 #include "libtrain/trainer.h"
+#include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "run/back/exec.h"
@@ -17,6 +18,15 @@ static int prefetch(struct ctt_trainer *t)
         return ctt_dev_prefetch(t->dev, NULL, 0);
     return ctt_dev_prefetch(t->dev, b.x, (int64_t)b.steps * b.n *
                             t->data->in.h * t->data->in.w * t->data->in.c);
+}
+
+void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch)
+{
+    t->plan->a = ctt_augment_of(t->cfg, ctt_key(ctt_key(t->seed,
+                                CTT_KEY_IMAGE), (uint64_t)epoch) | 1);
+    ctt_order_make(t->data, &t->buckets, 1,
+                   ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), (uint64_t)epoch),
+                   t->plan);
 }
 
 int ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b)
@@ -115,22 +125,6 @@ int ctt_trainer_rows(const struct ctt_trainer *t, int rank,
     return none;
 }
 
-/* Adds up the rows of all shards, in their order, as ctt_trainer_rows(). */
-static int add_rows(struct ctt_trainer *t, struct ctt_sums *sums)
-{
-    int mine = t->shards.mine, rc = 0, none = 0;
-
-    CTT_TRY(ctt_comm_allgather(t->peers, t->mine,
-                               mine * (int64_t)sizeof(*t->mine), t->row));
-    for (int r = 0; r < ctt_comm_place(t->peers)->ranks; r++) {
-        CTT_TRY(ctt_trainer_rows(t, r, t->row + r * mine, mine, sums));
-        none |= rc;
-    }
-    rc = none;
-out:
-    return rc;
-}
-
 void ctt_trainer_weigh(const struct ctt_trainer *t, struct ctt_turn *turn)
 {
     turn->weight = t->shards.count > 1 ? t->task->weight(t->step, t->cfg->batch)
@@ -145,50 +139,11 @@ double ctt_trainer_scale(const struct ctt_turn *turn,
     return turn->scale;
 }
 
-int ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
-                         struct ctt_turn *turn, double *scale)
+int ctt_trainer_undo(struct ctt_trainer *t, int rc, int none)
 {
-    float *w = t->optim->flat.w, *dw = t->task->exec(t->step)->dw;
-    struct ctt_sums sums = { 0 };
-    int rc = 0, none = 0, undone = 0;
+    int undone = 0;
 
-    ctt_trainer_weigh(t, turn);
-    ctt_trainer_shards(t, b, turn);
-    CTT_TRY(none = add_rows(t, &sums));
-    if (!none) {
-        CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale, w,
-                               dw));
-        ctt_trainer_add(&t->at.sums, &sums);
-    }
-    *scale = ctt_trainer_scale(turn, &sums);
-out:
     if (rc < 0 || none)
-        undone = ctt_shards_undo(&t->shards, w);
+        undone = ctt_shards_undo(&t->shards, t->optim->flat.w);
     return rc < 0 ? rc : undone < 0 ? undone : none;
-}
-
-static void tell_stale(const struct ctt_trainer *t)
-{
-    const struct ctt_staleness *s = &t->stale_all;
-    char line[192];
-
-    snprintf(line, sizeof(line), "--sync=%s: %lld gradients, on average %.2f "
-             "steps late, at most %lld; %lld dropped", t->cfg->sync,
-             (long long)s->all, s->all ? s->sum / (double)s->all : 0,
-             (long long)s->most, (long long)s->dropped);
-    ctt_trainer_say(t, line);
-}
-
-void ctt_trainer_tell_sent(const struct ctt_trainer *t)
-{
-    char line[128];
-
-    if (t->server && t->stale_all.all)
-        tell_stale(t);
-    if (t->shards.how.kind == CTT_SQUEEZE_NONE || t->at.step == t->first)
-        return;
-    snprintf(line, sizeof(line), "--squeeze=%s: %.2f%% of the bytes of "
-             "--squeeze=none", t->cfg->squeeze,
-             100 * ctt_shards_sent(&t->shards));
-    ctt_trainer_say(t, line);
 }

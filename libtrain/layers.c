@@ -3,7 +3,6 @@
 #include "libtrain/layers.h"
 #include "libtrain/glob.h"
 #include "net/op.h"
-#include "net/rewrite/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,26 +52,12 @@ int ctt_is_frozen(const struct ctt_train_cfg *cfg, const struct ctt_node *n)
     return find(cfg->freeze, n) > 0;
 }
 
-/* Node i by the name that it has in the whole graph: what adds up the parts of
- * a divided conv has it. */
-static struct ctt_node named(const struct ctt_graph *g, int i)
-{
-    struct ctt_node n = g->node[i];
-
-    if (strncmp(n.name, CTT_SPLIT_TERMS, strlen(CTT_SPLIT_TERMS)) != 0)
-        return n;
-    for (int k = i + 1; k < g->count; k++)
-        if (g->node[k].op == CTT_OP_TOTAL && g->node[k].in[0] == i)
-            memcpy(n.name, g->node[k].name, sizeof(n.name));
-    return n;
-}
-
 void ctt_freeze(struct ctt_graph *g, const struct ctt_train_cfg *cfg)
 {
     for (int i = 0; i < g->count; i++) {
-        struct ctt_node *n = &g->node[i], whole = named(g, i);
+        struct ctt_node *n = &g->node[i];
 
-        if (!ctt_is_frozen(cfg, &whole))
+        if (!ctt_is_frozen(cfg, n))
             continue;
         n->frozen = 1;
         n->fixed = (1u << n->nw) - 1;

@@ -2,17 +2,19 @@
  * log.c: the result of each epoch as CSV and JSON, for other programs. */
 #include "libtrain/log.h"
 #include "libtrain/before.h"
+#include "base/json.h"
 #include "base/newfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { START = 64 };    /* of a row: more than its first number has */
+enum { MOST = 1 << 30 };    /* bytes of a log that is continued */
 
 struct ctt_log {
     FILE       *csv, *json;
@@ -72,58 +74,45 @@ columns[] = {
     COLUMN(SERVED, "stale_8_up", INT64, p.stale.came[CTT_STALE]),
 };
 
-/* The epoch of a row, which is its first number; 0 for any other line. */
-static long epoch_of(const char *line)
+/* The epoch of a line; 0: the heading of a table, or damaged. */
+static int epoch_of(const char *path, const char *line, int json, int *epoch)
 {
-    static const char json[] = CTT_LOG_JSON_BEGIN;
-    size_t n = sizeof(json) - 1;
-
-    return strtol(strncmp(line, json, n) == 0 ? line + n : line, NULL, 10);
-}
-
-/* Reads a line of any length; 0: it is cut short, or there is none. */
-static int read_line(FILE *f, char start[START])
-{
-    int n = 0, c;
-
-    while ((c = getc(f)) != EOF && c != '\n')
-        if (n < START - 1)
-            start[n++] = (char)c;
-    start[n] = '\0';
-    return c == '\n';
-}
-
-/* Where the first line begins that is cut short or of a later epoch; negative
- * if the file cannot be read. */
-static long find_end(FILE *f, int done)
-{
-    char start[START];
-    long end = 0;
-
-    while (read_line(f, start) && epoch_of(start) <= done)
-        end = ftell(f);
-    return ferror(f) ? -1 : end;
-}
-
-/* Cuts a log off after that many epochs. */
-static int cut(const char *path, int done)
-{
-    FILE *f = fopen(path, "r+");
-    long end = 0;
+    struct ctt_value *v = NULL;
     int rc = 0;
 
-    CTT_CHECK(f && (end = find_end(f, done)) >= 0 &&
-              ftruncate(fileno(f), end) == 0, CTT_EIO, "%s: %s", path,
+    *epoch = json ? 0 : (int)strtol(line, NULL, 10);
+    if (json)
+        rc = ctt_json_parse(path, 1, line, &v);
+    ctt_json_int(ctt_json_get(v, "epoch"), 0, INT_MAX, epoch);
+    ctt_json_free(&v);
+    return rc == CTT_EFORMAT ? 0 : rc;
+}
+
+/* Cuts a log off after that many epochs: at the first line that is of a later
+ * one or has no end. */
+static int cut(const char *path, int json, int done)
+{
+    char *text = NULL, *line, *end;
+    int64_t size;
+    int epoch, rc;
+
+    CTT_TRY(ctt_file_text(path, MOST, &text, &size));
+    for (line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        CTT_TRY(epoch_of(path, line, json, &epoch));
+        if (epoch > done)
+            break;
+    }
+    CTT_CHECK(truncate(path, line - text) == 0, CTT_EIO, "%s: %s", path,
               strerror(errno));
 out:
-    if (f)
-        fclose(f);
+    ctt_free(text);
     return rc;
 }
 
 /* A log file is locked before it is changed: the run that writes it keeps it.
  */
-static int begin(const char *path, int fd, int done)
+static int begin(const char *path, int json, int fd, int done)
 {
     struct stat st;
     int rc = 0;
@@ -132,7 +121,7 @@ static int begin(const char *path, int fd, int done)
         return 0;
     CTT_TRY(ctt_file_lock(fd, path));
     if (done >= 0)
-        CTT_TRY(cut(path, done));
+        CTT_TRY(cut(path, json, done));
     else
         CTT_CHECK(ftruncate(fd, 0) == 0, CTT_EIO, "%s: %s", path,
                   strerror(errno));
@@ -140,7 +129,7 @@ out:
     return rc;
 }
 
-static int open_one(const char *path, int done, FILE **out)
+static int open_one(const char *path, int json, int done, FILE **out)
 {
     int fd, rc = 0;
 
@@ -148,7 +137,7 @@ static int open_one(const char *path, int done, FILE **out)
         return 0;
     fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     CTT_CHECK(fd >= 0, CTT_EIO, "%s: %s", path, strerror(errno));
-    CTT_TRY(begin(path, fd, done));
+    CTT_TRY(begin(path, json, fd, done));
     *out = fdopen(fd, "a");
     CTT_CHECK(*out, CTT_ENOMEM, "%s: out of memory", path);
     fd = -1;
@@ -181,8 +170,8 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int done,
               (ctt_train_has_server(cfg) ? SERVED : 0);
     l->csv_path = cfg->log_csv;
     l->json_path = cfg->log_json;
-    CTT_TRY(open_one(l->csv_path, done, &l->csv));
-    CTT_TRY(open_one(l->json_path, done, &l->json));
+    CTT_TRY(open_one(l->csv_path, 0, done, &l->csv));
+    CTT_TRY(open_one(l->json_path, 1, done, &l->json));
     if (l->csv && fseek(l->csv, 0, SEEK_END) == 0 && ftell(l->csv) == 0)
         head(l);
     *out = l;
@@ -192,18 +181,25 @@ out:
     return rc;
 }
 
-/* none: the text for a missing number. */
-static void put(FILE *f, enum kind kind, const void *p, int tested,
-                const char *none)
+static void put_csv(FILE *f, enum kind kind, const void *p, int tested)
 {
     if (kind == INT)
         fprintf(f, "%d", *(const int *)p);
     else if (kind == INT64)
         fprintf(f, "%lld", (long long)*(const int64_t *)p);
-    else if ((kind == TEST && !tested) || !isfinite(*(const double *)p))
-        fputs(none, f);
-    else
+    else if ((kind != TEST || tested) && isfinite(*(const double *)p))
         fprintf(f, "%.6g", *(const double *)p);
+}
+
+static void put_json(struct ctt_json_out *o, const char *name, enum kind kind,
+                     const void *p, int tested)
+{
+    if (kind == INT || kind == INT64)
+        ctt_json_put_int(o, name, kind == INT ? *(const int *)p
+                                              : *(const int64_t *)p);
+    else
+        ctt_json_put_real(o, name, 6, kind == TEST && !tested ? NAN
+                                      : *(const double *)p);
 }
 
 static int flush(FILE *f, const char *path)
@@ -218,9 +214,12 @@ out:
 
 int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e)
 {
+    struct ctt_json_out o = { l->json, "", 0 };
     const char *comma = "";
     int rc = 0;
 
+    if (l->json)
+        ctt_json_begin(&o, NULL, '{');
     for (size_t i = 0; i < CTT_LEN(columns); i++) {
         const void *p = (const char *)e + columns[i].off;
 
@@ -228,13 +227,10 @@ int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e)
             continue;
         if (l->csv) {
             fputs(comma, l->csv);
-            put(l->csv, columns[i].kind, p, e->tested, "");
+            put_csv(l->csv, columns[i].kind, p, e->tested);
         }
-        if (l->json) {
-            fprintf(l->json, "%s\"%s\":", *comma ? "," : "{",
-                    columns[i].name);
-            put(l->json, columns[i].kind, p, e->tested, "null");
-        }
+        if (l->json)
+            put_json(&o, columns[i].name, columns[i].kind, p, e->tested);
         comma = ",";
     }
     if (l->csv) {

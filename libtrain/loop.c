@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * loop.c: the training loop: epochs of batches, tests, checkpoints, an end. */
 #include "libtrain/trainer.h"
-#include "libtrain/chance.h"
 #include "libtrain/data/load.h"
-#include "libtrain/ranks/group.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
-#include "libtrain/ranks/pipeline.h"
+#include "libtrain/ranks/strategy.h"
 #include "libtrain/recognise/aux_head.h"
 #include "run/back/exec.h"
 #include "base/clock.h"
@@ -42,8 +40,8 @@ static double rate(const struct ctt_trainer *t, int64_t step)
 {
     int64_t each = t->plan->batches, before = 0;
 
-    if (t->cfg->last_of > t->cfg->epochs)
-        before = (int64_t)(t->cfg->last_of - t->cfg->epochs) * each;
+    if (t->cfg->wiring.last_of > t->cfg->epochs)
+        before = (int64_t)(t->cfg->wiring.last_of - t->cfg->epochs) * each;
     return ctt_dsd_rate(t->cfg, step, t->steps) *
            ctt_lr(t->cfg, before + step, (double)before +
                   ctt_lr_until(t->cfg, step, t->steps, each, t->at.used), each,
@@ -104,6 +102,7 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
  * error if the loss is not scaled or the scale has collapsed. */
 static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
 {
+    const struct ctt_strategy *s = t->strategy;
     int rc;
 
     if (turn->skips && turn->scale > t->at.scale.scale) {
@@ -112,13 +111,12 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
     }
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
         return 0;
-    if (t->server || t->pipeline || t->group)
-        rc = ctt_error(CTT_ENAN, "the gradient is not finite (without --%s the "
-                       "node is looked for)", t->server ? "sync" :
-                       t->pipeline ? "stages" : ctt_group_name(t->cfg));
-    else
+    if (s->blames)
         rc = t->task->blame(t->step, turn);
-    if (t->shards.count > 1 && !t->server && !t->pipeline && !t->group)
+    else
+        rc = ctt_error(CTT_ENAN, "the gradient is not finite (without --%s the "
+                       "node is looked for)", s->option(t->cfg));
+    if (s->blames && t->shards.count > 1)
         rc = ctt_error(rc, "%s (of one of %d shards, as the clips of others "
                        "are gone; --shards=1 looks at all clips)", ctt_errmsg(),
                        t->shards.count);
@@ -138,8 +136,7 @@ static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done,
     int rc = 0;
 
     if (done)
-        CTT_TRY(ctt_optim_norm(t->optim, t->group ? ctt_group_dw(t)
-                               : t->task->exec(t->step)->dw, &norm));
+        CTT_TRY(ctt_optim_norm(t->optim, t->dw, &norm));
     if (!isfinite(norm))
         return skip_step(t, turn);
     CTT_TRY(ctt_optim_step(t->optim, norm, scale, t->lr));
@@ -182,15 +179,7 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
 
     t->at.used = t->now;
     t->lr = rate(t, t->at.step);
-    if (t->server)
-        rc = ctt_server_gradient(t, &turn, &scale);
-    else if (t->pipeline)
-        rc = ctt_pipeline_gradient(t, b, &turn, &scale);
-    else if (t->group)
-        rc = ctt_group_gradient(t, b, &turn, &scale);
-    else
-        rc = ctt_trainer_gradient(t, b, &turn, &scale);
-    CTT_TRY(none = rc);
+    CTT_TRY(none = t->strategy->gradient(t, b, &turn, &scale));
     CTT_TRY(update(t, &turn, !none, scale));
     t->clips += t->at.sums.clips - before.clips;
     t->last = known(t->at.sums.loss - before.loss,
@@ -218,8 +207,7 @@ static int is_time_over(const struct ctt_trainer *t)
 static int agree(struct ctt_trainer *t, struct ctt_row_end *all)
 {
     const struct ctt_row_end mine = {
-        ctt_stopped() || (t->server && ctt_server_stops(t->server)),
-        is_time_over(t), time_used(t) };
+        ctt_stopped() || t->stops, is_time_over(t), time_used(t) };
     int rc;
 
     CTT_TRY(ctt_comm_allgather(t->peers, &mine, sizeof(mine), t->end));
@@ -251,18 +239,9 @@ out:
     return rc;
 }
 
-void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch)
-{
-    t->plan->a = ctt_augment_of(t->cfg, ctt_key(ctt_key(t->seed,
-                                CTT_KEY_IMAGE), (uint64_t)epoch) | 1);
-    ctt_order_make(t->data, &t->buckets, 1,
-                   ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), (uint64_t)epoch),
-                   t->plan);
-}
-
 static void start_epoch(struct ctt_trainer *t)
 {
-    if (t->server)    /* the workers load */
+    if (t->strategy->work)    /* the workers load */
         return;
     ctt_loader_rest(t->loader);
     ctt_trainer_plan(t, t->at.epoch);
@@ -287,7 +266,7 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
         if (rc == CTT_ESTOP)
             break;
         CTT_TRY(rc);
-        if (!t->server)
+        if (!t->strategy->work)
             ctt_loader_done(t->loader);
         now = ctt_seconds();
         t->train_seconds += now - begin;
@@ -413,12 +392,8 @@ int ctt_trainer_finish(struct ctt_trainer *t, struct ctt_result *r)
 {
     int rc = 0;
 
-    ctt_trainer_tell_sent(t);
-    if (t->pipeline)
-        CTT_TRY(ctt_pipeline_tell(t));
-    if (t->group)
-        ctt_group_tell(t);
-
+    if (t->strategy->tell)
+        CTT_TRY(t->strategy->tell(t));
     r->best_epoch = (int)t->at.best_epoch;
     r->val = t->at.val;
     r->seconds = ctt_seconds() - t->start;

@@ -18,7 +18,7 @@ static struct ctt_train_cfg rising(const struct ctt_train_cfg *cfg)
     struct ctt_train_cfg c = *cfg;
 
     c.lr = CTT_RANGE_FROM;
-    c.lr_to = CTT_RANGE_TO;
+    c.wiring.lr_to = CTT_RANGE_TO;
     c.schedule = CTT_CONSTANT;
     c.epochs = c.max_steps = CTT_RANGE_STEPS;
     c.time_limit = c.dsd = c.ema = 0;
@@ -26,11 +26,11 @@ static struct ctt_train_cfg rising(const struct ctt_train_cfg *cfg)
     c.early_stop = c.checkpoint_every = c.resume = 0;
     c.sampling_start = "off";
     c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
-    c.changes = NULL;
-    c.last_of = c.or_given = 0;
+    c.wiring.changes = NULL;
+    c.wiring.last_of = c.wiring.or_given = 0;
     if (ctt_train_has_server(cfg)) {    /* each for itself */
         c.sync = NULL;
-        c.comm = NULL;
+        c.wiring.comm = NULL;
     }
     return c;
 }

@@ -5,18 +5,11 @@
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
 #include "libtrain/ranks/gpu_exchange.h"
-#include "libtrain/ranks/group.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
-#include "libtrain/ranks/pipeline.h"
+#include "libtrain/ranks/strategy.h"
 #include "net/rewrite/aux_head.h"
 #include "base/clock.h"
-
-void ctt_trainer_say(const struct ctt_trainer *t, const char *line)
-{
-    if (t->ev && t->ev->say)
-        t->ev->say(t->ev->arg, line);
-}
 
 static int check(const struct ctt_trainer *t)
 {
@@ -114,59 +107,6 @@ out:
     return rc;
 }
 
-/* The longest clip determines the memory of a batch: CTT_ENOMEM names it. */
-static int blame_longest(const struct ctt_trainer *t, int rc)
-{
-    const struct ctt_data *d = t->data;
-    char fits[128], said[256];
-
-    if (rc != CTT_ENOMEM)
-        return rc;
-    snprintf(said, sizeof(said), "%s", ctt_errmsg());
-    ctt_memory_advise(t->task, t->m->g, t->cfg, t->dev, d->longest, fits,
-                      sizeof(fits));
-    if (!fits[0])
-        return ctt_error(rc, "%s (one clip at a time does not fit either: the "
-                         "model is too large)", said);
-    for (int i = 0; i < d->clips; i++)
-        if (d->clip[i].length == d->longest)
-            return ctt_error(rc, "%s (the longest clip, %s, has %d frames: "
-                             "%s%s, --shards or "
-                             "a smaller --batch helps%s)", said,
-                             d->list->item[d->clip[i].item].id, d->longest,
-                             t->task->saves, ctt_memory_auto(t->cfg)
-                             ? "more --memory" : "--keep=auto", fits);
-    return rc;
-}
-
-static int open_step(struct ctt_trainer *t)
-{
-    struct ctt_weight *weight = NULL;
-    struct ctt_exec *x;
-    int rc = 0;
-
-    CTT_TRY(t->task->open(t->m->g, t->optim->flat.w, t->cfg, t->dev, t->data,
-                          &t->step));
-    x = t->task->exec(t->step);
-    x->r->w16 = t->optim->w16;
-    CTT_TRY(ctt_model_weights(t->m, &weight));
-    CTT_TRY(ctt_run_weights(x->r, weight));
-    CTT_TRY(ctt_exec_choose(x));
-out:
-    ctt_free(weight);
-    return blame_longest(t, rc);
-}
-
-/* Those of the whole graph, or of this rank's part of it. */
-static int open_steps(struct ctt_trainer *t)
-{
-    if (t->sync.kind == CTT_SYNC_STAGES)
-        return blame_longest(t, ctt_pipeline_open(t));
-    if (t->sync.kind == CTT_SYNC_GROUP)
-        return ctt_group_open(t);    /* a part's memory is not advised */
-    return open_step(t);
-}
-
 static int open_loader(struct ctt_trainer *t)
 {
     int rc = 0;
@@ -194,29 +134,16 @@ out:
     return rc;
 }
 
-/* This rank's part of a batch.  A server has none, so it takes that of the
- * first worker. */
-static struct ctt_share share_of(const struct ctt_trainer *t)
-{
-    const struct ctt_comm_place *p = ctt_comm_place(t->comm);
-    int parts = ctt_sync_parts(&t->sync, p->ranks), part = p->rank;
-
-    if (t->sync.kind == CTT_SYNC_STAGES || t->sync.kind == CTT_SYNC_GROUP)
-        return (struct ctt_share){ 1, 0, 0, NULL, 0 };
-    if (ctt_sync_serves(&t->sync))
-        part = part && parts > 1 ? part - 1 : 0;
-    return (struct ctt_share){ parts, part, ctt_sync_serves(&t->sync),
-                               t->peers, t->direct };
-}
-
 static int open_rows(struct ctt_trainer *t)
 {
-    struct ctt_share share = share_of(t);
     int peers = ctt_comm_place(t->peers)->ranks;
     struct ctt_squeeze squeeze;
+    struct ctt_share share;
     int rc;
 
-    CTT_TRY(ctt_sync_check(&t->sync, ctt_comm_place(t->comm)->ranks));
+    CTT_TRY(t->strategy->share(t->cfg, ctt_comm_place(t->comm), &share));
+    share.comm = t->strategy->all_reduce ? t->peers : NULL;
+    share.direct = t->direct;
     CTT_TRY(ctt_squeeze_parse(t->cfg->squeeze, &squeeze));
     squeeze.clip = t->cfg->clip_norm;
     CTT_TRY(ctt_shards_open(t->m->g, t->cfg->batch / ctt_cfg_shard(t->cfg),
@@ -269,9 +196,9 @@ static int open_all(struct ctt_trainer *t)
     CTT_TRY(open_val(t));
     CTT_TRY(restore(t));
     CTT_TRY(open_loader(t));    /* --keep=auto plans with what is left */
-    CTT_TRY(open_steps(t));
-    if (ctt_sync_serves(&t->sync) && ctt_comm_place(t->comm)->rank == 0)
-        CTT_TRY(ctt_server_open(t));
+    CTT_TRY(t->strategy->open(t));
+    if (!t->dw)
+        t->dw = t->task->exec(t->step)->dw;
     tell_memory(t);
     CTT_TRY(ctt_log_open(cfg, resumed ? t->at.epoch : -1, &t->log));
     t->seed = (uint64_t)cfg->seed;
@@ -280,7 +207,7 @@ static int open_all(struct ctt_trainer *t)
         t->steps = cfg->max_steps;
     CTT_TRY(ctt_dsd_check(cfg, t->steps));
     ctt_dsd_changes(cfg, &t->dsd);
-    t->changes = cfg->dsd > 0 ? &t->dsd : cfg->changes;
+    t->changes = cfg->dsd > 0 ? &t->dsd : cfg->wiring.changes;
     t->first = t->at.step;
     t->used = used_before(t);
     t->now = cfg->time_limit > 0 ? t->used : 0;
@@ -304,9 +231,8 @@ out:
 int ctt_trainer_close(struct ctt_trainer *t)
 {
     ctt_loader_close(&t->loader);
-    ctt_server_close(&t->server);
-    ctt_pipeline_close(t);
-    ctt_group_close(t);
+    if (t->state)
+        t->strategy->close(t);
     t->task->close(&t->step);
     t->task->test_close(&t->test);
     ctt_optim_close(&t->optim);

@@ -64,8 +64,8 @@ double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, double until,
     struct when t = { s < warm ? 0 : s - warm, until - warm,
                       s / (double)epoch, 0 };
 
-    if (cfg->lr_to > 0)
-        return (double)cfg->lr * pow((double)(cfg->lr_to / cfg->lr),
+    if (cfg->wiring.lr_to > 0)
+        return (double)cfg->lr * pow((double)(cfg->wiring.lr_to / cfg->lr),
                                      s / fmax(until - 1, 1));
     if (falls >= 0 && step > falls)
         t.falls = (s - (double)falls) / (double)epoch;

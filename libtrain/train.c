@@ -2,7 +2,7 @@
  * train.c: a training from its settings to its result, by the task's row. */
 #include "libtrain/trainer.h"
 #include "libtrain/data/load.h"
-#include "libtrain/ranks/pipeline.h"
+#include "libtrain/ranks/strategy.h"
 
 static const struct ctt_task_kind *const tasks[] = {
     [CTT_RECOGNISE] = &ctt_recognise_task, [CTT_PREDICT] = &ctt_predict_task,
@@ -50,16 +50,12 @@ static void write_nothing(struct ctt_train_cfg *cfg)
 }
 
 /* A server and its workers test and stop each on their own. */
-static int choose_peers(struct ctt_trainer *t, struct ctt_train_cfg *own)
+static void choose_strategy(struct ctt_trainer *t, struct ctt_train_cfg *own)
 {
-    int rc;
-
-    CTT_TRY(ctt_sync_parse(own, &t->sync));
-    if (ctt_sync_serves(&t->sync))
-        own->comm = NULL;
-    t->peers = own->comm;
-out:
-    return rc;
+    t->strategy = ctt_strategy_of(own);
+    if (t->strategy->work)
+        own->wiring.comm = NULL;
+    t->peers = own->wiring.comm;
 }
 
 int ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
@@ -67,28 +63,29 @@ int ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 {
     struct ctt_train_cfg quiet = *cfg;
     struct ctt_trainer t = { .m = m, .cfg = &quiet, .task = tasks[cfg->task],
-                             .data = train, .val = val, .comm = cfg->comm };
+                             .data = train, .val = val,
+                             .comm = cfg->wiring.comm };
     int rc;
 
-    CTT_TRY(choose_peers(&t, &quiet));
+    choose_strategy(&t, &quiet);
     write_nothing(&quiet);
     rc = ctt_trainer_open(&t);
-out:
     ctt_trainer_close(&t);
     return rc;
 }
 
-/* What a rank does but for opening and closing. */
-static int run(struct ctt_trainer *t, struct ctt_result *r)
+/* The part of this rank, between opening and closing. */
+static int train_rank(struct ctt_trainer *t, struct ctt_result *r)
 {
+    const struct ctt_strategy *s = t->strategy;
     int rc;
 
-    if (ctt_sync_serves(&t->sync) && !t->server)
-        return ctt_worker_run(t, r);
+    if (s->work && ctt_comm_place(t->comm)->rank > 0)
+        return s->work(t, r);
     CTT_TRY(ctt_trainer_loop(t, r));
     CTT_TRY(ctt_trainer_finish(t, r));
-    if (t->server)
-        CTT_TRY(ctt_server_end(t, r));
+    if (s->end)
+        CTT_TRY(s->end(t, r));
 out:
     return rc;
 }
@@ -100,15 +97,16 @@ int ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     struct ctt_train_cfg own = *cfg;
     struct ctt_trainer t = { .m = m, .cfg = &own, .task = tasks[cfg->task],
                          .data = train, .val = val, .ev = ev,
-                         .comm = cfg->comm, .saves = cfg->checkpoint != NULL };
+                         .comm = cfg->wiring.comm,
+                         .saves = cfg->checkpoint != NULL };
     struct ctt_result r = { 0 };
     int rc = 0, bad;
 
-    CTT_TRY(choose_peers(&t, &own));
+    choose_strategy(&t, &own);
     if (ctt_comm_place(t.comm)->rank > 0)
         write_nothing(&own);
     CTT_TRY(ctt_trainer_open(&t));
-    CTT_TRY(run(&t, &r));
+    CTT_TRY(train_rank(&t, &r));
     *out = r;
 out:
     bad = ctt_trainer_close(&t);

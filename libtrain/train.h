@@ -23,6 +23,26 @@ enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
 
 struct ctt_comm;
 
+struct ctt_changes;
+
+/* What the calling program connects to a training: no option sets it.  Nothing
+ * is owned, and all may be 0. */
+struct ctt_train_wiring {
+    struct ctt_comm *comm;     /* the processes that share the work
+                                  (comm/comm.h), which all call the functions
+                                  below that train or test; NULL: one */
+    const struct ctt_changes *changes;    /* called during the training */
+    const struct ctt_model *const *teachers;    /* then NULL; for distil */
+    const char *recipe;        /* text that checkpoints hold for a program that
+                                  trains several times */
+    int   last_of;             /* the learning rates are those of the last
+                                  epochs of so many; 0: of `epochs` */
+    float lr_to;               /* above 0: the learning rate rises from lr to it
+                                  over the steps, evenly in its logarithm */
+    int   or_given;            /* 1: without changes, the given weights are the
+                                  best until an epoch is better */
+};
+
 /* All settings of the trainer; ctt_train_opts has a row for each.  Strings are
  * not owned, and NULL if not given. */
 struct ctt_train_cfg {
@@ -51,7 +71,7 @@ struct ctt_train_cfg {
     float sampling_decay;
     int   sequences, val_sequences, digits;
     const char *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
-    int   bands, filters, channels;
+    int   bands, filters;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;
@@ -65,23 +85,7 @@ struct ctt_train_cfg {
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;
     int   trials, search_method, search_factor, search_first, jobs, repeats;
-    const char *recipe;    /* no setting: text that checkpoints hold for a
-                              program that trains several times */
-    const struct ctt_model *const *taught_by;    /* no setting: the teachers
-                              that distil is about, then NULL; or NULL; not
-                              owned */
-    int   last_of;         /* no setting: the learning rates are those of the
-                              last epochs of so many; 0: of `epochs` */
-    const struct ctt_changes *changes;    /* no setting: called during the
-                              training; or NULL */
-    float lr_to;           /* no setting: above 0: the learning rate rises from
-                              lr to it over the steps, evenly in its logarithm
-                              */
-    int   or_given;        /* no setting: without changes, the weights as given
-                              are the best until an epoch is better */
-    struct ctt_comm *comm; /* no setting: the processes that share the work
-                              (comm/comm.h), which all call the functions below
-                              that train or test; NULL: one */
+    struct ctt_train_wiring wiring;
 };
 
 /* Bits of their column `tags`. */
@@ -191,6 +195,13 @@ struct ctt_events {
     void (*epoch)(void *arg, const struct ctt_epoch *e,
                   const struct ctt_metrics *val);  /* recognise; or NULL */
 };
+
+/* Passes a line to ev->say, if both are set. */
+static inline void ctt_say(const struct ctt_events *ev, const char *line)
+{
+    if (ev && ev->say)
+        ev->say(ev->arg, line);
+}
 
 /* ---- data/data.c ---- */
 
@@ -331,14 +342,13 @@ struct ctt_result {
  * accuracy over val_ratios; predict: the lowest MSE of future frames), and
  * cfg->out, if set, is written at each improvement; without val, or if
  * cfg->pick says so, m->w ends as the last weights.  With cfg->ema it is their
- * average that is tested and becomes m->w.  With cfg->or_given the weights as
- * given are tested too, and kept if no epoch is better.
- * cfg->checkpoint, if set, is written every
- * checkpoint_every steps (0: every epoch) and when ctt_stopped() or cfg->pause,
- * a number of epochs, ends training.
- * Weights that cfg->changes or --dsd prune lose their moments, and what is best
- * on val is only looked for after the last change.  A checkpoint at or beyond
- * the end of the run trains no step.  If a loss or gradient is not finite:
+ * average that is tested and becomes m->w.  With wiring.or_given the given
+ * weights are tested too, and kept if no epoch is better.  cfg->checkpoint, if
+ * set, is written every checkpoint_every steps (0: every epoch) and when
+ * ctt_stopped() or cfg->pause, a number of epochs, ends training.  Weights that
+ * wiring.changes or --dsd prune lose their moments, and the best epoch is one
+ * after the last change.  A checkpoint at or beyond the end of the run trains
+ * no step.  If a loss or gradient is not finite:
  * CTT_ENAN, which names the first node; files keep their last content.  With
  * cfg->amp such a step counts but changes no weight, and a dynamic loss scale
  * is halved (scale.c); only a scale below 1, or 20 such steps in a row, are
@@ -388,14 +398,14 @@ int  ctt_sample_values(const struct ctt_model *m,
 
 /* ---- checkpoint.c ---- */
 
-/* For a program that trains several times: saves a checkpoint with cfg->recipe
- * between two trainings. */
+/* For a program that trains several times: saves a checkpoint with
+ * wiring.recipe between two trainings. */
 int  ctt_pause_save(const char *path, struct ctt_model *m,
                     const struct ctt_train_cfg *cfg, const struct ctt_data *d,
                     const struct ctt_data *val);
 
-/* Finds in a model, loaded with its training state, the text cfg->recipe of the
- * run that saved it, which the caller frees.  CTT_EINVAL if a setting that
+/* Finds in a model, loaded with its training state, the text wiring.recipe of
+ * the run that saved it, which the caller frees.  CTT_EINVAL if a setting that
  * affects the result differs, CTT_EFORMAT if m is no such checkpoint. */
 int  ctt_pause_open(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                     char **recipe);

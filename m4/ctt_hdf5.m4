@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_HDF5: the model file; HDF5_CFLAGS, HDF5_LIBS, HDF5_PROGRAM_LIBS and, for
-# libconvtt-infer, HDF5_LIBRARY_LIBS and HDF5_LIBRARY_LDFLAGS.  Debian names the
-# serial build hdf5-serial, and hdf5 may be the build that needs MPI.  Packs are
+# libconvtt-infer, HDF5_LIBRARY_LIBS and HDF5_LIBRARY_LDFLAGS.  Debian calls the
+# build without MPI hdf5-serial, and hdf5 may be the build that needs MPI.  Packs are
 # locked by convtt, so HDF5 must be told not to lock them, too: 1.10.7 or newer,
 # but not 1.12.0.
 #
@@ -85,7 +85,7 @@ AC_DEFUN([CTT_HDF5_LIBRARY],
   LDFLAGS="$LDFLAGS -shared $ctt_wrap -Wl,--exclude-libs,ALL"
   LIBS="$HDF5_PROGRAM_LIBS $ctt_save_LIBS"
   AC_LINK_IFELSE([AC_LANG_SOURCE([
-      `cat "$srcdir/net/h5_streams.c"`
+      `cat "$srcdir/net/file/h5_streams.c"`
       [#include <hdf5.h>
       int test(void);
       int test(void)

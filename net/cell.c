@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cell.c: composite words of the model language.  A cell is only a short form
  * of several lines: no other file knows more about it.  The lines are written
- * so that the loop over the steps contains little (doc/design.md, 1c). */
+ * so that the loop over the steps contains little (doc/design.md, net). */
 #include "net/append.h"
 
 #include <string.h>

@@ -66,7 +66,8 @@ run/(run|sample)\.h" ;;
     tools)      echo "$net|device/device\.h|run/run\.h|tools/|\
 video/(video|source|live/live|quality|baseline|save)\.h|\
 libtrain/(train|before|search/search)\.h|comm/comm\.h|\
-compress/(compress|search/budget_run)\.h|infer/(infer|inside|calibrate|decide|head)\.h" ;;
+compress/(compress|search/budget_run)\.h|\
+infer/(infer|inside|calibrate|decide|head)\.h" ;;
     *)          echo '' ;;
     esac
 }
@@ -98,6 +99,7 @@ while read -r name pattern; do
 done << 'END'
 HDF5     hdf5[^>]*
 zlib     zlib\.h
+jansson  jansson\.h
 oneDNN   (oneapi/dnnl/)?dnnl[^>]*
 BLAS     cblas[^>]*
 LAPACKE  lapack[^>]*
@@ -249,12 +251,14 @@ if [ -e $tool ]; then
         .libs/libcttback.a | sort -u)
     [ -n "$trainer" ] || { echo "no names in libctttrain.a"; exit 99; }
     # With modules serving links HDF5 (which may be static), zlib, OpenMP and
-    # the system.
+    # the system; the program reads lists, so it links jansson, too.
     [ ! -e .libs/convtt-ffmpeg.so ] ||
         for f in $tool $([ ! -e $so ] || echo $so); do
+            more=jansson
+            [ "$f" = $tool ] || more=c
             ${READELF:-readelf} -d "$f" | grep NEEDED |
                 grep -vE '\[(ld-linux[^]]*|lib(hdf5[^.]*|sz|z|gomp|m|c|dl|'\
-'pthread|gcc_s|atomic))\.so' | sed "s|^|$f: |"
+"pthread|gcc_s|atomic|$more))\\.so" | sed "s|^|$f: |"
         done | refuse "serving needs no such library"
     for f in $tool $([ ! -e $so ] || echo $so); do
         comm -12 <(echo "$trainer") <(defined $f | sort -u) |

@@ -6,7 +6,7 @@
 # (bench/bench_split.c).  A line for each model, way to divide it, size of
 # frames and number of processes.
 # BUILD=FOLDER: the build folder (build).  SIZES="64 256 512 1024".
-# PARTS="2 4 8".  HOW="bands filters channels".  NETS="conv lstm dense".
+# PARTS="2 4 8".  HOW="bands filters".  NETS="conv lstm dense".
 # RUNS=3.  LATENCY=2: microseconds of a message.
 set -u
 build=$(cd "${BUILD:-build}" && pwd) || exit 2
@@ -65,7 +65,7 @@ print net divided size parts whole,ms part,ms share messages MB \
 for net in ${NETS:-conv lstm dense}; do
     for size in ${SIZES:-64 256 512 1024}; do
         $net "$size" > "$work/$net.net"
-        for how in ${HOW:-bands filters channels}; do
+        for how in ${HOW:-bands filters}; do
             for parts in ${PARTS:-2 4 8}; do
                 got=$("$bench" "$work/$net.net" "$how" "$parts" \
                     --steps "${STEPS:-4}" --runs "${RUNS:-3}" \

@@ -3,7 +3,7 @@
  * anything is measured, and by what is measured before anything is
  * retrained. */
 #include "compress/search/budget_run.h"
-#include "tools/compress/compress_sensitivity.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 
 #include <math.h>

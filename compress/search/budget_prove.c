@@ -2,8 +2,7 @@
  * budget_prove.c: tests what --budget has found on clips that chose nothing,
  * once. */
 #include "compress/search/budget_run.h"
-#include "tools/train/held_out.h"
-#include "tools/shared/table.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
  * budget_race.c: of several mixes that meet the limits, the one that short
  * retrainings show to be best. */
 #include "compress/search/budget_run.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

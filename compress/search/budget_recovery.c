@@ -3,7 +3,6 @@
  * once and for a few steps, as what counts is what retraining leaves of the
  * harm. */
 #include "compress/search/budget_run.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <math.h>

@@ -4,8 +4,7 @@
 #ifndef CTT_TOOL_BUDGET_RUN_H
 #define CTT_TOOL_BUDGET_RUN_H
 
-#include "tools/compress/budget_log.h"
-#include "tools/compress/compress_calls.h"
+#include "tools/compress/compress_tool.h"
 
 enum { CTT_BUDGET_ROUNDS = 4, CTT_BUDGET_FORMS = 2 };
 

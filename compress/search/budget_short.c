@@ -25,7 +25,7 @@ static int retrain(void *arg, const char *stage, int epochs,
     cfg.epochs = (int)(j->short_steps / ctt_compress_batches(j)) + 1;
     cfg.warmup = 0;
     cfg.checkpoint = NULL;
-    cfg.changes = during;
+    cfg.wiring.changes = during;
     ev.epoch = NULL;
     CTT_TRY(ctt_train(m, &cfg, j->data, NULL, &ev, &r));
     CTT_CHECK(!r.stopped, CTT_ESTOP, "--budget: stopped; the same command goes "

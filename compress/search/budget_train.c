@@ -2,7 +2,7 @@
  * budget_train.c: retrains the mix that a budget asks for, and tests it on
  * clips that chose it and on clips that did not. */
 #include "compress/search/budget_run.h"
-#include "tools/compress/compress_test.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 #include "net/file/decision.h"
 

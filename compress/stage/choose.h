@@ -16,9 +16,9 @@
  * A candidate is a trial (trial.h), made of the weights as they are: time and
  * size hardly depend on their values.  It is taken if what o->aim counts is at
  * most CTT_CHOICE_GAIN of that of those before; as blocks cost accuracy that no
- * trial shows (doc/benchmarks.md), they must be at most CTT_CHOICE_BLOCK_GAIN
- * of single values.  Without k->calls->compare nothing is timed, and unless
- * only bytes count, rules decide.
+ * trial shows (doc/bench/compression.md), they must be at most
+ * CTT_CHOICE_BLOCK_GAIN of single values.  Without k->calls->compare nothing
+ * is timed, and unless only bytes count, rules decide.
  *
  *   pattern: any; if the model is retrained, also blocks.  Rule: blocks where
  *       convs read bytes and no tensor trains are asked for, but not with

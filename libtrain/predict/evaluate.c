@@ -161,7 +161,7 @@ int ctt_predict_eval_open(const struct ctt_graph *g, const float *w,
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = g, .dev = dev, .w = w, .samples = n, .steps = 1 }, &f->r));
     CTT_TRY(ctt_predict_scores_new(f->observed, cfg->future_frames, &f->one));
-    CTT_TRY(ctt_eval_set_open(d, n, f->frames, "1", cfg->comm,
+    CTT_TRY(ctt_eval_set_open(d, n, f->frames, "1", cfg->wiring.comm,
                               score_bytes(f->one), &f->set));
     *out = f;
     return 0;

@@ -5,7 +5,7 @@
 #include "device/memory.h"
 #include "device/peers.h"
 #include "libtrain/ranks/squeeze.h"
-#include "libtrain/trainer.h"
+#include "libtrain/ranks/strategy.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ out:
 /* 1 if gradients of GPUs are exchanged at all. */
 static int is_asked(const struct ctt_trainer *t)
 {
-    return t->sync.kind == CTT_SYNC_ALL && strcmp(t->cfg->device, "cuda") == 0;
+    return t->strategy->all_reduce && strcmp(t->cfg->device, "cuda") == 0;
 }
 
 /* A reason that the settings give, or NULL. */

@@ -99,7 +99,7 @@ static void tell(const struct ctt_gpu_card *card, const int *take, int ranks,
 
 int ctt_train_gpus(const struct ctt_train_cfg *cfg, char *line, size_t size)
 {
-    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->wiring.comm);
     struct ctt_gpu_card mine = { .machine = p->machine }, *all = NULL;
     int *take = NULL, rc = 0;
 
@@ -113,7 +113,7 @@ int ctt_train_gpus(const struct ctt_train_cfg *cfg, char *line, size_t size)
     all = ctt_calloc((size_t)p->ranks, sizeof(*all));
     take = ctt_calloc((size_t)p->ranks, sizeof(*take));
     CTT_TRY(all && take ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_comm_allgather(cfg->comm, &mine, sizeof(mine), all));
+    CTT_TRY(ctt_comm_allgather(cfg->wiring.comm, &mine, sizeof(mine), all));
     ctt_gpus_divide(all, p->ranks, take);
     if (take[p->rank] < 0)
         goto out;

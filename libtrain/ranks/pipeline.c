@@ -2,18 +2,23 @@
  * pipeline.c: the sections of a training graph and their steps: a batch goes
  * through all of them. */
 #include "libtrain/ranks/stage_messages.h"
+#include "libtrain/ranks/strategy.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/ranks/cuts.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
-#include "libtrain/ranks/server_messages.h"
 #include "libtrain/task.h"
 
 #include <string.h>
 
 /* ---- settings ---- */
 
-int ctt_pipeline_suits(const struct ctt_train_cfg *cfg)
+static const char *stages_option(const struct ctt_train_cfg *cfg)
+{
+    return cfg->stages && *cfg->stages ? "stages" : NULL;
+}
+
+static int stages_why_not(const struct ctt_train_cfg *cfg)
 {
     struct ctt_memory m;
     int rc = 0;
@@ -31,6 +36,27 @@ int ctt_pipeline_suits(const struct ctt_train_cfg *cfg)
               "has no effect");
 out:
     return rc;
+}
+
+static int share_by_stage(const struct ctt_train_cfg *cfg,
+                          const struct ctt_comm_place *p,
+                          struct ctt_share *out)
+{
+    int rc = 0;
+
+    (void)cfg;
+    CTT_CHECK(p->ranks > 1, CTT_EINVAL, "--stages are at least two processes "
+              "(mpirun -np N)");
+    *out = (struct ctt_share){ .parts = 1 };
+out:
+    return rc;
+}
+
+static void name_stages(const struct ctt_train_cfg *cfg, int ranks, char *text,
+                        size_t size)
+{
+    (void)cfg;
+    snprintf(text, size, "a pipeline of %d processes", ranks);
 }
 
 /* ---- opening ---- */
@@ -132,13 +158,13 @@ out:
     return rc;
 }
 
-int ctt_pipeline_open(struct ctt_trainer *t)
+static int open_pipeline(struct ctt_trainer *t)
 {
     struct ctt_pipeline *p = ctt_calloc(1, sizeof(*p));
     struct ctt_graph *whole = NULL;
     int rc = p ? 0 : CTT_ENOMEM;
 
-    t->pipeline = p;
+    t->state = p;
     CTT_TRY(rc);
     p->t = t;
     p->rank = ctt_comm_place(t->comm)->rank;
@@ -149,15 +175,13 @@ int ctt_pipeline_open(struct ctt_trainer *t)
     CTT_TRY(open_steps(p));
 out:
     ctt_graph_free(&whole);
-    return rc;
+    return ctt_trainer_blame_memory(t, rc);
 }
 
-void ctt_pipeline_close(struct ctt_trainer *t)
+static void close_pipeline(struct ctt_trainer *t)
 {
-    struct ctt_pipeline *p = t->pipeline;
+    struct ctt_pipeline *p = t->state;
 
-    if (!p)
-        return;
     for (int k = 0; k < t->shards.mine && p->step; k++)
         t->task->close(&p->step[k]);
     t->step = NULL;
@@ -170,13 +194,13 @@ void ctt_pipeline_close(struct ctt_trainer *t)
     ctt_free(p->out[0]);
     ctt_free(p->out[1]);
     ctt_free(p);
-    t->pipeline = NULL;
+    t->state = NULL;
 }
 
 /* ---- a batch ---- */
 
 /* A shard forward; its row says what it came to. */
-static int go_there(struct ctt_pipeline *p, struct ctt_batch *b,
+static int forward_shard(struct ctt_pipeline *p, struct ctt_batch *b,
                     struct ctt_turn *turn, int k)
 {
     struct ctt_trainer *t = p->t;
@@ -198,7 +222,7 @@ out:
 
 /* Of a batch that does not end here: the next section is told, and what still
  * comes from the one before is taken. */
-static int leave(struct ctt_pipeline *p)
+static int leave_batch(struct ctt_pipeline *p)
 {
     int rc = 0;
 
@@ -216,7 +240,7 @@ out:
     return rc;
 }
 
-static int all_there(struct ctt_pipeline *p, struct ctt_batch *b,
+static int all_forward(struct ctt_pipeline *p, struct ctt_batch *b,
                      struct ctt_turn *turn)
 {
     struct ctt_trainer *t = p->t;
@@ -229,22 +253,22 @@ static int all_there(struct ctt_pipeline *p, struct ctt_batch *b,
     for (int k = 0; k < t->shards.mine; k++) {
         struct ctt_row *row = &t->mine[k];
 
-        row->rc = go_there(p, b, turn, k);
+        row->rc = forward_shard(p, b, turn, k);
         if (row->rc >= 0)
             continue;
         if (!p->told)
             snprintf(row->why, sizeof(row->why), "%s", ctt_errmsg());
-        rc = leave(p);
+        rc = leave_batch(p);
         break;
     }
     p->took.there += ctt_stage_messages_clock() - p->posted - used;
     return rc;
 }
 
-static int all_back(struct ctt_pipeline *p)
+static int all_backward(struct ctt_pipeline *p)
 {
     struct ctt_trainer *t = p->t;
-    float *dw = t->task->exec(t->step)->dw;
+    float *dw = t->dw;
     double used = ctt_stage_messages_clock() - p->posted;
     int rc = 0;
 
@@ -282,7 +306,7 @@ out:
 
 /* The errors of all ranks, but for those that were told of another's; the sums
  * of the last one, which has the losses. */
-static int add_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
+static int add_last_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
 {
     struct ctt_trainer *t = p->t;
     int n = t->shards.mine, rc = 0;
@@ -303,27 +327,26 @@ out:
     return rc;
 }
 
-int ctt_pipeline_gradient(struct ctt_trainer *t, struct ctt_batch *b,
-                          struct ctt_turn *turn, double *scale)
+static int pipeline_gradient(struct ctt_trainer *t, struct ctt_batch *b,
+                             struct ctt_turn *turn, double *scale)
 {
-    float *w = t->optim->flat.w, *dw = t->task->exec(t->step)->dw;
+    struct ctt_pipeline *p = t->state;
+    float *w = t->optim->flat.w;
     struct ctt_sums sums = { 0 };
-    int rc, none = 0, undone = 0;
+    int rc, none = 0;
 
     ctt_trainer_weigh(t, turn);
-    CTT_TRY(all_there(t->pipeline, b, turn));
-    CTT_TRY(none = add_rows(t->pipeline, &sums));
+    CTT_TRY(all_forward(p, b, turn));
+    CTT_TRY(none = add_last_rows(p, &sums));
     if (!none) {
-        CTT_TRY(all_back(t->pipeline));
-        CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale, w, dw));
-        CTT_TRY(ctt_parts_share(&t->pipeline->parts, w, dw));
+        CTT_TRY(all_backward(p));
+        CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale, w, t->dw));
+        CTT_TRY(ctt_parts_share(&p->parts, w, t->dw));
         ctt_trainer_add(&t->at.sums, &sums);
     }
     *scale = ctt_trainer_scale(turn, &sums);
 out:
-    if (rc < 0 || none)
-        undone = ctt_shards_undo(&t->shards, w);
-    return rc < 0 ? rc : undone < 0 ? undone : none;
+    return ctt_trainer_undo(t, rc, none);
 }
 
 /* ---- the end ---- */
@@ -360,9 +383,9 @@ static void say_section(const struct ctt_pipeline *p, int at,
     ctt_trainer_say(p->t, line);
 }
 
-int ctt_pipeline_tell(struct ctt_trainer *t)
+static int tell_stages(struct ctt_trainer *t)
 {
-    struct ctt_pipeline *p = t->pipeline;
+    struct ctt_pipeline *p = t->state;
     struct ctt_section_seconds *all = ctt_calloc((size_t)p->ranks,
                                                  sizeof(*all));
     double steps = (double)(t->at.step - t->first), units;
@@ -384,3 +407,10 @@ out:
     ctt_free(all);
     return rc;
 }
+
+const struct ctt_strategy ctt_pipeline_parallel = {
+    .option = stages_option, .why_not = stages_why_not,
+    .share = share_by_stage, .who = name_stages, .open = open_pipeline,
+    .close = close_pipeline, .gradient = pipeline_gradient,
+    .tell = tell_stages,
+};

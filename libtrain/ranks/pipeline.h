@@ -26,20 +26,4 @@ struct ctt_section_job {
     int (*done)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
 };
 
-/* CTT_EINVAL, CTT_EUNSUP: settings that --stages does not go with. */
-int  ctt_pipeline_suits(const struct ctt_train_cfg *cfg);
-
-/* Cuts the training graph for the ranks of t->comm and opens a step of this
- * rank's section for each shard, of which t->step becomes the first. */
-int  ctt_pipeline_open(struct ctt_trainer *t);
-void ctt_pipeline_close(struct ctt_trainer *t);
-
-/* In place of ctt_trainer_gradient(). */
-int  ctt_pipeline_gradient(struct ctt_trainer *t, struct ctt_batch *b,
-                           struct ctt_turn *turn, double *scale);
-
-/* Says what each section has taken, and how long it waited.  All ranks come to
- * it. */
-int  ctt_pipeline_tell(struct ctt_trainer *t);
-
 #endif

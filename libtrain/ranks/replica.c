@@ -69,8 +69,8 @@ static int teachers_sum(const struct ctt_train_cfg *cfg, uint32_t *out)
     struct ctt_decision sign = { .weights = 0 };
     int rc = 0;
 
-    for (int k = 0; cfg->taught_by && cfg->taught_by[k]; k++) {
-        CTT_TRY(ctt_decision_sign(cfg->taught_by[k], &sign));
+    for (int k = 0; cfg->wiring.teachers && cfg->wiring.teachers[k]; k++) {
+        CTT_TRY(ctt_decision_sign(cfg->wiring.teachers[k], &sign));
         *out = ctt_crc32(*out, &sign.crc, sizeof(sign.crc), 1);
     }
 out:

@@ -3,6 +3,8 @@
  * gradients that workers push and updates the weights.  It waits for all but
  * some of them (Chen and others 2016), or for one (Dean and others 2012). */
 #include "libtrain/ranks/server_messages.h"
+#include "libtrain/ranks/strategy.h"
+#include "libtrain/ranks/sync.h"
 #include "libtrain/optim.h"
 #include "run/back/exec.h"
 
@@ -15,31 +17,77 @@ struct member {
     int              counts;  /* what came back belongs to this step */
 };
 
-struct ctt_server {
+struct server {
     struct ctt_server_messages  size;
-    int              workers, stops;
+    struct ctt_sync  sync;
+    int              workers;
     int64_t          epoch, batch;    /* async: what is handed out next */
     float          **sums;            /* of each worker, for fold(), and of */
     int             *there;           /* how many they are */
     struct member   *member;
 };
 
-int ctt_server_open(struct ctt_trainer *t)
-{
-    int ranks = ctt_comm_place(t->comm)->ranks, rc;
-    struct ctt_server *s = ctt_calloc(1, sizeof(*s));
+/* ---- settings ---- */
 
-    t->server = s;
-    CTT_TRY(s ? 0 : CTT_ENOMEM);
-    s->size = (struct ctt_server_messages){ t->shards.mine, t->m->g->weights,
-                                 t->shards.moved };
-    s->epoch = t->at.epoch;
-    s->batch = t->at.batch;
-    s->member = ctt_calloc((size_t)ranks, sizeof(*s->member));
-    s->sums = ctt_calloc((size_t)ranks, sizeof(*s->sums));
-    s->there = ctt_calloc((size_t)ranks, sizeof(*s->there));
-    CTT_TRY(s->member && s->sums && s->there ? 0 : CTT_ENOMEM);
-    for (; s->workers < ranks - 1; s->workers++) {
+static const char *sync_option(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_sync sync;
+
+    return ctt_sync_parse(cfg, &sync) < 0 || sync.kind != CTT_SYNC_ALL
+           ? "sync" : NULL;
+}
+
+static int sync_why_not(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_sync s;
+    int rc;
+
+    CTT_TRY(ctt_sync_parse(cfg, &s));
+    CTT_CHECK(!cfg->deterministic || (s.kind == CTT_SYNC_CENTRAL && !s.backup),
+              CTT_EINVAL, "--sync=%s: which gradients make a step depends on "
+              "time: it needs --deterministic=off", cfg->sync);
+out:
+    return rc;
+}
+
+/* Asynchronous workers have a batch each; the others share one.  A server
+ * computes no part and prepares the first. */
+static int share_workers(const struct ctt_train_cfg *cfg,
+                 const struct ctt_comm_place *p, struct ctt_share *out)
+{
+    int workers = p->ranks - 1, parts, rc;
+    struct ctt_sync s;
+
+    CTT_TRY(ctt_sync_parse(cfg, &s));
+    parts = s.kind == CTT_SYNC_ASYNC ? 1 : workers;
+    CTT_CHECK(workers > 0, CTT_EINVAL, "--sync: a server and its workers are "
+              "at least two processes (mpirun -np N)");
+    CTT_CHECK(!(parts & (parts - 1)), CTT_EINVAL, "--sync: a server and %d "
+              "workers: not a power of two", parts);
+    CTT_CHECK(s.backup < parts, CTT_EINVAL, "--sync=backup=%d: of %d worker%s "
+              "at least one must be waited for", s.backup, parts,
+              parts > 1 ? "s" : "");
+    *out = (struct ctt_share){ .parts = parts, .apart = 1,
+        .part = p->rank && parts > 1 ? p->rank - 1 : 0 };
+out:
+    return rc;
+}
+
+static void name_workers(const struct ctt_train_cfg *cfg, int ranks,
+                         char *text, size_t size)
+{
+    (void)cfg;
+    snprintf(text, size, "a server and %d worker%s", ranks - 1,
+             ranks > 2 ? "s" : "");
+}
+
+/* ---- opening ---- */
+
+static int open_members(struct server *s, int workers)
+{
+    int rc = 0;
+
+    for (; s->workers < workers; s->workers++) {
         struct member *m = &s->member[s->workers];
 
         m->pull = ctt_calloc(1, (size_t)ctt_pull_bytes(&s->size));
@@ -47,18 +95,47 @@ int ctt_server_open(struct ctt_trainer *t)
         if (!m->pull || !m->push)
             rc = CTT_ENOMEM;
         else
-            m->pull->next = -1;    /* it has loaded nothing */
+            m->pull->next = -1;    /* no batch is loaded */
     }
+    return rc;
+}
+
+static int open_server(struct ctt_trainer *t)
+{
+    size_t ranks = (size_t)ctt_comm_place(t->comm)->ranks;
+    struct server *s = ctt_calloc(1, sizeof(*s));
+    int rc = s ? 0 : CTT_ENOMEM;
+
+    t->state = s;
+    CTT_TRY(rc);
+    CTT_TRY(ctt_sync_parse(t->cfg, &s->sync));
+    s->size = ctt_server_messages_size(t);
+    s->epoch = t->at.epoch;
+    s->batch = t->at.batch;
+    s->member = ctt_calloc(ranks, sizeof(*s->member));
+    s->sums = ctt_calloc(ranks, sizeof(*s->sums));
+    s->there = ctt_calloc(ranks, sizeof(*s->there));
+    CTT_TRY(s->member && s->sums && s->there ? 0 : CTT_ENOMEM);
+    CTT_TRY(open_members(s, (int)ranks - 1));
 out:
     return rc;
 }
 
-void ctt_server_close(struct ctt_server **p)
+static int open_rank(struct ctt_trainer *t)
 {
-    struct ctt_server *s = *p;
+    int rc;
 
-    if (!s)
-        return;
+    CTT_TRY(ctt_trainer_open_step(t));
+    if (ctt_comm_place(t->comm)->rank == 0)
+        CTT_TRY(open_server(t));
+out:
+    return rc;
+}
+
+static void close_server(struct ctt_trainer *t)
+{
+    struct server *s = t->state;
+
     for (int k = 0; k < s->workers; k++) {
         ctt_free(s->member[k].pull);
         ctt_free(s->member[k].push);
@@ -67,19 +144,14 @@ void ctt_server_close(struct ctt_server **p)
     ctt_free(s->sums);
     ctt_free(s->there);
     ctt_free(s);
-    *p = NULL;
-}
-
-int ctt_server_stops(const struct ctt_server *s)
-{
-    return s->stops;
+    t->state = NULL;
 }
 
 /* ---- what is handed out ---- */
 
-static int send(struct ctt_trainer *t, int k)
+static int send_pull(struct ctt_trainer *t, int k)
 {
-    struct ctt_server *s = t->server;
+    struct server *s = t->state;
     struct member *m = &s->member[k];
     int rc;
 
@@ -105,7 +177,7 @@ static void same_batch(const struct ctt_trainer *t, struct ctt_pull *p)
  * workers go on with those of the next epoch. */
 static void own_batch(const struct ctt_trainer *t, struct ctt_pull *p)
 {
-    struct ctt_server *s = t->server;
+    struct server *s = t->state;
 
     if (p->next >= 0) {    /* the one that the worker has loaded */
         p->batch = p->next;
@@ -123,9 +195,11 @@ static void own_batch(const struct ctt_trainer *t, struct ctt_pull *p)
 }
 
 /* Sends worker k the weights, and what to compute with them. */
-static int give(struct ctt_trainer *t, const struct ctt_turn *turn, int k)
+static int push_weights(struct ctt_trainer *t, const struct ctt_turn *turn,
+                        int k)
 {
-    struct ctt_pull *p = t->server->member[k].pull;
+    struct server *s = t->state;
+    struct ctt_pull *p = s->member[k].pull;
     int rc;
 
     p->skips = turn->skips;
@@ -133,26 +207,27 @@ static int give(struct ctt_trainer *t, const struct ctt_turn *turn, int k)
     p->ahead = turn->ahead;
     p->scale = turn->scale;
     p->version = t->at.step;
-    if (t->sync.kind == CTT_SYNC_ASYNC)
+    if (s->sync.kind == CTT_SYNC_ASYNC)
         own_batch(t, p);
     else
         same_batch(t, p);
     CTT_TRY(ctt_dev_copy(t->dev, CTT_TO_HOST, t->optim->flat.w,
-                         ctt_pull_weights(p), t->server->size.weights *
+                         ctt_pull_weights(p), s->size.weights *
                          (int64_t)sizeof(float)));
-    CTT_TRY(send(t, k));
+    CTT_TRY(send_pull(t, k));
 out:
     return rc;
 }
 
-static int give_idle(struct ctt_trainer *t, const struct ctt_turn *turn)
+static int push_idle(struct ctt_trainer *t, const struct ctt_turn *turn)
 {
+    struct server *s = t->state;
     int rc = 0;
 
-    for (int k = 0; k < t->server->workers; k++) {
-        t->server->member[k].counts = 0;
-        if (!t->server->member[k].busy)
-            CTT_TRY(give(t, turn, k));
+    for (int k = 0; k < s->workers; k++) {
+        s->member[k].counts = 0;
+        if (!s->member[k].busy)
+            CTT_TRY(push_weights(t, turn, k));
     }
 out:
     return rc;
@@ -160,7 +235,7 @@ out:
 
 /* ---- what comes back ---- */
 
-static void count(struct ctt_staleness *s, int64_t late, int dropped)
+static void count_late(struct ctt_staleness *s, int64_t late, int dropped)
 {
     s->came[late < CTT_STALE ? late : CTT_STALE]++;
     s->most = late > s->most ? late : s->most;
@@ -170,9 +245,9 @@ static void count(struct ctt_staleness *s, int64_t late, int dropped)
 }
 
 /* Waits for the next one, from worker *k.  Returns 1 if it is to be dropped. */
-static int take(struct ctt_trainer *t, int *k)
+static int wait_gradient(struct ctt_trainer *t, int *k)
 {
-    struct ctt_server *s = t->server;
+    struct server *s = t->state;
     struct member *m;
     int64_t late;
     int from, rc;
@@ -181,11 +256,11 @@ static int take(struct ctt_trainer *t, int *k)
     *k = from - 1;
     m = &s->member[*k];
     m->busy = 0;
-    s->stops |= m->push->stop;
+    t->stops |= m->push->stop;
     late = t->at.step - m->pull->version;
-    rc = t->sync.kind != CTT_SYNC_ASYNC && late > 0;
-    count(&t->stale, late, rc);
-    count(&t->stale_all, late, rc);
+    rc = s->sync.kind != CTT_SYNC_ASYNC && late > 0;
+    count_late(&t->stale, late, rc);
+    count_late(&t->stale_all, late, rc);
 out:
     return rc;
 }
@@ -205,7 +280,7 @@ static void join_moved(float *left, int lefts, const float *right, int rights,
 
 /* The sum of those that are there, in the order of the tree of shards: ((0 + 1)
  * + (2 + 3)) + .. */
-static float *fold(struct ctt_server *s)
+static float *add_gradients(struct server *s)
 {
     int64_t n = s->size.weights;
 
@@ -231,10 +306,10 @@ static float *fold(struct ctt_server *s)
 }
 
 /* The rows of those that count; *scale: the loss scale that they have. */
-static int add_rows(struct ctt_trainer *t, struct ctt_turn *turn,
+static int add_counted(struct ctt_trainer *t, struct ctt_turn *turn,
                     struct ctt_sums *sums)
 {
-    struct ctt_server *s = t->server;
+    struct server *s = t->state;
     int rc = 0, none = 0;
 
     for (int k = 0; k < s->workers; k++) {
@@ -254,9 +329,9 @@ out:
 
 /* What no step has a use for may still say that a clip could not be read, or
  * why its worker fails. */
-static int drop(struct ctt_trainer *t, int k)
+static int drop_late(struct ctt_trainer *t, int k)
 {
-    struct ctt_server *s = t->server;
+    struct server *s = t->state;
     struct ctt_sums none = { 0 };
     int rc = ctt_trainer_rows(t, k + 1, ctt_push_rows(s->member[k].push),
                               s->size.rows, &none);
@@ -265,19 +340,21 @@ static int drop(struct ctt_trainer *t, int k)
 }
 
 /* Until as many have come as the step is made of. */
-static int collect(struct ctt_trainer *t, const struct ctt_turn *turn)
+static int collect_gradients(struct ctt_trainer *t, const struct ctt_turn *turn)
 {
-    int async = t->sync.kind == CTT_SYNC_ASYNC, k, rc = 0;
-    int left = async ? 1 : t->server->workers - t->sync.backup;
+    struct server *s = t->state;
+    int left = s->sync.kind == CTT_SYNC_ASYNC ? 1
+               : s->workers - s->sync.backup;
+    int k, rc = 0;
 
-    CTT_TRY(give_idle(t, turn));
+    CTT_TRY(push_idle(t, turn));
     while (left) {
-        CTT_TRY(take(t, &k));
+        CTT_TRY(wait_gradient(t, &k));
         if (rc == 1) {
-            CTT_TRY(drop(t, k));
-            CTT_TRY(give(t, turn, k));
+            CTT_TRY(drop_late(t, k));
+            CTT_TRY(push_weights(t, turn, k));
         } else {
-            t->server->member[k].counts = 1;
+            s->member[k].counts = 1;
             left--;
         }
     }
@@ -285,20 +362,22 @@ out:
     return rc;
 }
 
-int ctt_server_gradient(struct ctt_trainer *t, struct ctt_turn *turn,
-                        double *scale)
+static int server_gradient(struct ctt_trainer *t, struct ctt_batch *b,
+                           struct ctt_turn *turn, double *scale)
 {
-    int since = t->sync.kind == CTT_SYNC_ASYNC, rc, none;
+    struct server *s = t->state;
     struct ctt_sums sums = { 0 };
+    int rc, none;
 
+    (void)b;    /* the workers load */
     ctt_trainer_weigh(t, turn);
-    CTT_TRY(collect(t, turn));
-    CTT_TRY(none = add_rows(t, turn, &sums));
+    CTT_TRY(collect_gradients(t, turn));
+    CTT_TRY(none = add_counted(t, turn, &sums));
     *scale = ctt_trainer_scale(turn, &sums);
     if (none)
         goto out;
-    CTT_TRY(ctt_shards_put(&t->shards, since, fold(t->server),
-                           t->optim->flat.w, t->task->exec(t->step)->dw));
+    CTT_TRY(ctt_shards_put(&t->shards, s->sync.kind == CTT_SYNC_ASYNC,
+                           add_gradients(s), t->optim->flat.w, t->dw));
     ctt_trainer_add(&t->at.sums, &sums);
 out:
     return rc;
@@ -306,42 +385,55 @@ out:
 
 /* ---- the end ---- */
 
-static int end(struct ctt_trainer *t, int k, const struct ctt_result *r)
+static int end_worker(struct ctt_trainer *t, int k, const struct ctt_result *r)
 {
-    struct ctt_server *s = t->server;
+    struct server *s = t->state;
     struct ctt_pull *p = s->member[k].pull;
 
     p->ends = 1;
     p->result = *r;
     memcpy(ctt_pull_weights(p), t->m->w, (size_t)s->size.weights *
                                          sizeof(float));
-    return send(t, k);
+    return send_pull(t, k);
 }
 
-int ctt_server_messages_end(struct ctt_comm *c)
+static int end_workers(struct ctt_trainer *t, const struct ctt_result *r)
 {
-    char one = 0, *all = ctt_calloc((size_t)ctt_comm_place(c)->ranks, 1);
-    int rc = all ? ctt_comm_allgather(c, &one, 1, all) : CTT_ENOMEM;
-
-    ctt_free(all);
-    return rc;
-}
-
-int ctt_server_end(struct ctt_trainer *t, const struct ctt_result *r)
-{
-    struct ctt_server *s = t->server;
+    struct server *s = t->state;
     int busy = 0, from, rc = 0;
 
     for (int k = 0; k < s->workers; k++) {
         busy += s->member[k].busy;
         if (!s->member[k].busy)
-            CTT_TRY(end(t, k, r));
+            CTT_TRY(end_worker(t, k, r));
     }
     for (; busy; busy--) {
         CTT_TRY(ctt_comm_wait(t->comm, &from));
-        CTT_TRY(end(t, from - 1, r));
+        CTT_TRY(end_worker(t, from - 1, r));
     }
     CTT_TRY(ctt_server_messages_end(t->comm));
 out:
     return rc;
 }
+
+static int tell_late(struct ctt_trainer *t)
+{
+    const struct ctt_staleness *s = &t->stale_all;
+    char line[192];
+
+    if (!s->all)
+        return 0;
+    snprintf(line, sizeof(line), "--sync=%s: %lld gradients, on average %.2f "
+             "steps late, at most %lld; %lld dropped", t->cfg->sync,
+             (long long)s->all, s->sum / (double)s->all,
+             (long long)s->most, (long long)s->dropped);
+    ctt_trainer_say(t, line);
+    return 0;
+}
+
+const struct ctt_strategy ctt_parameter_server = {
+    .option = sync_option, .why_not = sync_why_not, .share = share_workers,
+    .who = name_workers, .open = open_rank, .close = close_server,
+    .gradient = server_gradient, .work = ctt_worker_run, .end = end_workers,
+    .tell = tell_late,
+};

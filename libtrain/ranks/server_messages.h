@@ -72,6 +72,18 @@ static inline int64_t ctt_push_bytes(const struct ctt_server_messages *s)
                                      (int64_t)sizeof(float));
 }
 
+/* Those of an open rank. */
+static inline struct ctt_server_messages
+ctt_server_messages_size(const struct ctt_trainer *t)
+{
+    return (struct ctt_server_messages){ t->shards.mine, t->m->g->weights,
+                                         t->shards.moved };
+}
+
+/* worker.c: computes gradients for the server until it ends the training; then
+ * *r is its result and t->m has its weights. */
+int ctt_worker_run(struct ctt_trainer *t, struct ctt_result *r);
+
 /* All ranks come to it after their last message: until all have, what was sent
  * must stay as it is. */
 int ctt_server_messages_end(struct ctt_comm *c);

@@ -2,6 +2,7 @@
  * worker.c: a rank with --sync that is not the server: pulls weights, computes
  * the gradient of its shards of a batch and pushes it. */
 #include "libtrain/ranks/server_messages.h"
+#include "libtrain/ranks/sync.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "run/back/exec.h"
@@ -10,13 +11,14 @@
 
 struct worker {
     struct ctt_trainer *t;
-    struct ctt_server_messages     size;
+    struct ctt_server_messages size;
+    struct ctt_sync     sync;
     struct ctt_pull    *pull;
     struct ctt_push    *push;
     int64_t epoch, next;    /* of t->plan; batch that the loader has next; -1 */
 };
 
-static int pull(struct worker *w)
+static int pull_weights(struct worker *w)
 {
     struct ctt_trainer *t = w->t;
     int from, rc;
@@ -32,7 +34,7 @@ out:
 }
 
 /* Begins to load a batch that was not expected. */
-static int load(struct worker *w, int64_t batch)
+static int load_batch(struct worker *w, int64_t batch)
 {
     struct ctt_trainer *t = w->t;
     const struct ctt_order *part;
@@ -54,14 +56,14 @@ out:
 }
 
 /* Sees to it that the loader has the batch, and loads the next one. */
-static int prepare(struct worker *w)
+static int load_next(struct worker *w)
 {
     const struct ctt_pull *p = w->pull;
     struct ctt_trainer *t = w->t;
     int rc = 0;
 
     if (p->epoch != w->epoch || p->batch != w->next)
-        CTT_TRY(load(w, p->batch));
+        CTT_TRY(load_batch(w, p->batch));
     w->next = -1;
     if (p->next >= 0 && p->next < t->plan->batches &&
         ctt_shards_append(&t->shards, t->plan, (int)p->next)) {
@@ -82,7 +84,7 @@ static int is_whole(const struct ctt_trainer *t)
 }
 
 /* Computes what was asked for; an error of a shard is in its row. */
-static int compute(struct worker *w)
+static int compute_gradient(struct worker *w)
 {
     struct ctt_trainer *t = w->t;
     const struct ctt_pull *p = w->pull;
@@ -97,16 +99,15 @@ static int compute(struct worker *w)
     ctt_trainer_weigh(t, &turn);
     ctt_trainer_shards(t, &b, &turn);
     if (is_whole(t))
-        CTT_TRY(ctt_shards_get(&t->shards, t->sync.kind == CTT_SYNC_ASYNC,
-                               t->task->exec(t->step)->dw,
-                               ctt_push_sums(&w->size, w->push)));
+        CTT_TRY(ctt_shards_get(&t->shards, w->sync.kind == CTT_SYNC_ASYNC,
+                               t->dw, ctt_push_sums(&w->size, w->push)));
     CTT_TRY(ctt_dev_sync(t->dev));
     ctt_loader_done(t->loader);
 out:
     return rc;
 }
 
-static int push(struct worker *w)
+static int push_gradient(struct worker *w)
 {
     struct ctt_trainer *t = w->t;
 
@@ -116,22 +117,32 @@ static int push(struct worker *w)
     return ctt_comm_send(t->comm, 0, w->push, ctt_push_bytes(&w->size));
 }
 
+int ctt_server_messages_end(struct ctt_comm *c)
+{
+    char one = 0, *all = ctt_calloc((size_t)ctt_comm_place(c)->ranks, 1);
+    int rc = all ? ctt_comm_allgather(c, &one, 1, all) : CTT_ENOMEM;
+
+    ctt_free(all);
+    return rc;
+}
+
 int ctt_worker_run(struct ctt_trainer *t, struct ctt_result *r)
 {
-    struct worker w = { .t = t, .epoch = -1, .next = -1, .size =
-        { t->shards.mine, t->m->g->weights, t->shards.moved } };
+    struct worker w = { .t = t, .epoch = -1, .next = -1,
+                        .size = ctt_server_messages_size(t) };
     int rc;
 
+    CTT_TRY(ctt_sync_parse(t->cfg, &w.sync));
     w.pull = ctt_calloc(1, (size_t)ctt_pull_bytes(&w.size));
     w.push = ctt_calloc(1, (size_t)ctt_push_bytes(&w.size));
     CTT_TRY(w.pull && w.push ? 0 : CTT_ENOMEM);
     for (;;) {
-        CTT_TRY(pull(&w));
+        CTT_TRY(pull_weights(&w));
         if (w.pull->ends)
             break;
-        CTT_TRY(prepare(&w));
-        CTT_TRY(compute(&w));
-        CTT_TRY(push(&w));
+        CTT_TRY(load_next(&w));
+        CTT_TRY(compute_gradient(&w));
+        CTT_TRY(push_gradient(&w));
     }
     *r = w.pull->result;
     CTT_TRY(ctt_server_messages_end(t->comm));

@@ -47,7 +47,7 @@ int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
         e->rows = ctt_calloc((size_t)n * (size_t)d->longest, (size_t)each);
         CTT_TRY(e->rows ? 0 : CTT_ENOMEM);
     }
-    CTT_TRY(ctt_eval_set_open(d, n, d->longest, cfg->buckets, cfg->comm,
+    CTT_TRY(ctt_eval_set_open(d, n, d->longest, cfg->buckets, cfg->wiring.comm,
                               (int64_t)n * points * each, &e->set));
     *out = e;
     return 0;

@@ -172,7 +172,7 @@ int ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     plain.amp = CTT_O0;
     plain.window = 0;    /* a norm would only show the last window's */
     plain.keep = "all";
-    plain.taught_by = NULL;
+    plain.wiring.teachers = NULL;
     plain.self_distil = 0;
     ctt_augment_none(&plain);
     CTT_TRY(open_all(m, &plain, d, &e));

@@ -44,7 +44,7 @@ static int open_teacher(struct ctt_recognise_step *s, struct ctt_dev *dev,
 {
     if (!ctt_is_taught(s->cfg) || s->loss < 0)
         return 0;
-    return ctt_teacher_open(s->cfg->taught_by, dev, n, room,
+    return ctt_teacher_open(s->cfg->wiring.teachers, dev, n, room,
                             n * s->asks.total, &s->teacher);
 }
 

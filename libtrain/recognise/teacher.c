@@ -12,7 +12,7 @@
 
 int ctt_is_taught(const struct ctt_train_cfg *cfg)
 {
-    return cfg->taught_by && cfg->distil > 0;
+    return cfg->wiring.teachers && cfg->distil > 0;
 }
 
 static int same_frames(const char *who, const struct ctt_graph *teacher,
@@ -60,7 +60,7 @@ out:
 int ctt_teacher_check(const struct ctt_train_cfg *cfg,
                       const struct ctt_graph *g, const struct ctt_data *d)
 {
-    const struct ctt_model *const *m = cfg->taught_by;
+    const struct ctt_model *const *m = cfg->wiring.teachers;
     char who[32];
     int rc = 0;
 

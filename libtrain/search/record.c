@@ -2,12 +2,11 @@
  * record.c: the log of a search: its head and results as lines of JSON. */
 #include "libtrain/search/search.h"
 #include "libtrain/settings.h"
+#include "base/json.h"
 #include "base/newfile.h"
-#include "base/visible.h"
 
-#include <inttypes.h>
+#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_LOG = 64 << 20 };    /* bytes of the log of a training */
@@ -24,17 +23,23 @@ static int print_head(FILE *f, const void *arg)
 {
     const struct head *h = arg;
     const struct ctt_train_cfg *c = h->s->cfg;
+    struct ctt_json_out o = { f, "", 0 };
 
-    fprintf(f, CTT_SEARCH_LOG_BEGIN "\"%s\",\"trials\":%d,\"first\":%d,"
-            "\"factor\":%d,\"repeats\":%d,\"epochs\":%d,\"seed\":%d,"
-            "\"space\":\"%08" PRIx32 "\",\"model\":\"%08" PRIx32
-            "\",\"clips\":\"%08" PRIx32 "\",\"validation\":\"%08" PRIx32
-            "\",\"settings\":", ctt_search_methods[c->search_method],
-            c->trials, ctt_search_first(c), c->search_factor, c->repeats,
-            c->epochs, c->seed, h->key->space, h->key->model, h->key->clips,
-            h->key->validation);
-    ctt_json_put(f, h->settings);
-    fputs("}\n", f);
+    ctt_json_begin(&o, NULL, '{');
+    ctt_json_put_text(&o, "search", ctt_search_methods[c->search_method]);
+    ctt_json_put_int(&o, "trials", c->trials);
+    ctt_json_put_int(&o, "first", ctt_search_first(c));
+    ctt_json_put_int(&o, "factor", c->search_factor);
+    ctt_json_put_int(&o, "repeats", c->repeats);
+    ctt_json_put_int(&o, "epochs", c->epochs);
+    ctt_json_put_int(&o, "seed", c->seed);
+    ctt_json_put_crc(&o, "space", h->key->space);
+    ctt_json_put_crc(&o, "model", h->key->model);
+    ctt_json_put_crc(&o, "clips", h->key->clips);
+    ctt_json_put_crc(&o, "validation", h->key->validation);
+    ctt_json_put_text(&o, "settings", h->settings);
+    ctt_json_finish(&o, '}');
+    fputc('\n', f);
     return 0;
 }
 
@@ -82,48 +87,55 @@ static const struct { const char *member, *words; } members[] = {
     { "settings", "list of settings" },
 };
 
-/* The value of member i, up to the next one, of n bytes; NULL: it is not
- * there. */
-static const char *value_of(const char *line, size_t i, size_t *n)
-{
-    const char *p, *end = NULL;
-    char next[32];
+enum { SHOWN = 240 };
 
-    snprintf(next, sizeof(next), "\"%s\":", members[i].member);
-    p = strstr(line, next);
-    if (!p)
-        return NULL;
-    p += strlen(next);
-    if (i + 1 < CTT_LEN(members)) {
-        snprintf(next, sizeof(next), ",\"%s\":", members[i + 1].member);
-        end = strstr(p, next);
-    } else {
-        end = strrchr(p, '}');
-    }
-    *n = end ? (size_t)(end - p) : 0;
-    return end ? p : NULL;
+/* A value as a message shows it. */
+static const char *shown(const struct ctt_value *v, char to[SHOWN])
+{
+    char digits[CTT_JSON_NUMBER];
+    const char *text = ctt_json_scalar(v, digits);
+
+    snprintf(to, SHOWN, ctt_json_kind(v) == '"' ? "\"%.200s\"" : "%.200s",
+             text ? text : "?");
+    return to;
+}
+
+/* The first member that differs; past the last: none. */
+static size_t find_other(const struct ctt_value *a, const struct ctt_value *b)
+{
+    size_t i = 0;
+
+    while (i < CTT_LEN(members) &&
+           ctt_json_equal(ctt_json_get(a, members[i].member),
+                          ctt_json_get(b, members[i].member)))
+        i++;
+    return i;
 }
 
 int ctt_search_same(const char *path, const char *line, const char *now)
 {
-    size_t whole = strcspn(now, "\n"), n, m;
+    struct ctt_value *theirs = NULL, *ours = NULL;
+    const struct ctt_value *was = NULL, *is;
+    char was_text[SHOWN], is_text[SHOWN];
+    size_t whole = strcspn(now, "\n"), i;
     int rc = 0;
 
     if (strlen(line) == whole && memcmp(line, now, whole) == 0)
         goto out;
-    for (size_t i = 0; i < CTT_LEN(members); i++) {
-        const char *theirs = value_of(line, i, &n);
-        const char *ours = value_of(now, i, &m);
-
-        CTT_CHECK(theirs && ours, CTT_EINVAL, "%s: is no log of --search",
-                  path);
-        CTT_CHECK(n == m && memcmp(theirs, ours, n) == 0, CTT_EINVAL, "%s: is "
-                  "of another %s (%.*s, now %.*s): name another --search-log",
-                  path, members[i].words, n > 200 ? 200 : (int)n, theirs,
-                  m > 200 ? 200 : (int)m, ours);
-    }
-    rc = ctt_error(CTT_EINVAL, "%s: is no log of --search", path);
+    CTT_TRY(ctt_json_parse(path, 1, now, &ours));
+    rc = ctt_json_parse(path, 1, line, &theirs);
+    CTT_TRY(rc == CTT_EFORMAT ? 0 : rc);
+    i = find_other(theirs, ours);
+    if (i < CTT_LEN(members))
+        was = ctt_json_get(theirs, members[i].member);
+    CTT_CHECK(was, CTT_EINVAL, "%s: is no log of --search", path);
+    is = ctt_json_get(ours, members[i].member);
+    rc = ctt_error(CTT_EINVAL, "%s: is of another %s (%s, now %s): name "
+                   "another --search-log", path, members[i].words,
+                   shown(was, was_text), shown(is, is_text));
 out:
+    ctt_json_free(&theirs);
+    ctt_json_free(&ours);
     return rc;
 }
 
@@ -131,59 +143,38 @@ out:
 
 struct line { const struct ctt_search *s; const struct ctt_search_job *job; };
 
-/* What a trial is, which follows from the search. */
-static int print_trial(FILE *f, const void *arg)
+static void put_settings(struct ctt_json_out *o, const struct ctt_space *space,
+                         const struct ctt_draw *d)
 {
-    const struct line *l = arg;
-    const struct ctt_space *space = l->s->space;
-    const struct ctt_draw *d = &l->s->draw[l->job->trial];
-    const char *comma = "";
-
-    fprintf(f, "{\"trial\":%d,\"seed\":%d,\"settings\":{",
-            l->job->trial + 1, l->s->cfg->seed + l->job->repeat);
+    ctt_json_begin(o, "settings", '{');
     for (int i = 0; i < space->count; i++)
-        if (d->text[i]) {
-            fprintf(f, "%s\"%s\":\"%s\"", comma, space->setting[i].opt->name,
-                    d->text[i]);
-            comma = ",";
-        }
-    fprintf(f, "},\"epochs\":%d,", l->s->epochs[l->job->rung]);
-    return 0;
-}
-
-static void put_number(FILE *f, double x)
-{
-    if (isfinite(x))
-        fprintf(f, "%.6g", x);
-    else
-        fputs("null", f);
-}
-
-static void put_numbers(FILE *f, const char *name, const double *x, int n)
-{
-    fprintf(f, "\"%s\":[", name);
-    for (int i = 0; i < n; i++) {
-        if (i)
-            fputc(',', f);
-        put_number(f, x[i]);
-    }
-    fputs("],", f);
+        if (d->text[i])
+            ctt_json_put_text(o, space->setting[i].opt->name, d->text[i]);
+    ctt_json_finish(o, '}');
 }
 
 static int print_line(FILE *f, const void *arg)
 {
     const struct line *l = arg;
-    const struct ctt_trial *t = ctt_search_at(l->s, l->job->trial,
-                                              l->job->repeat);
+    const struct ctt_search_job *job = l->job;
+    const struct ctt_trial *t = ctt_search_at(l->s, job->trial, job->repeat);
+    struct ctt_json_out o = { f, "", 0 };
 
-    print_trial(f, arg);
-    put_numbers(f, "curve", t->score, t->epochs);
-    put_numbers(f, "loss", t->loss, t->epochs);
-    fprintf(f, "\"best\":%d,\"score\":", ctt_trial_best(l->s, t, t->epochs));
-    put_number(f, ctt_trial_score(l->s, t, t->epochs, NULL));
+    ctt_json_begin(&o, NULL, '{');
+    ctt_json_put_int(&o, "trial", job->trial + 1);
+    ctt_json_put_int(&o, "seed", l->s->cfg->seed + job->repeat);
+    put_settings(&o, l->s->space, &l->s->draw[job->trial]);
+    ctt_json_put_int(&o, "epochs", l->s->epochs[job->rung]);
+    ctt_json_put_reals(&o, "curve", 6, t->score, t->epochs);
+    ctt_json_put_reals(&o, "loss", 6, t->loss, t->epochs);
+    ctt_json_put_int(&o, "best", ctt_trial_best(l->s, t, t->epochs));
+    ctt_json_put_real(&o, "score", 6, ctt_trial_score(l->s, t, t->epochs,
+                                                      NULL));
     if (t->failed)
-        fprintf(f, ",\"failed\":\"%s\"", t->failed);
-    fprintf(f, ",\"seconds\":%.3f}\n", t->seconds);
+        ctt_json_put_text(&o, "failed", t->failed);
+    ctt_json_put_fixed(&o, "seconds", 3, t->seconds);
+    ctt_json_finish(&o, '}');
+    fputc('\n', f);
     return 0;
 }
 
@@ -197,9 +188,13 @@ int ctt_search_line(const struct ctt_search *s,
 static int print_won(FILE *f, const void *arg)
 {
     const struct ctt_search *s = arg;
+    struct ctt_json_out o = { f, "", 0 };
 
-    fprintf(f, "{\"won\":%d,\"seed\":%d}\n", s->won[0] + 1,
-            s->cfg->seed + s->won[1]);
+    ctt_json_begin(&o, NULL, '{');
+    ctt_json_put_int(&o, "won", s->won[0] + 1);
+    ctt_json_put_int(&o, "seed", s->cfg->seed + s->won[1]);
+    ctt_json_finish(&o, '}');
+    fputc('\n', f);
     return 0;
 }
 
@@ -210,61 +205,53 @@ int ctt_search_won_line(const struct ctt_search *s, char **out)
 
 /* ---- reading lines ---- */
 
-/* Passes `word`; NULL: it is not there. */
-static const char *pass(const char *p, const char *word)
+static int take_seed(const struct ctt_search *s, const struct ctt_value *v,
+                     int *repeat)
 {
-    size_t n = strlen(word);
+    int seed = s->cfg->seed, taken;
 
-    return p && strncmp(p, word, n) == 0 ? p + n : NULL;
+    if (!ctt_json_int(ctt_json_get(v, "seed"), seed,
+                      seed + s->cfg->repeats - 1, &taken))
+        return 0;
+    *repeat = taken - seed;
+    return 1;
 }
 
-static const char *take_number(const char *p, double none, double *x)
+static int same_settings(const struct ctt_search *s, int trial,
+                         const struct ctt_value *v)
 {
-    char *end;
+    const struct ctt_draw *d = &s->draw[trial];
+    int n = 0;
 
-    if (pass(p, "null")) {
-        *x = none;
-        return p + 4;
+    for (int i = 0; i < s->space->count; i++) {
+        const char *name = s->space->setting[i].opt->name, *text;
+
+        if (!d->text[i])
+            continue;
+        text = ctt_json_text(ctt_json_get(v, name));
+        if (!text || strcmp(text, d->text[i]) != 0)
+            return 0;
+        n++;
     }
-    if (!p)
-        return NULL;
-    *x = strtod(p, &end);
-    return end == p || !isfinite(*x) ? NULL : end;
+    return ctt_json_kind(v) == '{' && ctt_json_size(v) == n;
 }
 
-/* "[1,null,2]" with at most `most` numbers. */
-static const char *take_numbers(const char *p, const char *name, double none,
-                                double *x, int most, int *n)
+/* The job of a line: 1; 0: no job of this search. */
+static int take_job(const struct ctt_search *s, const struct ctt_value *v,
+                    struct ctt_search_job *job)
 {
-    p = pass(pass(pass(p, "\""), name), "\":[");
-    *n = 0;
-    if (pass(p, "]"))
-        return pass(p, "],");
-    while (p && *n < most) {
-        p = take_number(p, none, &x[(*n)++]);
-        if (pass(p, "],"))
-            return p + 2;
-        p = pass(p, ",");
-    }
-    return NULL;
-}
+    int epochs;
 
-/* The job that a line is of; NULL: of none. */
-static const char *take_job(const struct ctt_search *s, const char *line,
-                            struct ctt_search_job *job)
-{
-    int trial, seed, epochs;
-    const char *rest = strstr(line, "},\"epochs\":");
-
-    if (sscanf(line, "{\"trial\":%d,\"seed\":%d,", &trial, &seed) != 2 ||
-        !rest || sscanf(rest, "},\"epochs\":%d,", &epochs) != 1 || trial < 1 ||
-        trial > s->cfg->trials || seed < s->cfg->seed ||
-        seed >= s->cfg->seed + s->cfg->repeats)
-        return NULL;
-    *job = (struct ctt_search_job){ trial - 1, seed - s->cfg->seed, 0 };
+    if (!ctt_json_int(ctt_json_get(v, "trial"), 1, s->cfg->trials,
+                      &job->trial) ||
+        !take_seed(s, v, &job->repeat) ||
+        !ctt_json_int(ctt_json_get(v, "epochs"), 0, INT_MAX, &epochs))
+        return 0;
+    job->trial--;
     while (job->rung < s->rungs && s->epochs[job->rung] != epochs)
         job->rung++;
-    return job->rung < s->rungs ? rest : NULL;
+    return job->rung < s->rungs &&
+           same_settings(s, job->trial, ctt_json_get(v, "settings"));
 }
 
 /* A trial comes to one rung after the other, a repeat at once to the last. */
@@ -275,21 +262,6 @@ static int follows(const struct ctt_search *s, const struct ctt_search_job *job)
     return !t->failed && job->rung == (job->repeat ? s->rungs - 1
                                        : t->rung + 1) &&
            (!job->repeat || t->rung < 0);
-}
-
-/* There may be none. */
-static const char *take_failed(const char *p, char **out)
-{
-    const char *text = pass(p, ",\"failed\":\""), *end = text;
-
-    if (!text)
-        return p;
-    while (*end && *end != '"')
-        end += *end == '\\' && end[1] ? 2 : 1;
-    *out = ctt_calloc((size_t)(end - text) + 1, 1);
-    if (*out)
-        memcpy(*out, text, (size_t)(end - text));
-    return pass(end, "\"");
 }
 
 /* The list of results grows by t, whose arrays the trial takes over. */
@@ -327,115 +299,119 @@ static void free_arrays(struct ctt_trial *t)
     ctt_free(t->failed);
 }
 
-/* What follows the settings; NULL: it is damaged. */
-static const char *take_rest(const struct ctt_search *s, const char *p,
-                             int rung, struct ctt_trial *t)
+/* The results of a line: 1; 0: it is damaged. */
+static int take_results(const struct ctt_search *s, const struct ctt_value *v,
+                        int rung, struct ctt_trial *t)
 {
-    int most = s->epochs[rung], losses = 0, best = 0, n = 0;
+    const struct ctt_value *curve = ctt_json_get(v, "curve");
+    const struct ctt_value *failed = ctt_json_get(v, "failed");
+    const char *why = ctt_json_text(failed);
     double score;
+    int best, rc;
 
-    p = take_numbers(p, "curve", NAN, t->score, most, &t->epochs);
-    p = take_numbers(p, "loss", INFINITY, t->loss, most, &losses);
-    if (!p || losses != t->epochs ||
-        sscanf(p, "\"best\":%d,\"score\":%n", &best, &n) != 1 || !n)
-        return NULL;
-    p = take_number(p + n, NAN, &score);
-    p = take_failed(p, &t->failed);
-    p = take_number(pass(p, ",\"seconds\":"), NAN, &t->seconds);
-    return p && strcmp(p, "}") == 0 && (t->failed || t->epochs > 0) ? p : NULL;
+    t->epochs = ctt_json_size(curve);
+    rc = t->epochs <= s->epochs[rung] && (t->epochs > 0 || why) &&
+         ctt_json_reals(curve, NAN, t->score, t->epochs) &&
+         ctt_json_reals(ctt_json_get(v, "loss"), INFINITY, t->loss,
+                        t->epochs) &&
+         ctt_json_int(ctt_json_get(v, "best"), 0, INT_MAX, &best) &&
+         ctt_json_real(ctt_json_get(v, "score"), NAN, &score) &&
+         ctt_json_real(ctt_json_get(v, "seconds"), NAN, &t->seconds) &&
+         !failed == !why;
+    if (rc && why) {
+        t->failed = ctt_strdup(why);
+        rc = t->failed ? 1 : CTT_ENOMEM;
+    }
+    return rc;
 }
 
-static int take_line(struct ctt_search *s, const char *line, const char *rest,
-                     const struct ctt_search_job *job)
+static int take_result(struct ctt_search *s, const struct ctt_value *v)
 {
+    struct ctt_search_job job = { 0, 0, 0 };
     struct ctt_trial t = { .rung = -1 };
-    char *begin = NULL;
-    int rc = 0;
+    int rc;
 
-    CTT_TRY(ctt_text_collect("--search", print_trial,
-                             &(struct line){ s, job }, &begin));
-    CTT_TRY(new_arrays(s, job->rung, &t));
-    rest = pass(line, begin);
-    if (rest && follows(s, job) && take_rest(s, rest, job->rung, &t)) {
-        put(s, job, &t);
-        rc = 1;
-    }
+    if (!take_job(s, v, &job) || !follows(s, &job))
+        return 0;
+    CTT_TRY(new_arrays(s, job.rung, &t));
+    CTT_TRY(take_results(s, v, job.rung, &t));
+    if (rc)
+        put(s, &job, &t);
 out:
     free_arrays(&t);
-    ctt_free(begin);
     return rc;
+}
+
+static int take_won(struct ctt_search *s, const struct ctt_value *v)
+{
+    int trial, repeat;
+
+    if (!ctt_json_int(ctt_json_get(v, "won"), 1, s->cfg->trials, &trial) ||
+        !take_seed(s, v, &repeat) ||
+        ctt_search_at(s, trial - 1, repeat)->rung < s->rungs - 1)
+        return 0;
+    s->won[0] = trial - 1;
+    s->won[1] = repeat;
+    return 1;
 }
 
 int ctt_search_take(struct ctt_search *s, const char *line)
 {
-    struct ctt_search_job job = { 0, 0, 0 };
-    int trial, seed, n = 0;
-    const char *rest;
+    struct ctt_value *v = NULL;
+    int rc;
 
     if (s->won[0] >= 0)
         return 0;
-    if (sscanf(line, "{\"won\":%d,\"seed\":%d}%n", &trial, &seed, &n) == 2 &&
-        n && !line[n]) {
-        seed -= s->cfg->seed;
-        if (trial < 1 || trial > s->cfg->trials || seed < 0 ||
-            seed >= s->cfg->repeats ||
-            ctt_search_at(s, trial - 1, seed)->rung < s->rungs - 1)
-            return 0;
-        s->won[0] = trial - 1;
-        s->won[1] = seed;
-        return 1;
-    }
-    rest = take_job(s, line, &job);
-    return rest ? take_line(s, line, rest, &job) : 0;
+    rc = ctt_json_parse("--search", 1, line, &v);
+    CTT_TRY(rc == CTT_EFORMAT ? 0 : rc);
+    CTT_TRY(ctt_json_get(v, "won") ? take_won(s, v) : take_result(s, v));
+out:
+    ctt_json_free(&v);
+    return rc;
 }
 
 /* ---- the log of a training ---- */
 
-static double member(const char *line, const char *end, const char *name,
-                     double none)
-{
-    const char *p = strstr(line, name);
-    double x;
-
-    return p && p < end && take_number(p + strlen(name), none, &x) ? x : none;
-}
-
-/* Epochs of a text of lines, one each; -1: they are not numbered from 1 on. */
-static int read_curve(const struct ctt_search *s, const char *text, int most,
+/* Takes epoch n + 1 of a line: 1; 0: another one or none. */
+static int read_epoch(const struct ctt_search *s, const char *line, int n,
                       struct ctt_trial *t)
 {
-    int predicts = s->cfg->task == CTT_PREDICT, n = 0;
-    const char *score = predicts ? "\"val_mse\":" : "\"val_mean_top1\":";
-    const char *loss = predicts ? "\"val_loss\":" : "\"val_mean_loss\":";
+    int predicts = s->cfg->task == CTT_PREDICT, epoch, rc;
+    const char *score = predicts ? "val_mse" : "val_mean_top1";
+    const char *loss = predicts ? "val_loss" : "val_mean_loss";
+    struct ctt_value *v = NULL;
 
-    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
-        if (n == most ||
-            member(text, end, CTT_LOG_JSON_BEGIN, 0) != n + 1)
-            return -1;
-        t->score[n] = member(text, end, score, NAN);
-        t->loss[n++] = member(text, end, loss, INFINITY);
+    rc = ctt_json_parse("--log-json", n + 1, line, &v);
+    CTT_TRY(rc == CTT_EFORMAT ? 0 : rc);
+    rc = ctt_json_int(ctt_json_get(v, "epoch"), n + 1, n + 1, &epoch);
+    t->score[n] = NAN;
+    t->loss[n] = INFINITY;
+    if (rc) {
+        ctt_json_real(ctt_json_get(v, score), NAN, &t->score[n]);
+        ctt_json_real(ctt_json_get(v, loss), INFINITY, &t->loss[n]);
     }
-    return n;
-}
-
-/* A string without the quotes of JSON. */
-static int print_failed(FILE *f, const void *arg)
-{
-    ctt_json_put(f, arg);
-    return 0;
-}
-
-static int quote(const char *text, char **out)
-{
-    char *json = NULL;
-    int rc;
-
-    CTT_TRY(ctt_text_collect("--search", print_failed, text, &json));
-    json[strlen(json) - 1] = '\0';
-    *out = ctt_strdup(json + 1);
-    rc = *out ? 0 : CTT_ENOMEM;
 out:
-    ctt_free(json);
+    ctt_json_free(&v);
+    return rc;
+}
+
+/* The number of epochs of a text with a whole line each; 0: they are not
+ * numbered from 1 on, or more than `most`. */
+static int read_curve(const struct ctt_search *s, char *text, int most,
+                      struct ctt_trial *t)
+{
+    int n = 0, rc = 0;
+
+    for (char *end; (end = strchr(text, '\n')) != NULL; text = end + 1, n++) {
+        *end = '\0';
+        if (n == most)
+            return 0;
+        CTT_TRY(read_epoch(s, text, n, t));
+        if (!rc)
+            return 0;
+    }
+    rc = n;
+out:
     return rc;
 }
 
@@ -450,10 +426,11 @@ int ctt_search_result(struct ctt_search *s, const struct ctt_search_job *job,
     t.seconds = seconds + ctt_search_at(s, job->trial, job->repeat)->seconds;
     CTT_TRY(new_arrays(s, job->rung, &t));
     if (failed) {
-        CTT_TRY(quote(failed, &t.failed));
+        t.failed = ctt_strdup(failed);
+        CTT_TRY(t.failed ? 0 : CTT_ENOMEM);
     } else {
         CTT_TRY(ctt_file_text(log, MOST_LOG, &text, &size));
-        t.epochs = read_curve(s, text, s->epochs[job->rung], &t);
+        CTT_TRY(t.epochs = read_curve(s, text, s->epochs[job->rung], &t));
         CTT_CHECK(t.epochs > 0, CTT_EFORMAT, "%s: is no log of trial %d with "
                   "%d epochs", log, job->trial + 1, s->epochs[job->rung]);
     }

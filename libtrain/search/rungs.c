@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ctt_search_methods[] = { "asha", "halving", "median",
-                                           "random", NULL };
-
 /* ---- the state ---- */
 
 /* Before an eighth of the epochs most trials are near chance, so that luck

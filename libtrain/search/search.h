@@ -103,7 +103,7 @@ int  ctt_space_check(const struct ctt_space *s,
 
 enum ctt_search_method { CTT_SEARCH_ASHA, CTT_SEARCH_HALVING,
                          CTT_SEARCH_MEDIAN, CTT_SEARCH_RANDOM };
-extern const char *const ctt_search_methods[];    /* then NULL */
+extern const char *const ctt_search_methods[];    /* cfg.c; then NULL */
 
 enum { CTT_RUNGS = 20, CTT_SEARCH_TOP = 3 };
 

@@ -17,7 +17,7 @@ int  ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form);
  * reads the model's answer cannot: bytes would become the answer. */
 const char *ctt_quantise_cannot(const struct ctt_graph *g, int i);
 
-/* 0 if conv i is no faster with bytes, by measurements (doc/benchmarks.md): 5x5
+/* 0 if conv i is no faster with bytes, by measurements (doc/bench/int8.md): 5x5
  * with stride 1, for which floats have Winograd, unless most blocks of its
  * weights are pruned; or one of which most rows are pruned. */
 int  ctt_quantise_pays(const struct ctt_model *m, int i);

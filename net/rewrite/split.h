@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * split.h: a graph rewritten so that several processes, its parts, compute it
  * together: each has a part of the rows of every image (Dryden and others
- * 2019a), or of the filters or input channels of every conv (2019b).  Parts
+ * 2019a), or of the filters of every conv (2019b).  Parts
  * (net/part.h) exchange values by the ops halo, collect and total.  What is
  * whole all compute alike. */
 #ifndef CTT_SPLIT_H
@@ -17,10 +17,6 @@ struct ctt_piece {
     int     moved;
 };
 
-/* What the parts of a conv are called whose channels are divided; settings that
- * name nodes mean those of the whole graph. */
-#define CTT_SPLIT_TERMS "split.terms."
-
 struct ctt_split {
     struct ctt_graph *g;         /* of this part, whose nodes have the names
                                     and ranks of the whole graph */
@@ -34,8 +30,8 @@ struct ctt_split {
                                     those that are divided */
     int               nodes;     /* how many are divided */
     const char       *whole;     /* the first one of the whole that is not:
-                                    of bands, after one that is; of filters
-                                    and channels, that multiplies; or NULL */
+                                    of bands, after one that is; of
+                                    filters, that multiplies; or NULL */
 };
 
 /* Part `part` of `parts` of the sealed graph g, of bands of rows.  A conv or
@@ -50,11 +46,6 @@ int  ctt_split_bands(const struct ctt_graph *g, int part, int parts,
  * alone reads the whole. */
 int  ctt_split_filters(const struct ctt_graph *g, int part, int parts,
                        struct ctt_split **out);
-
-/* The same with channels: each conv and deconv reads some channels of its
- * input, and the sums of all parts are added up. */
-int  ctt_split_channels(const struct ctt_graph *g, int part, int parts,
-                        struct ctt_split **out);
 
 /* The weights of a part, of those of the whole; and the reverse, of gradients
  * or, with `moved`, of weights that a forward pass has moved: what is another

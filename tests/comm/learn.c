@@ -50,7 +50,7 @@ static int settings(const char *what, char **more, struct ctt_train_cfg *cfg)
     for (; *more; more++)
         CTT_TRY(set(cfg, *more));
     cfg->strict = strcmp(what, "strict") == 0;
-    cfg->comm = comm;
+    cfg->wiring.comm = comm;
 out:
     return rc;
 }

@@ -172,7 +172,7 @@ static int compress(struct kind *k, unsigned stages, struct ctt_model **m,
     teachers[0] = teacher;
     if (stages & BIT(DISTIL)) {
         j.cfg.distil = 0.7f;
-        j.cfg.taught_by = teachers;
+        j.cfg.wiring.teachers = teachers;
     }
     remove(result());
     rc = ctt_recipe_run(&o, &calls, result(), NULL, m, &r);

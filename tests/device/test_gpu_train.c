@@ -105,7 +105,7 @@ static struct ctt_train_cfg settings(int task, int amp, int type)
         .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .clip_norm = 5,
         .observe = "uniform:0.1-1", .observe_weight = 1, .full_weight = 1,
         .amp = amp, .amp_type = type, .loss_scale = "1024",
-        .taught_by = teachers, .distil = 0.7f, .temperature = 1 };
+        .wiring.teachers = teachers, .distil = 0.7f, .temperature = 1 };
 }
 
 static void first_weights(const struct ctt_graph *g, float *w)

@@ -200,7 +200,7 @@ static void check_recipe(const struct job *j, const struct ctt_model *m)
     FUZZ_CHECK(ctt_model_copy(m, &copy) >= 0);
     recipe = recipe_of(j, copy);
     if (recipe && *recipe) {
-        cfg.recipe = recipe;
+        cfg.wiring.recipe = recipe;
         FUZZ_CHECK(ctt_pause_save(path, copy, &cfg, j->data, j->val) >=
                    0);
         ctt_model_free(&copy);

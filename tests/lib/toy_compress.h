@@ -22,7 +22,7 @@ static inline int toy_retrain(void *arg, const char *stage, int epochs,
 
     (void)stage;
     c.epochs = epochs;
-    c.changes = during;
+    c.wiring.changes = during;
     return ctt_train(m, &c, j->train, j->val, NULL, &r);
 }
 

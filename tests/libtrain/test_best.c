@@ -71,7 +71,7 @@ static struct ctt_model *spoil(int or_given, int stop, struct ctt_result *r)
     struct ctt_model *m = trained(clip_net, &cfg, 1);
 
     wild.lr = 5;
-    wild.or_given = or_given;
+    wild.wiring.or_given = or_given;
     wild.checkpoint = clip_path("best.ckpt");
     if (!stop) {
         CHECK_OK(ctt_train(m, &wild, toy, toy_val, NULL, r));

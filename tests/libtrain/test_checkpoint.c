@@ -65,8 +65,8 @@ static void resumed_is_uninterrupted(void)
         CHECK_OK(clip_model(clip_net_end, 2, &other));
         teachers[0] = teacher;
         teachers[1] = other;
-        cfg.taught_by = k == 3 ? teachers : NULL;
-        cfg.changes = k > 1 ? &prunes : NULL;
+        cfg.wiring.teachers = k == 3 ? teachers : NULL;
+        cfg.wiring.changes = k > 1 ? &prunes : NULL;
         cfg.dsd = k == 1 ? 0.4f : 0;    /* from step 9 to 15 */
         cfg.distil = 0.5f;
         cfg.augment = k == 1 ? CTT_AUGMENT_OFF : k == 0 ? CTT_AUGMENT_LIGHT
@@ -248,7 +248,7 @@ static void pauses_know_their_clips(void)
     struct ctt_model *m = NULL;
     char *recipe = NULL;
 
-    cfg.recipe = "a recipe";
+    cfg.wiring.recipe = "a recipe";
     cfg.data = "these";
     cfg.val = "those";
     CHECK_OK(clip_model(clip_net, 1, &m));
@@ -256,7 +256,7 @@ static void pauses_know_their_clips(void)
     ctt_model_free(&m);
     CHECK_OK(ctt_model_load(clip_path("pause"), 1, &m));
     CHECK_OK(ctt_pause_open(m, &cfg, &recipe));
-    CU_ASSERT_STRING_EQUAL(recipe, cfg.recipe);
+    CU_ASSERT_STRING_EQUAL(recipe, cfg.wiring.recipe);
     ctt_check_refused(ctt_pause_end(m, &cfg, toy_val, toy_val), CTT_EINVAL,
                       "these: not the clips");
     ctt_check_refused(ctt_pause_end(m, &cfg, toy, toy), CTT_EINVAL,

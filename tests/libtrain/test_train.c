@@ -119,7 +119,7 @@ static void rates_are_rewound(void)
         struct ctt_result r;
 
         cfg.epochs = k ? 2 : 5;
-        cfg.last_of = k ? 5 : 0;
+        cfg.wiring.last_of = k ? 5 : 0;
         CHECK_OK(clip_model(clip_net_end, 1, &m));
         CHECK_OK(ctt_train(m, &cfg, toy, NULL, &ev, &r));
         ctt_model_free(&m);

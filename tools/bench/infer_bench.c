@@ -2,15 +2,12 @@
  * infer_bench.c: convtt-infer --bench: how fast a model runs here: times of a
  * frame, frames per second with more threads and streams, memory, what computes
  * each node, and the ratio to another model's time. */
-#include "tools/bench/infer_bench.h"
+#include "tools/bench/bench_tool.h"
 #include "infer/inside.h"
 #include "tools/shared/tool.h"
 #include "base/clock.h"
 #include "base/ctt.h"
-#include "tools/shared/files.h"
-#include "tools/bench/infer_bench_fit.h"
-#include "tools/bench/infer_bench_say.h"
-#include "tools/bench/infer_bench_streams.h"
+#include "tools/shared/output.h"
 
 #include <string.h>
 

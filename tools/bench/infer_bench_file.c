@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_bench_file.c: the model file to measure, made if only its text is
  * there. */
-#include "tools/bench/infer_bench_file.h"
+#include "tools/bench/bench_tool.h"
 #include "net/rewrite/edit.h"
 #include "net/rewrite/edit_quant.h"
 #include "net/init.h"
@@ -9,7 +9,7 @@
 #include "base/newfile.h"
 #include "net/op.h"
 #include "net/unit.h"
-#include "tools/shared/files.h"
+#include "tools/shared/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

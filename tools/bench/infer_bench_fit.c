@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_bench_fit.c: how many streams a model serves in real time: as batches,
  * as sessions, and as processes of their own. */
-#include "tools/bench/infer_bench_fit.h"
+#include "tools/bench/bench_tool.h"
 #include "base/clock.h"
 #include "base/ctt.h"
-#include "tools/bench/many_streams.h"
 #include "tools/shared/tool.h"
 
 #include <errno.h>

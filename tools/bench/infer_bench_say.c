@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_bench_say.c: output of convtt-infer --bench, as text or JSON. */
-#include "tools/bench/infer_bench_say.h"
+#include "tools/bench/bench_tool.h"
 #include "net/quant.h"
 #include "base/visible.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

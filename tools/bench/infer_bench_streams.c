@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_bench_streams.c: several streams through a model at once. */
-#include "tools/bench/infer_bench_streams.h"
+#include "tools/bench/bench_tool.h"
 #include "base/clock.h"
 #include "base/ctt.h"
-#include "tools/bench/many_streams.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * many_streams.c: several streams of noise through a model. */
-#include "tools/bench/many_streams.h"
+#include "tools/bench/bench_tool.h"
 #include "base/ctt.h"
 #include "tools/shared/infer_rc.h"
 

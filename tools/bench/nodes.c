@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nodes.c: which kernel computes each node of a run, and its time. */
-#include "tools/bench/nodes.h"
+#include "tools/bench/bench_tool.h"
 #include "net/op.h"
 
 int ctt_nodes_open(struct ctt_run *r, struct ctt_nodes *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * paired_timing.c: compares the times of two models, which run in turns. */
-#include "tools/bench/paired_timing.h"
+#include "tools/bench/bench_tool.h"
 #include "base/clock.h"
 #include "base/ctt.h"
 

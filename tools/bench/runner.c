@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * runner.c: runs a model in the runtime as from a camera, to measure it. */
-#include "tools/bench/runner.h"
+#include "tools/bench/bench_tool.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "tools/shared/infer_rc.h"

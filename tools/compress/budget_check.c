@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_check.c: settings of --budget: what goes with it, and its files. */
 #include "compress/search/budget_run.h"
-#include "tools/compress/compress_budget.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_retrain.h"
-#include "tools/shared/files.h"
+#include "tools/compress/compress_tool.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+static const struct ctt_output_kind csv_kind = {
+    .name = "table of --budget as CSV", .begin = CTT_BUDGET_CSV_BEGIN };
 
 /* ---- settings ---- */
 
@@ -126,13 +126,11 @@ int ctt_budget_outputs(struct ctt_compress_job *j)
 
     CTT_TRY(ctt_newfile_claim(c->out, &j->claim[0]));
     CTT_TRY(ctt_newfile_claim(c->train.checkpoint, &j->claim[1]));
-    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
-    CTT_TRY(ctt_tool_can_checkpoint(c->train.checkpoint, 1));
-    CTT_TRY(ctt_compress_can_log(j, c->sense_log, CTT_TOOL_SENSITIVITY_LOG));
-    if (c->budget_csv)
-        CTT_TRY(ctt_tool_can_replace(c->budget_csv, CTT_TOOL_BUDGET_CSV));
-    if (c->budget_plot)
-        CTT_TRY(ctt_tool_can_replace(c->budget_plot, CTT_TOOL_PLOT));
+    CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
+    CTT_TRY(ctt_output_check_checkpoint(c->train.checkpoint, 1));
+    CTT_TRY(ctt_compress_can_log(j, c->sense_log, &ctt_output_sensitivity_log));
+    CTT_TRY(ctt_output_check(c->budget_csv, &csv_kind));
+    CTT_TRY(ctt_output_check(c->budget_plot, &ctt_output_plot));
 out:
     return rc;
 }

@@ -2,7 +2,7 @@
  * budget_front.c: what a search has tried and retrained, as CSV and as a
  * picture of accuracy against bytes and time. */
 #include "compress/search/budget_run.h"
-#include "tools/shared/svg.h"
+#include "tools/shared/picture.h"
 #include "base/newfile.h"
 
 #include <inttypes.h>

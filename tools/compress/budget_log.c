@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_log.c: what --budget has tried and trained, as lines of the log of
  * sensitivity. */
-#include "tools/compress/budget_log.h"
-#include "tools/shared/line_log.h"
+#include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const stems[] = { "tried", "trained", "short",
@@ -68,117 +65,77 @@ static int64_t *number_at(struct ctt_budget_row *r, int k)
 
 /* ---- lines ---- */
 
-static void put_number(FILE *f, const char *name, double x)
-{
-    if (isnan(x))
-        fprintf(f, ",\"%s\":null", name);
-    else
-        fprintf(f, ",\"%s\":%.17g", name, x);
-}
-
 static int print_row(FILE *f, const void *arg)
 {
     struct ctt_budget_row r = *(const struct ctt_budget_row *)arg;
+    struct ctt_json_out o = { f, "", 0 };
 
-    fprintf(f, CTT_BUDGET_LINE "\"%s\",\"how\":\"%08" PRIx32 "\"",
-            stems[r.kind], r.how);
+    ctt_json_begin(&o, NULL, '{');
+    ctt_json_put_text(&o, "budget", stems[r.kind]);
+    ctt_json_put_crc(&o, "how", r.how);
     for (int k = 0; k < CTT_COSTS; k++)
-        put_number(f, ctt_cost_words[k], r.costs.cost[k]);
-    put_number(f, "faster", r.costs.faster);
-    put_number(f, "loss", r.loss);
-    fprintf(f, ",\"steps\":%d", r.steps);
-    fprintf(f, ",\"model\":\"%08" PRIx32 "\",\"seen\":[", r.model);
+        ctt_json_put_real(&o, ctt_cost_words[k], 17, r.costs.cost[k]);
+    ctt_json_put_real(&o, "faster", 17, r.costs.faster);
+    ctt_json_put_real(&o, "loss", 17, r.loss);
+    ctt_json_put_int(&o, "steps", r.steps);
+    ctt_json_put_crc(&o, "model", r.model);
+    ctt_json_begin(&o, "seen", '[');
     for (int k = 0; k < NUMBERS; k++)
-        fprintf(f, k ? ",%" PRId64 : "%" PRId64, *number_at(&r, k));
-    fprintf(f, "],\"mix\":\"%s\"}\n", r.mix);
+        ctt_json_put_int(&o, NULL, *number_at(&r, k));
+    ctt_json_finish(&o, ']');
+    ctt_json_put_text(&o, "mix", r.mix);
+    ctt_json_finish(&o, '}');
+    fputc('\n', f);
     return 0;
 }
 
-static const char *take_number(const char *p, const char *name, double *x)
+static int read_kind(const struct ctt_value *v, enum ctt_budget_kind *kind)
 {
-    p = ctt_log_pass(ctt_log_pass(ctt_log_pass(p, ",\""), name), "\":");
-    return ctt_log_take(p, x);
-}
+    const char *text = ctt_json_text(v);
 
-static const char *take_crc(const char *p, const char *name, uint32_t *x)
-{
-    char *end;
-
-    p = ctt_log_pass(ctt_log_pass(ctt_log_pass(p, ",\""), name), "\":\"");
-    if (!p || strspn(p, "0123456789abcdef") != 8)
-        return NULL;
-    *x = (uint32_t)strtoul(p, &end, 16);
-    return ctt_log_pass(end, "\"");
-}
-
-static const char *take_kind(const char *p, enum ctt_budget_kind *kind)
-{
-    for (size_t k = 0; k < CTT_LEN(stems); k++)
-        if (ctt_log_pass(ctt_log_pass(p, stems[k]), "\"")) {
+    for (size_t k = 0; text && k < CTT_LEN(stems); k++)
+        if (strcmp(text, stems[k]) == 0) {
             *kind = (enum ctt_budget_kind)k;
-            return p + strlen(stems[k]) + 1;
+            return 1;
         }
-    return NULL;
+    return 0;
 }
 
-/* Passes a whole number. */
-static const char *take_steps(const char *p, int *x)
+static int read_numbers(const struct ctt_value *v, struct ctt_budget_row *r)
 {
-    char *end;
-    long n;
+    const struct ctt_value *seen = ctt_json_get(v, "seen");
+    int good = ctt_json_size(seen) == NUMBERS &&
+               ctt_json_real(ctt_json_get(v, "faster"), NAN,
+                             &r->costs.faster) &&
+               ctt_json_real(ctt_json_get(v, "loss"), NAN, &r->loss) &&
+               ctt_json_int(ctt_json_get(v, "steps"), 0, INT_MAX, &r->steps);
 
-    p = ctt_log_pass(p, ",\"steps\":");
-    n = p ? strtol(p, &end, 10) : -1;
-    *x = (int)n;
-    return p && end != p && n >= 0 && n <= INT_MAX ? end : NULL;
+    for (int k = 0; k < CTT_COSTS && good; k++)
+        good = ctt_json_real(ctt_json_get(v, ctt_cost_words[k]), NAN,
+                             &r->costs.cost[k]);
+    for (int k = 0; k < NUMBERS && good; k++)
+        good = ctt_json_int64(ctt_json_at(seen, k), 0, number_at(r, k));
+    return good;
 }
 
-static const char *take_seen(const char *p, struct ctt_budget_row *r)
-{
-    p = ctt_log_pass(p, ",\"seen\":[");
-    for (int k = 0; p && k < NUMBERS; k++) {
-        char *end;
-
-        *number_at(r, k) = strtoll(p, &end, 10);
-        p = end == p ? NULL : k + 1 < NUMBERS ? ctt_log_pass(end, ",") : end;
-        if (*number_at(r, k) < 0)
-            return NULL;
-    }
-    return ctt_log_pass(p, "]");
-}
-
-static const char *take_mix(const char *p, struct ctt_budget_row *r)
-{
-    size_t n;
-
-    p = ctt_log_pass(p, ",\"mix\":\"");
-    n = p ? strcspn(p, "\"\\") : 0;
-    if (!p || n == 0 || strcmp(p + n, "\"}") != 0)
-        return NULL;
-    r->mix = ctt_calloc(n + 1, 1);
-    if (r->mix)
-        memcpy(r->mix, p, n);
-    return p;
-}
-
-int ctt_budget_row_read(void *arg, const char *line)
+int ctt_budget_row_read(void *arg, const struct ctt_value *v)
 {
     struct ctt_budget_row r = { .mix = NULL, .loss = NAN };
-    const char *p = ctt_log_pass(line, CTT_BUDGET_LINE "\"");
-    int rc;
+    const char *mix = ctt_json_text(ctt_json_get(v, "mix"));
+    int rc = 0;
 
-    p = take_crc(take_kind(p, &r.kind), "how", &r.how);
-    for (int k = 0; k < CTT_COSTS; k++)
-        p = take_number(p, ctt_cost_words[k], &r.costs.cost[k]);
-    p = take_number(p, "faster", &r.costs.faster);
-    p = take_steps(take_number(p, "loss", &r.loss), &r.steps);
-    p = take_seen(take_crc(p, "model", &r.model), &r);
-    if (!take_mix(p, &r))
+    if (!mix || !*mix || !read_kind(ctt_json_get(v, "budget"), &r.kind) ||
+        !ctt_json_crc(ctt_json_get(v, "how"), &r.how) ||
+        !ctt_json_crc(ctt_json_get(v, "model"), &r.model) ||
+        !read_numbers(v, &r))
         return 0;
-    rc = r.mix ? append(arg, &r) : CTT_ENOMEM;
-    if (rc < 0)
-        ctt_free(r.mix);
-    return rc < 0 ? rc : 1;
+    r.mix = ctt_strdup(mix);
+    CTT_TRY(r.mix ? 0 : CTT_ENOMEM);
+    CTT_TRY(append(arg, &r));
+    return 1;
+out:
+    ctt_free(r.mix);
+    return rc;
 }
 
 int ctt_budget_row_add(struct ctt_budget_rows *all,

@@ -2,7 +2,6 @@
  * budget_say.c: what --budget prints: plans, rounds, and what was expected and
  * measured. */
 #include "compress/search/budget_run.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>
@@ -134,8 +133,8 @@ void ctt_budget_say_top1(const struct ctt_budget_row *row)
 /* ---- expected and measured ---- */
 
 /* What is predicted: bytes as a short retraining has left them and what a whole
- * one adds, which was 0.6 to 2.3% in six runs (doc/benchmarks.md); the rest as
- * tried. */
+ * one adds, which was 0.6 to 2.3% in six runs (doc/bench/search.md); the rest
+ * as tried. */
 #define ADDED 1.015
 static double predicted(const struct ctt_budget_plan *p, int cost)
 {

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
-#include "tools/compress/compress_budget.h"
-#include "tools/compress/compress_calls.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_explain.h"
-#include "tools/compress/compress_opt.h"
-#include "tools/compress/compress_prove.h"
-#include "tools/compress/compress_retrain.h"
-#include "tools/compress/compress_sensitivity.h"
-#include "tools/shared/files.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
 #include "net/rewrite/edit.h"
@@ -21,6 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const struct ctt_output_kind report_kind = {
+    .name = "report of convtt-compress", .begin = CTT_REPORT_BEGIN };
 
 /* ---- the run ---- */
 
@@ -113,11 +107,10 @@ static int check_outputs(struct ctt_compress_job *j)
 
     CTT_TRY(ctt_newfile_claim(j->c.out, &j->claim[0]));
     CTT_TRY(ctt_newfile_claim(j->c.train.checkpoint, &j->claim[1]));
-    CTT_TRY(ctt_tool_can_replace(j->c.out, CTT_TOOL_MODEL));
-    if (j->c.report)
-        CTT_TRY(ctt_tool_can_replace(j->c.report, CTT_TOOL_REPORT));
-    CTT_TRY(ctt_tool_can_checkpoint(j->c.train.checkpoint,
-                                    j->c.train.resume));
+    CTT_TRY(ctt_output_check(j->c.out, &ctt_output_model));
+    CTT_TRY(ctt_output_check(j->c.report, &report_kind));
+    CTT_TRY(ctt_output_check_checkpoint(j->c.train.checkpoint,
+                                        j->c.train.resume));
 out:
     return rc;
 }
@@ -133,7 +126,7 @@ static int open_from(struct ctt_compress_job *j)
     if (rc < 0)
         rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
     j->saved = rc >= 0;
-    j->c.train.recipe = j->place;
+    j->c.train.wiring.recipe = j->place;
 out:
     return rc;
 }
@@ -165,7 +158,7 @@ static int open_teachers(struct ctt_compress_job *j)
         CTT_TRY(ctt_model_copy(j->m, &j->given));
     if (!c->teacher)
         t->list[0] = j->given;
-    c->taught_by = t->list[0] ? t->list : NULL;
+    c->wiring.teachers = t->list[0] ? t->list : NULL;
 out:
     return rc;
 }

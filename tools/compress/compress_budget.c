@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_budget.c: convtt-compress --budget: the mix of options that keeps a
  * model within a budget. */
-#include "tools/compress/compress_budget.h"
+#include "tools/compress/compress_tool.h"
 #include "compress/search/budget_run.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_sensitivity.h"
 #include "tools/shared/tool.h"
 
 #include <math.h>
@@ -95,7 +92,7 @@ static int open_teachers(struct ctt_compress_job *j)
     CTT_TRY(ctt_model_copy(j->m, &j->given));
     if (!j->c.train.teacher)
         j->teachers.list[0] = j->given;
-    j->c.train.taught_by = j->teachers.list[0] ? j->teachers.list : NULL;
+    j->c.train.wiring.teachers = j->teachers.list[0] ? j->teachers.list : NULL;
 out:
     return rc;
 }
@@ -118,7 +115,7 @@ static int choose_steps(int64_t all)
     return (int)(steps > LEAST ? steps : LEAST);
 }
 
-static int read_row(void *arg, const char *line)
+static int read_row(void *arg, const struct ctt_value *line)
 {
     struct ctt_budget_run *r = arg;
 

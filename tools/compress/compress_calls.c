@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_calls.c: what the recipe of convtt-compress calls: checkpoints,
  * retraining, tests and measurements. */
-#include "tools/compress/compress_calls.h"
-#include "tools/compress/compress_test.h"
-#include "tools/compress/compress_time.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +21,7 @@ static int save(void *arg, struct ctt_model *m, const char *place)
     int rc = 0;
 
     ctt_free(j->place);
-    j->c.train.recipe = j->place = ctt_strdup(place);
+    j->c.train.wiring.recipe = j->place = ctt_strdup(place);
     CTT_TRY(j->place ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_pause_save(j->c.train.checkpoint, m, &j->c.train, j->data,
                            j->val));
@@ -43,8 +41,8 @@ static int retrain(void *arg, const char *stage, int epochs,
 
     j->watch.stage = stage;
     cfg.epochs = epochs;
-    cfg.changes = during;
-    cfg.or_given = 1;
+    cfg.wiring.changes = during;
+    cfg.wiring.or_given = 1;
     CTT_TRY(ctt_train(m, &cfg, j->data, j->val, &j->ev, &r));
     if (r.stopped)
         CTT_TRY(stopped(j, stage));

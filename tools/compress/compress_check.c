@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_check.c: settings of convtt-compress that have no effect beside
  * others, where the table of options cannot say so. */
-#include "tools/compress/compress_check.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 #include "net/code/zip.h"
 
@@ -132,9 +132,9 @@ out:
 }
 
 int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
-                         enum ctt_tool_kind kind)
+                         const struct ctt_output_kind *kind)
 {
-    return ctt_compress_log_fault(j, ctt_tool_can_append(path, kind));
+    return ctt_compress_log_fault(j, ctt_output_check(path, kind));
 }
 
 int ctt_compress_log_fault(struct ctt_compress_job *j, int rc)

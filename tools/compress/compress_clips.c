@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_clips.c: the clips that convtt-compress reads. */
-#include "tools/compress/compress_clips.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 
 /* Clips of a split that is not there, or of other classes than the model's, are
  * a wrong argument. */

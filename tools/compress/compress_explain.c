@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_explain.c: convtt-compress --explain: what each part of a
  * compression costs and saves. */
-#include "tools/compress/compress_explain.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_sensitivity.h"
-#include "tools/compress/compress_test.h"
-#include "tools/compress/explain_log.h"
-#include "tools/compress/explain_plot.h"
-#include "tools/compress/explain_say.h"
-#include "tools/shared/files.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 #include "base/clock.h"
 #include "net/file/decision.h"
@@ -17,6 +9,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+static const struct ctt_output_kind log_kind = {
+    .name = "log of --explain", .begin = CTT_EXPLAIN_LOG_BEGIN, .in_place = 1 };
+static const struct ctt_output_kind csv_kind = {
+    .name = "table of --explain as CSV", .begin = CTT_EXPLAIN_CSV_BEGIN };
 
 /* ---- settings ---- */
 
@@ -102,11 +99,9 @@ static int check_outputs(struct ctt_compress_job *j)
     const struct ctt_compress_cfg *c = &j->c;
     int rc;
 
-    CTT_TRY(ctt_compress_can_log(j, c->explain_log, CTT_TOOL_EXPLAIN_LOG));
-    if (c->explain_csv)
-        CTT_TRY(ctt_tool_can_replace(c->explain_csv, CTT_TOOL_EXPLAIN_CSV));
-    if (c->explain_plot)
-        CTT_TRY(ctt_tool_can_replace(c->explain_plot, CTT_TOOL_PLOT));
+    CTT_TRY(ctt_compress_can_log(j, c->explain_log, &log_kind));
+    CTT_TRY(ctt_output_check(c->explain_csv, &csv_kind));
+    CTT_TRY(ctt_output_check(c->explain_plot, &ctt_output_plot));
 out:
     return rc;
 }
@@ -260,7 +255,7 @@ static int train(void *arg, const char *freeze, struct ctt_model *m)
     cfg.freeze = freeze;
     cfg.max_steps = cfg.epochs = a->j->c.explain_steps;
     cfg.warmup = 0;
-    cfg.taught_by = teachers;
+    cfg.wiring.teachers = teachers;
     rc = ctt_train(m, &cfg, a->j->data, NULL, &ev, &r);
     if (rc >= 0 && r.stopped)
         rc = ctt_error(CTT_ESTOP, "stopped");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_opt.c: the manual page of convtt-compress, without its options. */
-#include "tools/compress/compress_opt.h"
+#include "tools/compress/compress_tool.h"
 
 static const char description[] =
     "Factorisation comes first. An SVD (--svd-rank, --svd-energy or both, or "

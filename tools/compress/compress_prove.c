@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_prove.c: which clips trained, chose and proved a compressed
  * model. */
-#include "tools/compress/compress_prove.h"
-#include "tools/compress/compress_test.h"
-#include "tools/train/held_out.h"
-#include "tools/shared/table.h"
+#include "tools/compress/compress_tool.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

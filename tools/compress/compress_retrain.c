@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_retrain.c: how long convtt-compress retrains, and at which learning
  * rates. */
-#include "tools/compress/compress_retrain.h"
+#include "tools/compress/compress_tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ int ctt_retrain_rewind(const struct ctt_model *m, struct ctt_train_cfg *cfg)
     int rc = 0;
 
     CTT_CHECK(line && find(line, "epochs", value, sizeof(value)) &&
-              (cfg->last_of = number_of_epochs(value)) > 0, CTT_EINVAL,
+              (cfg->wiring.last_of = number_of_epochs(value)) > 0, CTT_EINVAL,
               "--retrain-schedule=rewind: the model's history has no training");
     for (size_t i = 0; i < CTT_LEN(names); i++) {
         int k = ctt_opt_find(ctt_train_opts, names[i]);

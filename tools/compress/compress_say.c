@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_say.c: messages of convtt-compress: progress of retraining, and the
  * report. */
-#include "tools/compress/compress_say.h"
-#include "tools/shared/table.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 
 #include <inttypes.h>
 #include <math.h>

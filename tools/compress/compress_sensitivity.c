@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_sensitivity.c: convtt-compress --sense: what each weight bears. */
-#include "tools/compress/compress_sensitivity.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_test.h"
-#include "tools/shared/files.h"
-#include "tools/compress/sensitivity_log.h"
-#include "tools/compress/sensitivity_plot.h"
-#include "tools/compress/sensitivity_say.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 #include "net/rewrite/aux_head.h"
 #include "device/device.h"
@@ -20,6 +13,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+const struct ctt_output_kind ctt_output_sensitivity_log = {
+    .name = "log of --sense", .begin = CTT_SENSITIVITY_LOG_BEGIN,
+    .in_place = 1 };
+static const struct ctt_output_kind csv_kind = {
+    .name = "table of --sense as CSV", .begin = CTT_SENSITIVITY_CSV_BEGIN };
 
 /* ---- settings ---- */
 
@@ -92,11 +91,9 @@ static int check_outputs(struct ctt_compress_job *j)
     const struct ctt_compress_cfg *c = &j->c;
     int rc;
 
-    CTT_TRY(ctt_compress_can_log(j, c->sense_log, CTT_TOOL_SENSITIVITY_LOG));
-    if (c->sense_csv)
-        CTT_TRY(ctt_tool_can_replace(c->sense_csv, CTT_TOOL_SENSITIVITY_CSV));
-    if (c->sense_plot)
-        CTT_TRY(ctt_tool_can_replace(c->sense_plot, CTT_TOOL_PLOT));
+    CTT_TRY(ctt_compress_can_log(j, c->sense_log, &ctt_output_sensitivity_log));
+    CTT_TRY(ctt_output_check(c->sense_csv, &csv_kind));
+    CTT_TRY(ctt_output_check(c->sense_plot, &ctt_output_plot));
 out:
     return rc;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_table.c: the table of the options of convtt-compress. */
-#include "tools/compress/compress_calls.h"
-#include "tools/compress/compress_opt.h"
+#include "tools/compress/compress_tool.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_test.c: tests of a model before and after compression. */
-#include "tools/compress/compress_test.h"
+#include "tools/compress/compress_tool.h"
 
 #include <math.h>
 

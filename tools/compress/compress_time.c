@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_time.c: time per frame and memory of a model in the runtime. */
-#include "tools/compress/compress_time.h"
+#include "tools/compress/compress_tool.h"
 #include "base/limits.h"
-#include "tools/bench/paired_timing.h"
+#include "tools/bench/bench_tool.h"
 
 enum { WARM = 4 };
 static const struct ctt_pace paces[] = {

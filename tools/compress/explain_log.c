@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * explain_log.c: the results of --explain in a file, a JSON line each. */
-#include "tools/compress/explain_log.h"
+#include "tools/compress/compress_tool.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* WORD and REASON are what the formats that read them say. */
-enum { LINE = 2048, WORD = 63, REASON = 111, NUMBERS = 1 + 3 * CTT_ACCURACIES };
-_Static_assert(CTT_NAME <= WORD + 1 && CTT_REASON == REASON + 1,
-               "texts that formats read");
+enum { LINE = 2048, NUMBERS = 1 + 3 * CTT_ACCURACIES };
 
 /* ---- lines ---- */
 
@@ -23,34 +19,33 @@ static double *number_at(struct ctt_gain *g, int k)
     return of[k / CTT_ACCURACIES] + k % CTT_ACCURACIES;
 }
 
-static int print_gain(const char *name, struct ctt_gain g, char *to,
-                      size_t size)
+static void put_gain(struct ctt_json_out *o, const char *name,
+                     struct ctt_gain g)
 {
-    int n = snprintf(to, size, "\"%s\":[", name);
-
-    for (int k = 0; k < NUMBERS; k++) {
-        char number[32];
-
-        ctt_log_number(*number_at(&g, k), number);
-        n += snprintf(to + n, size - (size_t)n, "%s%s", k ? "," : "", number);
-    }
-    return n + snprintf(to + n, size - (size_t)n, "],");
+    ctt_json_begin(o, name, '[');
+    for (int k = 0; k < NUMBERS; k++)
+        ctt_json_put_real(o, NULL, 17, *number_at(&g, k));
+    ctt_json_finish(o, ']');
 }
 
-static int print_point(const struct ctt_explain *e,
-                       const struct ctt_explain_point *p, char line[LINE])
-{
-    char why[CTT_REASON], faster[32];
-    int n = snprintf(line, LINE, "{\"weight\":\"%s\",\"what\":\"%s\",",
-                     ctt_explain_weight_name(e, p), ctt_explain_kind_name(p));
+struct line { const struct ctt_explain *e; const struct ctt_explain_point *p; };
 
-    ctt_log_text(p->why, why, sizeof(why));
-    ctt_log_number(p->faster, faster);
-    n += print_gain("back", p->back, line + n, LINE - (size_t)n);
-    n += print_gain("trained", p->trained, line + n, LINE - (size_t)n);
-    return n + snprintf(line + n, LINE - (size_t)n, "\"bytes\":%" PRId64
-                        ",\"faster\":%s,\"why\":\"%s\"}\n", p->bytes, faster,
-                        why);
+static int print_point(FILE *f, const void *arg)
+{
+    const struct line *l = arg;
+    struct ctt_json_out o = { f, "", 0 };
+
+    ctt_json_begin(&o, NULL, '{');
+    ctt_json_put_text(&o, "weight", ctt_explain_weight_name(l->e, l->p));
+    ctt_json_put_text(&o, "what", ctt_explain_kind_name(l->p));
+    put_gain(&o, "back", l->p->back);
+    put_gain(&o, "trained", l->p->trained);
+    ctt_json_put_int(&o, "bytes", l->p->bytes);
+    ctt_json_put_real(&o, "faster", 17, l->p->faster);
+    ctt_log_reason(&o, "why", l->p->why);
+    ctt_json_finish(&o, '}');
+    fputc('\n', f);
+    return 0;
 }
 
 /* ---- reading ---- */
@@ -61,35 +56,25 @@ struct reading {
     int                *known;
 };
 
-static const char *take_gain(const char *p, const char *name,
-                             struct ctt_gain *g)
+static int read_gain(const struct ctt_value *v, struct ctt_gain *g)
 {
-    p = ctt_log_pass(ctt_log_pass(ctt_log_pass(p, "\""), name), "\":[");
-    for (int k = 0; k < NUMBERS; k++)
-        p = ctt_log_take(k ? ctt_log_pass(p, ",") : p, number_at(g, k));
-    return ctt_log_pass(p, "],");
+    int good = ctt_json_kind(v) == '[' && ctt_json_size(v) == NUMBERS;
+
+    for (int k = 0; k < NUMBERS && good; k++)
+        good = ctt_json_real(ctt_json_at(v, k), NAN, number_at(g, k));
+    return good;
 }
 
-/* What follows weight and what was done.  Returns whether it is complete. */
-static int read_rest(const char *text, struct ctt_explain_point *p)
+/* All but weight and what was done: 1; 0: it is not complete. */
+static int read_results(const struct ctt_value *v, struct ctt_explain_point *p)
 {
-    char why[REASON + 2];
-    int n = 0;
+    const char *why = ctt_json_text(ctt_json_get(v, "why"));
 
-    text = take_gain(text, "back", &p->back);
-    text = take_gain(text, "trained", &p->trained);
-    if (!text || sscanf(text, "\"bytes\":%" SCNd64 ",\"faster\":%n", &p->bytes,
-                        &n) != 1 || !n)
-        return 0;
-    text = ctt_log_pass(ctt_log_take(text + n, &p->faster), ",\"why\":\"");
-    if (!text)
-        return 0;
-    n = (int)strcspn(text, "\"");
-    if (n > REASON || strcmp(text + n, "\"}") != 0)
-        return 0;
-    snprintf(why, sizeof(why), "%.*s", n, text);
-    memcpy(p->why, why, (size_t)n + 1);
-    return 1;
+    snprintf(p->why, sizeof(p->why), "%s", why ? why : "");
+    return why && read_gain(ctt_json_get(v, "back"), &p->back) &&
+           read_gain(ctt_json_get(v, "trained"), &p->trained) &&
+           ctt_json_int64(ctt_json_get(v, "bytes"), INT64_MIN, &p->bytes) &&
+           ctt_json_real(ctt_json_get(v, "faster"), NAN, &p->faster);
 }
 
 static struct ctt_explain_point *find(struct ctt_explain *e,
@@ -106,25 +91,23 @@ static struct ctt_explain_point *find(struct ctt_explain *e,
 }
 
 /* A point that there is no more is left out. */
-static int read_line(void *arg, const char *path, int number, const char *line)
+static int read_line(void *arg, const struct ctt_value *v)
 {
-    struct reading *r = arg;
+    const char *weight = ctt_json_text(ctt_json_get(v, "weight"));
+    const char *what = ctt_json_text(ctt_json_get(v, "what"));
     struct ctt_explain_point got = { .done = 1 }, *p;
-    char weight[WORD + 1], what[WORD + 1];
-    int n = 0;
+    struct reading *r = arg;
 
-    if (sscanf(line, "{\"weight\":\"%63[^\"]\",\"what\":\"%63[^\"]\",%n",
-               weight, what, &n) != 2 || !n || !read_rest(line + n, &got))
-        return ctt_error(CTT_EFORMAT, "%s:%d: is no result of --explain", path,
-                         number);
+    if (!weight || !what || !read_results(v, &got))
+        return 0;
     p = find(r->e, weight, what);
     if (!p || p->done)
-        return 0;
+        return 1;
     got.weight = p->weight;
     got.kind = p->kind;
     *p = got;
-    (*r->known)++;
-    return 0;
+    ++*r->known;
+    return 1;
 }
 
 /* ---- the log ---- */
@@ -150,10 +133,6 @@ int ctt_explain_log_open(const char *path, const struct ctt_explain_key *key,
 int ctt_explain_log_add(struct ctt_line_log *log, const struct ctt_explain *e,
                         int point)
 {
-    char line[LINE];
-    int n = print_point(e, &e->point[point], line);
-
-    if (n >= LINE)
-        return ctt_error(CTT_EINVAL, "--explain: a line is too long");
-    return ctt_line_log_add(log, line);
+    return ctt_line_log_print(log, print_point,
+                              &(struct line){ e, &e->point[point] });
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * explain_plot.c: a picture of what each part of a compression costs and
  * saves. */
-#include "tools/compress/explain_plot.h"
-#include "tools/shared/svg.h"
+#include "tools/compress/compress_tool.h"
+#include "tools/shared/picture.h"
 #include "base/newfile.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * explain_say.c: what --explain found: tables and CSV. */
-#include "tools/compress/explain_say.h"
+#include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sensitivity_log.c: the results of --sense in a file, a JSON line each. */
-#include "tools/compress/sensitivity_log.h"
-#include "tools/shared/line_log.h"
+#include "tools/compress/compress_tool.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* WORD and REASON are what the formats that read them say. */
-enum { LINE = 1024, WORD = 63, REASON = 111 };
-_Static_assert(CTT_NAME <= WORD + 1 && CTT_REASON == REASON + 1,
-               "texts that formats read");
+enum { LINE = 1024 };
 
 struct ctt_sensitivity_log {
     const char          *path;
@@ -32,27 +28,33 @@ int ctt_sensitivity_key_print(const struct ctt_sensitivity_key *k,
                     k->timed, k->machine);
 }
 
-static int print_point(const struct ctt_sensitivity *s,
-                       const struct ctt_sensitivity_point *p, char *line)
-{
-    const struct ctt_change *c = &p->change;
-    char why[CTT_REASON], faster[32], ram[32];
-    int n = snprintf(line, LINE, "{\"weight\":\"%s\",\"option\":\"%s\","
-                     "\"value\":%.17g,", s->weight[p->weight].name,
-                     p->ladder->name, p->value);
+struct line {
+    const struct ctt_sensitivity       *s;
+    const struct ctt_sensitivity_point *p;
+};
 
-    ctt_log_text(p->why, why, sizeof(why));
-    ctt_log_number(p->faster, faster);
-    ctt_log_number(p->ram, ram);
-    if (why[0])
-        return n + snprintf(line + n, LINE - (size_t)n, "\"why\":\"%s\"}\n",
-                            why);
-    return n + snprintf(line + n, LINE - (size_t)n,
-                        "\"kl\":[%.17g,%.17g,%.17g],"
-                        "\"lost\":[%.17g,%.17g,%.17g],\"bytes\":%" PRId64
-                        ",\"faster\":%s,\"ram\":%s}\n", c->kl[0], c->kl[1],
-                        c->kl[2], c->lost[0], c->lost[1], c->lost[2], p->bytes,
-                        faster, ram);
+static int print_point(FILE *f, const void *arg)
+{
+    const struct line *l = arg;
+    const struct ctt_sensitivity_point *p = l->p;
+    struct ctt_json_out o = { f, "", 0 };
+
+    ctt_json_begin(&o, NULL, '{');
+    ctt_json_put_text(&o, "weight", l->s->weight[p->weight].name);
+    ctt_json_put_text(&o, "option", p->ladder->name);
+    ctt_json_put_real(&o, "value", 17, p->value);
+    if (p->why[0]) {
+        ctt_log_reason(&o, "why", p->why);
+    } else {
+        ctt_json_put_reals(&o, "kl", 17, p->change.kl, CTT_ACCURACIES);
+        ctt_json_put_reals(&o, "lost", 17, p->change.lost, CTT_ACCURACIES);
+        ctt_json_put_int(&o, "bytes", p->bytes);
+        ctt_json_put_real(&o, "faster", 17, p->faster);
+        ctt_json_put_real(&o, "ram", 17, p->ram);
+    }
+    ctt_json_finish(&o, '}');
+    fputc('\n', f);
+    return 0;
 }
 
 /* ---- reading ---- */
@@ -63,12 +65,6 @@ struct reading {
     const struct ctt_sensitivity_extra *extra;
     int                          *known;
 };
-
-static int damaged(const char *path, int number)
-{
-    return ctt_error(CTT_EFORMAT, "%s:%d: is no result of --sense", path,
-                     number);
-}
 
 static struct ctt_sensitivity_point *find(struct ctt_sensitivity *s,
                                           const char *weight,
@@ -85,27 +81,32 @@ static struct ctt_sensitivity_point *find(struct ctt_sensitivity *s,
     return NULL;
 }
 
-/* What follows weight, option and value.  Returns whether it is complete. */
-static int read_rest(const char *text, struct ctt_sensitivity_point *p)
+/* All but weight and option: 1; 0: it is not complete. */
+static int read_results(const struct ctt_value *v,
+                        struct ctt_sensitivity_point *p)
 {
+    const struct ctt_value *why = ctt_json_get(v, "why");
     struct ctt_change *c = &p->change;
-    int end = 0;
+    int good = 1;
 
-    if (sscanf(text, "\"why\":\"%111[^\"]\"}%n", p->why, &end) == 1 && end > 0)
-        return text[end] == '\0';
-    p->why[0] = '\0';
-    if (sscanf(text, "\"kl\":[%lf,%lf,%lf],\"lost\":[%lf,%lf,%lf],\"bytes\":%"
-               SCNd64 "%n", &c->kl[0], &c->kl[1], &c->kl[2], &c->lost[0],
-               &c->lost[1], &c->lost[2], &p->bytes, &end) != 7 || end == 0)
+    if (!ctt_json_real(ctt_json_get(v, "value"), NAN, &p->value))
+        return 0;
+    if (why) {
+        snprintf(p->why, sizeof(p->why), "%s",
+                 ctt_json_text(why) ? ctt_json_text(why) : "");
+        return p->why[0] != '\0';
+    }
+    p->ram = NAN;    /* an older log has none */
+    ctt_json_real(ctt_json_get(v, "ram"), NAN, &p->ram);
+    if (!ctt_json_reals(ctt_json_get(v, "kl"), NAN, c->kl, CTT_ACCURACIES) ||
+        !ctt_json_reals(ctt_json_get(v, "lost"), NAN, c->lost,
+                        CTT_ACCURACIES) ||
+        !ctt_json_int64(ctt_json_get(v, "bytes"), 0, &p->bytes) ||
+        !ctt_json_real(ctt_json_get(v, "faster"), NAN, &p->faster))
         return 0;
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        if (!isfinite(c->kl[k]) || !isfinite(c->lost[k]))
-            return 0;
-    text = ctt_log_take(ctt_log_pass(text + end, ",\"faster\":"), &p->faster);
-    p->ram = NAN;    /* an older log has none */
-    if (ctt_log_pass(text, ",\"ram\":"))
-        text = ctt_log_take(ctt_log_pass(text, ",\"ram\":"), &p->ram);
-    return text && strcmp(text, "}") == 0;
+        good &= isfinite(c->kl[k]) && isfinite(c->lost[k]);
+    return good;
 }
 
 /* A point that was measured again, because not all of it had been. */
@@ -116,49 +117,35 @@ static int is_timed_now(const struct ctt_sensitivity_point *was,
            !isnan(now->faster) && !isnan(now->ram);
 }
 
-/* A point of a weight or a value that there is no more is left out.  Returns
- * whether it was not known before. */
-static int read_point(const char *line, struct ctt_sensitivity *s)
+/* Takes a line: 1; 0: it is damaged.  A point of a weight or a value that there
+ * is no more is left out. */
+static int read_point(const struct ctt_value *v, struct reading *r)
 {
     struct ctt_sensitivity_point got = { .fit = NAN }, *p;
-    char weight[WORD + 1], option[WORD + 1];
-    int n = 0, was;
+    const char *weight = ctt_json_text(ctt_json_get(v, "weight"));
+    const char *option = ctt_json_text(ctt_json_get(v, "option"));
 
-    if (sscanf(line, "{\"weight\":\"%63[^\"]\",\"option\":\"%63[^\"]\","
-               "\"value\":%lf,%n", weight, option, &got.value, &n) != 3 || !n ||
-        !read_rest(line + n, &got))
-        return CTT_EFORMAT;
-    p = find(s, weight, option, got.value);
-    if (!p || (p->done && !is_timed_now(p, &got)))
+    if (!weight || !option || !read_results(v, &got))
         return 0;
-    was = p->done;
+    p = find(r->s, weight, option, got.value);
+    if (!p || (p->done && !is_timed_now(p, &got)))
+        return 1;
+    *r->known += !p->done;
     got.weight = p->weight;
     got.ladder = p->ladder;
     got.value = p->value;
     got.done = 1;
     *p = got;
-    return !was;
+    return 1;
 }
 
-static int is_extra(const char *line)
-{
-    return strncmp(line, CTT_BUDGET_LINE, strlen(CTT_BUDGET_LINE)) == 0;
-}
-
-static int read_line(void *arg, const char *path, int number, const char *line)
+static int read_line(void *arg, const struct ctt_value *v)
 {
     struct reading *r = arg;
-    int got;
 
-    if (is_extra(line)) {
-        got = r->extra ? r->extra->line(r->extra->arg, line) : 1;
-        return got ? got : damaged(path, number);
-    }
-    got = read_point(line, r->s);
-    if (got < 0)
-        return damaged(path, number);
-    *r->known += got;
-    return 0;
+    if (!ctt_json_get(v, "budget"))
+        return read_point(v, r);
+    return r->extra ? r->extra->line(r->extra->arg, v) : 1;
 }
 
 /* ---- the log ---- */
@@ -207,10 +194,6 @@ int ctt_sensitivity_log_line(struct ctt_sensitivity_log *log, const char *line)
 int ctt_sensitivity_log_add(struct ctt_sensitivity_log *log,
                             const struct ctt_sensitivity *s, int point)
 {
-    char line[LINE];
-    int n = print_point(s, &s->point[point], line);
-
-    if (n >= LINE)
-        return ctt_error(CTT_EINVAL, "%s: a line is too long", log->path);
-    return ctt_line_log_add(log->lines, line);
+    return ctt_line_log_print(log->lines, print_point,
+                              &(struct line){ s, &s->point[point] });
 }

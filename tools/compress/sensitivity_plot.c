@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sensitivity_plot.c: a picture of what each weight bears. */
-#include "tools/compress/sensitivity_plot.h"
-#include "tools/shared/svg.h"
+#include "tools/compress/compress_tool.h"
+#include "tools/shared/picture.h"
 #include "base/newfile.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sensitivity_say.c: what --sense found: tables and CSV. */
-#include "tools/compress/sensitivity_say.h"
+#include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

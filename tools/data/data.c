@@ -3,10 +3,8 @@
 #include "base/limits.h"
 #include "base/newfile.h"
 #include "base/visible.h"
-#include "tools/data/data_check.h"
-#include "tools/data/data_pack.h"
-#include "tools/train/duplicates.h"
-#include "tools/shared/table.h"
+#include "tools/data/data_tool.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
 

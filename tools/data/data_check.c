@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data_check.c: convtt-data check: decodes every clip and names the bad ones.
  */
-#include "tools/data/data_check.h"
+#include "tools/data/data_tool.h"
 #include "tools/shared/tool.h"
 
 #include <pthread.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data_mnist.c: convtt-data mnist: writes sequences of moving digits to a pack.
  */
-#include "tools/data/data_mnist.h"
+#include "tools/data/data_tool.h"
 #include "base/clock.h"
-#include "tools/shared/files.h"
 #include "tools/shared/tool.h"
 #include "video/video.h"
 
@@ -47,7 +46,7 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
 
     ctt_tool_catch();
     CTT_TRY(ctt_mnist_first(j->split, &first));
-    CTT_TRY(ctt_tool_can_replace(out, CTT_TOOL_PACK));
+    CTT_TRY(ctt_output_check(out, &ctt_output_pack));
     CTT_TRY(ctt_mnist_open(path, &m));
     f.data = ctt_calloc((size_t)f.count * f.h, (size_t)f.w);
     CTT_TRY(f.data ? 0 : CTT_ENOMEM);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data_opt.c: the commands of convtt-data, their options and the manual page.
  */
-#include "tools/data/data_opt.h"
+#include "tools/data/data_tool.h"
 #include "base/limits_opt.h"
 #include "video/source.h"
 

@@ -5,16 +5,27 @@
  * writes them in their order, so that the pack does not depend on the number of
  * threads.  Clips that wait are limited in number and bytes.  A clip for which
  * there was no memory is decoded again when it is the next, without others. */
-#include "tools/data/data_pack.h"
+#include "tools/data/data_tool.h"
 #include "base/clock.h"
 #include "net/file/file.h"
 #include "base/limits.h"
-#include "tools/shared/files.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
 
 #include <pthread.h>
 #include <time.h>
+
+static int is_pack(const char *path)
+{
+    struct ctt_pack *p = NULL;
+    int is = ctt_pack_open(path, &p) >= 0;
+
+    ctt_pack_close(&p);
+    return is;
+}
+
+const struct ctt_output_kind ctt_output_pack = {
+    .name = "pack", .is = is_pack };
 
 enum { THREADS = 256, AHEAD = 4 /* clips per thread */ };
 
@@ -313,7 +324,7 @@ int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
     ctt_tool_catch();
     CTT_CHECK(!ctt_tool_reads(path, c->out), CTT_EINVAL,
               "%s: given for two files", c->out);
-    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_PACK));
+    CTT_TRY(ctt_output_check(c->out, &ctt_output_pack));
     CTT_TRY(read_model(c->model, &in, &m));
     if (m) {
         set.label = m->label;

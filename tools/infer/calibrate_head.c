@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * calibrate_head.c: the confidence head of a calibration. */
-#include "tools/infer/calibrate_head.h"
+#include "tools/infer/infer_tool.h"
 #include "infer/head.h"
 #include "base/key.h"
 
 const char *const ctt_head_words[] = { "auto", "on", "off", NULL };
 
 /* With 300 clips a head saves more than the 100 that it takes from the
- * calibration (doc/benchmarks.md). */
+ * calibration (doc/bench/decisions.md). */
 enum { AMPLE = 300, SHARE = 3, KEY = 2 };
 
 int ctt_calibrate_wants_head(enum ctt_head_choice choice, int clips,

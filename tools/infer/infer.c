@@ -3,11 +3,9 @@
 #include "infer/inside.h"
 #include "base/clock.h"
 #include "base/visible.h"
-#include "tools/infer/infer_calibrate.h"
-#include "tools/stream/infer_live.h"
+#include "tools/infer/infer_tool.h"
+#include "tools/stream/stream_tool.h"
 #include "tools/shared/infer_rc.h"
-#include "tools/infer/infer_recognise.h"
-#include "tools/shared/stalling_write.h"
 #include "tools/shared/tool.h"
 #include "video/live/live.h"
 

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_calibrate.c: finds the thresholds of early decisions for a model file
  * and stores them in it. */
-#include "tools/infer/infer_calibrate.h"
+#include "tools/infer/infer_tool.h"
 #include "infer/decide.h"
 #include "base/binomial.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"
-#include "tools/infer/calibrate_head.h"
-#include "tools/shared/files.h"
-#include "tools/infer/infer_answers.h"
 #include "tools/shared/infer_rc.h"
-#include "tools/infer/infer_recognise.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
-#include "tools/shared/top.h"
+#include "tools/shared/measure.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -75,11 +70,10 @@ int ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
         .classes = classes, .p = ctt_calloc((size_t)classes, sizeof(float)) };
     CTT_TRY(c->smooth.p ? 0 : CTT_ENOMEM);
     snprintf(c->d.type, sizeof(c->d.type), "%s", type);
-    CTT_TRY(ctt_tool_can_replace(path, CTT_TOOL_MODEL));
+    CTT_TRY(ctt_output_check(path, &ctt_output_model));
     CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write: %s", path,
               strerror(errno));
-    if (set->answers)
-        CTT_TRY(ctt_tool_can_replace(set->answers, CTT_TOOL_TABLE));
+    CTT_TRY(ctt_output_check(set->answers, &ctt_output_table));
     CTT_TRY(read_model(c));
     *out = c;
     c = NULL;
@@ -204,7 +198,7 @@ out:
 }
 
 /* With fewer than so many times the least number of clips, conditional often
- * finds nothing (doc/benchmarks.md). */
+ * finds nothing (doc/bench/decisions.md). */
 enum { AMPLE = 10 };
 
 /* The guarantee that is asked for.  auto looks at the number of clips and at

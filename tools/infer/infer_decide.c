@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_decide.c: answers once per clip, as soon as the thresholds of the model
  * allow it. */
-#include "tools/infer/infer_decide.h"
+#include "tools/infer/infer_tool.h"
 #include "base/visible.h"
 #include "tools/shared/infer_rc.h"
-#include "tools/infer/infer_recognise.h"
-#include "tools/shared/table.h"
-#include "tools/shared/top.h"
+#include "tools/shared/tool.h"
+#include "tools/shared/measure.h"
 
 #include <stdio.h>
 

@@ -3,10 +3,7 @@
 #include "device/device.h"
 #include "base/limits_opt.h"
 #include "net/unit.h"
-#include "tools/shared/files.h"
-#include "tools/infer/infer_files.h"
-#include "tools/infer/infer_opt.h"
-#include "tools/infer/calibrate_head.h"
+#include "tools/infer/infer_tool.h"
 #include "video/live/live.h"
 #include "video/source.h"
 

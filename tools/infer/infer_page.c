@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_page.c: the texts of convtt-infer's manual page. */
-#include "tools/infer/infer_opt.h"
+#include "tools/infer/infer_tool.h"
 #include "video/source.h"
 
 const char ctt_infer_description[] =

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_predict.c: predicts the next frames of clips, saves them, and measures
  * them where the clip has the true ones. */
-#include "tools/infer/infer_predict.h"
+#include "tools/infer/infer_tool.h"
 #include "base/clock.h"
-#include "tools/infer/infer_files.h"
-#include "tools/infer/infer_measure.h"
 #include "tools/shared/infer_rc.h"
-#include "tools/infer/infer_show.h"
-#include "tools/infer/infer_store.h"
 #include "tools/shared/tool.h"
 #include "video/quality.h"
 

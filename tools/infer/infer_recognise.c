@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_recognise.c: answers which class a clip shows, after given ratios of it
  * or while its frames arrive. */
-#include "tools/infer/infer_recognise.h"
+#include "tools/infer/infer_tool.h"
 #include "base/clock.h"
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/tool.h"
-#include "tools/shared/top.h"
+#include "tools/shared/measure.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_say.c: lines and tables of convtt-infer. */
-#include "tools/infer/infer_say.h"
+#include "tools/infer/infer_tool.h"
 #include "base/visible.h"
 #include "base/wilson.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_show.c: shows predictions as a picture or a video. */
-#include "tools/infer/infer_show.h"
-#include "tools/shared/sheet.h"
+#include "tools/infer/infer_tool.h"
+#include "tools/shared/picture.h"
 #include "video/save.h"
 
 /* Frame t of a clip, true and predicted; NULL: none. */

@@ -7,9 +7,8 @@
 #include "net/op.h"
 #include "net/unit.h"
 #include "base/visible.h"
-#include "tools/shared/files.h"
-#include "tools/info/info.h"
-#include "tools/shared/table.h"
+#include "tools/shared/output.h"
+#include "tools/info/info_tool.h"
 #include "tools/shared/tool.h"
 
 #include <stdio.h>
@@ -304,7 +303,7 @@ static int strip(const char *path, const char *out)
     struct ctt_model *m = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_tool_can_replace(out, CTT_TOOL_MODEL));
+    CTT_TRY(ctt_output_check(out, &ctt_output_model));
     CTT_TRY(ctt_model_load(path, 0, &m));
     CTT_TRY(ctt_aux_head_save(out, m));
 out:

@@ -5,8 +5,7 @@
 #include "net/file/file.h"
 #include "base/wilson.h"
 #include "tools/shared/infer_rc.h"
-#include "tools/info/info.h"
-#include "tools/shared/table.h"
+#include "tools/info/info_tool.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
 

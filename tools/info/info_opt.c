@@ -2,7 +2,7 @@
  * info_opt.c: the options and the manual page of convtt-info. */
 #include "device/device.h"
 #include "base/limits_opt.h"
-#include "tools/info/info.h"
+#include "tools/info/info_tool.h"
 
 #define FIELD(f) offsetof(struct ctt_info_cfg, f)
 #define LIMIT(member) FIELD(limits.member)

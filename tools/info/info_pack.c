@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info_pack.c: convtt-info of a pack: its frames, clips and classes. */
 #include "net/op.h"
-#include "tools/info/info.h"
-#include "tools/shared/table.h"
+#include "tools/info/info_tool.h"
 #include "tools/shared/tool.h"
 
 #include <stdio.h>

@@ -5,9 +5,8 @@
 #include "net/op.h"
 #include "net/quant.h"
 #include "base/random.h"
-#include "tools/info/info.h"
-#include "tools/bench/nodes.h"
-#include "tools/shared/table.h"
+#include "tools/info/info_tool.h"
+#include "tools/bench/bench_tool.h"
 #include "tools/shared/tool.h"
 
 #include <string.h>

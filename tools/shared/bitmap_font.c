@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bitmap_font.c: text and boxes on pictures of h x w x 3 bytes. */
-#include "tools/shared/bitmap_font.h"
+#include "tools/shared/picture.h"
 
 enum { FIRST = ' ', LETTERS = 64, ROWS = 7, COLUMNS = 5 };
 

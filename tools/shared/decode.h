@@ -3,7 +3,7 @@
 #ifndef CTT_DECODE_H
 #define CTT_DECODE_H
 
-#include "tools/shared/times.h"
+#include "tools/shared/measure.h"
 #include "video/source.h"
 
 /* A clip in its turn: number i of a source. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * failure.c: the first error of several steps that are all done, whatever
  * becomes of the others. */
-#include "tools/shared/failure.h"
+#include "tools/shared/tool.h"
 
 void ctt_failure_note(struct ctt_failure *f, int rc)
 {

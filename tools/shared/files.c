@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * files.c: which paths name the same file or can be written; model texts. */
-#include "tools/shared/files.h"
+#include "tools/shared/output.h"
 #include "base/newfile.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
@@ -72,41 +72,16 @@ static int can_write(const char *path)
     return rc;
 }
 
-/* What is there already must be of the kind.  A device or a pipe is none. */
-static int check_kind(const char *path, enum ctt_tool_kind kind)
+/* An existing file must be of the kind; devices and pipes have none. */
+static int check_kind(const char *path, const struct ctt_output_kind *kind)
 {
     struct stat st;
     int rc = 0;
 
     CTT_CHECK(stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-              st.st_size == 0 || ctt_tool_is_kind(path, kind), CTT_EINVAL,
+              st.st_size == 0 || ctt_output_is(path, kind), CTT_EINVAL,
               "%s: is there already and is no %s; remove it first", path,
-              ctt_tool_kind_name(kind));
-out:
-    return rc;
-}
-
-int ctt_tool_can_replace(const char *path, enum ctt_tool_kind kind)
-{
-    int rc;
-
-    CTT_TRY(check_kind(path, kind));
-    CTT_TRY(can_write(path));
-out:
-    return rc;
-}
-
-int ctt_tool_can_checkpoint(const char *path, int resume)
-{
-    struct stat st;
-    int rc;
-
-    if (resume)
-        return can_write(path);
-    CTT_TRY(ctt_tool_can_replace(path, CTT_TOOL_CHECKPOINT));
-    if (stat(path, &st) == 0)
-        ctt_tool_warn("%s: the checkpoint of an earlier run will be replaced; "
-                      "--resume would continue that run", path);
+              kind->name);
 out:
     return rc;
 }
@@ -128,7 +103,7 @@ out:
     return rc;
 }
 
-int ctt_tool_can_append(const char *path, enum ctt_tool_kind kind)
+static int check_append(const char *path, const struct ctt_output_kind *kind)
 {
     struct stat st;
     int there = stat(path, &st) == 0, rc = 0;
@@ -143,6 +118,35 @@ int ctt_tool_can_append(const char *path, enum ctt_tool_kind kind)
         CTT_TRY(can_open(path));
     CTT_CHECK(access(path, F_OK) != 0 || access(path, W_OK) == 0, CTT_EIO,
               "%s: cannot write it: %s", path, strerror(errno));
+out:
+    return rc;
+}
+
+int ctt_output_check(const char *path, const struct ctt_output_kind *kind)
+{
+    int rc = 0;
+
+    if (!path)
+        goto out;
+    if (kind->in_place)
+        return check_append(path, kind);
+    CTT_TRY(check_kind(path, kind));
+    CTT_TRY(can_write(path));
+out:
+    return rc;
+}
+
+int ctt_output_check_checkpoint(const char *path, int resume)
+{
+    struct stat st;
+    int rc;
+
+    if (resume)
+        return can_write(path);
+    CTT_TRY(ctt_output_check(path, &ctt_output_checkpoint));
+    if (stat(path, &st) == 0)
+        ctt_tool_warn("%s: the checkpoint of an earlier run will be replaced; "
+                      "--resume would continue that run", path);
 out:
     return rc;
 }

@@ -1,24 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  * line_log.c: a file of results, a JSON line each, from which a run that was
  * stopped or killed goes on. */
-#include "tools/shared/line_log.h"
+#include "tools/shared/output.h"
 #include "base/newfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST = 64 << 20 };
+enum { MOST = 64 << 20, REASON = 256 };
 
 struct ctt_line_log {
     const char *path;
     int         fd;
 };
+
+/* Takes a line, whose number is for the message. */
+static int read_line(const struct ctt_line_log *log,
+                     const struct ctt_line_log_of *of, int number,
+                     const char *line)
+{
+    struct ctt_value *v = NULL;
+    int rc = ctt_json_parse(log->path, number, line, &v);
+
+    CTT_TRY(rc == CTT_EFORMAT ? 0 : rc);
+    CTT_TRY(v ? of->line(of->arg, v) : 0);
+    CTT_CHECK(rc, CTT_EFORMAT, "%s:%d: is no result of %s", log->path, number,
+              of->option);
+out:
+    ctt_json_free(&v);
+    return rc;
+}
 
 /* The lines of text, which is cut. */
 static int read_lines(const struct ctt_line_log *log,
@@ -30,7 +45,7 @@ static int read_lines(const struct ctt_line_log *log,
     for (char *line = strtok_r(text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
         if (number++ > 0) {
-            CTT_TRY(of->line(of->arg, log->path, number, line));
+            CTT_TRY(read_line(log, of, number, line));
             continue;
         }
         CTT_CHECK(strlen(line) + 1 == strlen(of->key) &&
@@ -54,7 +69,20 @@ out:
     return rc;
 }
 
-/* Returns the text up to its last whole line, which the caller frees. */
+int ctt_line_log_print(struct ctt_line_log *log,
+                       int (*print)(FILE *f, const void *arg), const void *arg)
+{
+    char *line = NULL;
+    int rc;
+
+    CTT_TRY(ctt_text_collect(log->path, print, arg, &line));
+    CTT_TRY(ctt_line_log_add(log, line));
+out:
+    ctt_free(line);
+    return rc;
+}
+
+/* The text up to its last whole line, which the caller frees. */
 static int read_whole(const struct ctt_line_log *log,
                       const struct ctt_line_log_of *of, char **out)
 {
@@ -129,42 +157,14 @@ void ctt_line_log_close(struct ctt_line_log **log)
     *log = NULL;
 }
 
-/* ---- parts of lines ---- */
-
-void ctt_log_text(const char *from, char *to, size_t size)
+void ctt_log_reason(struct ctt_json_out *o, const char *name, const char *s)
 {
+    char text[REASON];
     size_t n = 0;
 
-    for (; *from && n + 1 < size; from++)
-        to[n++] = (unsigned char)*from < 0x20 || *from == '"' || *from == '\\'
-                  ? '\'' : *from;
-    to[n] = '\0';
-}
-
-void ctt_log_number(double x, char text[32])
-{
-    if (isnan(x))
-        snprintf(text, 32, "null");
-    else
-        snprintf(text, 32, "%.17g", x);
-}
-
-const char *ctt_log_pass(const char *p, const char *word)
-{
-    size_t n = strlen(word);
-
-    return p && strncmp(p, word, n) == 0 ? p + n : NULL;
-}
-
-const char *ctt_log_take(const char *p, double *x)
-{
-    const char *null = ctt_log_pass(p, "null");
-    char *end;
-
-    if (null) {
-        *x = NAN;
-        return null;
-    }
-    *x = p ? strtod(p, &end) : 0;
-    return !p || end == p || !isfinite(*x) ? NULL : end;
+    for (; *s && n + 1 < sizeof(text); s++)
+        text[n++] = (unsigned char)*s < 0x20 || *s == '"' || *s == '\\'
+                    ? '\'' : *s;
+    text[n] = '\0';
+    ctt_json_put_text(o, name, text);
 }

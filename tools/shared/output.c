@@ -1,36 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * output.c: what kind of output a file is. */
+ * output.c: kinds of output files that several programs write, and how a file
+ * of a kind is recognised. */
 #include "tools/shared/output.h"
-#include "compress/search/budget_run.h"
-#include "tools/shared/svg.h"
-#include "compress/compress.h"
-#include "libtrain/search/search.h"
-#include "net/file/file.h"
-#include "net/file/h5.h"
-#include "net/kind.h"
 #include "base/newfile.h"
-#include "tools/infer/infer_answers.h"
-#include "tools/stream/event_out.h"
-#include "tools/compress/explain_log.h"
-#include "tools/compress/explain_say.h"
-#include "tools/infer/infer_measure.h"
-#include "tools/train/search_run.h"
-#include "tools/compress/sensitivity_log.h"
-#include "tools/compress/sensitivity_say.h"
-#include "tools/train/train_folds.h"
-#include "video/video.h"
+#include "net/file/file.h"
+#include "net/kind.h"
+#include "tools/shared/picture.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* The most bytes that tell a kind. */
-enum { MOST = 64 };
-_Static_assert(sizeof(CTT_SVG_BEGIN) <= MOST, "the longest beginning");
-
-/* Whether the n bytes at an offset of a file are these. */
-static int has_bytes(const char *path, int64_t at, const char *bytes, size_t n)
+int ctt_output_has(const char *path, int64_t at, const char *text)
 {
-    char got[MOST];
+    char got[CTT_OUTPUT_BEGIN];
+    size_t n = strlen(text);
     int64_t size = 0;
     int fd, is;
 
@@ -38,12 +21,15 @@ static int has_bytes(const char *path, int64_t at, const char *bytes, size_t n)
         return 0;
     is = at + (int64_t)n <= size &&
          ctt_file_read_at(path, fd, at, got, (int64_t)n) >= 0 &&
-         memcmp(got, bytes, n) == 0;
+         memcmp(got, text, n) == 0;
     close(fd);
     return is;
 }
 
-#define BEGINS(path, text) has_bytes(path, 0, text, sizeof(text) - 1)
+int ctt_output_is(const char *path, const struct ctt_output_kind *kind)
+{
+    return kind->is ? kind->is(path) : ctt_output_has(path, 0, kind->begin);
+}
 
 /* By its end, so that a damaged model may be replaced. */
 static int is_model(const char *path)
@@ -60,141 +46,22 @@ static int is_checkpoint(const char *path)
     return is;
 }
 
-static int is_pack(const char *path)
-{
-    struct ctt_pack *p = NULL;
-    int is = ctt_pack_open(path, &p) >= 0;
-
-    ctt_pack_close(&p);
-    return is;
-}
-
-static int is_frames(const char *path)
-{
-    struct ctt_h5 *f = NULL;
-    int is = ctt_h5_open(path, &f) >= 0 && ctt_h5_has(f, "prediction") > 0;
-
-    ctt_h5_close(&f);
-    return is;
-}
-
-static int is_log_csv(const char *path)
-{
-    return BEGINS(path, CTT_LOG_CSV_BEGIN);
-}
-
-static int is_log_json(const char *path)
-{
-    return BEGINS(path, CTT_LOG_JSON_BEGIN);
-}
-
-static int is_folds_csv(const char *path)
-{
-    return BEGINS(path, CTT_FOLDS_CSV_BEGIN);
-}
-
-static int is_folds_json(const char *path)
-{
-    return BEGINS(path, CTT_FOLDS_JSON_BEGIN);
-}
-
-static int is_report(const char *path)
-{
-    return BEGINS(path, CTT_REPORT_BEGIN);
-}
-
-static int is_sense_log(const char *path)
-{
-    return BEGINS(path, CTT_SENSITIVITY_LOG_BEGIN);
-}
-
-static int is_sense_csv(const char *path)
-{
-    return BEGINS(path, CTT_SENSITIVITY_CSV_BEGIN);
-}
-
-static int is_budget_csv(const char *path)
-{
-    return BEGINS(path, CTT_BUDGET_CSV_BEGIN);
-}
-
-static int is_explain_log(const char *path)
-{
-    return BEGINS(path, CTT_EXPLAIN_LOG_BEGIN);
-}
-
-static int is_explain_csv(const char *path)
-{
-    return BEGINS(path, CTT_EXPLAIN_CSV_BEGIN);
-}
-
-static int is_search_log(const char *path)
-{
-    return BEGINS(path, CTT_SEARCH_LOG_BEGIN);
-}
-
-static int is_search_csv(const char *path)
-{
-    return BEGINS(path, CTT_SEARCH_CSV_BEGIN);
-}
-
-static int is_plot(const char *path)
-{
-    return BEGINS(path, CTT_SVG_BEGIN);
-}
-
-static int is_table(const char *path)
-{
-    return BEGINS(path, CTT_MEASURE_BEGIN) || BEGINS(path, CTT_ANSWERS_BEGIN);
-}
-
-static int is_events(const char *path)
-{
-    return BEGINS(path, CTT_EVENT_LINE_BEGIN);
-}
-
-static int is_picture(const char *path)
-{
-    return BEGINS(path, "\x89PNG\r\n\x1a\n");
-}
-
 /* WebM, and MP4. */
 static int is_video(const char *path)
 {
-    return BEGINS(path, "\x1a\x45\xdf\xa3") || has_bytes(path, 4, "ftyp", 4);
+    return ctt_output_has(path, 0, "\x1a\x45\xdf\xa3") ||
+           ctt_output_has(path, 4, "ftyp");
 }
 
-static const struct { const char *name; int (*is)(const char *path); }
-kinds[] = {
-    [CTT_TOOL_MODEL] = { "model", is_model },
-    [CTT_TOOL_CHECKPOINT] = { "checkpoint", is_checkpoint },
-    [CTT_TOOL_PACK] = { "pack", is_pack },
-    [CTT_TOOL_LOG_CSV] = { "log of convtt-train as CSV", is_log_csv },
-    [CTT_TOOL_LOG_JSON] = { "log of convtt-train as JSON", is_log_json },
-    [CTT_TOOL_FOLDS_CSV] = { "results of --folds as CSV", is_folds_csv },
-    [CTT_TOOL_FOLDS_JSON] = { "results of --folds as JSON", is_folds_json },
-    [CTT_TOOL_REPORT] = { "report of convtt-compress", is_report },
-    [CTT_TOOL_SENSITIVITY_LOG] = { "log of --sense", is_sense_log },
-    [CTT_TOOL_BUDGET_CSV] = { "table of --budget as CSV", is_budget_csv },
-    [CTT_TOOL_SEARCH_LOG] = { "log of --search", is_search_log },
-    [CTT_TOOL_SEARCH_CSV] = { "results of --search as CSV", is_search_csv },
-    [CTT_TOOL_SENSITIVITY_CSV] = { "table of --sense as CSV", is_sense_csv },
-    [CTT_TOOL_EXPLAIN_LOG] = { "log of --explain", is_explain_log },
-    [CTT_TOOL_EXPLAIN_CSV] = { "table of --explain as CSV", is_explain_csv },
-    [CTT_TOOL_PLOT] = { "SVG picture of convtt", is_plot },
-    [CTT_TOOL_TABLE] = { "table of convtt-infer", is_table },
-    [CTT_TOOL_FRAMES] = { "file of predicted frames", is_frames },
-    [CTT_TOOL_PICTURE] = { "PNG", is_picture },
-    [CTT_TOOL_VIDEO] = { "WebM or MP4", is_video },
-    [CTT_TOOL_EVENTS] = { "file of events", is_events },
-};
+const struct ctt_output_kind ctt_output_model = {
+    .name = "model", .is = is_model };
+const struct ctt_output_kind ctt_output_checkpoint = {
+    .name = "checkpoint", .is = is_checkpoint };
+const struct ctt_output_kind ctt_output_plot = {
+    .name = "SVG picture of convtt", .begin = CTT_SVG_BEGIN };
+const struct ctt_output_kind ctt_output_picture = {
+    .name = "PNG", .begin = "\x89PNG\r\n\x1a\n" };
+const struct ctt_output_kind ctt_output_video = {
+    .name = "WebM or MP4", .is = is_video };
 
-int ctt_tool_is_kind(const char *path, enum ctt_tool_kind kind)
-{
-    return kinds[kind].is(path);
-}
-
-const char *ctt_tool_kind_name(enum ctt_tool_kind kind)
-{
-    return kinds[kind].name;
-}
+_Static_assert(sizeof(CTT_SVG_BEGIN) <= CTT_OUTPUT_BEGIN, "longest beginning");

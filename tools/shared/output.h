@@ -1,36 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0
- * output.h: what kind of output a file is. */
-#ifndef CTT_OUTPUT_H
-#define CTT_OUTPUT_H
+ * output.h: output files of the programs: kinds, checks of paths, logs. */
+#ifndef CTT_TOOL_OUTPUT_H
+#define CTT_TOOL_OUTPUT_H
 
-/* The kinds of outputs.  A checkpoint is a model file with a training state. */
-enum ctt_tool_kind {
-    CTT_TOOL_MODEL,
-    CTT_TOOL_CHECKPOINT,
-    CTT_TOOL_PACK,
-    CTT_TOOL_LOG_CSV,
-    CTT_TOOL_LOG_JSON,
-    CTT_TOOL_FOLDS_CSV,
-    CTT_TOOL_FOLDS_JSON,
-    CTT_TOOL_REPORT,
-    CTT_TOOL_SENSITIVITY_LOG,
-    CTT_TOOL_SENSITIVITY_CSV,
-    CTT_TOOL_PLOT,
-    CTT_TOOL_BUDGET_CSV,
-    CTT_TOOL_EXPLAIN_LOG,
-    CTT_TOOL_EXPLAIN_CSV,
-    CTT_TOOL_SEARCH_LOG,
-    CTT_TOOL_SEARCH_CSV,
-    CTT_TOOL_TABLE,
-    CTT_TOOL_FRAMES,
-    CTT_TOOL_PICTURE,
-    CTT_TOOL_VIDEO,
-    CTT_TOOL_EVENTS
+#include "base/json.h"
+#include "net/graph.h"
+
+/* ---- output.c ---- */
+
+/* A kind of output file.  Each program defines the kinds that only it writes
+ * beside the code that checks their paths. */
+struct ctt_output_kind {
+    const char *name;                  /* "model" */
+    const char *begin;                 /* the first bytes of such a file, at
+                                          most CTT_OUTPUT_BEGIN; */
+    int       (*is)(const char *path); /* or, if not NULL, a test of a file */
+    int         in_place;              /* 0: a new file replaces it; 1: lines
+                                          are appended, also to a device or a
+                                          pipe */
+};
+enum { CTT_OUTPUT_BEGIN = 64 };
+
+/* Checkpoints are model files with a training state.  Pictures and videos are
+ * recognised by their format alone. */
+extern const struct ctt_output_kind ctt_output_model, ctt_output_checkpoint,
+    ctt_output_plot, ctt_output_picture, ctt_output_video;
+
+/* Returns 1 if the file at path is of this kind. */
+int ctt_output_is(const char *path, const struct ctt_output_kind *kind);
+
+/* Returns 1 if the file has this text at an offset; for tests of a kind. */
+int ctt_output_has(const char *path, int64_t at, const char *text);
+
+/* ---- files.c ---- */
+
+/* 1 if path names a model text (NAME.net), not a model file. */
+int  ctt_tool_is_net(const char *path);
+
+/* Reads and parses the model text at path; an error names the file. */
+int  ctt_tool_net(const char *path, struct ctt_graph **out);
+
+/* The same for a use to which mean and std do not matter: where the text says
+ * auto they are 0 and 1. */
+int  ctt_tool_net_plain(const char *path, struct ctt_graph **out);
+
+/* 1 if both paths are given and name the same file; of files that do not exist
+ * yet the folder and the name are compared. */
+int  ctt_tool_same_file(const char *a, const char *b);
+
+/* Finds a wrong output path before the work and changes nothing; NULL is
+ * right.  CTT_EIO if the file cannot be written now, which is tried; CTT_EINVAL
+ * if path is a file of another kind, so that a wrong name does not cost a clip,
+ * a list or a model text. */
+int  ctt_output_check(const char *path, const struct ctt_output_kind *kind);
+
+/* The same for a checkpoint; warns if a run that does not resume will replace
+ * one. */
+int  ctt_output_check_checkpoint(const char *path, int resume);
+
+/* 1 if a source opened at data (a path, mnist:DIR or digits:DIR) may read the
+ * file. */
+int  ctt_tool_reads(const char *data, const char *file);
+
+/* Outputs; NULL is none.  CTT_EINVAL if two of them are the same file, or if a
+ * source opened at data may read one. */
+int  ctt_tool_apart(const char *const *made, int n);
+int  ctt_tool_spares(const char *const *made, int n, const char *data);
+
+/* ---- line_log.c ---- */
+
+/* What a log is of. */
+struct ctt_line_log_of {
+    const char *option;    /* "--sense" */
+    const char *begin;     /* how the file begins */
+    const char *key;       /* its first line, with its end: what results
+                              depend on */
+    const char *other;     /* what is wrong if that is another, after
+                              "PATH: " */
+    void       *arg;
+    /* Takes each of the other lines: 1; 0: it is damaged; or an error. */
+    int       (*line)(void *arg, const struct ctt_value *line);
 };
 
-/* 1 if the file at path was written as an output of this kind; of pictures and
- * videos the format is compared, which clips may have too. */
-int         ctt_tool_is_kind(const char *path, enum ctt_tool_kind kind);
-const char *ctt_tool_kind_name(enum ctt_tool_kind kind);
+struct ctt_line_log;
+
+/* Opens the log, which is made if it is not there, for this process alone, and
+ * reads it.  A last line that a killed run left without its end is cut off.
+ * CTT_EINVAL if it is no such log, or has another first line; CTT_EFORMAT,
+ * naming the line, if one is damaged. */
+int  ctt_line_log_open(const char *path, const struct ctt_line_log_of *of,
+                       struct ctt_line_log **out);
+void ctt_line_log_close(struct ctt_line_log **log);
+
+/* Adds a line, with its end; print: the object that print(f, arg) writes. */
+int  ctt_line_log_add(struct ctt_line_log *log, const char *line);
+int  ctt_line_log_print(struct ctt_line_log *log,
+                        int (*print)(FILE *f, const void *arg),
+                        const void *arg);
+
+/* A reason as a member that needs no escapes, which older versions do not read:
+ * quotes, backslashes and control characters become apostrophes. */
+void ctt_log_reason(struct ctt_json_out *o, const char *name, const char *s);
 
 #endif

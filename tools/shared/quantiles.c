@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * quantiles.c: quantiles of any number of times in fixed memory. */
-#include "tools/shared/quantiles.h"
+#include "tools/shared/measure.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * redact.c: lines for the user without passwords: wherever a message comes
  * from, an address in it is without the user's name, the password and the
  * query. */
-#include "tools/shared/redact.h"
+#include "tools/shared/tool.h"
 #include "video/live/live.h"
 
 #include <ctype.h>

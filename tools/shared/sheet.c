@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sheet.c: a picture made of frames in a grid. */
-#include "tools/shared/sheet.h"
+#include "tools/shared/picture.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * stalling_write.c: writing to a reader that may stall.  A write that waits
  * would outlast Ctrl-C, so the place for it is waited for before. */
 #define _GNU_SOURCE
-#include "tools/shared/stalling_write.h"
 #include "tools/shared/tool.h"
 
 #include <errno.h>

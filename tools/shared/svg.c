@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * svg.c: the parts that pictures have in common. */
-#include "tools/shared/svg.h"
+#include "tools/shared/picture.h"
 #include "base/ctt.h"
 
 static const char *const colours[] = { "#1f5fbf", "#e07b10", "#2a9d4a",

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * table.c: tables with aligned columns on standard output. */
-#include "tools/shared/table.h"
-#include "base/visible.h"
 #include "tools/shared/tool.h"
+#include "base/visible.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * times.c: measured times, how they spread, and the memory of this process. */
-#include "tools/shared/times.h"
+#include "tools/shared/measure.h"
 #include "base/clock.h"
 #include "base/ctt.h"
 

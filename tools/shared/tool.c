@@ -5,7 +5,6 @@
 #include "net/file/h5.h"
 #include "base/limits.h"
 #include "base/visible.h"
-#include "tools/shared/redact.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tool.h: shared by the programs: messages, progress lines, signals. */
+ * tool.h: messages, tables and signals of the programs. */
 #ifndef CTT_TOOL_H
 #define CTT_TOOL_H
 
 #include "base/ctt.h"
+
+#include <stddef.h>
+
+/* ---- tool.c ---- */
 
 enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2, CTT_EXIT_DOUBT = 3 };
 
@@ -64,5 +68,50 @@ void ctt_tool_at_last(void (*f)(void));
 
 /* Formats n like "1.2 M", "340 k", "12"; returns buf. */
 const char *ctt_tool_count(double n, char *buf, size_t size);
+
+/* ---- failure.c ---- */
+
+/* Of zeros before the first step. */
+struct ctt_failure { int rc; char *why; };
+
+/* Keeps rc and its message if it is the first negative one. */
+void ctt_failure_note(struct ctt_failure *f, int rc);
+
+/* Returns what was kept, with its message again, or 0; frees it. */
+int  ctt_failure_tell(struct ctt_failure *f);
+
+/* ---- redact.c ---- */
+
+/* Copies a line to `to`, at most size bytes, and returns it.  Each address in
+ * it, up to a blank, gets its public name (ctt_live_name()); a mark that ends a
+ * part of a sentence stays behind it. */
+char *ctt_redact(const char *line, char *to, size_t size);
+
+/* ---- stalling_write.c ---- */
+
+/* Writes n bytes to fd.  A reader that takes nothing is waited for, but once
+ * the user asked to stop (ctt_tool_stop()) not for more than a second.  0, or
+ * the errno of what failed; EAGAIN: given up. */
+int  ctt_stalling_write(int fd, const char *p, size_t n);
+
+/* From now on standard output and standard error are written so; what comes
+ * after the first failure is lost, and ferror() says it. */
+void ctt_stalling_standard(void);
+
+/* ---- table.c ---- */
+
+/* A row is its cells, separated by the tabs of fmt, or, if that has none, by
+ * those of what it prints; the first row is the header.  Columns that hold only
+ * numbers are right-aligned.  What a terminal would obey is made visible.  If a
+ * row cannot be stored, print returns the error. */
+struct ctt_table {
+    char **row;
+    int    rows, room, rc;
+};
+void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Prints to stdout and frees the rows. */
+int  ctt_table_print(struct ctt_table *t);
+void ctt_table_free(struct ctt_table *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * top.c: the largest of many numbers, in order: a heap of the best so far, with
  * the worst of them at its root (Williams 1964). */
-#include "tools/shared/top.h"
+#include "tools/shared/measure.h"
 
 #include <math.h>
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * event_out.c: what becomes of events: lines on standard output, a file, and a
  * command of the user. */
-#include "tools/stream/event_out.h"
+#include "tools/stream/stream_tool.h"
 #include "base/newfile.h"
 #include "base/visible.h"
-#include "tools/shared/failure.h"
-#include "tools/stream/hook.h"
-#include "tools/shared/stalling_write.h"
 #include "tools/shared/tool.h"
 
 #include <errno.h>

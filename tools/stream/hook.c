@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hook.c: a command of the user that runs for each event. */
-#include "tools/stream/hook.h"
+#include "tools/stream/stream_tool.h"
 #include "base/clock.h"
 
 #include <dirent.h>

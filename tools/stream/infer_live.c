@@ -2,12 +2,9 @@
  * infer_live.c: convtt-infer --stream and --streams: in turns, each source that
  * has a frame gives it, the model takes these together, and their answers are
  * told. */
-#include "tools/stream/infer_live.h"
+#include "tools/stream/stream_tool.h"
+#include "tools/infer/infer_tool.h"
 #include "base/clock.h"
-#include "tools/shared/failure.h"
-#include "tools/shared/wakeup.h"
-#include "tools/stream/live_draw.h"
-#include "tools/stream/live_one.h"
 #include "tools/shared/tool.h"
 
 #include <stdio.h>

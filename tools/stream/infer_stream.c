@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_stream.c: the settings of convtt-infer --stream and --streams. */
-#include "tools/stream/infer_stream.h"
-#include "tools/shared/files.h"
+#include "tools/stream/stream_tool.h"
+#include "tools/shared/output.h"
 #include "video/live/live.h"
 #include "video/save.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+static const struct ctt_output_kind events_kind = {
+    .name = "file of events", .begin = CTT_EVENT_LINE_BEGIN, .in_place = 1 };
 
 const char *const ctt_behind_words[] = {
     [CTT_BEHIND_AUTO] = "auto", [CTT_BEHIND_DROP] = "drop",
@@ -48,13 +51,12 @@ static int check_files(const struct ctt_stream_set *s, const char *model,
         CTT_TRY(check_read(s, list->path));
     for (int i = 0; i < list->count; i++)
         CTT_TRY(check_read(s, list->item[i].source));
-    if (s->events)
-        CTT_TRY(ctt_tool_can_append(s->events, CTT_TOOL_EVENTS));
+    CTT_TRY(ctt_output_check(s->events, &events_kind));
     if (s->draw) {
         CTT_CHECK(ctt_saver_can(s->draw), CTT_EINVAL, "--draw: %s: a video's "
                   "name ends in .mp4 or .webm, and FFmpeg must have an encoder "
                   "for it", s->draw);
-        CTT_TRY(ctt_tool_can_replace(s->draw, CTT_TOOL_VIDEO));
+        CTT_TRY(ctt_output_check(s->draw, &ctt_output_video));
     }
 out:
     return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * live_draw.c: a video of a stream with its answers on it. */
-#include "tools/stream/live_draw.h"
-#include "tools/shared/bitmap_font.h"
+#include "tools/stream/stream_tool.h"
+#include "tools/shared/picture.h"
 #include "video/save.h"
 
 #include <stdio.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * live_one.c: one source of convtt-infer --stream or --streams. */
-#include "tools/stream/live_one.h"
+#include "tools/stream/stream_tool.h"
 #include "base/clock.h"
 #include "base/visible.h"
-#include "tools/shared/failure.h"
-#include "tools/shared/infer_rc.h"
-#include "tools/infer/infer_say.h"
 #include "tools/shared/tool.h"
-#include "tools/shared/top.h"
+#include "tools/shared/infer_rc.h"
+#include "tools/infer/infer_tool.h"
+#include "tools/shared/measure.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * live_places.c: what a model remembers of several streams of frames. */
-#include "tools/stream/live_places.h"
+#include "tools/stream/stream_tool.h"
 #include "tools/shared/infer_rc.h"
 
 #include <stdio.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * live_watch.c: counts and times of streams, printed every few seconds, also
  * while no frame comes, and at the end. */
-#include "tools/stream/live_watch.h"
+#include "tools/stream/stream_tool.h"
 #include "base/clock.h"
 #include "base/visible.h"
-#include "tools/shared/table.h"
-#include "tools/shared/quantiles.h"
-#include "tools/shared/times.h"
 #include "tools/shared/tool.h"
+#include "tools/shared/measure.h"
 #include "video/live/live.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ranks.c: convtt-train as one of several processes. */
-#include "tools/train/ranks.h"
+#include "tools/train/train_tool.h"
 #include "libtrain/before.h"
 #include "base/clock.h"
 #include "tools/shared/tool.h"
@@ -37,7 +37,7 @@ static int check(const struct ctt_train_cfg *cfg)
         { cfg->folds, "folds" }, { cfg->doctor, "doctor" },
         { cfg->amp_plan, "amp-plan" }, { cfg->jobs > 1, "jobs" },
     };
-    int ranks = ctt_comm_place(cfg->comm)->ranks, rc = 0;
+    int ranks = ctt_comm_place(cfg->wiring.comm)->ranks, rc = 0;
 
     for (size_t i = 0; i < CTT_LEN(alone) && ranks > 1; i++)
         CTT_CHECK(!alone[i].is, CTT_EINVAL, "--%s is for one process, not for "
@@ -51,10 +51,11 @@ int ctt_ranks_open(struct ctt_train_cfg *cfg)
     char line[256];
     int rc;
 
-    CTT_TRY(ctt_comm_open("auto", &cfg->comm));
-    ctt_tool_rank(ctt_comm_place(cfg->comm)->rank);
+    CTT_TRY(ctt_comm_open("auto", &cfg->wiring.comm));
+    ctt_tool_rank(ctt_comm_place(cfg->wiring.comm)->rank);
     CTT_TRY(check(cfg));
-    CTT_TRY(ctt_comm_share(cfg->comm, cfg->affinity == 0, &cfg->threads));
+    CTT_TRY(ctt_comm_share(cfg->wiring.comm, cfg->affinity == 0,
+                           &cfg->threads));
     CTT_TRY(ctt_train_gpus(cfg, line, sizeof(line)));
     if (*line)
         ctt_tool_say("%s", line);
@@ -64,7 +65,7 @@ out:
 
 int ctt_ranks_writes(const struct ctt_train_cfg *cfg)
 {
-    return ctt_comm_place(cfg->comm)->rank == 0;
+    return ctt_comm_place(cfg->wiring.comm)->rank == 0;
 }
 
 /* ---- a rank that waits for ever ---- */
@@ -136,7 +137,7 @@ static void *look(void *arg)
  * for the server to see, which may do without some. */
 static int watches(const struct ctt_train_cfg *cfg)
 {
-    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->wiring.comm);
 
     return cfg->stall && p->ranks > 1 &&
            (p->rank == 0 || !ctt_train_has_server(cfg));
@@ -148,7 +149,7 @@ int ctt_ranks_watch(const struct ctt_train_cfg *cfg)
 
     if (!watches(cfg))
         goto out;
-    watch.comm = cfg->comm;
+    watch.comm = cfg->wiring.comm;
     watch.seconds = cfg->stall;
     watch.unit = cfg->search ? "trials" : "steps";
     watch.runs = 1;
@@ -187,18 +188,18 @@ static double turn_of(int rank, const struct ctt_comm *comm)
 
 int ctt_ranks_fail(const struct ctt_train_cfg *cfg, int status)
 {
-    double turn = turn_of(ctt_tool_rank(-1), cfg->comm);
+    double turn = turn_of(ctt_tool_rank(-1), cfg->wiring.comm);
 
     if (turn > 0 && !wait_for(turn))    /* it is being ended */
         wait_for(KILLED);
     else
         ctt_tool_fail(status);
     fflush(stdout);
-    ctt_comm_abort(cfg->comm, status);
+    ctt_comm_abort(cfg->wiring.comm, status);
     return status;
 }
 
 void ctt_ranks_close(struct ctt_train_cfg *cfg)
 {
-    ctt_comm_close(&cfg->comm);
+    ctt_comm_close(&cfg->wiring.comm);
 }

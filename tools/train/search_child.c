@@ -3,7 +3,7 @@
  * with the settings of a trial.  OpenMP and HDF5 do not survive a fork, so each
  * executes the program anew. */
 #define _GNU_SOURCE    /* sched_getaffinity() */
-#include "tools/train/search_run.h"
+#include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "libtrain/before.h"
 #include "base/clock.h"

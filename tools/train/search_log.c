@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * search_log.c: the log of a search as a file, a JSON line per result. */
-#include "tools/train/search_run.h"
+#include "tools/train/train_tool.h"
 #include "base/newfile.h"
 
 #include <errno.h>

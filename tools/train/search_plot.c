@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * search_plot.c: the trials of a search in parallel coordinates (Inselberg
  * 1985). */
-#include "tools/train/search_run.h"
+#include "tools/train/train_tool.h"
 #include "base/newfile.h"
-#include "tools/shared/svg.h"
+#include "tools/shared/picture.h"
 
 #include <math.h>
 #include <stdio.h>

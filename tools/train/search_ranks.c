@@ -3,12 +3,11 @@
  * each of several ranks.  Rank 0 decides; all ranks come to a turn together
  * some times a second and say what has ended, so one that stands still or is
  * gone is noticed there (--stall, the launcher). */
-#include "tools/train/search_run.h"
+#include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "device/device.h"
 #include "base/clock.h"
 #include "net/code/zip.h"
-#include "tools/train/ranks.h"
 #include "tools/shared/tool.h"
 
 #include <errno.h>
@@ -35,7 +34,7 @@ int ctt_search_open(struct ctt_search_run *r)
     size_t ranks;
     int rc;
 
-    r->place = ctt_comm_place(c->comm);
+    r->place = ctt_comm_place(c->wiring.comm);
     ranks = (size_t)r->place->ranks;
     r->places = ranks > 1 ? (int)ranks : c->jobs;
     r->child = ctt_calloc((size_t)r->places, sizeof(*r->child));
@@ -150,7 +149,7 @@ out:
 static int check_folder(const struct ctt_search_run *r, const struct card *c,
                         int *sees)
 {
-    struct ctt_comm *comm = r->j->cfg.comm;
+    struct ctt_comm *comm = r->j->cfg.wiring.comm;
     char path[CTT_SEARCH_PATH];
     int mine = 1, rc;
 
@@ -182,8 +181,9 @@ int ctt_search_meet(struct ctt_search_run *r)
     sees = ctt_calloc(ranks, sizeof(*sees));
     CTT_TRY(card && sees ? 0 : CTT_ENOMEM);
     CTT_TRY(fill(r, &mine));
-    CTT_TRY(ctt_comm_same(r->j->cfg.comm, mine.word, names, WORDS));
-    CTT_TRY(ctt_comm_allgather(r->j->cfg.comm, &mine, sizeof(mine), card));
+    CTT_TRY(ctt_comm_same(r->j->cfg.wiring.comm, mine.word, names, WORDS));
+    CTT_TRY(ctt_comm_allgather(r->j->cfg.wiring.comm, &mine, sizeof(mine),
+                               card));
     CTT_TRY(check_folder(r, &card[0], sees));
 out:
     ctt_free(card);
@@ -247,8 +247,8 @@ static int obey(struct ctt_search_run *r)
     struct ctt_search_order *mine = &r->order[r->place->rank];
     int rc;
 
-    CTT_TRY(
-        ctt_comm_alltoall(r->j->cfg.comm, r->order, r->told, sizeof(*r->told)));
+    CTT_TRY(ctt_comm_alltoall(r->j->cfg.wiring.comm, r->order, r->told,
+                              sizeof(*r->told)));
     memset(r->order, 0, (size_t)r->place->ranks * sizeof(*r->order));
     if (r->place->rank == 0)
         goto out;
@@ -287,7 +287,8 @@ static int turn_of_ranks(struct ctt_search_run *r)
     mine.ended = look_here(r);
     mine.status = own->status;
     mine.seconds = own->seconds;
-    CTT_TRY(ctt_comm_allgather(r->j->cfg.comm, &mine, sizeof(mine), r->row));
+    CTT_TRY(ctt_comm_allgather(r->j->cfg.wiring.comm, &mine, sizeof(mine),
+                               r->row));
     if (stops(r))
         return stop(r);
     news = hear(r);

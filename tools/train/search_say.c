@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * search_say.c: what a search says: progress, results, tables, CSV. */
-#include "tools/train/search_run.h"
+#include "tools/train/train_tool.h"
 #include "base/clock.h"
 #include "base/newfile.h"
-#include "tools/shared/table.h"
+#include "base/visible.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ void ctt_search_say_result(const struct ctt_search_run *r,
 {
     const struct ctt_search *s = r->s;
     const struct ctt_trial *t = ctt_search_at(s, job->trial, job->repeat);
-    char text[TEXT], score[32], best[96], seed[32] = "";
+    char text[TEXT], why[TEXT], score[32], best[96], seed[32] = "";
 
     ctt_draw_text(r->space, &s->draw[job->trial], text, sizeof(text));
     put_best(s, best, sizeof(best));
@@ -75,7 +75,7 @@ void ctt_search_say_result(const struct ctt_search_run *r,
         snprintf(seed, sizeof(seed), ", seed %d", s->cfg->seed + job->repeat);
     if (t->failed)
         ctt_tool_say("trial %d%s failed: %s (%s)", job->trial + 1, seed,
-                     t->failed, text);
+                     ctt_visible(t->failed, 0, why, sizeof(why)), text);
     else
         ctt_tool_say("trial %d%s: %s after %d of %d epochs (%s)%s",
                      job->trial + 1, seed, ctt_search_score(s,

@@ -3,15 +3,10 @@
 #include "libtrain/before.h"
 #include "net/rewrite/aux_head.h"
 #include "base/limits.h"
-#include "tools/shared/files.h"
-#include "tools/train/ranks.h"
+#include "tools/shared/output.h"
+#include "tools/train/train_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_doctor.h"
-#include "tools/train/train_fold.h"
-#include "tools/train/train_opt.h"
-#include "tools/train/train_result.h"
-#include "tools/train/train_say.h"
-#include "tools/train/train_search.h"
+#include "tools/shared/training.h"
 
 #include <stdio.h>
 #include <unistd.h>

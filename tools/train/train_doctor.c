@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_doctor.c: what convtt-train says of the checks of clips and settings.
  */
-#include "tools/train/train_doctor.h"
+#include "tools/train/train_tool.h"
 #include "libtrain/before.h"
-#include "tools/shared/files.h"
-#include "tools/shared/sheet.h"
-#include "tools/shared/table.h"
+#include "tools/shared/output.h"
+#include "tools/shared/picture.h"
 #include "tools/shared/tool.h"
 #include "video/save.h"
 
@@ -99,7 +98,7 @@ int ctt_doctor_check(const struct ctt_train_cfg *cfg,
               "colour", cfg->sheet);
     CTT_CHECK(!ctt_sheet_too_large(in, COLUMNS, ROWS), CTT_EINVAL,
               "%s: picture too large", cfg->sheet);
-    CTT_TRY(ctt_tool_can_replace(cfg->sheet, CTT_TOOL_PICTURE));
+    CTT_TRY(ctt_output_check(cfg->sheet, &ctt_output_picture));
 out:
     return rc;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_fold.c: --folds: the trainings of convtt-train on parts of the clips.
  */
-#include "tools/train/train_fold.h"
+#include "tools/train/train_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_doctor.h"
-#include "tools/train/train_folds.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 #include "net/rewrite/aux_head.h"
 
 /* The model and the clips of a fold, which are parts of j->data. */

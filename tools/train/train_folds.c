@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_folds.c: the trainings of a cross-validation, one after the other, and
  * the table of what they came to. */
-#include "tools/train/train_folds.h"
+#include "tools/train/train_tool.h"
 #include "base/newfile.h"
 #include "base/wilson.h"
-#include "tools/shared/files.h"
-#include "tools/shared/table.h"
-#include "tools/train/teachers.h"
+#include "tools/shared/output.h"
 #include "tools/shared/tool.h"
+#include "tools/shared/training.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static const struct ctt_output_kind csv_kind = {
+    .name = "results of --folds as CSV", .begin = CTT_FOLDS_CSV_BEGIN };
+static const struct ctt_output_kind json_kind = {
+    .name = "results of --folds as JSON", .begin = CTT_FOLDS_JSON_BEGIN };
 
 const struct ctt_point ctt_fold_points[CTT_FOLD_POINTS] = {
     { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
@@ -269,10 +273,8 @@ static int check(const struct ctt_train_cfg *cfg, int own)
 
     for (int k = 0; k < cfg->folds; k++)
         CTT_TRY(check_fold(cfg, own, k));
-    if (cfg->log_csv)
-        CTT_TRY(ctt_tool_can_replace(cfg->log_csv, CTT_TOOL_FOLDS_CSV));
-    if (cfg->log_json)
-        CTT_TRY(ctt_tool_can_replace(cfg->log_json, CTT_TOOL_FOLDS_JSON));
+    CTT_TRY(ctt_output_check(cfg->log_csv, &csv_kind));
+    CTT_TRY(ctt_output_check(cfg->log_json, &json_kind));
 out:
     return rc;
 }

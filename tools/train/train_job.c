@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_job.c: opens what a run of convtt-train needs: model, clips, outputs.
  */
-#include "tools/train/train_job.h"
+#include "tools/train/train_tool.h"
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
 #include "net/init.h"
-#include "tools/shared/files.h"
+#include "tools/shared/output.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_model.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const struct ctt_output_kind csv_kind = {
+    .name = "log of convtt-train as CSV", .begin = CTT_LOG_CSV_BEGIN,
+    .in_place = 1 };
+static const struct ctt_output_kind json_kind = {
+    .name = "log of convtt-train as JSON", .begin = CTT_LOG_JSON_BEGIN,
+    .in_place = 1 };
 
 void ctt_training_close(struct ctt_training *j)
 {
@@ -218,7 +224,7 @@ int ctt_training_start(struct ctt_training *j)
     if (j->cfg.resume && j->text)
         CTT_TRY(same_model(j));
     CTT_TRY(ctt_teachers_load(j->cfg.teacher, &j->teachers));
-    j->cfg.taught_by = j->teachers.list[0] ? j->teachers.list : NULL;
+    j->cfg.wiring.teachers = j->teachers.list[0] ? j->teachers.list : NULL;
 out:
     return rc;
 }
@@ -302,12 +308,10 @@ int ctt_training_claim(struct ctt_training *j)
 
     CTT_TRY(ctt_newfile_claim(c->out, &j->claim[0]));
     CTT_TRY(ctt_newfile_claim(c->checkpoint, &j->claim[1]));
-    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
-    CTT_TRY(ctt_tool_can_checkpoint(c->checkpoint, c->resume));
-    if (c->log_csv)
-        CTT_TRY(ctt_tool_can_append(c->log_csv, CTT_TOOL_LOG_CSV));
-    if (c->log_json)
-        CTT_TRY(ctt_tool_can_append(c->log_json, CTT_TOOL_LOG_JSON));
+    CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
+    CTT_TRY(ctt_output_check_checkpoint(c->checkpoint, c->resume));
+    CTT_TRY(ctt_output_check(c->log_csv, &csv_kind));
+    CTT_TRY(ctt_output_check(c->log_json, &json_kind));
 out:
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_model.c: adapts a model to the data and to the weights it starts from.
  */
-#include "tools/train/train_model.h"
+#include "tools/train/train_tool.h"
 #include "net/rewrite/edit.h"
 #include "tools/shared/tool.h"
 

@@ -2,7 +2,7 @@
  * train_opt.c: the manual page of convtt-train; its options are the trainer's
  * settings (libtrain/cfg.c). */
 #include "libtrain/train.h"
-#include "tools/train/train_opt.h"
+#include "tools/train/train_tool.h"
 #include "video/source.h"
 
 static const char description[] =
@@ -275,7 +275,7 @@ static const struct ctt_chapter chapters[] = {
       "of the rows of every image, and takes the rows beside it from its "
       "neighbours; what needs the whole image, such as a dense layer, all "
       "compute alike. With --filters=N each has a part of the filters of every "
-      "conv, with --channels=N of the channels that it reads. The model is "
+      "conv. The model is "
       "that of one process with as many --shards but for rounding. They are "
       "for models whose clips are too large for one process, on a fast "
       "network: frames of 512 and more.\n\n"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_result.c: what a training came to: tests of the model at its end. */
-#include "tools/train/train_result.h"
+#include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "base/limits.h"
-#include "tools/train/held_out.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
 
 static int tell_accuracy(const struct ctt_train_cfg *cfg,
                          const struct ctt_model *model, struct ctt_data *val)
@@ -73,7 +72,7 @@ static int agree(const struct ctt_train_cfg *cfg, const struct ctt_data *test)
     static const char *const name = "test clips";
     uint32_t mine = test ? ctt_data_crc(test) : 0;
 
-    return ctt_comm_same(cfg->comm, &mine, &name, 1);
+    return ctt_comm_same(cfg->wiring.comm, &mine, &name, 1);
 }
 
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_search.c: --search: trains trials of settings, and keeps the best. */
-#include "tools/train/train_search.h"
+#include "tools/train/train_tool.h"
 #include "base/clock.h"
 #include "net/code/zip.h"
 #include "base/newfile.h"
-#include "tools/shared/files.h"
-#include "tools/train/ranks.h"
-#include "tools/train/search_run.h"
+#include "tools/shared/output.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_result.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static const struct ctt_output_kind log_kind = {
+    .name = "log of --search", .begin = CTT_SEARCH_LOG_BEGIN, .in_place = 1 };
+static const struct ctt_output_kind csv_kind = {
+    .name = "results of --search as CSV", .begin = CTT_SEARCH_CSV_BEGIN };
 
 enum { FAILURES = 3 };    /* in the beginning: then something else is wrong */
 
@@ -41,13 +43,11 @@ static int check_files(const struct ctt_search_run *r)
     for (size_t k = 0; k < CTT_LEN(read); k++)
         CTT_TRY(ctt_tool_spares(made, n, read[k]));
     CTT_TRY(ctt_teachers_spared(c->teacher, made, n));
-    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
+    CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
     if (access(r->log_path, F_OK) == 0)
-        CTT_TRY(ctt_tool_can_append(r->log_path, CTT_TOOL_SEARCH_LOG));
-    if (c->search_csv)
-        CTT_TRY(ctt_tool_can_replace(c->search_csv, CTT_TOOL_SEARCH_CSV));
-    if (c->search_plot)
-        CTT_TRY(ctt_tool_can_replace(c->search_plot, CTT_TOOL_PLOT));
+        CTT_TRY(ctt_output_check(r->log_path, &log_kind));
+    CTT_TRY(ctt_output_check(c->search_csv, &csv_kind));
+    CTT_TRY(ctt_output_check(c->search_plot, &ctt_output_plot));
 out:
     return rc;
 }

@@ -10,9 +10,14 @@
 /* list_json.c: Something-Something V2. */
 int ctt_list_json(struct ctt_listing *s);
 
-/* Makes the name of a class of a template: "Holding [something]" becomes
- * "Holding something". */
-void ctt_list_plain(char *s);
+/* The name of the class of a template: "Holding [something]" becomes "Holding
+ * something". */
+enum { CTT_CLASS_NAME = 1024 };
+void ctt_list_plain(const char *s, char out[CTT_CLASS_NAME]);
+
+/* listing.c: opens a JSON file. */
+struct ctt_json;
+int ctt_list_json_open(const char *path, struct ctt_json **out);
 
 /* list_answers.c: gives clips without a class, whose paths are still ids, that
  * of NAME-answers.csv, if there is one beside split, the path of NAME.json.  An

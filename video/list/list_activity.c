@@ -2,8 +2,8 @@
  * list_activity.c: clips as ActivityNet (Heilbron et al. 2015) lists them: a
  * JSON file with the segments of each video; Kinetics has one of each. */
 #include "video/list/list_rows.h"
+#include "base/json.h"
 #include "video/disk.h"
-#include "video/list/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,143 +11,116 @@
 /* BARE: the videos are not in a "database". */
 enum form { OTHER, DATABASE, BARE };
 
-/* 1 if the object that follows has this key; reads part of it. */
-static int has_key(struct ctt_json *j, const char *name)
-{
-    char *key;
-    int rc, found = 0;
-
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while (!found && (rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
-        found = strcmp(key, name) == 0;
-        if (!found)
-            CTT_TRY(ctt_json_skip(j));
-    }
-    rc = rc < 0 ? rc : found;
-out:
-    return rc;
-}
-
-/* Which of the two the file is. */
+/* The form of the file, from its first member that is an object. */
 static int find_form(const char *path, enum form *out)
 {
+    const struct ctt_value *v;
     struct ctt_json *j = NULL;
-    char *key;
-    int rc;
+    const char *key;
+    int rc, database;
 
     *out = OTHER;
-    CTT_TRY(ctt_json_open(path, &j));
+    CTT_TRY(ctt_list_json_open(path, &j));
     if (!ctt_json_is(j, '{'))
         goto out;
     CTT_TRY(ctt_json_enter(j, '{'));
-    while ((rc = ctt_json_next(j)) > 0) {
+    while (*out == OTHER && (rc = ctt_json_next(j)) > 0) {
         CTT_TRY(ctt_json_key(j, &key));
-        if (!ctt_json_is(j, '{')) {
-            CTT_TRY(ctt_json_skip(j));
+        database = strcmp(key, "database") == 0;
+        if (database && ctt_json_is(j, '{')) {
+            *out = DATABASE;
+            break;
+        }
+        CTT_TRY(ctt_json_value(j, &v));
+        if (ctt_json_kind(v) != '{')
             continue;
-        }
-        *out = strcmp(key, "database") == 0 ? DATABASE : BARE;
-        if (*out == BARE) {
-            CTT_TRY(has_key(j, "annotations"));
-            *out = rc ? BARE : OTHER;
-            rc = 0;
-        }
+        *out = ctt_json_get(v, "annotations") ? BARE : OTHER;
         break;
     }
 out:
     ctt_json_close(&j);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- one video ---- */
 
-static int read_number(struct ctt_json *j, double *out)
-{
-    char *text, *end;
-    int rc;
+/* The file, what its rows point to, and the video that is read. */
+struct reading {
+    struct ctt_json *j;
+    struct ctt_rows *rows;
+    const char      *id;
+};
 
-    CTT_TRY(ctt_json_scalar(j, &text));
-    *out = strtod(text, &end);
-    if (end == text || *end || !(*out >= 0 && *out < CTT_PART_SECONDS))
-        return ctt_json_error(j, "'%s' is no time in seconds", text);
-out:
-    return rc;
+static int read_number(const struct reading *r, const struct ctt_value *v,
+                       double *out)
+{
+    char digits[CTT_JSON_NUMBER], *end;
+    const char *text = ctt_json_scalar(v, digits);
+
+    *out = text ? strtod(text, &end) : -1;
+    if (!text || end == text || *end || !(*out >= 0 &&
+                                          *out < CTT_PART_SECONDS))
+        return ctt_json_error(r->j, "'%s': '%s' is no time in seconds", r->id,
+                              text ? text : "null");
+    return 0;
 }
 
 /* "[start, end]" */
-static int read_segment(struct ctt_json *j, struct ctt_part *out)
+static int read_segment(const struct reading *r, const struct ctt_value *v,
+                        struct ctt_part *out)
 {
     double t[2] = { 0, 0 };
-    int rc, n = 0;
+    int rc = 0, n = ctt_json_size(v);
 
-    CTT_TRY(ctt_json_enter(j, '['));
-    while ((rc = ctt_json_next(j)) > 0) {
-        if (n == 2)
-            return ctt_json_error(j, "a segment of more than two times");
-        CTT_TRY(read_number(j, &t[n++]));
-    }
-    CTT_TRY(rc);
-    if (n < 2 || !ctt_part_times(t[0], t[1], out))
-        return ctt_json_error(j, "a segment that is not two times, the first "
-                              "below the second");
+    for (int i = 0; i < n && i < 2 && ctt_json_kind(v) == '['; i++)
+        CTT_TRY(read_number(r, ctt_json_at(v, i), &t[i]));
+    if (n != 2 || !ctt_part_times(t[0], t[1], out))
+        return ctt_json_error(r->j, "'%s': a segment that is not two times, "
+                              "the first below the second", r->id);
 out:
     return rc;
 }
 
-static int read_note(struct ctt_json *j, struct ctt_rows *rows, const char *id)
+static int read_note(const struct reading *r, const struct ctt_value *v)
 {
-    struct ctt_row *r;
-    char *key, *label;
+    const char *label = ctt_json_text(ctt_json_get(v, "label"));
+    const struct ctt_value *segment = ctt_json_get(v, "segment");
+    struct ctt_row *row;
     int rc;
 
-    CTT_TRY(ctt_rows_add(rows, &r));
-    r->id = id;
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
-        if (strcmp(key, "label") == 0) {
-            CTT_TRY(ctt_json_string(j, &label));
-            r->label = label;
-        } else if (strcmp(key, "segment") == 0) {
-            CTT_TRY(read_segment(j, &r->part));
-        } else {
-            CTT_TRY(ctt_json_skip(j));
-        }
-    }
-    CTT_TRY(rc);
-    if (!r->label || !*r->label)
-        return ctt_json_error(j, "an annotation of '%s' without a label", id);
+    if (!label || !*label)
+        return ctt_json_error(r->j, "an annotation of '%s' without a label",
+                              r->id);
+    CTT_TRY(ctt_rows_add(r->rows, &row));
+    row->id = r->id;
+    CTT_TRY(ctt_rows_word(r->rows, label, &row->label));
+    if (segment)
+        CTT_TRY(read_segment(r, segment, &row->part));
 out:
     return rc;
 }
 
 /* One annotation, of which the video may have been cut; or many. */
-static int read_notes(struct ctt_json *j, struct ctt_rows *rows,
-                      const char *id)
+static int read_notes(const struct reading *r, const struct ctt_value *v)
 {
-    struct ctt_row *r;
-    int rc;
+    struct ctt_row *row;
+    int rc = 0;
 
-    if (ctt_json_is(j, '{')) {
-        CTT_TRY(read_note(j, rows, id));
-        r = &rows->row[rows->count - 1];
-        if (r->part.kind != CTT_PART_TIME)
-            return 0;
-        r->part.or_all = 1;
-        ctt_row_stem(r, (int)r->part.start, (int)r->part.end);
-        return 0;
-    }
-    if (!ctt_json_is(j, '['))
-        return ctt_json_skip(j);
-    CTT_TRY(ctt_json_enter(j, '['));
-    while ((rc = ctt_json_next(j)) > 0)
-        CTT_TRY(read_note(j, rows, id));
+    for (int i = 0; ctt_json_kind(v) == '[' && i < ctt_json_size(v); i++)
+        CTT_TRY(read_note(r, ctt_json_at(v, i)));
+    if (ctt_json_kind(v) != '{')
+        goto out;
+    CTT_TRY(read_note(r, v));
+    row = &r->rows->row[r->rows->count - 1];
+    if (row->part.kind != CTT_PART_TIME)
+        goto out;
+    row->part.or_all = 1;
+    ctt_row_stem(row, (int)row->part.start, (int)row->part.end);
 out:
     return rc;
 }
 
-/* What is said of all of a video: its split, and how long it is. */
+/* The split and the length of a video, which all its rows share. */
 static void finish_video(struct ctt_rows *rows, int first, const char *split,
                          double duration)
 {
@@ -163,34 +136,31 @@ static void finish_video(struct ctt_rows *rows, int first, const char *split,
 }
 
 /* A video without annotations is a row without a class. */
-static int read_video(struct ctt_json *j, struct ctt_rows *rows,
-                      const char *id)
+static int read_video(struct reading *r)
 {
-    int rc, first = rows->count;
-    char *key, *split = NULL;
-    struct ctt_row *r;
+    const struct ctt_value *v, *subset, *length;
+    int rc, first = r->rows->count;
+    const char *split = NULL;
+    struct ctt_row *row;
     double duration = 0;
 
-    if (!ctt_row_id_is_good(id))
-        return ctt_json_error(j, "a bad name of a video");
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
-        if (strcmp(key, "subset") == 0)
-            CTT_TRY(ctt_json_string(j, &split));
-        else if (strcmp(key, "duration") == 0)
-            CTT_TRY(read_number(j, &duration));
-        else if (strcmp(key, "annotations") == 0)
-            CTT_TRY(read_notes(j, rows, id));
-        else
-            CTT_TRY(ctt_json_skip(j));
+    CTT_TRY(ctt_json_value(r->j, &v));
+    if (ctt_json_kind(v) != '{')
+        return ctt_json_error(r->j, "'%s' is no object", r->id);
+    subset = ctt_json_get(v, "subset");
+    length = ctt_json_get(v, "duration");
+    if (subset && !ctt_json_text(subset))
+        return ctt_json_error(r->j, "the subset of '%s' is no text", r->id);
+    if (subset)
+        CTT_TRY(ctt_rows_word(r->rows, ctt_json_text(subset), &split));
+    if (length)
+        CTT_TRY(read_number(r, length, &duration));
+    CTT_TRY(read_notes(r, ctt_json_get(v, "annotations")));
+    if (r->rows->count == first) {
+        CTT_TRY(ctt_rows_add(r->rows, &row));
+        row->id = r->id;
     }
-    CTT_TRY(rc);
-    if (rows->count == first) {
-        CTT_TRY(ctt_rows_add(rows, &r));
-        r->id = id;
-    }
-    finish_video(rows, first, split, duration);
+    finish_video(r->rows, first, split, duration);
 out:
     return rc;
 }
@@ -199,13 +169,17 @@ out:
 
 static int read_videos(struct ctt_json *j, struct ctt_rows *rows)
 {
-    char *key;
+    struct reading r = { j, rows, NULL };
+    const char *key;
     int rc;
 
     CTT_TRY(ctt_json_enter(j, '{'));
     while ((rc = ctt_json_next(j)) > 0) {
         CTT_TRY(ctt_json_key(j, &key));
-        CTT_TRY(read_video(j, rows, key));
+        if (!ctt_row_id_is_good(key))
+            return ctt_json_error(j, "'%s' is no name of a video", key);
+        CTT_TRY(ctt_rows_word(rows, key, &r.id));
+        CTT_TRY(read_video(&r));
     }
 out:
     return rc;
@@ -213,7 +187,8 @@ out:
 
 static int read_file(struct ctt_json *j, enum form form, struct ctt_rows *rows)
 {
-    char *key;
+    const struct ctt_value *v;
+    const char *key;
     int rc;
 
     if (form == BARE) {
@@ -224,7 +199,7 @@ static int read_file(struct ctt_json *j, enum form form, struct ctt_rows *rows)
     while ((rc = ctt_json_next(j)) > 0) {
         CTT_TRY(ctt_json_key(j, &key));
         CTT_TRY(strcmp(key, "database") == 0 ? read_videos(j, rows)
-                                             : ctt_json_skip(j));
+                                             : ctt_json_value(j, &v));
     }
     CTT_TRY(rc);
     CTT_TRY(ctt_json_end(j));
@@ -254,13 +229,13 @@ out:
 
 static int list_file(struct ctt_listing *s, const char *path, enum form form)
 {
-    struct ctt_rows rows = { NULL, 0, 0 };
+    struct ctt_rows rows = { .row = NULL };
     struct ctt_json *j = NULL;
     char *dir = ctt_path_dir(path);
     int rc = dir ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(ctt_json_open(path, &j));
+    CTT_TRY(ctt_list_json_open(path, &j));
     CTT_TRY(read_file(j, form, &rows));
     CTT_TRY(ctt_rows_list(s, &rows, path, dir));
     s->list->form = form == DATABASE ? "ActivityNet" : "Kinetics";
@@ -268,7 +243,7 @@ static int list_file(struct ctt_listing *s, const char *path, enum form form)
 out:
     ctt_json_close(&j);
     ctt_free(dir);
-    ctt_free(rows.row);
+    ctt_rows_clear(&rows);
     return rc;
 }
 

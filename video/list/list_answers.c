@@ -54,14 +54,14 @@ static int read_answers(const struct ctt_listing *s, const char *path,
     int rc = 0, number = 0;
 
     for (char *line; (line = ctt_text_line(&text, &number)); ) {
-        char *class = strchr(line, ';');
+        char *class = strchr(line, ';'), plain[CTT_CLASS_NAME];
         int label;
         if (*line == '\0')
             continue;
         CTT_CHECK(class, CTT_EFORMAT, "%s:%d: not 'id;class'", path, number);
         *class++ = '\0';
-        ctt_list_plain(class);
-        label = ctt_names_find(&s->names, ctt_text_trim(class));
+        ctt_list_plain(ctt_text_trim(class), plain);
+        label = ctt_names_find(&s->names, plain);
         CTT_CHECK(label >= 0, CTT_EFORMAT, "%s:%d: the labels have no class "
                   "'%s'", path, number, class);
         CTT_TRY(add(a, ctt_text_trim(line), label));

@@ -3,9 +3,9 @@
  * them: labels.json, one JSON file per split, and a folder of numbered videos.
  */
 #include "video/list/list.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "video/disk.h"
-#include "video/list/json.h"
 #include "video/list/split.h"
 #include "video/list/videos.h"
 
@@ -87,40 +87,43 @@ out:
     return rc;
 }
 
-void ctt_list_plain(char *s)
+void ctt_list_plain(const char *s, char out[CTT_CLASS_NAME])
 {
-    char *to = s;
+    size_t n = 0;
 
-    for (; *s; s++)
+    for (; *s && n + 1 < CTT_CLASS_NAME; s++)
         if (*s != '[' && *s != ']')
-            *to++ = *s;
-    *to = 0;
+            out[n++] = *s;
+    out[n] = 0;
 }
 
 /* Reads the names and numbers of labels.json, in its order. */
 static int read_labels(struct ctt_json *j, struct ctt_names *names,
                        int **number)
 {
+    char name[CTT_CLASS_NAME], digits[CTT_JSON_NUMBER];
+    const struct ctt_value *v;
+    const char *key, *text;
     int rc, room = 0, at = 0, *more;
-    char *key, *value;
 
     CTT_TRY(ctt_json_enter(j, '{'));
     while ((rc = ctt_json_next(j)) > 0) {
         CTT_TRY(ctt_json_key(j, &key));
-        CTT_TRY(ctt_json_scalar(j, &value));
-        ctt_list_plain(key);
+        CTT_TRY(ctt_json_value(j, &v));
+        ctt_list_plain(key, name);
+        text = ctt_json_scalar(v, digits);
         more = ctt_grown(*number, &room, names->count, sizeof(*more));
         CTT_TRY(more ? 0 : CTT_ENOMEM);
         *number = more;
         at = names->count;
-        CTT_TRY(ctt_names_add(names, key));
+        CTT_TRY(ctt_names_add(names, name));
         if (rc < at)
-            return ctt_json_error(j, "class '%s' is listed twice", key);
+            return ctt_json_error(j, "class '%s' is listed twice", name);
         if (at == ctt_limits()->classes)
             return ctt_json_error(j, "more than %d classes", at);
-        if (!ctt_text_number(value, &(*number)[at]))
+        if (!text || !ctt_text_number(text, &(*number)[at]))
             return ctt_json_error(j, "class '%s' has no number from 0 on",
-                                  key);
+                                  name);
     }
     CTT_TRY(rc);
     CTT_TRY(ctt_json_end(j));
@@ -157,7 +160,7 @@ static int load_labels(struct ctt_listing *s, const char *path)
     struct ctt_json *j = NULL;
     int *number = NULL, rc;
 
-    CTT_TRY(ctt_json_open(path, &j));
+    CTT_TRY(ctt_list_json_open(path, &j));
     CTT_TRY(read_labels(j, &names, &number));
     CTT_TRY(order_labels(s, &names, number, path));
 out:
@@ -169,68 +172,43 @@ out:
 
 enum { ID = 64 };
 
-/* One clip of a split, as pointers into the text of the file. */
-struct entry {
-    char *id, *template, *label;
-};
-
-static int read_entry(struct ctt_json *j, struct entry *e, char id[ID])
-{
-    char *key, *value;
-    int rc;
-
-    *e = (struct entry){ 0 };
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
-        if (strcmp(key, "id") == 0) {
-            CTT_TRY(ctt_json_scalar(j, &value));
-            if (*value == 0 || strlen(value) >= ID || strchr(value, '/'))
-                return ctt_json_error(j, "a bad id");
-            e->id = strcpy(id, value);
-        } else if (strcmp(key, "template") == 0) {
-            CTT_TRY(ctt_json_string(j, &e->template));
-        } else if (strcmp(key, "label") == 0) {
-            CTT_TRY(ctt_json_string(j, &e->label));
-        } else {
-            CTT_TRY(ctt_json_skip(j));
-        }
-    }
-out:
-    return rc;
-}
-
 /* The class is that of the template, else of the label, else unknown. */
 static int class_of(const struct ctt_listing *s, const struct ctt_json *j,
-                    const struct entry *e, int *label)
+                    const struct ctt_value *v, int *label)
 {
-    char *name = e->template ? e->template : e->label;
+    const char *name = ctt_json_text(ctt_json_get(v, "template"));
+    char plain[CTT_CLASS_NAME];
 
     *label = -1;
+    name = name ? name : ctt_json_text(ctt_json_get(v, "label"));
     if (!name)
         return 0;
-    ctt_list_plain(name);
-    *label = ctt_names_find(&s->names, name);
+    ctt_list_plain(name, plain);
+    *label = ctt_names_find(&s->names, plain);
     return *label >= 0 ? 0 :
-           ctt_json_error(j, "the labels have no class '%s'", name);
+           ctt_json_error(j, "the labels have no class '%s'", plain);
 }
 
 /* The clips' paths are their ids until place_videos(). */
 static int read_split(struct ctt_listing *s, struct ctt_json *j,
                       struct ctt_videos *v)
 {
-    struct entry e;
-    char id[ID];
+    const struct ctt_value *entry;
+    char digits[CTT_JSON_NUMBER];
+    const char *id;
     int rc, label;
 
     CTT_TRY(ctt_json_enter(j, '['));
     while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(read_entry(j, &e, id));
-        if (!e.id)
+        CTT_TRY(ctt_json_value(j, &entry));
+        id = ctt_json_scalar(ctt_json_get(entry, "id"), digits);
+        if (!id)
             return ctt_json_error(j, "a clip without an id");
-        CTT_TRY(class_of(s, j, &e, &label));
-        CTT_TRY(ctt_listing_add(s, "", e.id, label));
-        CTT_TRY(ctt_videos_want(v, e.id));
+        if (*id == 0 || strlen(id) >= ID || strchr(id, '/'))
+            return ctt_json_error(j, "a bad id");
+        CTT_TRY(class_of(s, j, entry, &label));
+        CTT_TRY(ctt_listing_add(s, "", id, label));
+        CTT_TRY(ctt_videos_want(v, id));
     }
     CTT_TRY(rc);
     CTT_TRY(ctt_json_end(j));
@@ -286,7 +264,7 @@ static int load_split(struct ctt_listing *s, const char *root,
     char *dir = NULL;
     int rc;
 
-    CTT_TRY(ctt_json_open(path, &j));
+    CTT_TRY(ctt_list_json_open(path, &j));
     CTT_TRY(read_split(s, j, &v));
     CTT_TRY(ctt_list_answers(s, path));
     CTT_TRY(find_videos(&v, root, &dir));

@@ -190,6 +190,6 @@ out:
     ctt_free(dir);
     ctt_free(t.path);
     ctt_free(t.text);
-    ctt_free(t.rows.row);
+    ctt_rows_clear(&t.rows);
     return rc;
 }

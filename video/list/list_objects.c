@@ -3,8 +3,8 @@
  * with an array of objects, whose keys are the columns of a list; or the folder
  * of its files. */
 #include "video/list/columns.h"
+#include "base/json.h"
 #include "video/disk.h"
-#include "video/list/json.h"
 #include "video/list/split.h"
 
 #include <stdio.h>
@@ -20,25 +20,23 @@ static int is_something(const char *key)
 /* 1 if the first object has keys that are columns of a list. */
 static int is_list(struct ctt_json *j)
 {
+    const struct ctt_value *v, *member;
     struct ctt_columns c;
     int rc = 0, other = 0;
-    char *key;
+    const char *key;
 
     ctt_columns_init(&c);
     if (!ctt_json_is(j, '['))
         goto out;
     CTT_TRY(ctt_json_enter(j, '['));
     CTT_TRY(ctt_json_next(j));
-    if (rc == 0 || !ctt_json_is(j, '{'))
-        return 0;
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
+    if (rc == 0)
+        goto out;
+    CTT_TRY(ctt_json_value(j, &v));
+    for (void *at = NULL; ctt_json_each(v, &at, &key, &member);) {
         ctt_columns_name(&c, key, 0);
         other |= is_something(key);
-        CTT_TRY(ctt_json_skip(j));
     }
-    CTT_TRY(rc);
     rc = ctt_columns_list(&c) && !other;
 out:
     return rc;
@@ -48,57 +46,55 @@ out:
 
 enum { KEYS = 64 };
 
-/* The texts of one object; those of numbers do not last in the file. */
+/* The texts of one object, as copies that stay. */
 struct entry {
     struct ctt_columns c;
     char *key[KEYS], *value[KEYS];
     int   keys;
 };
 
-/* A copy that stays as long as `words`. */
-static int keep(struct ctt_names *words, char **s)
+static int keep(struct ctt_names *words, const char *s, char **out)
 {
-    int rc = ctt_names_add(words, *s);
+    int rc = ctt_names_add(words, s);
 
     if (rc >= 0)
-        *s = words->name[rc];
+        *out = words->name[rc];
     return rc;
 }
 
-/* Passes over what no column has; a known one must not be lost. */
-static int skip_value(struct ctt_json *j, const char *key)
+/* 1 if a list has a column of that name. */
+static int is_column(const char *key)
 {
     struct ctt_columns c;
-    int rc = 0;
+    int known = 0;
 
     ctt_columns_init(&c);
     ctt_columns_name(&c, key, 0);
     for (int k = 0; k < CTT_COLUMNS; k++)
-        if (c.place[k] >= 0 && (ctt_json_is(j, '{') || ctt_json_is(j, '[')))
-            CTT_TRY(ctt_json_error(j, "the value of '%s' is no text or number",
-                                   key));
-    CTT_TRY(ctt_json_skip(j));
-out:
-    return rc;
+        known |= c.place[k] >= 0;
+    return known;
 }
 
-/* Takes a text or a number; other values are not what columns have. */
-static int read_value(struct ctt_json *j, struct ctt_names *words,
-                      struct entry *e, char *key)
+/* Takes a text or a number.  Other values are passed over, but a known column
+ * must not be lost. */
+static int read_member(struct ctt_json *j, struct ctt_names *words,
+                       struct entry *e, const char *key,
+                       const struct ctt_value *v)
 {
-    char *value;
-    int rc;
+    char digits[CTT_JSON_NUMBER];
+    const char *text = ctt_json_scalar(v, digits);
+    int rc = 0;
 
-    if (ctt_json_is(j, '{') || ctt_json_is(j, '[') ||
-        ctt_json_is(j, 't') || ctt_json_is(j, 'f') || ctt_json_is(j, 'n'))
-        return skip_value(j, key);
+    if (!text && strchr("{[", ctt_json_kind(v)) && is_column(key))
+        return ctt_json_error(j, "the value of '%s' is no text or number",
+                              key);
+    if (!text)
+        return 0;
     if (e->keys == KEYS)
         return ctt_json_error(j, "more than %d keys", KEYS);
-    CTT_TRY(ctt_json_scalar(j, &value));
-    CTT_TRY(keep(words, &value));
-    ctt_columns_name(&e->c, key, e->keys);
-    e->key[e->keys] = key;
-    e->value[e->keys++] = value;
+    CTT_TRY(keep(words, text, &e->value[e->keys]));
+    CTT_TRY(keep(words, key, &e->key[e->keys]));
+    ctt_columns_name(&e->c, key, e->keys++);
 out:
     return rc;
 }
@@ -106,17 +102,18 @@ out:
 static int read_entry(struct ctt_json *j, struct ctt_names *words,
                       struct ctt_lines *t)
 {
-    char *value[CTT_COLUMNS], *key;
+    const struct ctt_value *v, *member;
     int rc, line = ctt_json_line(j);
     struct entry e = { .keys = 0 };
+    char *value[CTT_COLUMNS];
+    const char *key;
 
     ctt_columns_init(&e.c);
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
-        CTT_TRY(read_value(j, words, &e, key));
-    }
-    CTT_TRY(rc);
+    CTT_TRY(ctt_json_value(j, &v));
+    if (ctt_json_kind(v) != '{')
+        return ctt_json_error(j, "expected an object");
+    for (void *at = NULL; ctt_json_each(v, &at, &key, &member);)
+        CTT_TRY(read_member(j, words, &e, key, member));
     CTT_TRY(ctt_columns_check(&e.c, t->path, line, e.key));
     for (int k = 0; k < CTT_COLUMNS; k++)
         value[k] = e.c.place[k] < 0 ? NULL : e.value[e.c.place[k]];
@@ -141,39 +138,37 @@ out:
 
 /* ---- the names of its classes ---- */
 
-/* One name: a text, or the words that it consists of. */
-static int read_name(struct ctt_json *j, char *out, size_t room)
+/* One name: a text, or an array of the words that it consists of; 0: neither.
+ */
+static int name_of(const struct ctt_value *v, char *out, size_t room)
 {
-    size_t n = 0;
-    char *word;
-    int rc;
+    int words = ctt_json_kind(v) == '[', n = words ? ctt_json_size(v) : 1;
+    size_t used = 0;
 
     *out = 0;
-    if (ctt_json_is(j, '"')) {
-        CTT_TRY(ctt_json_string(j, &word));
-        snprintf(out, room, "%s", word);
-        return 0;
+    for (int i = 0; i < n; i++) {
+        const char *word = ctt_json_text(words ? ctt_json_at(v, i) : v);
+        if (!word)
+            return 0;
+        snprintf(out + used, room - used, "%s%s", used ? " " : "", word);
+        used = strlen(out);
     }
-    CTT_TRY(ctt_json_enter(j, '['));
-    while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_string(j, &word));
-        snprintf(out + n, room - n, "%s%s", n ? " " : "", word);
-        n = strlen(out);
-    }
-out:
-    return rc;
+    return 1;
 }
 
 static int read_vocabulary(const char *path, struct ctt_names *out)
 {
+    const struct ctt_value *v;
     struct ctt_json *j = NULL;
     char name[256];
     int rc, n = 0;
 
-    CTT_TRY(ctt_json_open(path, &j));
+    CTT_TRY(ctt_list_json_open(path, &j));
     CTT_TRY(ctt_json_enter(j, '['));
     while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(read_name(j, name, sizeof(name)));
+        CTT_TRY(ctt_json_value(j, &v));
+        if (!name_of(v, name, sizeof(name)))
+            CTT_TRY(ctt_json_error(j, "a class that is no text"));
         CTT_TRY(ctt_names_add(out, name));
         if (rc < n++)
             CTT_TRY(ctt_json_error(j, "class '%s' is listed twice", name));
@@ -220,7 +215,7 @@ static int list_file(struct ctt_listing *s, const char *path)
     struct ctt_json *j = NULL;
     int rc;
 
-    CTT_TRY(ctt_json_open(path, &j));
+    CTT_TRY(ctt_list_json_open(path, &j));
     CTT_TRY(read_entries(j, &words, &t));
     CTT_TRY(ctt_columns_choose(&t, s->split));
     CTT_TRY(name_numbers(&t, &classes));
@@ -240,7 +235,7 @@ static int check_file(const char *path)
     struct ctt_json *j = NULL;
     int rc, known;
 
-    CTT_TRY(ctt_json_open(path, &j));
+    CTT_TRY(ctt_list_json_open(path, &j));
     CTT_TRY(known = is_list(j));
     CTT_CHECK(known, CTT_EFORMAT, "%s: no labels.json beside it, and not a "
               "list like those of ActivityNet or Diving48", path);

@@ -27,6 +27,20 @@ int ctt_rows_add(struct ctt_rows *r, struct ctt_row **out)
     return 0;
 }
 
+int ctt_rows_word(struct ctt_rows *r, const char *s, const char **out)
+{
+    int i = ctt_names_add(&r->words, s);
+
+    *out = i < 0 ? NULL : r->words.name[i];
+    return i < 0 ? i : 0;
+}
+
+void ctt_rows_clear(struct ctt_rows *r)
+{
+    ctt_free(r->row);
+    ctt_names_clear(&r->words);
+}
+
 int ctt_row_id_is_good(const char *id)
 {
     return *id && strlen(id) < CTT_STEM - 16 && !strchr(id, '/');

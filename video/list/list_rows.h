@@ -15,12 +15,17 @@ struct ctt_row {
 };
 
 struct ctt_rows {
-    struct ctt_row *row;
-    int             count, room;
+    struct ctt_row  *row;
+    int              count, room;
+    struct ctt_names words;    /* copies that rows point to */
 };
 
 /* Adds a row, which is all of a video. */
 int  ctt_rows_add(struct ctt_rows *r, struct ctt_row **out);
+
+/* A copy of a text that stays as long as the rows. */
+int  ctt_rows_word(struct ctt_rows *r, const char *s, const char **out);
+void ctt_rows_clear(struct ctt_rows *r);
 
 /* 1 if id can be the name of a file. */
 int  ctt_row_id_is_good(const char *id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * listing.c: lists of clips: adding a clip, freeing a list. */
-#include "video/list/listing.h"
+#include "video/list/list.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "video/disk.h"
 
@@ -62,6 +63,18 @@ int ctt_listing_names(struct ctt_listing *s, struct ctt_names *found)
     for (int i = 0; i < found->count; i++)
         CTT_TRY(ctt_names_add(&s->names, found->name[i]));
     rc = 0;
+out:
+    return rc;
+}
+
+int ctt_list_json_open(const char *path, struct ctt_json **out)
+{
+    char *text;
+    size_t size;
+    int rc;
+
+    CTT_TRY(ctt_text_read(path, 1 << 28, &text, &size));
+    CTT_TRY(ctt_json_open(path, text, out));
 out:
     return rc;
 }

@@ -70,7 +70,7 @@ static void check_gradient(int taught)
         CHECK_OK(clip_model(nets[!k], 4, &teacher));
         cfg.distil = 0.6f;
         teachers[0] = teacher;
-        cfg.taught_by = taught ? teachers : NULL;
+        cfg.wiring.teachers = taught ? teachers : NULL;
         CHECK_OK(ctt_buckets_find(toy, 4, "1", &bk));
         CHECK_OK(ctt_order_new(toy, 4, &p));
         ctt_order_make(toy, &bk, 1, 1, p);
@@ -148,7 +148,7 @@ static void a_model_teaches_itself_nothing(void)
         CHECK_OK(clip_model(nets[k], 3, &m));
         plain = first_gradient(&cfg, m, &loss);
         teachers[0] = teachers[1] = m;    /* the mean of two is that of one */
-        cfg.taught_by = teachers;
+        cfg.wiring.teachers = teachers;
         cfg.distil = 1;
         norm = first_gradient(&cfg, m, &same);
         CU_ASSERT(plain > 1e-3 && norm < 1e-4 * plain);
@@ -175,7 +175,7 @@ static void another_teacher_is_refused(void)
 
     CHECK_OK(clip_model(clip_net_end, 3, &m));
     cfg.distil = 0.5f;
-    cfg.taught_by = teachers;
+    cfg.wiring.teachers = teachers;
     CHECK_OK(clip_model("input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 "
                         "scale=1.2\nconv y in=x out=5 kernel=10\n", 3, &bad));
     teachers[0] = bad;

@@ -156,7 +156,7 @@ static void gradient_of_a_later_answer(void)
         CHECK_OK(clip_model(nets[k % 2], 3, &m));
         CHECK_OK(clip_model(nets[0], 4, &teacher));
         teachers[0] = teacher;
-        cfg.taught_by = k < 2 ? NULL : teachers;
+        cfg.wiring.teachers = k < 2 ? NULL : teachers;
         cfg.distil = 0.3f;
         one_open(&cfg, m, &o);
         one_run(&o);
@@ -285,7 +285,7 @@ static void several_teachers(void)
 
     CHECK_OK(clip_model(nets[0], 3, &m));
     cfg.distil = 1;
-    cfg.taught_by = teachers;
+    cfg.wiring.teachers = teachers;
     for (int i = 0; i < 4; i++) {
         CHECK_OK(i < 3 ? clip_model(nets[i % 2], 7 + i, &t[i]) : 0);
         for (int k = 0; k < 3; k++)
@@ -313,7 +313,7 @@ static void too_large_shares_are_refused(void)
 
     CHECK_OK(clip_model(nets[0], 3, &m));
     teachers[0] = m;
-    cfg.taught_by = teachers;
+    cfg.wiring.teachers = teachers;
     cfg.distil = 0.7f;
     cfg.self_distil = 0.5f;
     CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);

@@ -2,7 +2,7 @@
  * test_retrain.c: how long convtt-compress retrains, and at which learning
  * rates: what is asked, and what the history of a model tells. */
 #include "tests/lib/check.h"
-#include "tools/compress/compress_retrain.h"
+#include "tools/compress/compress_tool.h"
 
 #include <string.h>
 
@@ -74,13 +74,13 @@ static void test_history(void)
                        "train clips=5 steps=9 epochs=40 lr=0.01 warmup=2 "
                        "schedule=step step-epochs=7 val_top1=0.5\n"
                        "rounded: 8 significant bits\n", &c));
-    CU_ASSERT_EQUAL(c.last_of, 40);
+    CU_ASSERT_EQUAL(c.wiring.last_of, 40);
     CU_ASSERT_DOUBLE_EQUAL(c.lr, 0.01, 1e-7);
     CU_ASSERT_DOUBLE_EQUAL(c.warmup, 2, 1e-7);
     CU_ASSERT_EQUAL(c.schedule, CTT_STEPS);
     CU_ASSERT_EQUAL(c.step_epochs, 7);
     CHECK_OK(rewind_to("train epochs=1", &c));
-    CU_ASSERT_EQUAL(c.last_of, 1);
+    CU_ASSERT_EQUAL(c.wiring.last_of, 1);
     CU_ASSERT_DOUBLE_EQUAL(c.lr, 0.001, 1e-7);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_top.c: the largest of many numbers, against sorting; a million in
  * order, for which sorting by insertion takes hours. */
-#include "tools/shared/top.h"
+#include "tools/shared/measure.h"
 #include "base/random.h"
 #include "tests/lib/check.h"
 

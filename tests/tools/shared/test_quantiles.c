@@ -3,9 +3,8 @@
  * boxes that stay within their picture. */
 #include "base/random.h"
 #include "tests/lib/check.h"
-#include "tools/shared/bitmap_font.h"
-#include "tools/shared/quantiles.h"
-#include "tools/shared/times.h"
+#include "tools/shared/picture.h"
+#include "tools/shared/measure.h"
 
 #include <math.h>
 #include <string.h>

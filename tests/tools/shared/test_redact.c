@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_redact.c: lines for the user are without the passwords of addresses. */
-#include "tools/shared/redact.h"
+#include "tools/shared/tool.h"
 #include "tests/lib/check.h"
 
 #include <string.h>

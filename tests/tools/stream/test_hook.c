@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_hook.c: commands for events: what is too long, what fails, what is
  * left in the background, and what runs too long. */
-#include "tools/stream/hook.h"
+#include "tools/stream/stream_tool.h"
 #include "base/clock.h"
 #include "tests/lib/check.h"
 

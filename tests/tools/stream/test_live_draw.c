@@ -3,8 +3,8 @@
  * on it. */
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
-#include "tools/shared/bitmap_font.h"
-#include "tools/stream/live_draw.h"
+#include "tools/shared/picture.h"
+#include "tools/stream/stream_tool.h"
 #include "video/save.h"
 #include "video/video.h"
 

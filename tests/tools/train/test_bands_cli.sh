@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_bands_cli.sh: convtt-train --bands, --filters and --channels under
-# mpirun: processes that compute each shard together make the model of one
+# test_bands_cli.sh: convtt-train --bands and --filters under mpirun:
+# processes that compute each shard together make the model of one
 # process, but for rounding.
 set -u
 tools="convtt-train convtt-info tests/comm/learn tests/comm/near"
@@ -50,7 +50,7 @@ near() {    # near NAME N OPTION...: the same by so many
 one deep deep.net $sgd
 for n in 2 3 4; do
     near deep $n deep.net $sgd --bands $n
-    grep -q "^$n processes on 1 machine with bands of rows: 2 shards of a bat" \
+    grep -q "^$n processes with bands of rows on 1 machine: 2 shards of a bat" \
         out || fail "it does not say what it does: $(cat out)"
     grep -qE '^--bands: 16 of 22 nodes with [0-9.]*% of the multiplications '\
 'are divided; all compute alike from there on: p$' out ||
@@ -66,26 +66,22 @@ if [ "$every" = 1 ]; then
     one frozen deep.net $sgd --freeze e
     near frozen 2 deep.net $sgd --freeze e --bands 2
 fi
-# Parts of a conv have names that no pattern means.
 one some-frozen deep.net $sgd --freeze '*e*'
-near some-frozen 2 deep.net $sgd --freeze '*e*' --channels 2
+near some-frozen 2 deep.net $sgd --freeze '*e*' --filters 2
+near deep 2 deep.net $sgd --filters 2
+grep -q "^2 processes with parts of the filters on 1 machine: 2 shards" out ||
+    fail "filters: it does not say what it does: $(cat out)"
+grep -qE "^--filters: [0-9]+ of 22 nodes with [0-9.]*% of the multipl" out ||
+    fail "filters: nor what is divided: $(cat out)"
 one norm batch.net $sgd
-for way in filters channels; do
-    near deep 2 deep.net $sgd --$way 2
-    grep -q "^2 processes on 1 machine with parts of the $way: 2 shards" out ||
-        fail "$way: it does not say what it does: $(cat out)"
-    grep -qE "^--$way: [0-9]+ of 22 nodes with [0-9.]*% of the multipl" out ||
-        fail "$way: nor what is divided: $(cat out)"
-    near norm 2 batch.net $sgd --$way 2    # its statistics move
-done
+near norm 2 batch.net $sgd --filters 2    # its statistics move
 if [ "$every" = 1 ]; then
     near deep 4 deep.net $sgd --filters 4
-    near deep 3 deep.net $sgd --channels 3
     near windows 3 deep.net $sgd --window 2 --filters 3
 fi
 predicts='--task predict --input-frames 2 --future-frames 2 --sampling-start 0'
 one next next.net $sgd $predicts
-for way in bands filters channels; do
+for way in bands filters; do
     near next 2 next.net $sgd $predicts --$way 2
 done
 
@@ -151,13 +147,11 @@ for wrong in "1|--bands=2 is for 2 proc.*there is 1|1|deep.net --bands 2" \
     "1|dc: a deconv adds to rows of other bands|2|deconv.net --bands 2" \
     "1|no conv has enough rows for 2 bands|2|flat.net --bands 2" \
     "1|has 5 filters or more|5|small.net --filters 5" \
-    "1|reads 5 channels or more|5|deep.net --channels 5" \
     "1|--filters=2 is for 2 proc.*there are 3|3|deep.net --filters 2" \
     "2|--bands=1 divides nothing|2|deep.net --bands 1" \
     "2|--deterministic must be on|2|deep.net --bands 2 --deterministic off" \
     "1|--teacher: g passes values|2|deep.net --bands 2 --teacher halo.h5" \
-    "2|exclude each other|2|deep.net --filters 2 --channels 2" \
-    "2|exclude each other|2|deep.net --bands 2 --channels 2" \
+    "2|exclude each other|2|deep.net --bands 2 --filters 2" \
     "2|exclude each other|2|deep.net --bands 2 --stages auto" \
     "2|exclude each other|3|deep.net --bands 3 --sync central" \
     "2|--squeeze is for --sync=all|2|deep.net --bands 2 --squeeze bf16" \

@@ -109,7 +109,7 @@ static int can(struct ctt_conv_ask *q)
  * its pixels, and TURN to transpose those of as many groups as it has lanes.
  * Of dense convs Winograd takes 5/4 of its products, because of the transforms;
  * of whole numbers, which it multiplies in pairs, 4/3.  (Drawn from
- * bench/bench_sparse.c, on AVX-512; doc/benchmarks.md says how often it was
+ * bench/bench_sparse.c, on AVX-512; doc/bench/sparse.md says how often it was
  * right.) */
 enum { WALK = 8, END_SUMS = 12, FIND = 5, TURN = 7 };
 

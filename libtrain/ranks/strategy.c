@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * strategy.c: the table of strategies, and which one the settings ask for. */
+#include "libtrain/ranks/strategy.h"
+#include "libtrain/before.h"
+
+/* data_parallel.c, server.c, pipeline.c, tensor_parallel.c; the last row is
+ * the default. */
+static const struct ctt_strategy *const strategies[] = {
+    &ctt_parameter_server, &ctt_pipeline_parallel, &ctt_tensor_parallel,
+    &ctt_data_parallel,
+};
+enum { LAST = CTT_LEN(strategies) - 1 };
+
+/* The index of the first row from `from` that is asked for. */
+static int find(const struct ctt_train_cfg *cfg, int from)
+{
+    while (from < LAST && !strategies[from]->option(cfg))
+        from++;
+    return from;
+}
+
+const struct ctt_strategy *ctt_strategy_of(const struct ctt_train_cfg *cfg)
+{
+    return strategies[find(cfg, 0)];
+}
+
+int ctt_train_has_server(const struct ctt_train_cfg *cfg)
+{
+    return ctt_strategy_of(cfg)->work != NULL;
+}
+
+int ctt_strategy_check(const struct ctt_train_cfg *cfg)
+{
+    int first = find(cfg, 0), second = find(cfg, first + 1), rc = 0;
+    const struct ctt_strategy *s = strategies[first];
+    struct ctt_squeeze squeeze;
+
+    if (first == LAST)
+        goto out;
+    CTT_TRY(s->why_not(cfg));
+    CTT_CHECK(second >= LAST, CTT_EINVAL, "--%s and --%s exclude each other",
+              s->option(cfg), strategies[second]->option(cfg));
+    CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
+    CTT_CHECK(s->all_reduce || squeeze.kind == CTT_SQUEEZE_NONE, CTT_EINVAL,
+              "--squeeze is for --sync=all: --%s sends whole gradients",
+              s->option(cfg));
+out:
+    return rc;
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_tool.h: functions and structures shared by the files of
+ * convtt-compress. */
+#ifndef CTT_COMPRESS_TOOL_H
+#define CTT_COMPRESS_TOOL_H
+
+#include "base/newfile.h"
+#include "base/opt.h"
+#include "base/json.h"
+#include "compress/compress.h"
+#include "libtrain/train.h"
+#include "tools/shared/output.h"
+#include "tools/shared/training.h"
+
+/* ---- compress_opt.c ---- */
+
+/* Sets tab to all options as fields of struct ctt_compress_cfg: stages,
+ * retraining, files. */
+int ctt_compress_options(struct ctt_opt tab[CTT_OPT_MAX + 1]);
+
+/* Without its table of options. */
+extern const struct ctt_program ctt_compress_program;
+
+/* ---- compress_say.c ---- */
+
+/* Progress of a run. */
+struct ctt_compress_watch {
+    const char       *stage;    /* being retrained */
+    struct ctt_epochs span;     /* of all retraining; zeros: none yet */
+};
+
+/* Callbacks that print progress, epochs and bad clips of retraining. */
+struct ctt_events ctt_compress_events(struct ctt_compress_watch *w);
+
+/* Prints tables: one row per weight, one row per stage or round. */
+int ctt_compress_say(const struct ctt_report *r);
+
+/* ---- compress_calls.c ---- */
+
+/* All settings. */
+struct ctt_compress_cfg {
+    struct ctt_train_cfg train;
+    struct ctt_recipe    recipe;
+    const char          *out, *report, *epochs;
+    int                  by_times, time_threads;
+    int                  sense;       /* 1: --sense and its settings: */
+    float                sense_kl;
+    int                  sense_clips;
+    const char          *sense_log, *sense_csv, *sense_plot;
+    int                  explain;     /* 1: --explain and its settings: */
+    int                  explain_steps;
+    const char          *dense, *explain_log, *explain_csv, *explain_plot;
+    const char          *budget;      /* --budget and its settings: */
+    int                  dry_run, budget_steps;
+    const char          *budget_csv, *budget_plot;
+};
+
+struct ctt_compress_job {
+    struct ctt_compress_cfg c;
+    const struct ctt_opt *tab;      /* of all options */
+    const char       *path;         /* of the model as given */
+    char              ckpt[4096], log[4096];
+    int               own_ckpt;     /* not named by --checkpoint */
+    int               saved;        /* the checkpoint is of this run */
+    char             *place;        /* the recipe's text in it */
+    struct ctt_model *m, *from;     /* from: of the checkpoint */
+    struct ctt_model *given;        /* a copy of m as given */
+    struct ctt_teachers teachers;   /* teach m: that copy is in the list unless
+                                       --teacher names others */
+    struct ctt_data  *data, *val;
+    struct ctt_metrics *base;       /* of the given model on val; NULL: not
+                                       yet tested */
+    struct ctt_metrics *was;        /* of the reference model of losses */
+    struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
+    struct ctt_compress_watch watch;
+    char              busy[128];    /* purpose of the samples, for progress */
+    int               many_times;   /* 1: many models are timed, each with few
+                                       turns */
+    int               short_steps;  /* of a short retraining of --budget */
+    struct ctt_events ev;
+    int               status;       /* of the program if it fails now */
+};
+
+/* Returns 0 if choices must not be timed: times of the device "ref" (plain C)
+ * say nothing about other devices, and --choose-by rules must give the same
+ * result each time. */
+int ctt_compress_may_time(const struct ctt_compress_cfg *c);
+
+/* Batches of an epoch of retraining. */
+int64_t ctt_compress_batches(const struct ctt_compress_job *j);
+
+/* Callbacks of the recipe: retraining and tests (if there are clips), and
+ * checkpoints (if there is retraining). */
+struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j);
+
+/* ---- compress_check.c ---- */
+
+/* CTT_EINVAL, naming the first setting without effect: a setting of the
+ * trainer without retraining or clips; one of a stage without retraining. */
+int ctt_compress_check_trainer(const struct ctt_compress_cfg *c);
+int ctt_compress_check_stages(const struct ctt_compress_cfg *c,
+                              const struct ctt_opt *tab);
+
+/* The same for --for and the settings of INT8, if nothing is left to choose.
+ * tab: all options; clips: 1: there are clips with classes to train and to
+ * test on. */
+int ctt_compress_check_choices(const struct ctt_compress_cfg *c,
+                               const struct ctt_opt *tab, int clips);
+
+/* CTT_EINVAL, as wrong usage, unless the model m of this file is dense: not
+ * pruned, shared or quantised. */
+int ctt_compress_check_dense(struct ctt_compress_job *j,
+                             const struct ctt_model *m, const char *path);
+
+/* CRC-32 of the settings and training clips (if any) that decide the results
+ * of --budget and --explain. */
+int ctt_compress_how(const struct ctt_compress_job *j, uint32_t *how);
+
+/* ctt_output_check(); a file of another kind is wrong usage. */
+int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
+                         const struct ctt_output_kind *kind);
+
+/* Returns rc, the result of opening a log; a damaged log, or one of another
+ * kind, is wrong usage. */
+int ctt_compress_log_fault(struct ctt_compress_job *j, int rc);
+
+/* ---- compress_clips.c ---- */
+
+/* Returns 1 if a recipe requires training clips. */
+int ctt_compress_needs_data(const struct ctt_recipe *r);
+
+/* Opens the validation clips and, if the recipe reads them, the training
+ * clips; prints their numbers.  CTT_EINVAL if a list without splits would use
+ * the same clips for both.  Sets j->status for an error. */
+int ctt_compress_open_clips(struct ctt_compress_job *j);
+
+/* ---- compress_retrain.c ---- */
+
+/* Reads --retrain-epochs: a number or auto.  NULL or "": auto if there are
+ * training clips (data), else no retraining. */
+int  ctt_retrain_epochs(const char *text, int data, struct ctt_recipe *o);
+
+/* Learning rate rewinding (Renda and others 2020): sets the learning rates of
+ * cfg to those of the last training in the history of m, and wiring.last_of to
+ * its epochs.  CTT_EINVAL without such a training, or if the user gave one of
+ * these settings. */
+int  ctt_retrain_rewind(const struct ctt_model *m, struct ctt_train_cfg *cfg);
+
+/* ---- compress_test.c ---- */
+
+/* Tests are after 25, 50 and 100% of a clip. */
+extern const struct ctt_point ctt_compress_points[CTT_ACCURACIES];
+
+/* Tests m on the clips of d.  base: the result of the given model on the same
+ * clips, for comparison; NULL: m is that model.  *all (unless all is NULL): the
+ * full result, freed by the caller. */
+int ctt_compress_test(const struct ctt_model *m,
+                      const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                      const struct ctt_events *ev,
+                      const struct ctt_metrics *base, struct ctt_score *s,
+                      struct ctt_metrics **all);
+
+/* Loss of the model of `is` against that of `was` on the same clips: the mean
+ * over points and over the clips that both have read. */
+void ctt_compress_loss(const struct ctt_metrics *was,
+                       const struct ctt_metrics *is, int clips,
+                       struct ctt_loss *out);
+
+/* ---- compress_time.c ---- */
+
+/* Runs the model files path and base in turns on a device, one frame at a time
+ * as from a camera.  threads 0: one per processor; few 1: a quarter of the
+ * turns.  Sets milliseconds per frame, their ratio, and the bytes that the
+ * runtime allocates for the model and a session (without those of oneDNN and
+ * of GPUs). */
+int ctt_compress_time(const char *base, const char *path, const char *device,
+                      int threads, int few, struct ctt_speed *out);
+
+/* ---- compress_prove.c ---- */
+
+/* Prints and adds to r the use of the clips: training, choices, proof.  If
+ * choices were made by the validation clips, the given model and the result are
+ * tested on split "test", if there is one with classes. */
+int ctt_compress_prove(const struct ctt_compress_job *j, struct ctt_report *r);
+
+/* ---- sensitivity_log.c ---- */
+
+/* What results depend on, besides the weight, the option and the value. */
+struct ctt_sensitivity_key {
+    uint32_t    model, data;    /* CRC-32 of the model's weights and text, and
+                                   of the clips it is tested on */
+    int         clips;
+    const char *device;
+    int         threads, timed;
+    uint32_t    machine;        /* of the words for the processor; 0: not
+                                   timed */
+};
+
+/* Prints them as a line of JSON that begins with begin; more: further members,
+ * each with a comma behind. */
+int ctt_sensitivity_key_print(const struct ctt_sensitivity_key *k,
+                              const char *begin, const char *more, char *line,
+                              size_t size);
+
+struct ctt_sensitivity_log;
+
+/* line() takes each line of --budget (it has the member "budget") and returns 1,
+ * 0 if it is damaged, or an error.  ready() is called once all are read, before
+ * anything is measured. */
+struct ctt_sensitivity_extra {
+    void *arg;
+    int (*line)(void *arg, const struct ctt_value *line);
+    int (*ready)(void *arg);
+};
+
+/* Opens the log, which is made if it is not there, for this process alone, and
+ * sets the points that it has; *known: how many.  What a run that was killed
+ * wrote of its last line is cut off.  CTT_EINVAL if the log is of another
+ * model, other clips, or another device; CTT_EFORMAT, naming the line, if it is
+ * damaged.  extra: NULL, or for lines of --budget, which are else left out. */
+int ctt_sensitivity_log_open(const char *path,
+                             const struct ctt_sensitivity_key *key,
+                             const struct ctt_sensitivity_extra *extra,
+                             struct ctt_sensitivity *s, int *known,
+                             struct ctt_sensitivity_log **out);
+void ctt_sensitivity_log_close(struct ctt_sensitivity_log **log);
+
+/* Adds a line, with its end. */
+int ctt_sensitivity_log_line(struct ctt_sensitivity_log *log, const char *line);
+
+/* Adds a point that was measured. */
+int ctt_sensitivity_log_add(struct ctt_sensitivity_log *log,
+                            const struct ctt_sensitivity *s, int point);
+
+/* How the file begins. */
+#define CTT_SENSITIVITY_LOG_BEGIN "{\"sense\":1,"
+
+/* ---- sensitivity_plot.c ---- */
+
+/* Writes an SVG: a panel per option; x: its values, y: the mean divergence of
+ * the answers (logarithmic); a curve per weight with its name; a line at kl. */
+int ctt_sensitivity_plot(const struct ctt_sensitivity *s, double kl,
+                         const char *path);
+
+/* ---- sensitivity_say.c ---- */
+
+/* Prints a table per weight, and one with each weight's strongest values whose
+ * fitted divergence is at most kl. */
+int ctt_sensitivity_say(const struct ctt_sensitivity *s, double kl);
+
+/* Writes a row per point; cells without a measurement are empty. */
+int ctt_sensitivity_csv(const struct ctt_sensitivity *s, const char *path);
+
+/* How the file begins. */
+#define CTT_SENSITIVITY_CSV_BEGIN "weight,option,value,kl25,"
+
+/* ---- compress_sensitivity.c ---- */
+
+extern const struct ctt_output_kind ctt_output_sensitivity_log;
+
+/* CTT_EINVAL if a setting has no effect with --sense, clips are missing, or a
+ * file is named twice. */
+int ctt_compress_check_sensitivity(struct ctt_compress_job *j);
+
+/* Measures, prints and writes all that is not in the log yet. */
+int ctt_compress_sensitivity(struct ctt_compress_job *j);
+
+/* Loads a model without training state, thresholds of early decisions,
+ * auxiliary heads and nodes that nothing reads.  CTT_EUNSUP, naming the option,
+ * if it predicts frames.  The caller frees *out. */
+int ctt_compress_load(const char *path, const char *option,
+                      struct ctt_model **out);
+
+/* What results of the model m on these clips depend on. */
+int ctt_compress_key(const struct ctt_compress_job *j,
+                     const struct ctt_model *m, const struct ctt_data *clips,
+                     int timed, struct ctt_sensitivity_key *out);
+
+/* Measures the points of s that are not in the log at j->c.sense_log, which
+ * stays open for the caller to add lines to and close.  timed: their times too,
+ * if these can be measured. */
+int ctt_compress_measure(struct ctt_compress_job *j,
+                         const struct ctt_sensitivity_extra *extra, int timed,
+                         struct ctt_sensitivity *s,
+                         struct ctt_sensitivity_log **log);
+
+/* Codes the points of s that are not done, in files beside j->c.out, and tests
+ * and times none: bytes are all that is known of them then. */
+int ctt_compress_code(struct ctt_compress_job *j, struct ctt_sensitivity *s);
+
+/* ---- explain_log.c ---- */
+
+/* What results depend on, besides the weight and what was done to it. */
+struct ctt_explain_key {
+    struct ctt_sensitivity_key of; /* the compressed model, clips and machine */
+    uint32_t             dense;    /* CRC-32 of the dense model, */
+    uint32_t             how;      /* and of the settings and training clips */
+};
+
+/* Opens the log and sets the points that it has; *known: how many.  Errors as
+ * of ctt_line_log_open(), CTT_EFORMAT, naming the line, if it is damaged. */
+int ctt_explain_log_open(const char *path, const struct ctt_explain_key *key,
+                         struct ctt_explain *e, int *known,
+                         struct ctt_line_log **out);
+
+/* Adds a point that was measured. */
+int ctt_explain_log_add(struct ctt_line_log *log, const struct ctt_explain *e,
+                        int point);
+
+/* How the file begins. */
+#define CTT_EXPLAIN_LOG_BEGIN "{\"explain\":1,"
+
+/* ---- explain_plot.c ---- */
+
+/* Writes an SVG: a row per weight and thing that was done to it, those that
+ * cost most at the top, with a bar each for the divergence that it costs, the
+ * bytes and the time that it saves. */
+int ctt_explain_plot(const struct ctt_explain *e, const char *path);
+
+/* ---- explain_say.c ---- */
+
+/* Prints what each part costs and saves, most costly first; the same of all
+ * weights and of everything together; and what could not be measured.  steps:
+ * of training; 0: none. */
+int ctt_explain_say(const struct ctt_explain *e, int steps);
+
+/* Writes a row per point; what was not measured is empty. */
+int ctt_explain_csv(const struct ctt_explain *e, const char *path);
+
+/* How the file begins. */
+#define CTT_EXPLAIN_CSV_BEGIN "weight,what,trained_kl25,"
+
+/* ---- compress_explain.c ---- */
+
+/* CTT_EINVAL if a setting has no effect with --explain, clips are missing, or a
+ * file is named twice. */
+int ctt_compress_check_explain(struct ctt_compress_job *j);
+
+/* Measures, prints and writes all that is not in the log yet. */
+int ctt_compress_explain(struct ctt_compress_job *j);
+
+/* ---- budget_log.c ---- */
+
+/* A mix that was measured on the weights as they are, after retraining, or
+ * after a few steps of it, when only the clips of the search have tested it; or
+ * a model that was written, once split "test" has. */
+enum ctt_budget_kind { CTT_BUDGET_TRIED, CTT_BUDGET_TRAINED, CTT_BUDGET_SHORT,
+                       CTT_BUDGET_PROVED };
+
+/* What it came to: seen[0] on the clips of the search (PROVED: of split "test")
+ * and seen[1] on those that accept, after 25, 50 and 100%. */
+struct ctt_budget_row {
+    char            *mix;
+    uint32_t         how;      /* CRC-32 of the settings; PROVED: of the
+                                  clips */
+    enum ctt_budget_kind kind;
+    int              steps;    /* of a short retraining, else 0 */
+    double           loss;     /* -log p(label) on the clips of the search, the
+                                  mean over the shares; NAN: not measured */
+    struct ctt_costs costs;
+    uint32_t         model;    /* CRC-32 of its weights and text */
+    struct ctt_paired seen[2][CTT_ACCURACIES];
+};
+
+struct ctt_budget_rows {
+    struct ctt_budget_row *row;
+    int                    rows, room;
+};
+
+/* Takes lines of a log; arg: a struct ctt_budget_rows. */
+int  ctt_budget_row_read(void *arg, const struct ctt_value *line);
+
+/* Adds a row with a copy of its mix, and to the log if there is one. */
+int ctt_budget_row_add(struct ctt_budget_rows *all,
+                       struct ctt_sensitivity_log *log,
+                       const struct ctt_budget_row *row);
+
+/* Forgets the rows after the first n. */
+void ctt_budget_rows_cut(struct ctt_budget_rows *all, int n);
+void ctt_budget_rows_free(struct ctt_budget_rows *all);
+
+/* The last row with the mix, kind, steps and how of `like`; NULL: there is
+ * none. */
+const struct ctt_budget_row *ctt_budget_row_find(
+    const struct ctt_budget_rows *all, const struct ctt_budget_row *like);
+
+/* ---- compress_budget.c ---- */
+
+/* CTT_EINVAL if the budget cannot be read, a setting has no effect beside it,
+ * clips are missing, or a file is named twice. */
+int ctt_compress_check_budget(struct ctt_compress_job *j);
+
+/* Searches, prints, and writes the model if it is accepted. */
+int ctt_compress_budget(struct ctt_compress_job *j);
+
+#endif

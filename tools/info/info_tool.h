@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * info_tool.h: functions and structures shared by the files of convtt-info. */
+#ifndef CTT_INFO_TOOL_H
+#define CTT_INFO_TOOL_H
+
+#include "base/limits.h"
+#include "base/opt.h"
+#include "net/file/file.h"
+#include "video/video.h"
+
+/* ---- info.c ---- */
+
+struct ctt_info_cfg {
+    int   ops, net, plan, compare, threads, max_clips, tune;
+    const char *strip, *data, *split, *device;
+    struct ctt_limits limits;
+};
+
+extern const struct ctt_program ctt_info_program;    /* info_opt.c */
+
+/* Multiplications of a model per frame, and per answer (nodes after clip). */
+void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer);
+
+/* Prints a table with one row per model. */
+int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);
+
+/* Prints what an open pack holds; the clips are not read. */
+int  ctt_info_pack(const char *path, const struct ctt_pack *p);
+
+/* Prints which kernel computes each node of a model, when, and its time. */
+int  ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * held_out.c: the clips used neither for training nor for choosing the best
+ * epoch: those of --test, or the split "test" of the data. */
+#include "tools/shared/training.h"
+#include "tools/shared/tool.h"
+#include "base/limits.h"
+#include "base/wilson.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char test_name[] = "test";
+
+/* As ctt_say_events, but what cannot be read is only counted, because a split
+ * without classes is common. */
+static struct ctt_events quiet(void)
+{
+    struct ctt_events ev = ctt_say_events;
+
+    ev.clip = NULL;
+    ev.say = NULL;
+    return ev;
+}
+
+static int was_used(const char *split)
+{
+    return split && strcmp(split, test_name) == 0;
+}
+
+static int is_same(const struct ctt_data *a, const struct ctt_data *b)
+{
+    return a && ctt_data_same(a, b);
+}
+
+int ctt_held_out_open(const struct ctt_train_cfg *cfg,
+                      const struct ctt_model *m, const struct ctt_data *train,
+                      const struct ctt_data *val, struct ctt_data **out)
+{
+    const struct ctt_graph *g = m->g;
+    struct ctt_events ev = quiet();
+    struct ctt_data *d = NULL;
+    int rc = 0, none;
+
+    *out = NULL;
+    ctt_stop_set(NULL);
+    if (!cfg->data || was_used(cfg->split) || was_used(cfg->val_split))
+        goto out;
+    rc = ctt_data_open(cfg->data, test_name,
+                       &g->node[ctt_graph_input(g)].attr.input, m->label,
+                       m->labels, cfg, &ev, &d);
+    none = rc == CTT_EINVAL || rc == CTT_EUNSUP;
+    if (rc < 0 && !none && rc != CTT_ENOMEM)
+        ctt_tool_warn("split '%s': %s", test_name, ctt_errmsg());
+    if (rc < 0 || is_same(train, d) || is_same(val, d))
+        ctt_data_close(&d);
+    rc = none ? 0 : rc;
+    *out = d;
+out:
+    return rc;
+}
+
+const char *ctt_held_out_missing(int rc)
+{
+    return rc < 0 ? "split 'test' cannot be read"
+                  : "there is no split 'test' with classes to compare with";
+}
+
+/* What they are called: "split 'test'", or the path of --test. */
+static const char *place(const struct ctt_train_cfg *cfg, char *buf,
+                         size_t size)
+{
+    snprintf(buf, size, "split '%s'", test_name);
+    return cfg->test ? cfg->test : buf;
+}
+
+static int say_classes(const struct ctt_train_cfg *cfg,
+                       const struct ctt_model *m, const char *who,
+                       struct ctt_data *test)
+{
+    static const struct ctt_point point[] = {
+        { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
+    };
+    struct ctt_events ev = quiet();
+    struct ctt_metrics *r = NULL;
+    char range[CTT_LEN(point)][32];
+    double top1[CTT_LEN(point)];
+    char split[32];
+    int rc;
+
+    CTT_TRY(ctt_evaluate_recognise(m, cfg, test, point, CTT_LEN(point), &ev,
+                                   &r));
+    for (int k = 0; k < r->points; k++) {
+        top1[k] = ctt_metrics_top1(r, k);
+        ctt_wilson_text(top1[k], r->clips, range[k], sizeof(range[k]));
+    }
+    ctt_tool_say("%s on %s (%lld clips): top-1 %.1f%%, %.1f%%, %.1f%% at 25, "
+                 "50, 100%% (95%% confidence: %s, %s, %s)", who,
+                 place(cfg, split, sizeof(split)), (long long)r->clips,
+                 100 * top1[0], 100 * top1[1], 100 * top1[2], range[0],
+                 range[1], range[2]);
+out:
+    ctt_metrics_free(&r);
+    return rc;
+}
+
+static int say_frames(const struct ctt_train_cfg *cfg,
+                      const struct ctt_model *m, const char *who,
+                      struct ctt_data *test)
+{
+    struct ctt_events ev = quiet();
+    struct ctt_predict_scores *f = NULL;
+    struct ctt_quality q;
+    char split[32];
+    int rc;
+
+    CTT_TRY(ctt_evaluate_predict(m, cfg, test, &ev, &f));
+    q = ctt_predict_scores_at(f, CTT_BY_MODEL, 0);
+    ctt_tool_say("%s on %s (%lld sequences): MSE %.2fe-3, SSIM %.3f (range 2: "
+                 "%.3f), PSNR %.2f", who, place(cfg, split, sizeof(split)),
+                 (long long)f->sequences, 1e3 * q.mse, q.ssim, q.ssim2, q.psnr);
+out:
+    ctt_predict_scores_free(&f);
+    return rc;
+}
+
+int ctt_held_out_say(const struct ctt_train_cfg *cfg,
+                     const struct ctt_model *m, const char *who,
+                     struct ctt_data *test)
+{
+    return (cfg->task == CTT_PREDICT ? say_frames
+                                     : say_classes)(cfg, m, who, test);
+}

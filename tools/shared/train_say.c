@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train_say.c: the lines and tables of convtt-train. */
+#include "base/half.h"
+#include "net/op.h"
+#include "base/wilson.h"
+#include "tools/shared/training.h"
+#include "tools/shared/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- progress ---- */
+
+static void on_clip(void *arg, const char *what)
+{
+    (void)arg;
+    ctt_tool_warn("%s (skipped)", what);
+}
+
+static void on_warn(void *arg, const char *what)
+{
+    (void)arg;
+    ctt_tool_warn("%s", what);
+}
+
+static void on_say(void *arg, const char *line)
+{
+    (void)arg;
+    ctt_tool_say("%s", line);
+}
+
+static void on_scan(void *arg, int done, int clips)
+{
+    (void)arg;
+    ctt_tool_progress(0, "reading clips: %d of %d", done, clips);
+}
+
+const char *ctt_say_clock(double s, char *buf, size_t size)
+{
+    int t = s > 0 ? (int)s : 0;
+
+    if (t >= 3600)
+        snprintf(buf, size, "%d:%02d:%02d", t / 3600, t / 60 % 60, t % 60);
+    else
+        snprintf(buf, size, "%d:%02d", t / 60, t % 60);
+    return buf;
+}
+
+/* Loss and accuracy, or loss and sampling, of a progress line. */
+const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
+{
+    if (isnan(p->loss))
+        snprintf(buf, size, "loss -, top-1 -");
+    else
+        snprintf(buf, size, "loss %.3f, top-1 %.1f%%", p->loss,
+                 100 * p->top1);
+    return buf;
+}
+
+static const char *put_both(const struct ctt_progress *p, char *buf,
+                            size_t size)
+{
+    size_t n = strlen(ctt_say_loss(p, buf, size));
+
+    if (isnan(p->ahead))
+        snprintf(buf + n, size - n, ", next frame -");
+    else
+        snprintf(buf + n, size - n, ", next frame %.4f x %.3g", p->ahead,
+                 p->ahead_weight);
+    return buf;
+}
+
+static const char *put_truth(const struct ctt_progress *p, char *buf,
+                             size_t size)
+{
+    int n = isnan(p->loss) ? snprintf(buf, size, "loss -")
+                           : snprintf(buf, size, "loss %.5f", p->loss);
+
+    if (p->truth < 1)
+        snprintf(buf + n, size - (size_t)n, ", true frames %.1f%%",
+                 100 * p->truth);
+    return buf;
+}
+
+static const char *(*const puts_of[])(const struct ctt_progress *, char *,
+                                      size_t) = {
+    [CTT_RECOGNISE] = ctt_say_loss, [CTT_PREDICT] = put_truth,
+    [CTT_BOTH] = put_both,
+};
+
+static const char *const units[] = {
+    [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
+    [CTT_BOTH] = "clips",
+};
+
+const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
+                          size_t size)
+{
+    int exponent, n;
+
+    if (scale > 1 && frexp(scale, &exponent) == 0.5)
+        n = snprintf(buf, size, "loss scale 2^%d", exponent - 1);
+    else
+        n = snprintf(buf, size, "loss scale %g", scale);
+    snprintf(buf + n, size - (size_t)n, ", %lld step%s skipped",
+             (long long)skipped, skipped == 1 ? "" : "s");
+    return buf;
+}
+
+void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size)
+{
+    char scale[96];
+    size_t n = strlen(buf);
+
+    if (p->amp && n < size)
+        snprintf(buf + n, size - n, ", %s",
+                 ctt_say_scale(p->scale, p->skipped, scale, sizeof(scale)));
+}
+
+static void on_progress(void *arg, const struct ctt_progress *p)
+{
+    char left[32], what[192], ranks[32] = "";
+
+    (void)arg;
+    if (p->ranks > 1)
+        snprintf(ranks, sizeof(ranks), " on %d processes", p->ranks);
+    puts_of[p->task](p, what, sizeof(what));
+    ctt_say_amp(p, what, sizeof(what));
+    ctt_tool_progress(0, "epoch %d/%d %d/%d%s: %s, %.1f %s/s, waiting "
+                      "for clips %.0f%%, %s left", p->epoch, p->epochs,
+                      p->batch, p->batches, ranks, what, p->clips_a_second,
+                      units[p->task], 100 * p->wait,
+                      ctt_say_clock(p->left, left, sizeof(left)));
+}
+
+/* "25%" or "1 frame". */
+static const char *point_text(const struct ctt_point *p, char *buf, size_t size)
+{
+    if (p->frames)
+        snprintf(buf, size, "%d frame%s", p->frames, p->frames > 1 ? "s" : "");
+    else
+        snprintf(buf, size, "%g%%", 100 * p->ratio);
+    return buf;
+}
+
+void ctt_say_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
+                    char *buf, size_t size)
+{
+    char point[32];
+    size_t n = 0;
+
+    for (int k = 0; val && k < val->points && n + 64 < size; k++)
+        n += (size_t)snprintf(buf + n, size - n, " %.1f%% at %s,",
+                              100 * ctt_metrics_top1(val, k),
+                              point_text(&val->point[k], point,
+                                         sizeof(point)));
+    snprintf(buf + n, size - n, " loss %.3f", e->val.loss);
+}
+
+static void put_quality(const struct ctt_epoch *e,
+                        const struct ctt_metrics *val, char *buf, size_t size)
+{
+    (void)val;
+    snprintf(buf, size, " MSE %.2fe-3, SSIM %.3f (range 2: %.3f), loss %.5f",
+             1e3 * e->val.mse, e->val.ssim, e->val.ssim2, e->val.loss);
+}
+
+static void (*const tests_of[])(const struct ctt_epoch *,
+                                const struct ctt_metrics *, char *, size_t) = {
+    [CTT_RECOGNISE] = ctt_say_points, [CTT_PREDICT] = put_quality,
+    [CTT_BOTH] = ctt_say_points,
+};
+
+static void on_epoch(void *arg, const struct ctt_epoch *e,
+                     const struct ctt_metrics *val)
+{
+    char what[192], test[400] = "";
+
+    (void)arg;
+    puts_of[e->p.task](&e->p, what, sizeof(what));
+    ctt_say_amp(&e->p, what, sizeof(what));
+    if (e->tested)
+        tests_of[e->p.task](e, val, test, sizeof(test));
+    ctt_tool_say("epoch %d/%d: %s%s%s%s; %.1f %s/s, %.0f s", e->p.epoch,
+                 e->p.epochs, what, e->tested ? "; validation:" : "", test,
+                 e->best ? " (best)" : "", e->p.clips_a_second,
+                 units[e->p.task], e->p.seconds);
+}
+
+const struct ctt_events ctt_say_events = {
+    .clip = on_clip, .warn = on_warn, .say = on_say, .scan = on_scan,
+    .progress = on_progress, .epoch = on_epoch,
+};
+
+/* ---- at the end ---- */
+
+static int tell_points(const struct ctt_metrics *m)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char point[32], range[32];
+    int five = m->classes > 5;
+
+    ctt_table_row(&t, five ? "observed\ttop-1\t95%%\tloss\ttop-5" :
+                             "observed\ttop-1\t95%%\tloss");
+    for (int k = 0; k < m->points; k++) {
+        double top1 = ctt_metrics_top1(m, k);
+
+        point_text(&m->point[k], point, sizeof(point));
+        ctt_wilson_text(top1, m->clips, range, sizeof(range));
+        if (five)
+            ctt_table_row(&t, "%s\t%.1f%%\t%s\t%.3f\t%.1f%%", point,
+                          100 * top1, range, ctt_metrics_loss(m, k),
+                          100 * ctt_metrics_top5(m, k));
+        else
+            ctt_table_row(&t, "%s\t%.1f%%\t%s\t%.3f", point, 100 * top1, range,
+                          ctt_metrics_loss(m, k));
+    }
+    return ctt_table_print(&t);
+}
+
+/* Class i: its accuracy, and the most frequent wrong answer. */
+static void tell_class(const struct ctt_metrics *m, char *const *label, int i,
+                       struct ctt_table *t)
+{
+    const int64_t *row = m->confusion + (int64_t)i * m->classes;
+    char range[32], other[256] = "";
+    double right = ctt_metrics_class(m, i);
+    int64_t clips = 0;
+    int worst = i ? 0 : 1;
+
+    for (int k = 0; k < m->classes; k++) {
+        clips += row[k];
+        if (k != i && row[k] > row[worst])
+            worst = k;
+    }
+    if (!clips)
+        return;
+    if (m->classes > 1 && row[worst])
+        snprintf(other, sizeof(other), "%s (%lld)", label[worst],
+                 (long long)row[worst]);
+    ctt_table_row(t, "%s\t%lld\t%.0f%%\t%s\t%s", label[i], (long long)clips,
+                  100 * right, ctt_wilson_text(right, clips, range,
+                                               sizeof(range)), other);
+}
+
+static int tell_classes(const struct ctt_metrics *m, char *const *label)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    ctt_table_row(&t, "class\tclips\tcorrect\t95%%\tmost often mistaken for");
+    for (int i = 0; i < m->classes; i++)
+        tell_class(m, label, i, &t);
+    return ctt_table_print(&t);
+}
+
+enum { CONFUSION = 20 };    /* classes; a larger matrix is not printed */
+
+static int tell_confusion(const struct ctt_metrics *m)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char line[1024];
+    int n = snprintf(line, sizeof(line), "class");
+
+    if (m->classes > CONFUSION)
+        return 0;
+    for (int k = 0; k < m->classes; k++)
+        n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%d", k);
+    ctt_table_row(&t, "%s", line);
+    for (int i = 0; i < m->classes; i++) {
+        n = snprintf(line, sizeof(line), "%d", i);
+        for (int k = 0; k < m->classes; k++)
+            n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%lld",
+                          (long long)m->confusion[i * m->classes + k]);
+        ctt_table_row(&t, "%s", line);
+    }
+    ctt_tool_say("confusion matrix (row: class, column: answer):");
+    return ctt_table_print(&t);
+}
+
+int ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    ctt_table_row(&t, "node\top\ttype\twhy");
+    for (int i = 0; i < g->count; i++)
+        ctt_table_row(&t, "%s\t%s\t%s\t%s", g->node[i].name,
+                      ctt_ops[g->node[i].op].name,
+                      ctt_dtype_word(p->type[i]), p->why[i]);
+    return ctt_table_print(&t);
+}
+
+int ctt_say_metrics(const struct ctt_metrics *m, char *const *label)
+{
+    int rc;
+
+    CTT_TRY(tell_points(m));
+    CTT_TRY(tell_classes(m, label));
+    CTT_TRY(tell_confusion(m));
+out:
+    return rc;
+}
+
+static void tell_ahead(const struct ctt_predict_scores *f, int ahead,
+                       struct ctt_table *t)
+{
+    struct ctt_quality q[CTT_PREDICT_METHODS];
+    char name[16] = "mean";
+
+    for (int k = 0; k < CTT_PREDICT_METHODS; k++)
+        q[k] = ctt_predict_scores_at(f, (enum ctt_predict_method)k, ahead);
+    if (ahead)
+        snprintf(name, sizeof(name), "%d", ahead);
+    ctt_table_row(t, "%s\t%.2f\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f",
+                  name, 1e3 * q[CTT_BY_MODEL].mse,
+                  1e3 * q[CTT_BY_LAST_FRAME].mse,
+                  1e3 * q[CTT_BY_LINEAR_MOTION].mse, q[CTT_BY_MODEL].ssim,
+                  q[CTT_BY_LAST_FRAME].ssim, q[CTT_BY_LINEAR_MOTION].ssim,
+                  q[CTT_BY_MODEL].ssim2, q[CTT_BY_MODEL].psnr);
+}
+
+int ctt_say_scores(const struct ctt_predict_scores *f)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    ctt_tool_say("%lld sequences, %d observed frames; MSE x1e3 and SSIM of "
+                 "the model, the repeated last frame and linear motion; SSIM "
+                 "for range 2 and PSNR of the model:",
+                 (long long)f->sequences, f->observed);
+    ctt_table_row(&t, "ahead\tMSE\tlast\tlinear\tSSIM\tlast\tlinear\t"
+                  "SSIM(2)\tPSNR");
+    for (int k = 1; k <= f->future; k++)
+        tell_ahead(f, k, &t);
+    tell_ahead(f, 0, &t);
+    return ctt_table_print(&t);
+}
+
+int ctt_say_set(const char *what, const struct ctt_data *d)
+{
+    struct ctt_duplicates r;
+    int classes, labels, rc;
+
+    ctt_data_labels(d, &labels);
+    CTT_TRY(ctt_data_duplicates(d, &r));
+    ctt_tool_duplicates(what, &r);
+    CTT_TRY(classes = ctt_data_classes(d));
+    if (classes > 0 && classes < labels)
+        ctt_tool_warn("%s: only %d of the %d classes have clips", what, classes,
+                      labels);
+out:
+    return rc < 0 ? rc : 0;
+}
+
+int ctt_say_shared(const char *what, const struct ctt_data *d,
+                   const char *used, const struct ctt_data *other)
+{
+    const char *in_other, *in_d;
+    int rc = ctt_data_shared(other, d, &in_other, &in_d);
+
+    if (rc > 0)
+        ctt_tool_warn("%d %s clip%s also in the %s data, such as %s (%s)", rc,
+                      what, rc > 1 ? "s are" : " is", used, in_d, in_other);
+    return rc < 0 ? rc : 0;
+}
