@@ -5,10 +5,10 @@
 #
 # timed.sh COMMAND...
 #
-# What hangs without computing is ended after CTT_TEST_LIMIT seconds (1,800):
+# What hangs without computing is ended after CTT_TEST_LIMIT seconds (3,600):
 # many times what the longest test takes, on a busy machine too.
 set -u
-limit=${CTT_TEST_LIMIT:-1800}
+limit=${CTT_TEST_LIMIT:-3600}
 TIMEFORMAT='cost: %U + %S s of CPU time, %R s'
 time timeout --foreground -k 10 "$limit" "$@"
 rc=$?
