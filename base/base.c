@@ -118,7 +118,7 @@ int ctt_memory_check(const char *what, int64_t bytes)
     return bytes <= ctt_memory_left() ? 0 : too_much(what, bytes);
 }
 
-/* Frees so many bytes of caches, if they have them. */
+/* Frees `bytes` bytes of caches, if they hold as many. */
 static int make_room(int64_t bytes)
 {
     return bytes <= ctt_cache_held() && ctt_cache_drop(bytes) > 0;
@@ -147,7 +147,8 @@ static void release(int64_t size)
     atomic_fetch_sub_explicit(&used, size, memory_order_relaxed);
 }
 
-/* Corrects what was reserved to what malloc gave, which freeing takes off. */
+/* Corrects the reserved bytes to those that malloc gave, which freeing
+ * subtracts. */
 static void settle(size_t reserved, size_t given)
 {
     release((int64_t)reserved - (int64_t)given);
@@ -214,7 +215,7 @@ static size_t rounded(size_t size)
     return size ? (size + 63) / 64 * 64 : 64;
 }
 
-/* What a sanitizer must find would be hidden by such a list. */
+/* Such a list would hide errors that a sanitizer must find. */
 #ifdef __SANITIZE_ADDRESS__
 enum { LISTS = 0 };
 #else

@@ -17,8 +17,8 @@ double ctt_binomial_tail(int64_t k, int64_t n, double p);
  * 0. */
 int64_t ctt_binomial_most(int64_t n, double p, double delta);
 
-/* The least n for which 0 successes suffice for that, and the least p that 0
- * successes of n >= 1 reject. */
+/* least: the least n for which 0 successes reject p at level delta.  bound: the
+ * least p that 0 successes of n >= 1 reject. */
 int64_t ctt_binomial_least(double p, double delta);
 double  ctt_binomial_bound(int64_t n, double delta);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * byte.h: how numbers are rounded to 8 bits: values to bytes, weights to whole
- * numbers.  The same operations of IEEE 754 in the same order on every device,
- * so that all get the same bits.  Plain C11 that is also C++ and CUDA. */
+ * byte.h: rounding to 8 bits: of values to bytes, of weights to whole numbers.
+ * The same operations of IEEE 754 in the same order on every device, so that
+ * all get the same bits.  Plain C11 that is also C++ and CUDA. */
 #ifndef CTT_BYTE_H
 #define CTT_BYTE_H
 
@@ -44,7 +44,7 @@ CTT_FN float ctt_quant_weight(float w, float scale)
 
 /* The step of weights of which the largest has the absolute value `most`: a
  * 127th of it, rounded up to 16 significant bits, so that products with whole
- * numbers up to 127 are exact, and rounding what is rounded changes nothing. */
+ * numbers up to 127 are exact, and a second rounding changes nothing. */
 CTT_FN float ctt_quant_step(float most)
 {
     float s = most / 127.0f;

@@ -68,7 +68,8 @@ int ctt_error(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), cold));
 const char *ctt_errmsg(void);
 
-/* Both need an int rc and a label out, where the function cleans up. */
+/* CTT_TRY and CTT_CHECK need an int rc and a label out, where the function
+ * cleans up. */
 #define CTT_TRY(expr)                                                   \
     do {                                                                \
         rc = (expr);                                                    \
@@ -87,13 +88,13 @@ const char *ctt_errmsg(void);
 /* ctt_calloc: zeroed memory, 64-byte aligned.  With CTT_FAIL_ALLOC=k in the
  * environment, or after ctt_fail_alloc(k), the k-th call fails, so that the
  * tests can walk every error path.  ctt_live_blocks: blocks not yet freed;
- * ctt_alloc_calls: calls so far, to show that a step makes none. */
+ * ctt_alloc_calls: calls so far, so that a test can show that a step makes
+ * none. */
 void *ctt_calloc(size_t count, size_t size);
 
-/* The same for memory that will be written from end to end: a block of 2 to 16
- * MiB gets pages of 2 MiB, where the system gives them to those who ask.  So
- * little of it is touched page by page, but what is not written takes memory,
- * too. */
+/* ctt_calloc() for memory that will be written from end to end: a block of 2 to
+ * 16 MiB gets pages of 2 MiB, where the system has them.  Fewer page faults,
+ * but parts that are never written take memory, too. */
 void *ctt_calloc_full(size_t count, size_t size);
 void *ctt_realloc(void *p, size_t size);
 void  ctt_free(void *p);
@@ -102,8 +103,9 @@ void  ctt_fail_alloc(long k);
 long  ctt_live_blocks(void);
 long  ctt_alloc_calls(void);
 
-/* Room for one more than count elements in an array of *room: p, or what p
- * became, with *room raised; NULL, and p as it was, if memory is out. */
+/* Makes room for one more than count elements in an array p of *room elements
+ * of `size` bytes.  Returns p, or its new address with *room raised; NULL: out
+ * of memory, p is unchanged. */
 void *ctt_grown(void *p, int *room, int count, size_t size);
 
 #endif

@@ -30,7 +30,7 @@ static inline int64_t ctt_dtype_size(enum ctt_dtype t)
     return 0;
 }
 
-/* The word for a type, in options and plans. */
+/* The word of a type in options and plans: "fp32". */
 static inline const char *ctt_dtype_word(enum ctt_dtype t)
 {
     switch (t) {
@@ -117,7 +117,7 @@ static inline int ctt_is_f16(float x)
     return memcmp(&back, &x, sizeof(x)) == 0;
 }
 
-/* Element i of an array of any type. */
+/* Element i of an array of any type, as a float. */
 static inline float ctt_load(const void *p, enum ctt_dtype t, int64_t i)
 {
     switch (t) {
@@ -139,7 +139,7 @@ static inline int ctt_is_float_type(enum ctt_dtype t)
     return t == CTT_F32 || t == CTT_F16 || t == CTT_BF16;
 }
 
-/* Element i of an array of such a type. */
+/* Stores x as element i of an array of a floating-point type. */
 static inline void ctt_store(void *p, enum ctt_dtype t, int64_t i, float x)
 {
     assert(ctt_is_float_type(t));

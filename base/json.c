@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +23,92 @@ struct ctt_json {
 
 /* ---- jansson's memory ---- */
 
-static _Thread_local int refused;
+/* A value has dozens of small blocks, so they are cut from chunks, which are
+ * freed with the last of their blocks.  jansson 2.14 overruns its buffers after
+ * an allocation that failed in its lexer; therefore such an allocation leaves
+ * it at once, by longjmp. */
+enum { CHUNK = 4096, ALIGN = 16 };
 
+struct chunk {
+    struct chunk *older;    /* of the value that is read */
+    size_t        used, size;
+    int           blocks, reading;
+};
+
+static _Thread_local struct chunk *chunks;    /* of the value that is read */
+static _Thread_local jmp_buf no_memory;
+
+static size_t rounded(size_t n)
+{
+    return (n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* A chunk as large as all before, with room for n bytes at least. */
+static struct chunk *new_chunk(size_t n)
+{
+    size_t head = rounded(sizeof(struct chunk));
+    size_t size = chunks ? 2 * chunks->size : CHUNK;
+    struct chunk *c;
+
+    size = size < head + n ? head + n : size;
+    c = n < SIZE_MAX / 4 ? ctt_realloc(NULL, size) : NULL;
+    if (!c)
+        longjmp(no_memory, 1);
+    *c = (struct chunk){ chunks, head, size, 0, 1 };
+    return c;
+}
+
+/* A block has its chunk in front of it. */
 static void *take(size_t size)
 {
-    void *p = ctt_realloc(NULL, size);
+    size_t n = size < SIZE_MAX / 4 ? ALIGN + rounded(size) : size;
+    struct chunk *c = chunks;
+    char *p;
 
-    refused |= !p;
-    return p;
+    if (!c || n > c->size - c->used)
+        chunks = c = new_chunk(n);
+    p = (char *)c + c->used;
+    memcpy(p, &c, sizeof(c));
+    c->used += n;
+    c->blocks++;
+    return p + ALIGN;
+}
+
+static void drop(void *p)
+{
+    struct chunk *c;
+
+    memcpy(&c, (char *)p - ALIGN, sizeof(c));
+    if (--c->blocks == 0 && !c->reading)
+        ctt_free(c);
+}
+
+/* The chunks that have blocks outlive the reading of a value, unless it
+ * failed. */
+static void leave_chunks(int failed)
+{
+    for (struct chunk *c = chunks, *older; c; c = older) {
+        older = c->older;
+        c->reading = 0;
+        if (failed || c->blocks == 0)
+            ctt_free(c);
+    }
+    chunks = NULL;
 }
 
 static void init(void)
 {
-    json_set_alloc_funcs(take, ctt_free);
+    json_set_alloc_funcs(take, drop);
+}
+
+/* NULL, and e->line 0: out of memory. */
+static json_t *read_text(const char *text, size_t n, json_error_t *e)
+{
+    if (setjmp(no_memory) == 0)
+        return json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK,
+                          e);
+    e->line = 0;
+    return NULL;
 }
 
 /* Reads the value at text; *bytes: of the text, which goes on behind it. */
@@ -42,16 +116,17 @@ static int load(const char *path, int line, const char *text, size_t n,
                 json_t **out, size_t *bytes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    json_error_t e;
+    json_error_t e = { .line = 0 };
 
     pthread_once(&once, init);
-    refused = 0;
-    *out = json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &e);
+    *out = read_text(text, n, &e);
+    leave_chunks(!*out);
     *bytes = *out ? (size_t)e.position : 0;
     if (*out)
         return 0;
-    return refused ? CTT_ENOMEM : ctt_error(CTT_EFORMAT, "%s:%d: %s", path,
-                                            line + e.line - 1, e.text);
+    return e.line == 0 ? CTT_ENOMEM :
+           ctt_error(CTT_EFORMAT, "%s:%d: %s", path, line + e.line - 1,
+                     e.text);
 }
 
 /* ---- values ---- */

@@ -67,9 +67,9 @@ static int64_t group_number(const struct group_kind *k, const char *group,
     return n < (int)sizeof(path) ? number_in(path, words) : -1;
 }
 
-/* What the group and the groups that it lies in leave free.  A group that may
- * have all memory of the machine is not asked what it uses, for which the
- * kernel must add numbers up. */
+/* The bytes that the group and the groups around it leave free.  The use of a
+ * group that may have all memory of the machine is not read: the kernel must
+ * add numbers up for it. */
 static int64_t group_free(const struct group_kind *k, char *group)
 {
     int64_t all = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
@@ -113,7 +113,7 @@ static int64_t groups_free(void)
     return least;
 }
 
-/* What RLIMIT_AS leaves of the address space. */
+/* The bytes that RLIMIT_AS leaves of the address space. */
 static int64_t space_free(void)
 {
     struct rlimit most;

@@ -11,9 +11,9 @@
  * library are those of the rows. */
 #define CTT_LIMIT_MEMORY(AT, bits) \
     { "memory", CTT_SIZE, AT(memory), "0", "limit of the program's memory, " \
-      "such as 900M or 2G; 0: what the machine, its control group and " \
-      "ulimit -v leave free", 0x1p20, 0x1p50, .zero = 1, .arg = "SIZE", \
-      .section = "Limits", .tags = bits }
+      "such as 900M or 2G; 0: the memory that the machine, its control " \
+      "group and ulimit -v leave free", 0x1p20, 0x1p50, .zero = 1, \
+      .arg = "SIZE", .section = "Limits", .tags = bits }
 
 #define CTT_LIMIT_CLASSES(AT, bits) \
     { "max-classes", CTT_INT, AT(classes), "65536", "most classes of a " \

@@ -35,7 +35,7 @@ static void set_temp(struct ctt_newfile *f, int i)
     snprintf(f->temp, sizeof(f->temp), "%s.convtt%d.tmp", f->real, i);
 }
 
-/* Whether fd has the lock; *can: whether this file system has locks. */
+/* 1 if fd has the lock; *can: 1 if this file system has locks. */
 static int lock(int fd, int *can)
 {
     int rc;
@@ -59,7 +59,7 @@ out:
     return rc;
 }
 
-/* Whether fd is the file at path itself, and a regular one. */
+/* 1 if fd is the file at path itself, and a regular one. */
 static int is_at(int fd, const char *path)
 {
     struct stat a, b;
@@ -315,7 +315,7 @@ static int read_back(const struct ctt_newfile *f, const uint8_t *p, int64_t n)
         int64_t some = n - at < PIECE ? n - at : PIECE;
         CTT_TRY(ctt_file_read_at(f->path, f->fd, start + at, piece, some));
         CTT_CHECK(memcmp(piece, p + at, (size_t)some) == 0, CTT_EIO,
-                  "%s: the file does not return what was written", f->path);
+                  "%s: the file returns other bytes than written", f->path);
         at += some;
     }
 out:

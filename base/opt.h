@@ -21,7 +21,8 @@ enum { CTT_OPT_COMMON = 1,    /* plain --help shows it, not only --help=all */
        CTT_OPT_QUIET = 2,     /* ctt_opt_print() omits it at its default */
        CTT_OPT_OWN = 4 };
 
-/* An int whose text is the word of its row: no number that can be given. */
+/* The value of an int whose text is the word of its row (column `word`); no
+ * text of a number gives it. */
 enum { CTT_OPT_WORD = -2147483647 - 1 };
 
 struct ctt_opt {
@@ -40,8 +41,8 @@ struct ctt_opt {
                                      stand for numbers that come from elsewhere,
                                      which are then CTT_OPT_WORD, or NAN */
     char               letter;    /* short option, or 0 */
-    const char        *arg;       /* what help calls the value; NULL: the
-                                     choices if it has some, or VALUE */
+    const char        *arg;       /* name of the value in help; NULL: the
+                                     choices if there are some, or VALUE */
     const char        *section;   /* heading in help; NULL: "Options" */
     const char        *needs;     /* conditions, or NULL; see ctt_opt_check */
     unsigned           tags;
@@ -49,15 +50,18 @@ struct ctt_opt {
 
 enum { CTT_OPT_MAX = 192 };       /* rows in a table */
 
-/* Which rows were given; starts as zeros. */
+/* row[i]: 1: row i was given.  Starts as zeros. */
 struct ctt_opt_seen { char row[CTT_OPT_MAX]; };
 
-/* Strings point into the text they were given in, which must stay. */
+/* defaults: sets every field to its default.  set: sets one field from text;
+ * CTT_EINVAL names the option and its range or choices.  Strings point into the
+ * text, which must stay. */
 int  ctt_opt_defaults(const struct ctt_opt *tab, void *cfg);
 int  ctt_opt_set(const struct ctt_opt *tab, void *cfg, const char *name,
                  const char *value);
 
-/* Takes "name=value" (which it cuts in two). */
+/* Sets a field from "name=value", which it cuts in two, and marks its row in
+ * seen. */
 int  ctt_opt_word(const struct ctt_opt *tab, void *cfg, char *word,
                   struct ctt_opt_seen *seen);
 
@@ -69,7 +73,8 @@ int  ctt_opt_missing(const struct ctt_opt *tab,
 int  ctt_opt_find(const struct ctt_opt *tab, const char *name);
 int  ctt_opt_find_n(const struct ctt_opt *tab, const char *name, size_t n);
 
-/* Whether the field of a row has that value, or its default. */
+/* is: 1 if the field of a row has the value of that text.  is_default: 1 if it
+ * has its default. */
 int  ctt_opt_is(const struct ctt_opt *o, const void *cfg, const char *value);
 int  ctt_opt_is_default(const struct ctt_opt *o, const void *cfg);
 
@@ -101,11 +106,11 @@ void ctt_opt_print(const struct ctt_opt *tab, const void *cfg, FILE *f);
  * four blanks is printed as it is. */
 struct ctt_chapter { const char *title, *text; };
 
-/* What --help, --help=all and the manual page (--help=man) say. */
+/* The texts of --help, --help=all and the manual page (--help=man). */
 struct ctt_program {
     const char *name;             /* of a command with its program's: "a b" */
     const char *summary;          /* a few words; NULL: it has no manual page */
-    const char *synopsis;         /* what follows the name, or "" */
+    const char *synopsis;         /* the text after the name, or "" */
     const char *about;            /* a sentence or two, or NULL */
     const struct ctt_opt *opts;
     const struct ctt_program *commands;   /* instead of opts; a NULL name ends
@@ -123,7 +128,7 @@ struct ctt_program {
 int  ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
                   char **argv, int *done);
 
-/* Prints to stdout what --help, --help=all, --help=man or --version ask for;
+/* Prints the answer to --help, --help=all, --help=man or --version to stdout;
  * 0: word is none of these. */
 int  ctt_opt_answer(const struct ctt_program *p, const char *word);
 

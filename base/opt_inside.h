@@ -21,7 +21,7 @@ void ctt_opt_note(int row, struct ctt_opt_seen *seen);
 
 enum { CTT_OPT_TEXT = 512 };
 
-/* Adds to the text as much of `what` as it has room for. */
+/* Appends `what` to the text, cut to the room that is left. */
 void ctt_opt_add(char text[CTT_OPT_TEXT], const char *what);
 
 /* The conditions of a row in words, "requires --a=b or --c, excludes --d, --e";
@@ -29,7 +29,7 @@ void ctt_opt_add(char text[CTT_OPT_TEXT], const char *what);
 void ctt_opt_needs_text(const struct ctt_opt *tab, const struct ctt_opt *o,
                         char text[CTT_OPT_TEXT]);
 
-/* What help calls the value of a row: "FILE", or "O0|O1|O2". */
+/* The name of a row's value in help: "FILE", or "O0|O1|O2". */
 void ctt_opt_arg_text(const struct ctt_opt *o, char text[CTT_OPT_TEXT]);
 
 /* Prints the manual page of a program to stdout, in roff with man macros. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* How a condition that another setting is not given reads. */
+/* The words of a condition that another setting is not given. */
 #define EXCLUDES "excludes "
 
 /* One alternative of a condition. */
@@ -58,7 +58,7 @@ static int holds(const struct term *t, const void *cfg)
     return ctt_opt_is(t->row, cfg, t->value) != t->differs;
 }
 
-/* Whether one of the alternatives at *s holds; moves *s behind them. */
+/* 1 if one of the alternatives at *s holds; moves *s behind them. */
 static int condition(const struct ctt_opt *tab, const void *cfg, const char **s)
 {
     struct term t;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Philox-2x32-10 (Salmon and others 2011): random bits for element i of a
- * stream, from a key made of what the stream belongs to.  A mask that is
+ * stream, from a key made of the numbers that name the stream.  A mask that is
  * recomputed is the same mask. */
 CTT_FN uint32_t ctt_random(uint64_t key, uint64_t i)
 {
@@ -25,7 +25,7 @@ CTT_FN uint32_t ctt_random(uint64_t key, uint64_t i)
 }
 
 /* The finalizer of SplitMix64 (Steele, Lea and Flood 2014). */
-CTT_FN uint64_t ctt_assignment(uint64_t x)
+CTT_FN uint64_t ctt_splitmix(uint64_t x)
 {
     x += 0x9E3779B97F4A7C15u;
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
@@ -37,7 +37,7 @@ CTT_FN uint64_t ctt_assignment(uint64_t x)
  * step. */
 CTT_FN uint64_t ctt_call_key(uint64_t run, uint64_t node, uint64_t at)
 {
-    return ctt_assignment(ctt_assignment(run + node) + at);
+    return ctt_splitmix(ctt_splitmix(run + node) + at);
 }
 
 #endif

@@ -20,8 +20,8 @@ static int failed(const char *folder, const char *what)
     return ctt_error(CTT_EIO, "%s: %s: %s", folder, what, strerror(errno));
 }
 
-/* Where the file system has no files without a name, it has one for a moment
- * (NFS keeps it under another until it is closed). */
+/* On a file system without nameless files the file has a name for a moment (NFS
+ * keeps it under another one until it is closed). */
 static int make_named(const char *folder)
 {
     char path[PATH_MAX];

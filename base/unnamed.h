@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * unnamed.h: a file for what memory has no room for.  It has no name, so it is
- * gone when its owner ends, however that ends. */
+ * unnamed.h: temporary files for data that memory has no room for.  They have
+ * no name, so they vanish when their owner ends, however that ends. */
 #ifndef CTT_UNNAMED_H
 #define CTT_UNNAMED_H
 
 #include "base/ctt.h"
 
-/* Opens such a file in a folder, to read and write. */
+/* Opens a new file without a name in a folder, to read and write. */
 int  ctt_unnamed_open(const char *folder, int *fd);
 
-/* Reserves so many bytes from its beginning on: CTT_EIO if the disk, or what a
- * file may have here (ulimit -f), is less.  Where the file system cannot
- * reserve any, a full disk shows when it is written. */
+/* Reserves space for the first `bytes` bytes: CTT_EIO if the disk has less, or
+ * the limit of a file (ulimit -f) is lower.  Where the file system cannot
+ * reserve space, a full disk is an error of ctt_unnamed_write(). */
 int  ctt_unnamed_reserve(const char *folder, int fd, int64_t bytes);
 
-/* All of n bytes at an offset, or CTT_EIO; several threads may use one file. */
+/* Writes or reads n bytes at offset `at`; CTT_EIO if not all.  Several threads
+ * may use one file. */
 int  ctt_unnamed_write(const char *folder, int fd, int64_t at,
                        const void *from, int64_t n);
 int  ctt_unnamed_read(const char *folder, int fd, int64_t at, void *to,
                       int64_t n);
 
-/* Brings what was written to the disk, and forgets the copy in memory, as far
- * as the file system can. */
+/* Brings written data to the disk and drops its copy in the cache of files, as
+ * far as the file system can. */
 int  ctt_unnamed_flush(const char *folder, int fd);
 
 #endif

@@ -93,7 +93,7 @@ static unsigned number_of(const char *s, int n)
     return u;
 }
 
-/* What a terminal would obey has at most three bytes. */
+/* A character that a terminal would obey has at most three bytes. */
 void ctt_json_put(FILE *f, const char *s)
 {
     fputc('"', f);

@@ -206,13 +206,13 @@ out:
 /* A device that records nothing; how it is put back. */
 static void graphs(struct ctt_dev *d, const struct ctt_dev_kind *kind, int on)
 {
-    static struct ctt_dev_memory memory;
+    static struct ctt_dev_order order;
     static struct ctt_dev_kind without;
 
-    memory = *kind->memory;
-    memory.replay = NULL;
+    order = *kind->order;
+    order.replay = NULL;
     without = *kind;
-    without.memory = &memory;
+    without.order = &order;
     d->kind = on ? kind : &without;
 }
 

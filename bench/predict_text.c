@@ -2,7 +2,7 @@
  * predict_text.c: the texts of models/mnist-*.net with other frames, and with a
  * conv for each core of a tensor train. */
 #include "bench/predict.h"
-#include "net/file/file.h"
+#include "net/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -111,7 +111,7 @@ int ctt_comm_allgather(struct ctt_comm *c, const void *mine, int64_t n,
 
     c = of(c);
     c->calls++;
-    rc = c->kind->tell(mine, n, all);
+    rc = c->kind->allgather(mine, n, all);
     c->calls++;
     return rc;
 }
@@ -123,7 +123,7 @@ int ctt_comm_alltoall(struct ctt_comm *c, const void *from, void *to,
 
     c = of(c);
     c->calls++;
-    rc = c->kind->trade(from, to, each);
+    rc = c->kind->alltoall(from, to, each);
     c->calls++;
     return rc;
 }
@@ -139,9 +139,9 @@ int ctt_comm_send(struct ctt_comm *c, int to, const void *p, int64_t n)
     return rc;
 }
 
-int ctt_comm_take(struct ctt_comm *c, int from, void *p, int64_t n)
+int ctt_comm_recv(struct ctt_comm *c, int from, void *p, int64_t n)
 {
-    return of(c)->kind->take(from, p, n);
+    return of(c)->kind->recv(from, p, n);
 }
 
 int ctt_comm_wait(struct ctt_comm *c, int *from)

@@ -3,13 +3,13 @@
 #ifndef CTT_COMM_CORES_H
 #define CTT_COMM_CORES_H
 
-/* cpu: its number; node: of memory, that it is near to; core: the lowest number
- * of those that share its core. */
+/* A processor: its number, its memory node, and the lowest number of the
+ * processors of its core. */
 struct ctt_core { int cpu, node, core; };
 
-/* Puts n of them in an order in which neighbours share the most, and returns
- * which of them belong to part k of so many: *first and how many; 0 if there
- * are more parts. */
+/* Sorts n processors so that neighbours share the most, and returns the number
+ * of those in part k of `parts`, from *first; 0 if there are more parts than
+ * processors. */
 int ctt_cores_cut(struct ctt_core *core, int n, int k, int parts, int *first);
 
 #endif

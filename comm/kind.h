@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind.h: what moves the bytes: a row of the table in comm.c. */
+ * kind.h: engines that move the bytes, each a row of the table in comm.c. */
 #ifndef CTT_COMM_KIND_H
 #define CTT_COMM_KIND_H
 
@@ -10,10 +10,10 @@ enum { CTT_COMM_PIECE = 1 << 24 };
 
 struct ctt_comm_kind {
     int  (*open)(struct ctt_comm_place *out);
-    int  (*tell)(const void *mine, int64_t n, void *all);
-    int  (*trade)(const void *from, void *to, int64_t each);
+    int  (*allgather)(const void *mine, int64_t n, void *all);
+    int  (*alltoall)(const void *from, void *to, int64_t each);
     int  (*send)(int to, const void *p, int64_t n);
-    int  (*take)(int from, void *p, int64_t n);
+    int  (*recv)(int from, void *p, int64_t n);
     int  (*wait)(int *from);
     void (*end_all)(int status);
     void (*close)(void);
@@ -21,19 +21,18 @@ struct ctt_comm_kind {
 
 extern const struct ctt_comm_kind ctt_comm_none;
 
-/* What a launcher's variables say of this process. */
+/* This process in the variables of a launcher. */
 struct ctt_launch {
     const char *name;     /* the variable; NULL: no launcher started it */
-    int         ranks;    /* 0: not said */
-    int         rank;     /* -1: not said */
+    int         ranks;    /* 0: unknown */
+    int         rank;     /* -1: unknown */
 };
 
 /* CTT_EINVAL: a variable is not a number of this kind. */
 int  ctt_launch_find(struct ctt_launch *out);
 
-/* CTT_EUNSUP if what the engine says is not what the launcher says: with the
- * launcher of another MPI each process is "rank 0 of 1", and all of them would
- * write one file. */
+/* CTT_EUNSUP if engine and launcher disagree: with the launcher of another MPI
+ * each process is "rank 0 of 1", and all of them would write one file. */
 int  ctt_launch_check(const struct ctt_launch *l,
                       const struct ctt_comm_place *p);
 

@@ -134,11 +134,11 @@ out:
     return rc;
 }
 
-/* One piece of each row, of tell or of trade: count of type. */
+/* Moves one piece of each row: count of type. */
 typedef int move_fn(const char *from, int bytes, int count, MPI_Datatype type,
                     char *to);
 
-static int tell_piece(const char *from, int bytes, int count,
+static int gather_piece(const char *from, int bytes, int count,
                       MPI_Datatype type, char *to)
 {
     return check("MPI_Allgather",
@@ -146,7 +146,7 @@ static int tell_piece(const char *from, int bytes, int count,
                                MPI_COMM_WORLD));
 }
 
-static int trade_piece(const char *from, int bytes, int count,
+static int swap_piece(const char *from, int bytes, int count,
                        MPI_Datatype type, char *to)
 {
     (void)bytes;
@@ -175,14 +175,14 @@ out:
     return rc;
 }
 
-static int tell(const void *mine, int64_t n, void *all)
+static int allgather(const void *mine, int64_t n, void *all)
 {
-    return in_pieces(tell_piece, mine, all, n);
+    return in_pieces(gather_piece, mine, all, n);
 }
 
-static int trade(const void *from, void *to, int64_t each)
+static int alltoall(const void *from, void *to, int64_t each)
 {
-    return in_pieces(trade_piece, from, to, each);
+    return in_pieces(swap_piece, from, to, each);
 }
 
 /* A send to a rank that has answered the last one is at its end. */
@@ -214,7 +214,7 @@ out:
     return rc;
 }
 
-static int take_from(int from, void *p, int64_t n)
+static int recv_from(int from, void *p, int64_t n)
 {
     int count = 0, rc;
 
@@ -225,9 +225,9 @@ out:
     return rc;
 }
 
-/* Whether something is there, looking first behind the rank that was served
- * last, so that none of them is left waiting.  Returns how many are waited
- * for. */
+/* Sets *there if a message has come, looking first behind the rank that was
+ * served last, so that no rank is left waiting.  Returns the number of messages
+ * that are expected. */
 static int look_round(int *from, int *there)
 {
     static int last;
@@ -281,7 +281,8 @@ static void close_mpi(void)
 }
 
 static const struct ctt_comm_kind kind = {
-    open_mpi, tell, trade, send_to, take_from, wait_any, end_all, close_mpi,
+    open_mpi, allgather, alltoall, send_to, recv_from, wait_any, end_all,
+    close_mpi,
 };
 
 __attribute__((visibility("default")))

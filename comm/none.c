@@ -10,16 +10,16 @@ static int open_none(struct ctt_comm_place *p)
     return 0;
 }
 
-static int tell(const void *mine, int64_t n, void *all)
+static int gather_one(const void *mine, int64_t n, void *all)
 {
     if (n)
         memcpy(all, mine, (size_t)n);
     return 0;
 }
 
-static int trade(const void *from, void *to, int64_t each)
+static int copy_one(const void *from, void *to, int64_t each)
 {
-    return tell(from, each, to);
+    return gather_one(from, each, to);
 }
 
 static int nobody(void)
@@ -33,7 +33,7 @@ static int send_to(int to, const void *p, int64_t n)
     return nobody();
 }
 
-static int take_from(int from, void *p, int64_t n)
+static int recv_from(int from, void *p, int64_t n)
 {
     (void)from, (void)p, (void)n;
     return nobody();
@@ -55,5 +55,6 @@ static void close_none(void)
 }
 
 const struct ctt_comm_kind ctt_comm_none = {
-    open_none, tell, trade, send_to, take_from, wait_any, end_all, close_none,
+    open_none, gather_one, copy_one, send_to, recv_from, wait_any, end_all,
+    close_none,
 };

@@ -57,6 +57,9 @@ struct ctt_stage {
     int    (*sketch)(struct ctt_walk *k);
     /* 1: ctt_choose() comes before it. */
     int    choice;
+    /* Its options that --sense and --budget try, with their values; NULL: none.
+     * A row without a name ends them. */
+    const struct ctt_ladder *ladders;
     /* What changes the model while this round is retrained, with arg = k;
      * NULL, or due NULL: nothing. */
     void   (*during)(struct ctt_walk *k, struct ctt_changes *c);

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/newfile.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,6 +92,53 @@ int ctt_trial_plain(const struct ctt_model *m, const char *path,
     rc = ctt_trial_make(m, &ctt_stage_round, &nothing, r, path, t);
 out:
     ctt_report_free(&r);
+    return rc;
+}
+
+int ctt_trial_recipe(const struct ctt_model *m, const struct ctt_stage *done,
+                     const struct ctt_recipe *o, const char *path,
+                     struct ctt_trial *t)
+{
+    struct ctt_recipe weights = *o;
+    struct ctt_report *r = NULL;
+    int full, rc = 0;
+
+    weights.svd.on = weights.tt.on = CTT_ON_WEIGHTS;
+    CTT_TRY(ctt_report_new(m, &r));
+    CTT_TRY(full = ctt_trial_make(m, done, &weights, r, path, t));
+    rc = full ? CTT_ENOMEM : 0;
+out:
+    ctt_report_free(&r);
+    return rc;
+}
+
+int ctt_model_costs(const struct ctt_model *m, const char *path,
+                    struct ctt_costs *out)
+{
+    struct ctt_report *r = NULL;
+    struct ctt_stage_row *row;
+    int rc;
+
+    *out = (struct ctt_costs){ { 0, NAN, 0, NAN }, NAN };
+    CTT_TRY(ctt_report_new(m, &r));
+    CTT_TRY(ctt_report_stage(r, "", m, path, &row));
+    out->cost[CTT_COST_BYTES] = (double)row->bytes;
+    out->cost[CTT_COST_MACS] = (double)row->live_macs;
+out:
+    ctt_report_free(&r);
+    return rc;
+}
+
+int ctt_trial_costs(const struct ctt_trial *t, struct ctt_costs *out)
+{
+    const char *path = ctt_newfile_temp(t->file);
+    struct ctt_model *m = NULL;
+    int rc;
+
+    CTT_TRY(ctt_model_load(path, 0, &m));
+    CTT_TRY(ctt_model_costs(m, path, out));
+out:
+    ctt_model_free(&m);
     return rc;
 }
 

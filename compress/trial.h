@@ -36,6 +36,12 @@ int  ctt_trial_plain(const struct ctt_model *m, const char *path,
                      struct ctt_trial *t);
 void ctt_trial_drop(struct ctt_trial *t);
 
+/* Bytes and multiplications of its file; of the model m, whose file is at
+ * path. */
+int  ctt_trial_costs(const struct ctt_trial *t, struct ctt_costs *out);
+int  ctt_model_costs(const struct ctt_model *m, const char *path,
+                     struct ctt_costs *out);
+
 /* How t runs beside `base`: calls->compare.  1: they do not fit into the limit
  * of memory. */
 int  ctt_trial_compare(const struct ctt_recipe_calls *calls,

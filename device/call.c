@@ -58,8 +58,7 @@ out:
 }
 
 /* 1 if one kernel computes the conv with its chain, pair and lstm, or an error.
- * While NaNs are searched for, it is 0, so that each result is checked by
- * itself. */
+ * During a search for NaNs 0, so that each result is checked by itself. */
 static int is_fused(struct ctt_dev *d, const struct ctt_call *c)
 {
     if (!c->pair.node && !c->lstm.node && !c->links)
@@ -77,7 +76,7 @@ static int call(struct ctt_dev *d, const struct ctt_call *c,
     return d->kind->run ? d->kind->run(d, kernel, c, pass) : kernel(d, c);
 }
 
-/* Runs the call and adds its time, until the device has done it. */
+/* Runs the call, waits for the device and adds the time. */
 static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
                       enum ctt_pass pass)
 {
@@ -127,8 +126,8 @@ static int takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
     return is_plain(w) || ctt_dev_takes(d, n, k, w);
 }
 
-/* Refuses what no kernel reads: integers but for quantised values, and weights
- * of a form that the device does not take. */
+/* Refuses types that no kernel reads: integers other than quantised values, and
+ * weights of a form that the device does not take. */
 static int check_types(const struct ctt_dev *d, const struct ctt_call *c)
 {
     const struct ctt_node *n = c->node;

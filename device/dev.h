@@ -10,11 +10,14 @@
 
 typedef ctt_kernel *ctt_kernels[CTT_PASSES][CTT_NOPS];
 
-/* The functions of memory.h that differ between devices; memory.c has checked
- * their arguments.  replay, wait, sync, pin, prefetch, transfer and lane may be
- * NULL if the device has nothing to do for them. */
+/* The functions of memory.h that differ between devices, by subject; memory.c
+ * has checked their arguments. */
+
+/* Blocks of device memory and copies of their bytes.  sync, pin, unpin,
+ * prefetch and all of transfer may be NULL: the device has nothing to do for
+ * them. */
 struct ctt_dev_memory {
-    int     shared;
+    int     shared;     /* 1: the program may read and write it */
     int     (*alloc)(struct ctt_dev *d, const char *what, int64_t bytes,
                      void **out);
     void    (*free)(struct ctt_dev *d, void *p);
@@ -22,26 +25,6 @@ struct ctt_dev_memory {
     int     (*fill)(struct ctt_dev *d, void *p, int byte, int64_t bytes);
     int     (*copy)(struct ctt_dev *d, enum ctt_direction way,
                     const void *from, void *to, int64_t bytes);
-    int     (*put)(struct ctt_dev *d, const float *from,
-                   const struct ctt_tensor *to);
-    int     (*get)(struct ctt_dev *d, const struct ctt_tensor *from,
-                   float *to);
-    int     (*cast)(struct ctt_dev *d, const float *from, enum ctt_dtype type,
-                    void *to, int64_t n);
-    int     (*round8)(struct ctt_dev *d, const float *x, int64_t rows,
-                      int64_t each, float *y);
-    int     (*sum)(struct ctt_dev *d, enum ctt_dtype type, const void *from,
-                   void *to, int64_t n);
-    int     (*constrain)(struct ctt_dev *d, const struct ctt_flat *f,
-                         double *square_sum);
-    int     (*update)(struct ctt_dev *d, const struct ctt_flat *f,
-                      const struct ctt_rule *rule);
-    int     (*average)(struct ctt_dev *d, const float *w, float share,
-                       float *average, int64_t n);
-    int     (*group_sums)(struct ctt_dev *d, const struct ctt_tensor *x,
-                          int64_t groups, double *sums);
-    int     (*group_fill)(struct ctt_dev *d, const float *value,
-                          int64_t groups, const struct ctt_tensor *y);
     int     (*sync)(struct ctt_dev *d);
     int     (*pin)(struct ctt_dev *d, void *p, int64_t bytes);
     void    (*unpin)(struct ctt_dev *d, void *p);
@@ -52,11 +35,43 @@ struct ctt_dev_memory {
     int     (*transfer_follow)(struct ctt_dev *d, void *place);
     int     (*transfer_wait)(struct ctt_dev *d, void *place);
     void    (*transfer_drop)(struct ctt_dev *d, void *place);
-    int     (*replay)(struct ctt_dev *d, void **place);
-    int     (*recorded)(struct ctt_dev *d, void **place, int rc);
-    void    (*drop)(struct ctt_dev *d, void *place);
-    void    (*lane)(struct ctt_dev *d, int lane);
-    int     (*wait)(struct ctt_dev *d, int lane, int other);
+};
+
+/* Numbers in device memory: conversion of types, sums. */
+struct ctt_dev_numbers {
+    int (*put)(struct ctt_dev *d, const float *from,
+               const struct ctt_tensor *to);
+    int (*get)(struct ctt_dev *d, const struct ctt_tensor *from, float *to);
+    int (*cast)(struct ctt_dev *d, const float *from, enum ctt_dtype type,
+                void *to, int64_t n);
+    int (*round8)(struct ctt_dev *d, const float *x, int64_t rows,
+                  int64_t each, float *y);
+    int (*sum)(struct ctt_dev *d, enum ctt_dtype type, const void *from,
+               void *to, int64_t n);
+    int (*group_sums)(struct ctt_dev *d, const struct ctt_tensor *x,
+                      int64_t groups, double *sums);
+    int (*group_fill)(struct ctt_dev *d, const float *value, int64_t groups,
+                      const struct ctt_tensor *y);
+};
+
+/* The optimizer's updates of the flat block of weights. */
+struct ctt_dev_optimizer {
+    int (*constrain)(struct ctt_dev *d, const struct ctt_flat *f,
+                     double *square_sum);
+    int (*update)(struct ctt_dev *d, const struct ctt_flat *f,
+                  const struct ctt_rule *rule);
+    int (*average)(struct ctt_dev *d, const float *w, float share,
+                   float *average, int64_t n);
+};
+
+/* The order of calls: recorded sequences (replay NULL: nothing is recorded)
+ * and streams (lane and wait NULL: there is one). */
+struct ctt_dev_order {
+    int  (*replay)(struct ctt_dev *d, void **place);
+    int  (*recorded)(struct ctt_dev *d, void **place, int rc);
+    void (*drop)(struct ctt_dev *d, void *place);
+    void (*lane)(struct ctt_dev *d, int lane);
+    int  (*wait)(struct ctt_dev *d, int lane, int other);
 };
 
 /* The functions of peers.h.  leave may be called at any time. */
@@ -77,8 +92,11 @@ struct ctt_dev_peers {
  * (pointers into the device's memory). */
 struct ctt_dev_kind {
     const char *name;
-    const struct ctt_dev_memory *memory;
-    const struct ctt_dev_peers  *peers;    /* NULL: none */
+    const struct ctt_dev_memory    *memory;
+    const struct ctt_dev_numbers   *numbers;
+    const struct ctt_dev_optimizer *optimizer;
+    const struct ctt_dev_order     *order;
+    const struct ctt_dev_peers     *peers;    /* NULL: none */
     int         (*open)(struct ctt_dev *d);
     void        (*close)(struct ctt_dev *d);
     /* Runs a kernel on a call; NULL: kernel(d, c).  For a device whose kernels
@@ -171,9 +189,10 @@ static inline int ctt_dev_team(const struct ctt_dev *d, double work)
     return d->team && work >= 4e3 ? ctt_dev_used(d) : ctt_dev_omp(d, work);
 }
 
-/* tasks.c: f(arg, i, who) for each of so many tasks, shared by so many threads
- * of the device's team; without a team OpenMP's, as for d NULL.  Only for tasks
- * that are independent, so that no result depends on who runs them. */
+/* tasks.c: f(arg, i, who) for each of `tasks` tasks, shared by `threads`
+ * threads of the device's team; without a team OpenMP's, as for d NULL.  Only
+ * for tasks that are independent, so that no result depends on who runs them.
+ * */
 void ctt_dev_tasks(struct ctt_dev *d, int threads, int64_t tasks, ctt_task *f,
                    void *arg);
 

@@ -51,7 +51,7 @@ struct ctt_also_lstm {
 };
 
 /* Values that change from batch to batch, in device memory, so that recorded
- * work (device/memory.h) reads the current ones when replayed: the key of a
+ * work (device/memory.h) reads the current ones when replayed.  The key of a
  * call is ctt_call_key(*key, node, which ? *which : at), the queries of a
  * window are ask.  key NULL: there are none; key and ask of the call are used.
  */
@@ -146,8 +146,9 @@ static inline int ctt_call_is_int8(const struct ctt_call *c)
 
 enum ctt_pass { CTT_FWD, CTT_BWD, CTT_PASSES };
 
-/* What goes to the parts above and below (part - 1 and part + 1) and comes from
- * them; 0 bytes: nothing.  Both have made room for a multiple of 64 bytes. */
+/* The bytes sent to the parts above and below (part - 1 and part + 1) and
+ * received from them; 0 bytes: none.  Both have made room for a multiple of 64
+ * bytes. */
 struct ctt_swap {
     const void *to[2];
     void       *from[2];
@@ -174,62 +175,77 @@ typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
  * own kernels), "cuda" (a GPU) and "ref" (plain C). */
 extern const char *const ctt_dev_names[];
 
-/* What the option --device of every program says of itself. */
+/* Capabilities of a device, known before it is opened.  OWN_MEMORY: memory of
+ * its own, which the program cannot read or write and which has a size; its
+ * quantised values are floats.  PEERS: the devices of several processes can
+ * exchange bytes without the host (device/peers.h).  THREADS: the process's
+ * threads compute.  BF16: inference may multiply in bf16. */
+enum ctt_dev_capability { CTT_DEV_OWN_MEMORY = 1, CTT_DEV_PEERS = 2,
+                          CTT_DEV_THREADS = 4, CTT_DEV_BF16 = 8 };
+
+/* 1 if the device of that name has the capability; 0 also for NULL and for a
+ * name that is no device's. */
+int  ctt_dev_has(const char *name, enum ctt_dev_capability what);
+
+/* The help text of the option --device of every program. */
 extern const char ctt_dev_help[];
 
 /* name: one of them; threads: 0 for all processors. */
 int  ctt_dev_open(const char *name, int threads, struct ctt_dev **out);
 void ctt_dev_close(struct ctt_dev **d);
 
-/* The processor, its instruction sets and the providers of "cpu", in words. */
+/* Writes the processor, its instruction sets and the providers of "cpu", in
+ * words. */
 void ctt_dev_machine(char *text, size_t size);
 int  ctt_dev_threads(const struct ctt_dev *d);
 
-/* Makes threads of the device's own, which never have to be waited for before
- * they take part (device/team.h), compute in place of OpenMP's; as few as the
- * system starts.  For inference. */
+/* Replaces OpenMP's threads by the device's own, which take part in a loop as
+ * soon as they run and are not waited for (device/team.h); as few as the system
+ * starts.  For inference. */
 int  ctt_dev_own_threads(struct ctt_dev *d);
 
-/* From now on loops are shared by so many of its own threads, if it has as
- * many, and not by all.  ctt_dev_used(): those that share loops. */
+/* use: from now on at most `threads` of the device's own threads share loops.
+ * used: the number of threads that do. */
 void ctt_dev_use(struct ctt_dev *d, int threads);
 int  ctt_dev_used(const struct ctt_dev *d);
 
-/* On: results are the same to the bit for any number of threads.  Without it,
- * the choice of kernels is still a fixed rule, and the same call with the same
- * number of threads gives the same bits; but on "cpu" sums of weight gradients
- * have one part per thread, and oneDNN gives no guarantee, so with it our
- * direct sums replace oneDNN. */
+/* On: results have the same bits for any number of threads.  oneDNN computes
+ * each conv in shares that follow from its shape alone, each by one thread, and
+ * cuDNN uses only engines that are deterministic; a provider that promises
+ * nothing (any_threads of device/provider.h) computes nothing, and none is
+ * chosen by timing.  Off: the choice of kernels is still a fixed rule, but the
+ * order of oneDNN's sums depends on the number of threads, and repeated calls
+ * of cuDNN may differ in their last bits. */
 void ctt_dev_deterministic(struct ctt_dev *d, int on);
 
-/* What timing found about the convs of "cpu" (device/tune.h).  open: path is a
- * file that remembers it, written when something new is known; NULL: the file
- * of this machine in the user's folder of caches ($XDG_CACHE_HOME/convtt or
- * ~/.cache/convtt); "": none.  A file that cannot be read or written is no
- * error: then it is remembered until close.  CTT_EUNSUP for other devices.
- * Several open devices may share it; close it after them.  dev_tune: from now
- * on forward calls go to the providers that it names. */
+/* The results of timing convs of "cpu" (device/tune.h).  open: path is the file
+ * of results, written when there are new ones; NULL: the file of this machine
+ * in the user's folder of caches ($XDG_CACHE_HOME/convtt or ~/.cache/convtt);
+ * "": none.  A file that cannot be read or written is no error: results then
+ * last until close.  CTT_EUNSUP for other devices. Several open devices may
+ * share it; close it after them.  dev_tune: from now on forward calls go to the
+ * providers that it names. */
 struct ctt_tune;
 int  ctt_tune_open(const char *device, const char *path,
                    struct ctt_tune **out);
 void ctt_tune_close(struct ctt_tune **t);
 void ctt_dev_tune(struct ctt_dev *d, struct ctt_tune *t);
 
-/* How forward calls then use it.  USE, the first: by what is known; otherwise
- * by rule.  LOOK: nothing is computed.  MEASURE: calls of which nothing is
- * known are timed.  Returns how many calls remained unknown in the mode
+/* The use of the results by forward calls.  USE, the first: known calls go to
+ * the fastest provider, others by rule.  LOOK: nothing is computed.  MEASURE:
+ * unknown calls are timed.  Returns the number of unknown calls in the mode
  * before. */
 enum ctt_tuning { CTT_TUNE_USE, CTT_TUNE_LOOK, CTT_TUNE_MEASURE };
 int  ctt_dev_tuning(struct ctt_dev *d, enum ctt_tuning mode);
 
-/* One device measures at a time; 0: no table was given.  end also writes the
- * file. */
+/* begin: waits until no other device measures; 0: the device has no table.
+ * end: also writes the file. */
 int  ctt_dev_tune_begin(struct ctt_dev *d);
 void ctt_dev_tune_end(struct ctt_dev *d);
 
-/* How many convs may come before the last one of a chain with this conv and the
- * next, which alone reads its result, of type `between`, if the device may
- * compute it faster so; 0: it does not. */
+/* The most convs before the last one of a chain that has this conv and the
+ * next, which alone reads its result, of type `between`; 0: the device computes
+ * the two no faster as a chain. */
 int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
                    const struct ctt_node *next, enum ctt_dtype between);
 
@@ -244,7 +260,7 @@ int  ctt_dev_join(struct ctt_dev *d, const struct ctt_group *group);
 int     ctt_dev_total(struct ctt_dev *d, float *x, int64_t n, float *room);
 int64_t ctt_dev_total_room(const struct ctt_dev *d, int64_t n);
 
-/* "cuda": how many independent nodes may run at the same time. */
+/* "cuda": the most independent nodes that may run at the same time. */
 void ctt_dev_streams(struct ctt_dev *d, int streams);
 
 int  ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
@@ -260,19 +276,19 @@ void ctt_dev_blame(struct ctt_dev *d, int on);
 void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
                      struct ctt_profile (*sum)[CTT_PASSES]);
 
-/* 1 if the kernels of the node read weight k in this form, which is not one of
- * plain floats, so that it need not be decoded (net/weight.h). */
+/* 1 if the kernels of the node read weight k in this form, other than plain
+ * floats, so that it need not be decoded (net/weight.h). */
 int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
                    const struct ctt_weight *w);
 
 /* 1 if the device has kernels of convs that multiply bf16. */
 int  ctt_dev_bf16(const struct ctt_dev *d);
 
-/* Which code computed a conv's last call of this pass with this cache, as
- * provider:code ("onednn:brgconv:avx512_core"); backward: one for the input's
- * gradient and one for the weights'; "plain" where there is no choice.  And
- * why ("not winograd: the stride is not 1"), or "" without a reason.  For
- * --plan and tests; valid until the next query. */
+/* impl: the code that computed a conv's last call of this pass with this cache,
+ * as provider:code ("onednn:brgconv:avx512_core"); backward: one for the
+ * input's gradient and one for the weights'; "plain" where there is no choice.
+ * why: the reason ("not winograd: the stride is not 1"), or "".  For --plan and
+ * tests; valid until the next query. */
 const char *ctt_dev_impl(const struct ctt_dev *d, void *cache,
                          enum ctt_pass pass);
 const char *ctt_dev_why(const struct ctt_dev *d, void *cache,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ewise.h: every scalar formula, once (an LSTM cell in device/cpu/lstm_tmpl.h
- * once more).  The C compiler uses it in the loops of
- * the CPU and nvcc in the kernels, so the devices cannot disagree on a formula.
+ * once more).  The C compiler uses it in the loops of the CPU and nvcc in the
+ * kernels, so the devices cannot disagree on a formula.
  * No branches and no library calls, so that loops over them are vectorised.
  * Plain C11 that is also C++: no restrict, no designated initialisers. */
 #ifndef CTT_EWISE_H
@@ -72,7 +72,8 @@ CTT_FN float ctt_relu(float x)    { return x < 0 ? 0 : x; }
 CTT_FN float ctt_relu6(float x)   { return x < 0 ? 0 : x > 6 ? 6 : x; }
 CTT_FN float ctt_sigmoid(float x) { return 1.0f / (1.0f + ctt_exp(-x)); }
 
-/* By exp, and near 0, where that would cancel, by a polynomial (Moshier). */
+/* tanh(x) by exp; near 0, where digits would cancel, by a polynomial
+ * (Moshier). */
 CTT_FN float ctt_tanh(float x)
 {
     float s = x * x, e = ctt_exp(-2.0f * x), p = -5.70498872745e-3f;
@@ -143,7 +144,7 @@ CTT_FN float ctt_running(float old, float now, float momentum)
     return ctt_choose(next - next == 0, next, old);
 }
 
-/* What a difference weighs in a loss, and the slope of that. */
+/* The loss of a difference e, and its derivative. */
 CTT_FN float ctt_square(float e)     { return e * e; }
 CTT_FN float ctt_square_bwd(float e) { return 2 * e; }
 CTT_FN float ctt_l1l2(float e)       { return ctt_abs(e) + e * e; }

@@ -5,7 +5,7 @@
 
 #include "device/device.h"
 
-/* What a primitive computes: both conv and deconv are a convolution from the
+/* The pass of a primitive.  Both conv and deconv are a convolution from the
  * large tensor (n, large[], ic channels) to the small one (n, small[], oc),
  * forward, back to the large, or its weights. */
 enum ctt_conv_way { CTT_TO_SMALL, CTT_TO_LARGE, CTT_TO_WEIGHTS };

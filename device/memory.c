@@ -21,6 +21,16 @@ static const struct ctt_dev_memory *of(const struct ctt_dev *d)
     return d->kind->memory;
 }
 
+static const struct ctt_dev_numbers *num(const struct ctt_dev *d)
+{
+    return d->kind->numbers;
+}
+
+static const struct ctt_dev_order *order(const struct ctt_dev *d)
+{
+    return d->kind->order;
+}
+
 int ctt_dev_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
                   void **out)
 {
@@ -33,7 +43,7 @@ out:
     return rc;
 }
 
-/* Says in the message of a failed transfer what was to be moved. */
+/* Adds the kind and size of a failed transfer to its message. */
 static int moved(int rc, const char *what, int64_t bytes)
 {
     return rc >= 0 ? rc : ctt_error(rc, "%s of %lld bytes: %s", what,
@@ -105,7 +115,7 @@ int ctt_dev_put(struct ctt_dev *d, const float *from,
     int64_t n = ctt_volume(to);
     int rc = check_type(to->dtype);
 
-    return rc >= 0 && n > 0 ? moved(of(d)->put(d, from, to), "upload",
+    return rc >= 0 && n > 0 ? moved(num(d)->put(d, from, to), "upload",
                                     n * ctt_dtype_size(to->dtype)) : rc;
 }
 
@@ -113,7 +123,7 @@ int ctt_dev_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
 {
     int64_t n = ctt_volume(from);
 
-    return n > 0 ? moved(of(d)->get(d, from, to), "download",
+    return n > 0 ? moved(num(d)->get(d, from, to), "download",
                          n * ctt_dtype_size(from->dtype)) : 0;
 }
 
@@ -122,13 +132,13 @@ int ctt_dev_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
 {
     int rc = check_type(type);
 
-    return rc >= 0 && n > 0 ? of(d)->cast(d, from, type, to, n) : rc;
+    return rc >= 0 && n > 0 ? num(d)->cast(d, from, type, to, n) : rc;
 }
 
 int ctt_dev_round8(struct ctt_dev *d, const float *x, int64_t rows,
                    int64_t each, float *y)
 {
-    return rows > 0 && each > 0 ? of(d)->round8(d, x, rows, each, y) : 0;
+    return rows > 0 && each > 0 ? num(d)->round8(d, x, rows, each, y) : 0;
 }
 
 int ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
@@ -136,13 +146,13 @@ int ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
 {
     int rc = check_type(type);
 
-    return rc >= 0 && n > 0 ? of(d)->sum(d, type, from, to, n) : rc;
+    return rc >= 0 && n > 0 ? num(d)->sum(d, type, from, to, n) : rc;
 }
 
 int ctt_dev_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
                        int64_t groups, double *sums)
 {
-    return groups > 0 ? of(d)->group_sums(d, x, groups, sums) : 0;
+    return groups > 0 ? num(d)->group_sums(d, x, groups, sums) : 0;
 }
 
 int ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
@@ -150,7 +160,7 @@ int ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 {
     int rc = check_type(y->dtype);
 
-    return rc >= 0 && groups > 0 ? of(d)->group_fill(d, value, groups, y)
+    return rc >= 0 && groups > 0 ? num(d)->group_fill(d, value, groups, y)
                                  : rc;
 }
 
@@ -206,17 +216,17 @@ void ctt_dev_transfer_drop(struct ctt_dev *d, void **place)
 /* A profile and the search for NaN need each call, so nothing is recorded. */
 static int records(const struct ctt_dev *d)
 {
-    return of(d)->replay && !d->sum && !d->blame;
+    return order(d)->replay && !d->sum && !d->blame;
 }
 
 int ctt_dev_replay(struct ctt_dev *d, void **place)
 {
-    return records(d) ? of(d)->replay(d, place) : 0;
+    return records(d) ? order(d)->replay(d, place) : 0;
 }
 
 int ctt_dev_recorded(struct ctt_dev *d, void **place, int rc)
 {
-    return records(d) ? of(d)->recorded(d, place, rc) : rc;
+    return records(d) ? order(d)->recorded(d, place, rc) : rc;
 }
 
 int ctt_dev_repeat(struct ctt_dev *d, void **place, int (*work)(void *arg),
@@ -236,40 +246,41 @@ int ctt_dev_repeat(struct ctt_dev *d, void **place, int (*work)(void *arg),
 void ctt_dev_drop(struct ctt_dev *d, void **place)
 {
     if (*place)
-        of(d)->drop(d, *place);
+        order(d)->drop(d, *place);
     *place = NULL;
 }
 
 int ctt_dev_stream_count(const struct ctt_dev *d)
 {
-    return of(d)->lane && !d->sum && !d->blame ? d->streams : 1;
+    return order(d)->lane && !d->sum && !d->blame ? d->streams : 1;
 }
 
 void ctt_dev_stream(struct ctt_dev *d, int stream)
 {
-    if (of(d)->lane)
-        of(d)->lane(d, stream);
+    if (order(d)->lane)
+        order(d)->lane(d, stream);
 }
 
 int ctt_dev_wait(struct ctt_dev *d, int stream, int other)
 {
-    return of(d)->wait && stream != other ? of(d)->wait(d, stream, other) : 0;
+    return order(d)->wait && stream != other ? order(d)->wait(d, stream, other)
+                                             : 0;
 }
 
 int ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,
                       double *square_sum)
 {
-    return of(d)->constrain(d, f, square_sum);
+    return d->kind->optimizer->constrain(d, f, square_sum);
 }
 
 int ctt_dev_update(struct ctt_dev *d, const struct ctt_flat *f,
                    const struct ctt_rule *rule)
 {
-    return of(d)->update(d, f, rule);
+    return d->kind->optimizer->update(d, f, rule);
 }
 
 int ctt_dev_average(struct ctt_dev *d, const float *w, float share,
                     float *average, int64_t n)
 {
-    return n > 0 ? of(d)->average(d, w, share, average, n) : 0;
+    return n > 0 ? d->kind->optimizer->average(d, w, share, average, n) : 0;
 }

@@ -11,17 +11,17 @@
 #include "device/update.h"
 #include "net/constraint.h"
 
-/* Zeroed memory, 64-byte aligned.  what: names it in the message of CTT_ENOMEM
+/* Zeroed memory, 64-byte aligned.  what: its name in the message of CTT_ENOMEM
  * ("values"). */
 int  ctt_dev_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
                    void **out);
 void ctt_dev_free(struct ctt_dev *d, void **p);
 
-/* Bytes that are free now; of host memory, those that the limit of memory
- * leaves (base/limits.h). */
+/* Free bytes of the device's memory; of host memory, those that the limit of
+ * memory leaves (base/limits.h). */
 int64_t ctt_dev_room(const struct ctt_dev *d);
 
-/* 1 if the program may read and write its memory. */
+/* 1 if the program may read and write the device's memory. */
 int  ctt_dev_shared(const struct ctt_dev *d);
 
 /* y: `rows` rows of `each` floats of x, rounded to 8 bits as the weights of
@@ -39,8 +39,9 @@ enum ctt_direction { CTT_WITHIN, CTT_TO_DEVICE, CTT_TO_HOST };
 int  ctt_dev_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
                   void *to, int64_t bytes);
 
-/* *where: n host floats x as the device can read them: x itself if the device
- * uses host memory (*own is not set), else a copy, *own, for ctt_dev_free(). */
+/* *where: an address at which the device can read n host floats x: x itself if
+ * the device uses host memory (*own is not set), else a copy, *own, which the
+ * caller frees with ctt_dev_free(). */
 int  ctt_dev_show(struct ctt_dev *d, const char *what, const float *x,
                   int64_t n, void **own, const float **where);
 
@@ -51,14 +52,16 @@ int  ctt_dev_put(struct ctt_dev *d, const float *from,
                  const struct ctt_tensor *to);
 int  ctt_dev_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to);
 
-/* Converts n floats to another type; to += from, both of one type. */
+/* cast: converts n floats to another type.  sum: to += from, n numbers of one
+ * type. */
 int  ctt_dev_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
                   void *to, int64_t n);
 int  ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                  void *to, int64_t n);
 
-/* A tensor's rows in `groups` equal groups, such as samples: the sum of each
- * group (waits); setting all elements of each group.  Used for losses. */
+/* Of a tensor's rows in `groups` equal groups, such as samples.  sums: the sum
+ * of each group, in host memory (waits).  fill: sets all elements of group g to
+ * value[g].  For losses. */
 int  ctt_dev_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
                         int64_t groups, double *sums);
 int  ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
@@ -67,22 +70,22 @@ int  ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 /* Waits for all work. */
 int  ctt_dev_sync(struct ctt_dev *d);
 
-/* Page-locks host memory of many uploads, if the device can, so that they run
- * concurrently with other work.  Unpin before it is freed. */
+/* Page-locks host memory of many uploads, if the device can, so that these run
+ * concurrently with other work.  Unpin the memory before it is freed. */
 int  ctt_dev_pin(struct ctt_dev *d, void *p, int64_t bytes);
 void ctt_dev_unpin(struct ctt_dev *d, void *p);
 
 /* Starts to upload floats concurrently with other work; a later ctt_dev_put()
  * from within them uses the uploaded copy.  One range at a time; n 0: forgets
- * it, as its content will change. */
+ * the range, as its content will change. */
 int  ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n);
 
 /* A copy that runs concurrently with later calls, once all earlier ones are
- * done; such copies run one after the other.  Other than in ctt_dev_copy() the
- * host's bytes must stay until it is over.  place: the caller's handle, NULL at
- * first, freed by drop, once the last copy with it is over.  follow: later
- * calls wait for that copy.  wait: the program does, in any thread.  Where
- * there is no such concurrency, the copy is over at once. */
+ * done; such copies run one after the other.  Unlike those of ctt_dev_copy()
+ * the host's bytes must stay until the copy is over.  place: the caller's
+ * handle, NULL at first, freed by drop, once the last copy with it is over.
+ * follow: later calls wait for the copy.  wait: the program waits, in any
+ * thread.  A device without such concurrency copies at once. */
 int  ctt_dev_transfer(struct ctt_dev *d, enum ctt_direction way,
                       const void *from, void *to, int64_t bytes,
                       void **place);
@@ -129,8 +132,8 @@ struct ctt_flat {
     float         *m, *v;     /* moments; v NULL: sgd */
     const uint8_t *how;
     struct ctt_constraint constraint;
-    const struct ctt_stretch *shared;    /* the tensors with shared values, all
-                                            of them trained */
+    const struct ctt_stretch *shared;    /* [spans]: the tensors with shared
+                                            values, all of them trained */
     int            spans;
 };
 

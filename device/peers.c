@@ -7,8 +7,8 @@ int ctt_peers_know(struct ctt_dev *d, struct ctt_peer *out)
 {
     int rc = 0;
 
-    CTT_CHECK(d->kind->peers, CTT_EUNSUP, "device %s: in this build it has no "
-              "way to those of other processes", d->kind->name);
+    CTT_CHECK(d->kind->peers, CTT_EUNSUP, "device %s: this build cannot "
+              "exchange data with those of other processes", d->kind->name);
     CTT_TRY(d->kind->peers->know(d, out));
 out:
     return rc;

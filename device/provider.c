@@ -15,8 +15,9 @@ struct choice {
     const struct ctt_tuned *tuned;    /* NULL: chosen by rule */
 };
 
-/* Whether providers compute a call by itself: 1, 0, -1: not known; for weights
- * of this stamp, so many samples, and rather than this. */
+/* The choice between a fused call and calls of their own, for weights of this
+ * stamp and n samples.  yes: 1: calls of their own instead of `from`
+ * (CTT_APART_...), 0: fused, -1: not known. */
 struct apart { uint64_t stamp; int64_t n; unsigned from; int yes; };
 
 /* The content of a call's cache. */
@@ -166,7 +167,7 @@ static void note(struct choice *h, int row, const struct ctt_conv_ask *q)
         snprintf(h->code, sizeof(h->code), "%s", code);
 }
 
-/* What timing found about the call; NULL: it goes by rule. */
+/* The timing of the call; NULL: the rule decides. */
 static struct ctt_tuned *tuned(const struct ctt_conv_set *s,
                                struct conv_cache *k,
                                const struct ctt_conv_ask *q)
@@ -269,7 +270,7 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-/* What is known of this call without pair, lstm and chain; room for it. */
+/* The choice known for this call, or room for it. */
 static struct apart *known(struct conv_cache *k, const struct ctt_call *c,
                            unsigned from)
 {

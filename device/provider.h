@@ -25,13 +25,13 @@ struct ctt_conv_ask {
     struct ctt_dev        *dev;
     const struct ctt_call *call;
     enum ctt_conv_part     part;
-    void                  *state;    /* what the provider's open made */
+    void                  *state;    /* made by the provider's open */
     void                 **own;      /* the provider's place in the call's
                                         cache, starts NULL; NULL: no cache */
     /* Set by the provider. */
     const char *why;     /* can, pays: the reason in a few words for --plan,
                             or NULL; a constant */
-    const char *code;    /* run: which of its codes ("avx512"), or NULL; valid
+    const char *code;    /* run: the kernel used ("avx512"), or NULL; valid
                             until the provider is asked again */
     int         bias;    /* run, CTT_CONV_DW: 1: the gradient of the bias is
                             computed too */
@@ -40,19 +40,20 @@ struct ctt_conv_ask {
 enum { CTT_CONV_MOST = 9 };
 enum { CTT_APART_ALONG = 1, CTT_APART_CHAIN = 2 };    /* pair and lstm; chain */
 
-/* What timing found about the calls with a cache that have as many samples as
- * these: n, 0: none; row: the fastest, -1: not known; rule: the one that the
- * rule takes; ms: the least time of each row that was timed, 0: none. */
+/* Timing of the calls with a cache that have n samples; n 0: of none.  row: the
+ * fastest, -1: not known; rule: the row by rule; out: bits of rows given up;
+ * runs: timings of each row, -1: the row cannot; ms: the least time of each row
+ * in milliseconds, 0: none; sum: of all its times. */
 struct ctt_tuned {
     int64_t n;
-    int     row, rule, out;                  /* out: bits of rows given up */
-    int     runs[CTT_CONV_MOST];             /* -1: it cannot */
+    int     row, rule, out;
+    int     runs[CTT_CONV_MOST];
     float   ms[CTT_CONV_MOST], sum[CTT_CONV_MOST];
 };
 enum { CTT_TUNED = 8 };
 
-/* Functions of tune_call.c; the module "cuda" has none.  look: what is known of
- * a call, one of memo[CTT_TUNED]; NULL: such calls are not tuned.  measure:
+/* Functions of tune_call.c; the module "cuda" has none.  look: the timing of a
+ * call, one of memo[CTT_TUNED]; NULL: such calls are not tuned.  measure:
  * runs the call by the row whose turn it is and returns that row; own: the
  * places of the rows in the call's cache. */
 struct ctt_conv_set;
@@ -70,8 +71,8 @@ struct ctt_conv_provider {
     const char *name;
     int  along;         /* 1: computes pair and lstm in the same kernel */
     int  chains;        /* 1: computes a conv with the chain before it */
-    unsigned apart;     /* CTT_APART_...: if it takes a conv alone, these are
-                           computed by themselves: that is faster */
+    unsigned apart;     /* CTT_APART_...: ops that are faster as calls of their
+                           own than fused into a conv by another provider */
     int  int8;          /* 1: takes calls of quantised values
                            (ctt_call_is_int8()).  "cpu" multiplies whole
                            numbers, "cuda" the floats that they stand for */
@@ -80,16 +81,16 @@ struct ctt_conv_provider {
     /* For the device; state: the provider's own. */
     int  (*open)(struct ctt_dev *d, void **state);
     void (*close)(void *state);
-    /* 1: it can compute the part, 0: it cannot, negative: an error.  May
-     * prepare what run needs. */
+    /* 1: the provider can compute the part, 0: it cannot, negative: an error.
+     * May prepare the run. */
     int  (*can)(struct ctt_conv_ask *q);
-    /* 1: the part is large enough for it to be faster than the rows below: a
-     * rule drawn from measurements; NULL: always. */
+    /* 1: the provider is faster for the part than the rows below, by a rule
+     * drawn from measurements; NULL: always. */
     int  (*pays)(struct ctt_conv_ask *q);
     /* Computes the part, right after can (and pays) said 1. */
     int  (*run)(struct ctt_conv_ask *q);
-    /* Frees what it keeps in a call's cache.  A provider that has this is not
-     * asked for calls without a cache. */
+    /* Frees the provider's part of a call's cache.  A provider with this
+     * function is not asked for calls without a cache. */
     void (*forget)(void *own);
     /* y = a b, n x n matrices in the device's memory. */
     int  (*sgemm)(struct ctt_dev *d, void *state, int n, const float *a,
@@ -138,9 +139,9 @@ void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size);
 /* Frees a call's cache. */
 void ctt_conv_forget(void *cache);
 
-/* Which providers computed the parts of the last call of that pass, as
+/* impl: the providers that computed the parts of the last call of that pass, as
  * "NAME:CODE+pair+lstm+chain" ("onednn:brgconv:avx512_core"), separated by
- * spaces; and why: "not NAME: reason" for each row before it, then its own
+ * spaces.  why: "not NAME: reason" for each row before it, then its own
  * reason, separated by "; ".  Valid until the next query. */
 const char *ctt_conv_impl(void *cache, enum ctt_pass pass);
 const char *ctt_conv_why(void *cache, enum ctt_pass pass);

@@ -13,15 +13,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Seconds for which a thread without work looks for it, and the caller for the
- * end of the last task, before it sleeps: about what waking it takes. */
+/* Seconds for which a thread looks for work, and the caller for the end of the
+ * last task, before it sleeps: about the time of waking it. */
 static const double SPIN = 50e-6;
 
 /* Looks at a variable between two looks at the clock. */
 enum { LOOKS = 32, LINE = 64 };
 
 /* tasks: one thread's tasks that are not taken, as pair() has them; the others,
- * and they alone, take from the end.  job: counts the calls that need it. */
+ * and they alone, take from the end.  job: counts the calls that need the
+ * thread. */
 struct member {
     _Alignas(LINE) _Atomic uint64_t tasks;
     _Alignas(LINE) _Atomic uint32_t job;
@@ -97,7 +98,7 @@ static int64_t take(struct member *m, int who)
     }
 }
 
-/* Runs what is left of all tasks, a thread's own first; how many. */
+/* Runs tasks that are left, a thread's own first; returns their number. */
 static int64_t work(struct ctt_team *t, int who)
 {
     struct member *outer = me;
@@ -260,7 +261,7 @@ static void in_order(int64_t tasks, ctt_task *f, void *arg, int who)
         f(arg, i, who);
 }
 
-/* Until the others have done so many tasks. */
+/* Waits until `count` tasks are done. */
 static void wait_for(struct ctt_team *t, int64_t count)
 {
     double until = ctt_seconds() + SPIN;
@@ -277,8 +278,9 @@ static void wait_for(struct ctt_team *t, int64_t count)
     atomic_store(&t->caller_sleeps, 0);
 }
 
-/* The first task of thread i; the caller has one even of few tasks, or it would
- * take the time of a task for one that lost its processor. */
+/* The first task of thread i.  The caller has a task even if there are few,
+ * since without one it would mistake the time of a task for a lost processor.
+ * */
 static int64_t first_of(int64_t tasks, int i, int threads)
 {
     return (tasks * i + threads - 1) / threads;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tune.c: the table of what timing found, and which devices use it. */
+ * tune.c: the table of timing results, and the devices that use it. */
 #include "device/tune.h"
 
 #include <pthread.h>
@@ -158,7 +158,7 @@ int ctt_tune_new(struct ctt_tune **out)
     return 0;
 }
 
-/* Where the file is now: "" is nowhere. */
+/* The path of the file now; "": there is none. */
 static void file_of(const struct ctt_tune *t, int make, char *path,
                     size_t room)
 {
@@ -239,7 +239,7 @@ int ctt_dev_tune_begin(struct ctt_dev *d)
     return 1;
 }
 
-/* What cannot be written is measured again by the next program. */
+/* Results that cannot be written are measured again by the next program. */
 void ctt_dev_tune_end(struct ctt_dev *d)
 {
     struct ctt_tune *t = d->tune;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tune_call.c: looks calls of convs up in the table of what timing found, and
- * times the providers of those that are not in it. */
+ * tune_call.c: looks calls of convs up in the table of timing results, and
+ * times the providers of calls that are not in it. */
 #include "device/tune.h"
 #include "base/clock.h"
 #include "base/half.h"
@@ -27,7 +27,7 @@ enum { SAMPLES = 512 };
 
 /* The share of the weights' units that are not all zeros, in tenths, of a
  * sample: of elements, which sparse sums of floats leave out, or of blocks,
- * which those of bytes do. */
+ * which sparse sums of bytes leave out. */
 static int full_tenths(const struct ctt_call *c, enum ctt_prune_form form)
 {
     const struct ctt_tensor *w = &c->w[0].t;
@@ -54,7 +54,7 @@ static const char *kind_of(const struct ctt_tensor *t)
     return t->scale > 0 && !ctt_is_bytes(t) ? "q" : ctt_dtype_word(t->dtype);
 }
 
-/* Appends to a key; what has no room is cut off. */
+/* Appends to a key, cut to its room. */
 __attribute__((format(printf, 2, 3)))
 static void add(char key[CTT_TUNE_KEY], const char *fmt, ...)
 {
@@ -97,7 +97,7 @@ void ctt_tune_key(const struct ctt_dev *d, const struct ctt_call *c,
         d->threads);
 }
 
-/* ---- what is known ---- */
+/* ---- results ---- */
 
 static int is_16bit(const struct ctt_tensor *t)
 {
@@ -276,7 +276,7 @@ static void decide(const struct ctt_conv_set *s, const struct ctt_conv_ask *q,
     ctt_tune_add(q->dev->tune, key, s->row[t->row].by->name, times);
 }
 
-/* Frees what rows prepared that were not chosen. */
+/* Frees the caches of rows that were not chosen. */
 static void forget_others(const struct ctt_conv_set *s, void **own, int row)
 {
     for (int i = 0; i < s->count; i++)

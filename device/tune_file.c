@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tune_file.c: the file of what timing found: a line that says of which version
- * and machine, then a line per row of the table. */
+ * tune_file.c: the file of timing results: a line with version and machine,
+ * then a line per row of the table. */
 #include "device/tune.h"
 #include "base/newfile.h"
 
@@ -14,7 +14,7 @@
 /* A table that is full. */
 enum { MOST_BYTES = CTT_TUNE_ROWS * (CTT_TUNE_KEY + CTT_TUNE_TIMES + 64) };
 
-/* ---- where it is ---- */
+/* ---- its place ---- */
 
 /* A folder of this user that nobody else can write. */
 static int is_own_folder(const char *path)
@@ -202,8 +202,8 @@ static int print(FILE *f, const void *arg)
     return 0;
 }
 
-/* Only a file of times, be it damaged or of another machine, or an empty one is
- * replaced. */
+/* An error unless the file is empty or one of times, perhaps damaged or of
+ * another machine: no other file is replaced. */
 static int check_kind(const char *path)
 {
     char head[64] = "";

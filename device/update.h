@@ -43,8 +43,8 @@ CTT_FN float ctt_average_step(float share, float average, float w)
 }
 
 /* The optimizer of a step: one of them, with the decay of weights that decay
- * (others have none).  scale: what gradients are multiplied with first, which
- * undoes a loss scale and cuts the norm. */
+ * (others have none).  scale: a factor of gradients, applied first, which
+ * undoes a loss scale and clips the norm. */
 struct ctt_rule {
     int             is_adam;
     struct ctt_sgd  sgd;

@@ -2,6 +2,7 @@
  * loaded.c: a loaded model. */
 #include "infer/loaded.h"
 #include "infer/simplify.h"
+#include "device/device.h"
 #include "net/rewrite/aux_head.h"
 #include "base/half.h"
 #include "base/limits.h"
@@ -198,9 +199,9 @@ int ctt_infer_multiply(struct ctt_infer *m, const char *type)
             multiply = types[i];
     CTT_CHECK(multiply != CTT_U8, CTT_EINVAL, "no type '%s': fp32 or bf16",
               type);
-    CTT_CHECK(multiply == CTT_F32 || strcmp(m->device, "cuda") != 0,
-              CTT_EUNSUP, "%s: the device cuda has no %s inference", m->path,
-              type);
+    CTT_CHECK(multiply == CTT_F32 || ctt_dev_has(m->device, CTT_DEV_BF16),
+              CTT_EUNSUP, "%s: the device %s has no %s inference", m->path,
+              m->device, type);
     m->multiply = multiply;
 out:
     return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * amp.h: mixed precision (Micikevicius and others 2018): which values have 16
- * bits, and the loss scale that keeps their gradients from underflowing. */
+ * amp.h: mixed precision (Micikevicius and others 2018): types of values, and
+ * the loss scale that keeps 16-bit gradients from underflowing. */
 #ifndef CTT_AMP_H
 #define CTT_AMP_H
 
@@ -13,7 +13,7 @@
  * all floats.  O1: by the lists of ops.def.  O2: 16 bits except for losses,
  * their targets, and the number per sample that selects the input of a mix.
  * --amp-allow and --amp-deny change O1 and O2 per op or node; CTT_EINVAL names
- * a word of them that is invalid. */
+ * an invalid word. */
 int  ctt_amp_plan(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                   struct ctt_amp_plan **out);
 
@@ -43,8 +43,8 @@ enum { CTT_SCALE_CLEAN = 2000,    /* updates until it doubles */
  * which may be written 2^N. */
 int  ctt_scale_begin(const struct ctt_train_cfg *cfg, struct ctt_scale *s);
 
-/* After a step: says whether to apply its gradient, and updates the scale for
- * the next step.  finite: its loss and gradient were. */
+/* After a step: returns whether to apply its gradient, and updates the scale
+ * for the next step.  finite: 1 if loss and gradient are finite. */
 enum ctt_verdict { CTT_TAKE, CTT_LEAVE, CTT_COLLAPSED };
 enum ctt_verdict ctt_scale_after(struct ctt_scale *s, int finite);
 

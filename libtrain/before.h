@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * before.h: what is found before a training: numbers of its settings, and what
- * looks wrong in its clips, settings and first steps. */
+ * before.h: before a training: settings that are chosen automatically, and
+ * checks of clips, settings and first steps. */
 #ifndef CTT_BEFORE_H
 #define CTT_BEFORE_H
 
 #include "libtrain/train.h"
 
-/* ---- auto.c: numbers that are found before the training ---- */
+/* ---- auto.c: settings that are chosen automatically ---- */
 
 /* 1 if the setting is the word CTT_CFG_WORD still. */
 static inline int ctt_auto_lr(const struct ctt_train_cfg *cfg)
@@ -18,43 +18,43 @@ static inline int ctt_auto_batch(const struct ctt_train_cfg *cfg)
     return cfg->batch == CTT_OPT_WORD;
 }
 
-/* Replaces the words in cfg by numbers, which are said to ev.
+/* Replaces the words in cfg by numbers, and reports them to ev.
  *
- * batch: the largest power of two, up to the clips of train, with which all
- * that a training needs fits into memory; CTT_ENOMEM if none does.
- * lr: of a range test (lr_range.c).
+ * batch: the largest power of two, up to the number of clips, with which the
+ * training fits into memory; CTT_ENOMEM if none does.
+ * lr: by a range test (lr_range.c).
  * shards, if a launcher has started the processes of wiring.comm and the
  * settings have none: one a process and, with --deterministic, at least 8, so
  * that up to 8 processes come to the same model; fewer than 8 if --batch allows
  * no more.  CTT_EINVAL: the processes cannot share a batch equally.
  *
- * m stays as it is.  In a run that resumes (m->train) they are the numbers of
- * the checkpoint.  CTT_ESTOP if ctt_stopped(). */
+ * m does not change.  A run that resumes (m->train) gets the numbers of the
+ * checkpoint.  CTT_ESTOP if ctt_stopped(). */
 int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
                     struct ctt_data *train, struct ctt_data *val,
                     const struct ctt_events *ev);
 
 /* ---- gpus.c ---- */
 
-/* Of the GPUs of a machine, if cfg->device is one, each of its ranks takes one
- * of its own: that which ctt_dev_open() opens from now on.  line: which, in
- * words, or "".  All ranks must come to it; with one rank it does nothing. */
+/* If cfg->device is a GPU, gives each rank of a machine a GPU of its own, which
+ * ctt_dev_open() opens from now on.  line: the choice in words, or "".  Called
+ * by all ranks; one rank changes nothing. */
 int  ctt_train_gpus(const struct ctt_train_cfg *cfg, char *line, size_t size);
 
 /* The value of CUDA_VISIBLE_DEVICES for a process that trains alone on the GPU
  * of this rank. */
 const char *ctt_train_gpu(char *text, size_t size);
 
-/* ---- sync.c ---- */
+/* ---- ranks/strategy.c ---- */
 
 /* 1 if --sync makes rank 0 the server of the others. */
 int  ctt_train_has_server(const struct ctt_train_cfg *cfg);
 
 /* ---- doctor.c, doctor_steps.c ---- */
 
-/* What a check of clips, settings or first steps has found, and what mends it:
- * an option or a line of the model; "" if nothing looks wrong.  show: it is
- * worth a line at each start. */
+/* The result of a check of clips, settings or first steps, and its remedy, an
+ * option or a line of the model; "" if nothing looks wrong.  show: 1: worth a
+ * line at each start. */
 struct ctt_finding {
     const char *check;
     int         show;
@@ -66,9 +66,9 @@ struct ctt_findings {
     struct ctt_finding row[CTT_CHECKS];
 };
 
-/* Runs the checks that only need what is known of the clips (val may be NULL)
- * and, with deep, all: those train a copy of m for some steps.  A check that
- * does not apply to the task gives no row.  CTT_ESTOP if ctt_stopped(). */
+/* Runs the checks that need no training (val may be NULL) and, with deep, also
+ * those that train a copy of m for some steps.  A check that does not apply to
+ * the task gives no row.  CTT_ESTOP if ctt_stopped(). */
 int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val, int deep,
                struct ctt_findings *out);

@@ -33,7 +33,7 @@ int ctt_trainer_out(struct ctt_trainer *t, int keep)
     CTT_TRY(history(t, &now));
     t->m->history = now;
     if (t->cfg->out)
-        rc = ctt_aux_head_save(t->cfg->out, t->m);
+        rc = ctt_model_save_inference(t->cfg->out, t->m);
     if (keep && rc >= 0) {
         ctt_free(old);
     } else {

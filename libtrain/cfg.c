@@ -50,14 +50,14 @@ static const char *const frame_losses[] = { "none", "all", "linear", "exp",
 /* In the order of their sections, as --help=all lists them. */
 const struct ctt_opt ctt_train_opts[] = {
     { "data", CTT_STRING, FIELD(data), "", "training clips: a folder, a list "
-      "or a pack; digits:DIR are the pictures of MNIST in DIR, mnist:DIR "
-      "generates Moving-MNIST sequences from them", .letter = 'd',
-      .arg = "PATH", .section = "Data", .tags = COMMON | RESUME },
-    { "val", CTT_STRING, FIELD(val), "", "validation clips: as --data, but a "
-      "folder per class needs no splits; not given: --val-split of --data",
-      .arg = "PATH", .section = "Data", .tags = COMMON | RESUME },
-    { "test", CTT_STRING, FIELD(test), "", "clips that choose nothing, named "
-      "as those of --val: scored once, when the model is written; not given: "
+      "or a pack; digits:DIR: the pictures of MNIST in DIR; mnist:DIR: "
+      "Moving-MNIST sequences made from them", .letter = 'd', .arg = "PATH",
+      .section = "Data", .tags = COMMON | RESUME },
+    { "val", CTT_STRING, FIELD(val), "", "validation clips, as for --data, "
+      "but a folder per class needs no splits; not given: --val-split of "
+      "--data", .arg = "PATH", .section = "Data", .tags = COMMON | RESUME },
+    { "test", CTT_STRING, FIELD(test), "", "held-out clips, named like those "
+      "of --val, that are scored once, after the model is written; not given: "
       "split test of --data", .arg = "PATH", .section = "Data",
       .needs = "folds=0", .tags = RESUME | TRAINER },
     { "split", CTT_STRING, FIELD(split), "train", "split of --data to train "
@@ -68,9 +68,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "numbers of the classes to use, one per line", .arg = "FILE",
       .section = "Data", .needs = RECOGNISE, .tags = CLIPS | RESUME },
     { "background", CTT_STRING, FIELD(background), "", "add a class of this "
-      "name: what lies before and between the parts of videos in a list; not "
-      "what comes after the last part", .arg = "NAME", .section = "Data",
-      .needs = RECOGNISE, .tags = CLIPS | RESUME },
+      "name for the time before and between the parts of videos in a list; "
+      "the time after the last part is left out", .arg = "NAME",
+      .section = "Data", .needs = RECOGNISE, .tags = CLIPS | RESUME },
     { "fps", CTT_FLOAT, FIELD(fps), "0", "frames per second of folders of "
       "pictures whose path states none (FOLDER#@25); 0: every picture is a "
       "frame", 0, CTT_SOURCE_FPS, .arg = "RATE", .section = "Data",
@@ -80,23 +80,24 @@ const struct ctt_opt ctt_train_opts[] = {
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data",
       .tags = CLIPS },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
-      "or was cut short, instead of skipping it, or has two classes",
+    { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
+      "clip, if a clip cannot be read, was cut short or has two classes",
       .section = "Data", .tags = CLIPS | RESUME },
     { "buckets", CTT_STRING, FIELD(buckets), "auto", "number of groups of "
-      "clips of similar length from which batches are drawn; auto: as many as "
-      "save time", .arg = "N|auto", .section = "Data", .needs = RECOGNISE,
-      .tags = STEP },
-    { "sampler", CTT_CHOICE, FIELD(sampler), "plain", "clips of an epoch: each "
-      "once, or drawn so that all classes are equally frequent; those of small "
-      "classes are repeated, with other augmentation", .choices = samplers,
-      .section = "Data", .needs = RECOGNISE, .tags = STEP | QUIET },
+      "clips of similar length from which batches are drawn; auto: the number "
+      "that saves most time", .arg = "N|auto", .section = "Data",
+      .needs = RECOGNISE, .tags = STEP },
+    { "sampler", CTT_CHOICE, FIELD(sampler), "plain", "clips of an epoch: "
+      "plain takes each once; balanced draws all classes equally often and "
+      "repeats clips of small classes with new augmentation",
+      .choices = samplers, .section = "Data", .needs = RECOGNISE,
+      .tags = STEP | QUIET },
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips", 1,
       256, .letter = 'j', .arg = "N", .section = "Data",
       .tags = CLIPS | RESUME },
-    { "cache", CTT_INT, FIELD(cache), "1024", "most memory for decoded "
-      "frames, per data set; they give way to all else", 0, 1 << 24,
-      .arg = "MIB", .section = "Data", .tags = CLIPS | RESUME },
+    { "cache", CTT_INT, FIELD(cache), "1024", "most memory for decoded frames "
+      "per data set; other uses of memory come first", 0, 1 << 24, .arg = "MIB",
+      .section = "Data", .tags = CLIPS | RESUME },
     { "sequences", CTT_INT, FIELD(sequences), "10000", "sequences per epoch",
       1, SEQUENCES, .arg = "N", .section = "Data",
       .needs = "data=mnist:*", .tags = TRAINER },
@@ -107,21 +108,19 @@ const struct ctt_opt ctt_train_opts[] = {
       CTT_MNIST_DIGITS, .arg = "N", .section = "Data",
       .needs = MNIST, .tags = TRAINER },
 
-    { "augment", CTT_CHOICE, FIELD(augment), "light", "change each clip at "
-      "random, in each epoch anew: light changes so little that it harms on no "
-      "set, strong is for few clips, which a model would learn by heart; a run "
-      "begins with the values it sets; an option of this section that is given "
-      "replaces its value", .choices = augments, .section = AUGMENT,
-      .needs = RECOGNISE, .tags = STEP | QUIET },
+    { "augment", CTT_CHOICE, FIELD(augment), "light", "random changes of each "
+      "clip in each epoch: light suits any data, strong suits few clips; an "
+      "option of this section replaces one of its values", .choices = augments,
+      .section = AUGMENT, .needs = RECOGNISE, .tags = STEP | QUIET },
     { "rand-augment", CTT_INT, FIELD(rand_augment), "0", "instead of the "
-      "values of --augment, change each clip in N ways that are drawn from "
-      "--crop-area, --crop-aspect, --speed, --start, --brightness, --contrast, "
-      "--random-gamma, --saturation and --erase, all at --magnitude (Cubuk and "
-      "others 2020); one of these that is given is not drawn from; 0: off", 0,
-      9, .arg = "N", .section = AUGMENT, .needs = RECOGNISE,
-      .tags = STEP | QUIET },
-    { "magnitude", CTT_FLOAT, FIELD(magnitude), "5", "how strong what is drawn "
-      "is", 0.1, CTT_MAGNITUDES, .arg = "M", .section = AUGMENT,
+      "values of --augment, change each clip in N ways drawn from "
+      "--crop-area, --crop-aspect, --speed, --start, --brightness, "
+      "--contrast, --random-gamma, --saturation and --erase, all at "
+      "--magnitude (Cubuk and others 2020); options of these that are given "
+      "are not drawn; 0: off", 0, 9, .arg = "N", .section = AUGMENT,
+      .needs = RECOGNISE, .tags = STEP | QUIET },
+    { "magnitude", CTT_FLOAT, FIELD(magnitude), "5", "strength of the changes "
+      "of --rand-augment", 0.1, CTT_MAGNITUDES, .arg = "M", .section = AUGMENT,
       .needs = "rand-augment", .tags = STEP | QUIET },
     { "jitter", CTT_FLAG, FIELD(jitter), "0", "crop frames at a "
       "random position (see scale= of the model's input)", .section = AUGMENT,
@@ -130,17 +129,17 @@ const struct ctt_opt ctt_train_opts[] = {
       "clips (wrong if left and right matter)", .section = AUGMENT,
       .tags = STEP },
     { "crop-area", CTT_FLOAT, FIELD(crop_area), PRESET, "least area of a crop "
-      "at a random position, as a share of the model's frame, to whose size it "
-      "is resized; it may be as much larger, as far as the stored frame is",
+      "at a random position, as a share of the model's frame, to whose size "
+      "it is resized; crops may be as much larger, up to the stored frame",
       0.25, 1, .arg = "SHARE", .section = AUGMENT, PRESET_TAGS },
-    { "crop-aspect", CTT_FLOAT, FIELD(crop_aspect), PRESET, "such a crop is "
-      "up to R times as wide, or as high, as its area says", 1, 2,
-      .arg = "R", .section = AUGMENT, PRESET_TAGS },
+    { "crop-aspect", CTT_FLOAT, FIELD(crop_aspect), PRESET, "most widening or "
+      "heightening of such a crop, as a factor", 1, 2, .arg = "R",
+      .section = AUGMENT, PRESET_TAGS },
     { "speed", CTT_FLOAT, FIELD(speed), PRESET, "a clip is played 1/S to S "
-      "times as fast by choice of its frames", 1, 4, .arg = "S",
+      "times as fast by selection of its frames", 1, 4, .arg = "S",
       .section = AUGMENT, .needs = RECOGNISE, PRESET_TAGS },
-    { "start", CTT_FLOAT, FIELD(start), PRESET, "up to this share of a clip is "
-      "cut off at its beginning", 0, 0.9, .arg = "SHARE", .section = AUGMENT,
+    { "start", CTT_FLOAT, FIELD(start), PRESET, "largest share of a clip that "
+      "is cut off at its beginning", 0, 0.9, .arg = "SHARE", .section = AUGMENT,
       .needs = RECOGNISE, PRESET_TAGS },
     { "brightness", CTT_FLOAT, FIELD(brightness), PRESET, "largest "
       "random offset of a clip's values, in units of their standard deviation",
@@ -149,10 +148,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "random deviation from 1 of the contrast factor, which spreads a clip's "
       "values about their mean; nothing is clipped", 0, 0.9,
       .section = AUGMENT, PRESET_TAGS },
-    { "random-gamma", CTT_FLOAT, FIELD(random_gamma), PRESET, "a "
-      "clip's values, between its own darkest and brightest, are raised to a "
-      "random power of 1/(1+G) to 1+G; their mean and deviation stay", 0, 4,
-      .arg = "G", .section = AUGMENT, PRESET_TAGS },
+    { "random-gamma", CTT_FLOAT, FIELD(random_gamma), PRESET, "raise a clip's "
+      "values, scaled between its darkest and brightest, to a random power of "
+      "1/(1+G) to 1+G; mean and deviation stay", 0, 4, .arg = "G",
+      .section = AUGMENT, PRESET_TAGS },
     { "saturation", CTT_FLOAT, FIELD(saturation), PRESET, "largest random "
       "deviation from 1 of the factor that spreads the three channels of a "
       "pixel about their mean", 0, 1, .section = AUGMENT, PRESET_TAGS },
@@ -163,27 +162,27 @@ const struct ctt_opt ctt_train_opts[] = {
       "rectangle, the same in all frames, becomes their mean (Zhong and others "
       "2020)", 0, 1, .arg = "SHARE", .section = AUGMENT, .needs = RECOGNISE,
       PRESET_TAGS },
-    { "mixup", CTT_FLOAT, FIELD(mixup), PRESET, "clips of a batch are mixed in "
-      "pairs, with their labels, by shares of a beta distribution of (A, A); "
-      "0: none (Zhang and others 2018)", 0, 1, .arg = "A",
-      .section = AUGMENT, .needs = RECOGNISE, PRESET_TAGS },
-    { "cutmix", CTT_FLOAT, FIELD(cutmix), PRESET, "the same, with a rectangle "
-      "of one clip in the other; with --mixup, each is for half of the pairs "
-      "(Yun and others 2019)", 0, 1, .arg = "A", .section = AUGMENT,
+    { "mixup", CTT_FLOAT, FIELD(mixup), PRESET, "mix clips of a batch in "
+      "pairs, with their labels, by shares of a beta distribution of (A, A) "
+      "(Zhang and others 2018); 0: none", 0, 1, .arg = "A", .section = AUGMENT,
+      .needs = RECOGNISE, PRESET_TAGS },
+    { "cutmix", CTT_FLOAT, FIELD(cutmix), PRESET, "the same, but with a "
+      "rectangle of one clip in the other (Yun and others 2019); with --mixup "
+      "each is for half of the pairs", 0, 1, .arg = "A", .section = AUGMENT,
       .needs = RECOGNISE, PRESET_TAGS },
 
-    { "task", CTT_CHOICE, FIELD(task), "recognise", "classify a clip, "
-      "predict its next frames, or both: classify, and learn to predict the "
-      "next frame by the model's line 'ahead', which the trained model does "
-      "not have", .choices = tasks,
-      .section = "Model", .tags = COMMON | TRAINER },
+    { "task", CTT_CHOICE, FIELD(task), "recognise", "recognise: classify "
+      "clips; predict: predict their next frames; both: classify, and learn "
+      "to predict the next frame by the model's line 'ahead', which the "
+      "trained model does not have", .choices = tasks, .section = "Model",
+      .tags = COMMON | TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
       "model", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
-    { "freeze", CTT_STRING, FIELD(freeze), "", "nodes whose weights stay as "
-      "they are, such as conv1,h*; batch norms among them use their running "
-      "statistics", .arg = "PATTERNS", .section = "Model",
-      .needs = "dsd=0", .tags = STEP | TRAINER },
+    { "freeze", CTT_STRING, FIELD(freeze), "", "nodes whose weights do not "
+      "change, such as conv1,h*; batch norms among them use their running "
+      "statistics", .arg = "PATTERNS", .section = "Model", .needs = "dsd=0",
+      .tags = STEP | TRAINER },
     { "seed", CTT_INT, FIELD(seed), "1", "seed of all random numbers", 0, MANY,
       .section = "Model", .tags = STEP },
 
@@ -191,60 +190,60 @@ const struct ctt_opt ctt_train_opts[] = {
       1, 100000, .arg = "N", .section = "Optimiser",
       .tags = COMMON | RESUME | TRAINER },
     { "max-steps", CTT_INT, FIELD(max_steps), "0", "stop after N batches, "
-      "where the learning rate schedule ends too; 0: no limit", 0, MANY,
+      "where the learning rate schedule ends, too; 0: no limit", 0, MANY,
       .arg = "N", .section = "Optimiser", .tags = RESUME | TRAINER },
     { "time-limit", CTT_FLOAT, FIELD(time_limit), "0", "stop after this many "
-      "minutes, where --schedule cosine ends too; 0: no limit", 0, 1e6,
+      "minutes, where --schedule cosine ends, too; 0: no limit", 0, 1e6,
       .arg = "MINUTES", .section = "Optimiser", .tags = RESUME | TRAINER },
-    { "batch", CTT_INT, FIELD(batch), "16", "clips per batch; "
-      "convtt-train: auto is the largest power of two that fits into "
-      "--memory, up to the number of clips", 1, 4096, .word = CTT_CFG_WORD,
-      .letter = 'b', .arg = "N", .section = "Optimiser",
-      .tags = STEP | COMMON },
+    { "batch", CTT_INT, FIELD(batch), "16", "clips per batch; convtt-train: "
+      "auto is the largest power of two that fits into --memory, up to the "
+      "number of clips", 1, 4096, .word = CTT_CFG_WORD, .letter = 'b',
+      .arg = "N", .section = "Optimiser", .tags = STEP | COMMON },
     { "shards", CTT_INT, FIELD(shards), "1", "compute a batch in this many "
       "equal parts, one after the other, and add their gradients (gradient "
-      "accumulation): its values take the memory of one part, whose batch "
-      "norms, --mixup and --cutmix see no other; a power of two that divides "
-      "--batch; several processes share them equally and, if none are given, "
-      "choose 8, or one each", 1, CTT_MAX_SHARDS, .arg = "N",
+      "accumulation); values take the memory of one part, and batch norms, "
+      "--mixup and --cutmix work within it; a power of two that divides "
+      "--batch; several processes divide the shards equally and have 8, or "
+      "one each, if none are given", 1, CTT_MAX_SHARDS, .arg = "N",
       .section = "Optimiser", .tags = STEP },
-    { "squeeze", CTT_STRING, FIELD(squeeze), "none", "what is sent of the "
-      "gradients of shards: bf16, fp16: 16-bit numbers, each sum rounded; "
-      "share=P: this share of the values of each, those of largest magnitude, "
-      "rounded to powers of two of one number, and the rest is kept for later; "
-      "threshold=T: values of magnitude T or more, as T, 2T, 4T and so on, and "
-      "the rest is kept; none: all; fp16 needs the loss scale of --amp",
+    { "squeeze", CTT_STRING, FIELD(squeeze), "none", "compression of the "
+      "gradients that processes send: bf16, fp16: 16-bit numbers, each sum "
+      "rounded; share=P: the values of largest magnitude, this share of each "
+      "gradient, rounded to powers of two of one number; threshold=T: values "
+      "of magnitude T or more, as T, 2T, 4T and so on; share and threshold "
+      "keep the rest for later; fp16 requires the loss scale of --amp",
       .arg = "none|bf16|fp16|share=P|threshold=T", .section = "Optimiser",
       .tags = STEP | TRAINER | QUIET },
-    { "sync", CTT_STRING, FIELD(sync), "all", "how several processes work "
-      "together: all: each has the whole sum of the gradients and the same "
-      "weights; else process 0 keeps the weights and the others, workers, send "
-      "it their gradients: central: it waits for all of a batch; backup=B: but "
-      "for the last B, which are dropped; async: it takes each as it comes, of "
-      "a batch of its own; backup and async need --deterministic off",
+    { "sync", CTT_STRING, FIELD(sync), "all", "cooperation of several "
+      "processes: all: each has the whole sum of gradients and the same "
+      "weights; otherwise process 0 keeps the weights and workers send it "
+      "gradients: central waits for all of a batch; backup=B drops the last "
+      "B; async takes each gradient as it comes, of a batch of its own; "
+      "backup and async require --deterministic off",
       .arg = "all|central|backup=B|async", .section = "Optimiser",
       .tags = STEP | TRAINER | QUIET },
     { "stages", CTT_STRING, FIELD(stages), "", "several processes: each has a "
-      "section of the model, and the shards of a batch pass through all, one "
-      "after the other: auto cuts it so that all take about as long, or names "
-      "of the nodes that sections but the first begin with; the result is that "
-      "of one process with as many --shards", .arg = "auto|NAME,..",
+      "section of the model, and the shards of a batch pass through all of "
+      "them; auto: sections of about equal time; NAME,..: the first nodes of "
+      "all sections but the first; the result is that of one process with as "
+      "many --shards", .arg = "auto|NAME,..", .section = "Optimiser",
+      .tags = RESUME | TRAINER },
+    { "bands", CTT_INT, FIELD(bands), "0", "N processes: each computes a band "
+      "of the rows of every image; the result is that of one process with as "
+      "many --shards, but for rounding; 0: off", 0, CTT_MAX_SHARDS, .arg = "N",
       .section = "Optimiser", .tags = RESUME | TRAINER },
-    { "bands", CTT_INT, FIELD(bands), "0", "so many processes: each computes a "
-      "band of the rows of every image; the result is that of one process with "
-      "as many --shards, but for rounding; 0: none", 0, CTT_MAX_SHARDS,
+    { "filters", CTT_INT, FIELD(filters), "0", "N processes: each computes a "
+      "part of the filters of every conv; the result is that of one process "
+      "with as many --shards, but for rounding; 0: off", 0, CTT_MAX_SHARDS,
       .arg = "N", .section = "Optimiser", .tags = RESUME | TRAINER },
-    { "filters", CTT_INT, FIELD(filters), "0", "the same with a part of the "
-      "filters of every conv", 0, CTT_MAX_SHARDS, .arg = "N",
-      .section = "Optimiser", .tags = RESUME | TRAINER },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
-    { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: "
-      "auto is a tenth of that at which the loss is lowest in 100 steps of a "
-      "copy of the model at rising rates (range test, Smith 2017)", 0, 1000,
+    { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: auto "
+      "is a tenth of the rate of lowest loss in 100 steps of a copy of the "
+      "model at rising rates (range test, Smith 2017)", 0, 1000,
       .word = CTT_CFG_WORD, .section = "Optimiser", .tags = STEP | COMMON },
     { "lr-scale", CTT_STRING, FIELD(lr_scale), "", "factors of the learning "
-      "rate of nodes, such as conv*=0.1,y=2; the first pattern that matches "
+      "rate by node, such as conv*=0.1,y=2; the first pattern that matches "
       "counts", .arg = "PATTERN=FACTOR,...", .section = "Optimiser",
       .tags = STEP | TRAINER },
     { "momentum", CTT_FLOAT, FIELD(momentum), "0.9", "sgd: momentum", 0,
@@ -254,19 +253,16 @@ const struct ctt_opt ctt_train_opts[] = {
     { "beta2", CTT_FLOAT, FIELD(beta2), "0.999", "adam, adamw: decay of the "
       "mean squared gradient", 0, 0.999999, .section = "Optimiser",
       .tags = STEP },
-    { "eps", CTT_FLOAT, FIELD(eps), "1e-8", "adam, adamw: added to the root of "
-      "the mean squared gradient", 1e-30, 1, .section = "Optimiser",
-      .tags = STEP },
     { "weight-decay", CTT_FLOAT, FIELD(weight_decay), "1e-4", "decay of "
       "weights; biases and norms are not decayed", 0, 10,
       .section = "Optimiser", .tags = STEP },
     { "clip-norm", CTT_FLOAT, FIELD(clip_norm), "1", "scale gradients down to "
-      "this norm; 0: no limit; with --squeeze=share and threshold each shard's "
-      "to this norm by the root of their number", 0, 1e9,
-      .section = "Optimiser", .tags = STEP },
+      "this norm; 0: no limit; --squeeze=share and threshold scale each "
+      "shard's gradient to this norm divided by the root of their number", 0,
+      1e9, .section = "Optimiser", .tags = STEP },
     { "schedule", CTT_CHOICE, FIELD(schedule), "cosine", "learning rate "
-      "schedule; sampled is for prediction: like step, but only after "
-      "scheduled sampling has started and the validation loss stalls again",
+      "schedule; sampled is for prediction: as step, but only once scheduled "
+      "sampling has started and the validation loss stalls again",
       .choices = schedules, .section = "Optimiser", .tags = STEP },
     { "warmup", CTT_FLOAT, FIELD(warmup), "0.5", "epochs over which the "
       "learning rate rises to --lr", 0, 1000, .arg = "EPOCHS",
@@ -282,46 +278,44 @@ const struct ctt_opt ctt_train_opts[] = {
       "target distribution spread over all classes", 0, 0.9,
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
     { "class-weights", CTT_CHOICE, FIELD(class_weights), "none", "balanced: "
-      "the loss of a clip counts in proportion to 1 / the clips of its class",
+      "weight the loss of a clip by 1 / the number of clips of its class",
       .choices = weightings, .section = "Optimiser", .needs = RECOGNISE,
       .tags = STEP | CTT_OPT_QUIET },
-    { "teacher", CTT_STRING, FIELD(teacher), "", "distillation: also learn "
-      "the answers of this model, or the mean of those of several, which may "
-      "be larger but have the same input line", .arg = "FILE,...",
+    { "teacher", CTT_STRING, FIELD(teacher), "", "distillation: learn also "
+      "the answers of this model, or the mean answers of several; teachers "
+      "may be larger but have the same input line", .arg = "FILE,...",
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
-    { "distil", CTT_FLOAT, FIELD(distil), "0.7", "part of the loss that the "
-      "teacher's answers are the target of, the rest has the labels (Hinton "
-      "and others 2015); convtt-compress: without --teacher it is the model "
-      "as given; 0: no distillation", 0, 1, .arg = "SHARE",
+    { "distil", CTT_FLOAT, FIELD(distil), "0.7", "share of the loss with the "
+      "teacher's answers as the target; the labels have the rest (Hinton and "
+      "others 2015); convtt-compress: without --teacher the given model "
+      "teaches; 0: no distillation", 0, 1, .arg = "SHARE",
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
-    { "self-distil", CTT_FLOAT, FIELD(self_distil), "0", "part of the loss of "
-      "an answer before the end of a clip that the model's own answer at its "
-      "end is the target of; 0: off", 0, 1, .arg = "SHARE",
-      .section = "Optimiser", .needs = RECOGNISE,
-      .tags = STEP | CTT_OPT_QUIET },
-    { "distil-temperature", CTT_FLOAT, FIELD(temperature), "4", "what answers "
-      "are divided by before they are compared with those that are targets: "
+    { "self-distil", CTT_FLOAT, FIELD(self_distil), "0", "share of the loss "
+      "of early answers with the model's own answer at the end of the clip as "
+      "the target; 0: off", 0, 1, .arg = "SHARE", .section = "Optimiser",
+      .needs = RECOGNISE, .tags = STEP | CTT_OPT_QUIET },
+    { "distil-temperature", CTT_FLOAT, FIELD(temperature), "4", "divisor of "
+      "the logits of target answers and of the answers compared with them; "
       "above 1 the classes that are not the answer count more", 0.01, 1000,
       .arg = "T", .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
     { "ema", CTT_FLOAT, FIELD(ema), "0", "average the weights over the "
-      "updates: after each, the average keeps this share of itself, such as "
-      "0.99 (less at first), and takes the rest from the weights (Polyak and "
-      "Juditsky 1992); 0: off", 0, 0.999999, .arg = "DECAY",
-      .section = "Optimiser", .tags = STEP | CTT_OPT_QUIET },
+      "updates: after each update the average keeps this share of itself, "
+      "such as 0.99 (less at first) (Polyak and Juditsky 1992); 0: off", 0,
+      0.999999, .arg = "DECAY", .section = "Optimiser",
+      .tags = STEP | CTT_OPT_QUIET },
     { "dsd", CTT_FLOAT, FIELD(dsd), "0", "dense-sparse-dense training: from "
-      "half of the steps to 80% of them this share of each convolution's "
-      "weights, the smallest, is zero; after that the learning rate is a tenth "
-      "(Han and others 2017); 0: off", 0, 0.99, .arg = "SHARE",
-      .section = "Optimiser", .tags = STEP | TRAINER },
+      "half to 80% of the steps this share of each convolution's weights, the "
+      "smallest, is zero; afterwards the learning rate is a tenth (Han and "
+      "others 2017); 0: off", 0, 0.99, .arg = "SHARE", .section = "Optimiser",
+      .tags = STEP | TRAINER },
 
     { "doctor", CTT_FLAG, FIELD(doctor), "0", "check the clips, the settings "
-      "and the first steps of learning, print what was found and what mends "
-      "it, and exit; no model is trained", .section = "Validation",
+      "and the first steps of learning, print the findings and remedies, and "
+      "exit without training a model", .section = "Validation",
       .needs = "!resume !amp-plan", .tags = COMMON | RESUME | TRAINER },
     { "sheet", CTT_STRING, FIELD(sheet), "", "write a PNG of 16 clips, each "
-      "above itself as augmentation changes it", .arg = "FILE",
-      .section = "Validation", .needs = "doctor " RECOGNISE,
-      .tags = RESUME | TRAINER },
+      "above an augmented copy", .arg = "FILE", .section = "Validation",
+      .needs = "doctor " RECOGNISE, .tags = RESUME | TRAINER },
     { "folds", CTT_INT, FIELD(folds), "0", "cross-validation: train N models, "
       "OUT.fold1.h5 and so on, each on all but one of N parts of the clips, "
       "and print mean and deviation over the parts; 0: off", 0, 100,
@@ -337,10 +331,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "ratios at which accuracy is measured; its mean over them selects the "
       "best epoch", .arg = "RATIOS", .section = "Validation",
       .needs = RECOGNISE, .tags = TRAINER },
-    { "pick", CTT_CHOICE, FIELD(pick), "auto", "weights that become the model: "
-      "of the epoch with the best validation, of the last epoch, or the "
-      "average of --ema at one of them; what is picked is what is validated; "
-      "auto: ema if there is --ema, otherwise best", .choices = picks,
+    { "pick", CTT_CHOICE, FIELD(pick), "auto", "weights that become the "
+      "model: of the epoch with the best validation, of the last epoch, or "
+      "the average of --ema at one of them; validation tests the same "
+      "weights; auto: ema with --ema, otherwise best", .choices = picks,
       .section = "Validation", .tags = TRAINER | CTT_OPT_QUIET },
     { "early-stop", CTT_INT, FIELD(early_stop), "0", "stop after this many "
       "epochs without a better validation; 0: never", 0, 100000,
@@ -348,9 +342,9 @@ const struct ctt_opt ctt_train_opts[] = {
 
     CTT_SEARCH_ROWS(FIELD, RESUME | TRAINER | QUIET),
 
-    { "observe", CTT_STRING, FIELD(observe), "uniform:0.1-1", "observed ratios "
-      "of a clip at which the loss is computed besides its end: uniform:A-B "
-      "draws one per clip, 0.25,0.5 uses all of them, 1 none",
+    { "observe", CTT_STRING, FIELD(observe), "uniform:0.1-1", "observed "
+      "ratios of a clip at which the loss is computed besides its end: "
+      "uniform:A-B draws one per clip, 0.25,0.5 uses both, 1 none",
       .arg = "RATIOS", .section = "Early observation", .needs = RECOGNISE,
       .tags = STEP },
     { "observe-weight", CTT_FLOAT, FIELD(observe_weight), "1", "weight of the "
@@ -413,59 +407,58 @@ const struct ctt_opt ctt_train_opts[] = {
       "fp32", .arg = "LIST", .section = "Mixed precision", .needs = MIXED,
       .tags = STEP },
     { "loss-scale", CTT_STRING, FIELD(loss_scale), "", "factor on the loss "
-      "against underflow of gradients: a number, 2^N, or dynamic: starts at "
-      "2^24, halves when a gradient overflows (that step is skipped), doubles "
-      "after 2000 updates [fp16: dynamic, bf16: 1]", .arg = "N|2^N|dynamic",
-      .section = "Mixed precision", .needs = MIXED, .tags = STEP },
+      "against underflow of gradients: a number, 2^N, or dynamic, which "
+      "starts at 2^24, halves when a gradient overflows (and skips that step) "
+      "and doubles after 2000 updates [fp16: dynamic, bf16: 1]",
+      .arg = "N|2^N|dynamic", .section = "Mixed precision", .needs = MIXED,
+      .tags = STEP },
     { "amp-plan", CTT_FLAG, FIELD(amp_plan), "0", "print the type of each "
-      "value, and why, and exit; needs no data",
+      "value and its reason, and exit; no data is needed",
       .section = "Mixed precision", .tags = RESUME | TRAINER },
 
     { "keep", CTT_STRING, FIELD(keep), "all", "windows of time steps whose "
-      "values stay in memory for backpropagation; the others are recomputed: "
-      "all, a number, or auto: as many as fit in 3/4 of what --memory leaves; "
-      "on a GPU in its memory, in --memory if that is given. offload: N of "
-      "them (2), the others are offloaded: copied out and back while others "
-      "are computed. auto does that too where it is faster than recomputing, "
-      "if there is --offload or a GPU. Bits stay the same",
-      .arg = "N|all|auto|offload[=N]", .section = "Memory",
-      .tags = STEP | RESUME },
-    { "offload", CTT_STRING, FIELD(offload), "", "folder of the file that "
-      "values are offloaded to; it has no name there, and is gone with the "
-      "program. Each step writes and reads them, which wears a disk [of a GPU "
-      "to the host's memory, else $TMPDIR or the folder of --out]",
-      .arg = "DIR", .section = "Memory", .needs = "keep=auto|keep=offload*",
+      "values stay in memory for backpropagation: all, a number, or auto: as "
+      "many as fit in 3/4 of the memory that --memory leaves (on a GPU: of "
+      "its memory, without --memory); the others are recomputed; offload=N "
+      "keeps N (2) and copies the others out and back during other windows; "
+      "auto does so, too, where that is faster, with --offload or a GPU; the "
+      "result is the same, bit for bit", .arg = "N|all|auto|offload[=N]",
+      .section = "Memory", .tags = STEP | RESUME },
+    { "offload", CTT_STRING, FIELD(offload), "", "folder of the file for "
+      "offloaded values; the file has no name there and ends with the "
+      "program; each step writes and reads it, which wears a disk [GPU: the "
+      "host's memory, otherwise $TMPDIR or the folder of --out]", .arg = "DIR",
+      .section = "Memory", .needs = "keep=auto|keep=offload*",
       .tags = STEP | RESUME },
     { "window", CTT_INT, FIELD(window), "0", "time steps per window; 0: the "
-      "clip, in prediction 4, with --keep=auto what fits best", 0, 4096,
+      "clip, in prediction 4, with --keep=auto the best fit", 0, 4096,
       .arg = "STEPS", .section = "Memory", .tags = STEP | RESUME },
 
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
       .choices = ctt_dev_names,
       .section = "Device", .tags = COMMON | RESUME },
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
-      "per processor, of those that several processes share", 0, 4096,
+      "per processor, divided among the processes of a machine", 0, 4096,
       .letter = 't', .arg = "N", .section = "Device", .tags = RESUME },
-    { "affinity", CTT_CHOICE, FIELD(affinity), "auto", "several processes that "
-      "may use the same processors: auto gives each neighbouring ones of its "
-      "own, none leaves it to the system", .choices = affinities,
+    { "affinity", CTT_CHOICE, FIELD(affinity), "auto", "several processes "
+      "that may use the same processors: auto gives each neighbouring "
+      "processors of its own, none leaves the choice to the system",
+      .choices = affinities, .section = "Device", .tags = RESUME | TRAINER },
+    { "stall", CTT_INT, FIELD(stall), "300", "end all processes if one has "
+      "finished no step, batch of a test or, with --search, exchange of "
+      "orders for so long; 0: never", 0, 1000000, .arg = "SECONDS",
       .section = "Device", .tags = RESUME | TRAINER },
-    { "stall", CTT_INT, FIELD(stall), "300", "end all of several processes if "
-      "one has not ended a step, or a batch of a test, or with --search come "
-      "to hear what is next, for so long; 0: never",
-      0, 1000000, .arg = "SECONDS", .section = "Device",
-      .tags = RESUME | TRAINER },
-    { "comm", CTT_CHOICE, FIELD(comm_by), "auto", "how several processes "
-      "exchange the gradients of their GPUs: nccl: from GPU to GPU, by the "
-      "library NCCL, one GPU a process; mpi: through the host; auto: nccl if "
-      "each has a GPU of its own and the library is there, else mpi; the "
-      "result is the same", .choices = ways,
+    { "comm", CTT_CHOICE, FIELD(comm_by), "auto", "exchange of gradients "
+      "between the GPUs of several processes: nccl: from GPU to GPU, by the "
+      "library NCCL, one GPU per process; mpi: through the host; auto: nccl "
+      "if each process has a GPU of its own and the library is there, "
+      "otherwise mpi; the result is the same", .choices = ways,
       .section = "Device", .needs = "device=cuda sync=all !stages",
       .tags = RESUME | TRAINER },
-    { "deterministic", CTT_CHOICE, FIELD(deterministic), "on", "on: the result "
-      "is the same, bit for bit, for every number of threads and for each run "
-      "on a GPU; off: it is not",
-      .choices = off_on, .section = "Device" },
+    { "deterministic", CTT_CHOICE, FIELD(deterministic), "on", "on: the "
+      "result is the same, bit for bit, for every number of threads and for "
+      "each run on a GPU; off: the result may differ", .choices = off_on,
+      .section = "Device" },
     { "streams", CTT_INT, FIELD(streams), "1", "number of CUDA streams, on "
       "which independent nodes run in parallel", 1, 8, .arg = "N",
       .section = "Device", .needs = "device=cuda", .tags = RESUME },
@@ -482,10 +475,10 @@ const struct ctt_opt ctt_train_opts[] = {
     { "checkpoint-every", CTT_INT, FIELD(checkpoint_every), "0", "batches "
       "between two checkpoints; 0: one per epoch", 0, MANY, .arg = "N",
       .section = "Output", .tags = STEP | RESUME },
-    { "pause", CTT_INT, FIELD(pause), "0", "end after so many of --epochs, "
-      "with the learning rates of all and a checkpoint that --resume goes on "
-      "from, and test on validation clips only, as trials of --search do; 0: "
-      "off", 0, 100000, .arg = "EPOCHS", .section = "Output",
+    { "pause", CTT_INT, FIELD(pause), "0", "stop after N of --epochs, with "
+      "the learning rates of all of them and a checkpoint for --resume, and "
+      "test on validation clips only, as trials of --search do; 0: off", 0,
+      100000, .arg = "EPOCHS", .section = "Output",
       .needs = "!folds !doctor !amp-plan", .tags = RESUME | TRAINER | QUIET },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "log with one CSV row per "
       "epoch; val_top1_low to val_top1_high is the 95% confidence interval of "

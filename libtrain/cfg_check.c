@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg_check.c: checks of the trainer's settings that the table cfg.c cannot
  * express. */
+#include "device/device.h"
 #include "libtrain/amp.h"
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
@@ -112,7 +113,7 @@ static int check_auto(const struct ctt_train_cfg *cfg)
               "effect with --%s, which trains nothing", name,
               cfg->doctor ? "doctor" : "amp-plan");
     CTT_CHECK(!batch || cfg->limits.memory > 0 ||
-              strcmp(cfg->device, "cuda") == 0, CTT_EINVAL,
+              ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), CTT_EINVAL,
               "--batch=auto requires --memory");
 out:
     return rc;

@@ -2,6 +2,7 @@
  * cfg_memory.c: reads the settings --keep, --offload and --window. */
 #include "libtrain/cfg_memory.h"
 #include "comm/comm.h"
+#include "device/device.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ out:
 static int parse_offload(const struct ctt_train_cfg *cfg, struct ctt_memory *m)
 {
     const char *to = cfg->offload ? cfg->offload : "";
-    int host = cfg->device && strcmp(cfg->device, "cuda") == 0, rc = 0;
+    int host = ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), rc = 0;
 
     if (m->keep == CTT_KEEP_AUTO && (*to || host))
         m->rest = CTT_CHEAPEST;

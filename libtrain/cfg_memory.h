@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg_memory.h: the settings --keep, --offload, --window and --memory, and the
- * memory that training takes with them. */
+ * memory of a training with them. */
 #ifndef CTT_CFG_MEMORY_H
 #define CTT_CFG_MEMORY_H
 
@@ -14,7 +14,7 @@ struct ctt_task_kind;
 /* Reads the four settings.  CTT_EINVAL: a bad value, or --keep=N without
  * --window. */
 int  ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out);
-/* Whether --keep=auto is set. */
+/* 1 with --keep=auto. */
 int  ctt_memory_auto(const struct ctt_train_cfg *cfg);
 
 /* ---- memory_advice.c ---- */
@@ -24,7 +24,7 @@ int  ctt_memory_auto(const struct ctt_train_cfg *cfg);
  * statistics of less than the clip. */
 int  ctt_memory_tell(const struct ctt_train_cfg *cfg,
                      const struct ctt_memory_plan *p, char *line, size_t size);
-/* After CTT_ENOMEM: writes which settings would fit into the device's memory,
+/* After CTT_ENOMEM: writes settings that would fit into the device's memory,
  * "; would fit: --shards=4, --amp=O1", or "" if none would.
  * longest: frames of the longest clip. */
 void ctt_memory_advise(const struct ctt_task_kind *task,

@@ -285,7 +285,8 @@ int ctt_checkpoint_load(const struct ctt_model *m,
     int rc;
 
     CTT_CHECK(cfg->wiring.recipe || !ctt_state_find(m->train, "recipe"),
-              CTT_EINVAL, "the checkpoint is of convtt-compress, which goes on with it");
+              CTT_EINVAL, "the checkpoint is of convtt-compress, which goes on "
+              "with it");
     CTT_TRY(ctt_settings_same(cfg, settings_of(m->train)));
     CTT_TRY(read_all(m->train, cfg, d, o, p, best));
 out:

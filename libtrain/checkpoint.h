@@ -18,15 +18,15 @@ struct ctt_train_position {
     struct ctt_test_score val;          /* of the best epoch */
     struct ctt_sampling sampling;
     struct ctt_scale scale;
-    double used;                   /* of the time, before the last step, if
-                                      --time-limit is set: 0 to 1 */
+    double used;                   /* with --time-limit: share of the time
+                                      before the last step, 0 to 1 */
 };
 
-/* Writes to path the model m, whose weights must be those of o
- * (ctt_optim_pull), with all that resuming needs.  CTT_ENAN if a weight is not
- * finite: a relu can hide a NaN from the loss.  best: the best weights so
- * far, or NULL.  *residual: so many floats of ctt_gather_save(), which
- * are given away, or NULL.  val: NULL if there is none. */
+/* Writes to path the model m, after ctt_optim_pull(), with all that resuming
+ * needs.  CTT_ENAN if a weight is not finite: a relu can hide a NaN from the
+ * loss.  best: the best weights so far, or NULL.  *residual: `residuals` floats
+ * of ctt_gather_save(), whose memory passes to m, or NULL.  val: may be
+ * NULL. */
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,
@@ -43,7 +43,7 @@ int ctt_checkpoint_load(const struct ctt_model *m,
                         const struct ctt_data *d, struct ctt_optim *o,
                         struct ctt_train_position *p, float *best);
 
-/* *out: the residuals in it, of which there must be so many; CTT_EFORMAT. */
+/* *out: the residuals of a checkpoint.  CTT_EFORMAT: another number of them. */
 int ctt_checkpoint_residual(const struct ctt_state *s, int64_t residuals,
                             const float **out);
 
@@ -56,11 +56,11 @@ struct ctt_checkpoint_values {
     struct ctt_train_position at;
 };
 
-/* Adds them to s as the text "values", with the current version. */
+/* Adds the numbers to s as the text "values", with the current version. */
 int ctt_values_write(const struct ctt_checkpoint_values *v,
                      struct ctt_state *s);
 
-/* Reads them from s, also in the form of version 4 (doc/format.md).
+/* Reads the numbers from s, also in the form of version 4 (doc/format.md).
  * at.scale.dynamic is not stored and keeps its value. */
 int ctt_values_read(const struct ctt_state *s, struct ctt_checkpoint_values *v);
 

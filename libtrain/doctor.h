@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * doctor.h: what the checks of ctt_doctor() measure. */
+ * doctor.h: measurements of the checks of ctt_doctor(). */
 #ifndef CTT_DOCTOR_H
 #define CTT_DOCTOR_H
 

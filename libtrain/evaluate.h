@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * evaluate.h: what testing a model needs in every task: a device with its
- * weights, and the batches of a data set. */
+ * evaluate.h: tests of a model, of every task: a device with its weights, and
+ * the batches of a data set. */
 #ifndef CTT_EVALUATE_H
 #define CTT_EVALUATE_H
 
@@ -11,8 +11,8 @@ struct ctt_batch;
 struct ctt_dev;
 struct ctt_loader;
 
-/* The batches of a set, always in the same order, and what ranks tell each
- * other of them: of a batch a head, the lengths of its clips and answers. */
+/* The batches of a set, always in the same order, and the messages of ranks: of
+ * a batch a head, the lengths of its clips and answers. */
 struct ctt_eval_set {
     struct ctt_order  *order;
     struct ctt_order   part;         /* this rank's batches: every R-th */
@@ -43,7 +43,7 @@ struct ctt_eval_job {
     int (*add)(void *arg, const struct ctt_batch *b, const void *answers);
 };
 
-/* Does so for each batch and reports clips that cannot be read to ev->clip.
+/* Runs the job for each batch and reports unreadable clips to ev->clip.
  * Returns 1 if ctt_stopped() ended it early, or the first error, on all
  * ranks. */
 int  ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * layers.h: which nodes --freeze and --lr-scale are about. */
+ * layers.h: the nodes of --freeze and --lr-scale. */
 #ifndef CTT_LAYERS_H
 #define CTT_LAYERS_H
 
@@ -11,12 +11,12 @@
 /* 1 if --freeze names a node. */
 int    ctt_is_frozen(const struct ctt_train_cfg *cfg, const struct ctt_node *n);
 
-/* Marks those of a training graph: no gradient of their weights is computed,
- * and none that only leads to them. */
+/* Marks the frozen nodes of a training graph: gradients of their weights, and
+ * gradients that only lead to them, are not computed. */
 void   ctt_freeze(struct ctt_graph *g, const struct ctt_train_cfg *cfg);
 
-/* How many factors --lr-scale has; the number of the one of a node, from 1, or
- * 0; and factor k, from 1. */
+/* The number of factors of --lr-scale; the index of a node's factor, from 1, or
+ * 0; factor k, from 1. */
 int    ctt_lr_scales(const struct ctt_train_cfg *cfg);
 int    ctt_lr_scale_of(const struct ctt_train_cfg *cfg,
                        const struct ctt_node *n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * metrics.h: what tests of a model count: right answers at points of a clip,
- * and the quality of predicted frames. */
+ * metrics.h: scores of a test: right answers at points of a clip, and the
+ * quality of predicted frames. */
 #ifndef CTT_METRICS_H
 #define CTT_METRICS_H
 
@@ -10,8 +10,8 @@
 
 /* ---- recognise/metric.c ---- */
 
-/* When a clip is classified: after max(1, floor(ratio * its length)) frames, or
- * after min(frames, its length) if frames > 0. */
+/* A time of a clip at which it is classified: after max(1, floor(ratio *
+ * length)) frames, or after min(frames, length) if frames > 0. */
 struct ctt_point { double ratio; int frames; };
 
 /* The 0-based step of a point in a clip of length frames. */
@@ -22,7 +22,7 @@ int ctt_point_step(const struct ctt_point *p, int length);
 enum { CTT_MAX_POINTS = 32 };
 int ctt_points_parse(const char *text, struct ctt_point *out, int *count);
 
-/* What a test says of a clip at a point; UNREAD: nothing, it cannot be read. */
+/* Result of a clip at a point; UNREAD: the clip cannot be read. */
 enum ctt_clip_verdict { CTT_UNREAD, CTT_WRONG, CTT_RIGHT };
 
 /* Sums over the clips, per point. */
@@ -59,8 +59,8 @@ double ctt_metrics_class(const struct ctt_metrics *m, int label);
 
 /* ---- predict/evaluate.c ---- */
 
-/* What predicts the future frames: the model, or a baseline: a copy of the last
- * frame, or linear motion (video/baseline.h). */
+/* Methods that predict future frames: the model, or a baseline: a copy of the
+ * last frame, or linear motion (video/baseline.h). */
 enum ctt_predict_method { CTT_BY_MODEL, CTT_BY_LAST_FRAME, CTT_BY_LINEAR_MOTION,
                    CTT_PREDICT_METHODS };
 

@@ -10,6 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Added to the root of the mean squared gradient. */
+#define ADAM_EPS 1e-8f
+
 enum { PIECE = 16 };    /* weights per byte of `how` in struct ctt_flat */
 
 /* ---- open ---- */
@@ -346,7 +349,8 @@ static struct ctt_rule rule_of(const struct ctt_optim *o, double lr)
         .sgd = { .lr = (float)lr, .momentum = c->momentum,
                  .decay = c->weight_decay },
         .adam = {
-            .lr = (float)lr, .b1 = c->beta1, .b2 = c->beta2, .eps = c->eps,
+            .lr = (float)lr, .b1 = c->beta1, .b2 = c->beta2,
+            .eps = ADAM_EPS,
             .c1 = (float)(1 / (1 - pow((double)c->beta1, t))),
             .c2 = (float)(1 / (1 - pow((double)c->beta2, t))),
             .l2 = c->optimizer == CTT_ADAM ? c->weight_decay : 0,

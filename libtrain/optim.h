@@ -41,13 +41,13 @@ void ctt_optim_close(struct ctt_optim **o);
 int  ctt_optim_push(struct ctt_optim *o);
 int  ctt_optim_pull(struct ctt_optim *o);
 
-/* The weights that are tested and become the model, in the device's memory:
- * with --ema their average.  pick copies them to w. */
+/* The weights to test and to save, in the device's memory: with --ema their
+ * average.  pick copies them to w. */
 const float *ctt_optim_picked(const struct ctt_optim *o);
 int  ctt_optim_pick(const struct ctt_optim *o, float *w);
 
-/* Takes over weights of the model whose constraint c has changed: pruned ones
- * lose their moments and their average. */
+/* Applies a changed constraint c of the model's weights: pruned ones lose their
+ * moments and their average. */
 int  ctt_optim_constrain(struct ctt_optim *o, const struct ctt_constraint *c);
 
 /* Applies the constraint to the gradient dw in the device's memory and computes
@@ -66,11 +66,11 @@ int  ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr);
 double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, double until,
               int64_t epoch, int64_t falls);
 
-/* The step at which the schedule of a run of `total` steps ends, as it looks at
- * a step: at the rate of the steps so far, if the share `used` of the run's
- * time is over (0: there is no limit), but neither in the warm-up nor after
- * total.  With it the share of the schedule that is over never falls while step
- * and used grow, and is 1 where used is. */
+/* The expected end of the schedule, in steps, of a run of `total` steps, after
+ * `step` steps and the share `used` of the run's time (0: no limit): at the
+ * speed so far, but neither in the warm-up nor after total.  The share of the
+ * schedule that is over never falls while step and used grow, and is 1 where
+ * used is. */
 double ctt_lr_until(const struct ctt_train_cfg *cfg, int64_t step,
                     int64_t total, int64_t epoch, double used);
 

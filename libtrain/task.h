@@ -13,26 +13,26 @@ struct ctt_exec;
 struct ctt_memory;
 struct ctt_section_job;
 
-/* The clips and the random numbers of one shard of a step. */
+/* Clips, weights and random numbers of one shard of a step. */
 struct ctt_turn {
     const struct ctt_data  *data;
     const struct ctt_batch *batch;
     uint64_t seed, epoch, step;
     int      shard;    /* of the step's batch, from 0 */
-    double   weight;   /* that all clips of the step's batch have (`weight` of
-                          the task), or 0: those of `batch` */
+    double   weight;   /* total loss weight of the step's batch (`weight` of
+                          the task); 0: of `batch` */
     double   truth;    /* probability of a true frame, in scheduled sampling */
     double   ahead;    /* weight of the prediction of the next frame */
     double   scale;    /* loss scale: factor of the gradient */
     int      skips;    /* a step whose loss is not finite may be skipped */
 };
 
-/* Sums over the steps of an epoch: of losses times their weights, of these
- * weights, of right answers at the end of a clip, and of clips; of losses of
- * the next frame, and how many values have one. */
+/* Sums over the steps of an epoch: loss * weight, weight, right answers at the
+ * end of a clip, clips; losses of the next frame and the number of their
+ * values. */
 struct ctt_sums { double loss, weight, right, clips, ahead, values; };
 
-/* The key of random numbers of a use (libtrain/chance.h) in a turn. */
+/* Key of the random numbers of a use (libtrain/chance.h) in a turn. */
 static inline uint64_t ctt_turn_key(const struct ctt_turn *t, uint64_t use)
 {
     uint64_t key = ctt_key(ctt_key(t->seed, use), t->step);
@@ -40,29 +40,29 @@ static inline uint64_t ctt_turn_key(const struct ctt_turn *t, uint64_t use)
     return t->shard ? ctt_key(key, (uint64_t)t->shard) : key;
 }
 
-/* The factor of the gradient of clips of this weight: the loss scale and, with
- * `whole` (the turn's weight), their share of it. */
+/* Gradient factor of clips with this loss weight: the loss scale, times their
+ * share of `whole` (the turn's weight) if that is set. */
 static inline double ctt_turn_scale(double scale, double weight, double whole)
 {
     return whole > 0 ? scale * weight / whole : scale;
 }
 
-/* The most steps and asks per clip. */
+/* Maximum of steps and asks per clip. */
 struct ctt_size { int steps, asks; };
 
 struct ctt_task_kind {
     int   feedback;    /* scheduled sampling applies */
 
-    /* An error says why the model or the clips do not suit the task. */
+    /* CTT_EINVAL, CTT_EUNSUP: why model or clips do not suit the task. */
     int  (*check)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                   const struct ctt_data *d);
 
-    /* The training graph: that of the model, its weights at the same offsets,
-     * and more nodes. */
+    /* The training graph: the model, weights at the same offsets, and more
+     * nodes. */
     int  (*graph)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                   struct ctt_graph **out);
-    /* What a batch needs: steps and asks, if the longest clip has `longest`
-     * frames, and windows. */
+    /* Steps and asks of a batch whose longest clip has `longest` frames; its
+     * windows. */
     struct ctt_size (*size)(const struct ctt_train_cfg *cfg, int longest);
     int  (*memory)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                    struct ctt_memory *m);
@@ -75,24 +75,24 @@ struct ctt_task_kind {
     void (*close)(void **s);
     struct ctt_exec *(*exec)(const void *s);
 
-    /* The weight of the loss of so many clips, or in that order of size. */
+    /* Total loss weight of `clips` clips (an estimate is enough). */
     double (*weight)(const void *s, int clips);
-    /* Computes the gradient, in the exec, and adds to sums.  It is that of the
-     * mean loss of the turn's clips, times the loss scale and, if t->weight is
-     * set, times their weight / t->weight.  If the loss is not finite:
-     * CTT_ENAN, which names the first node that is not; with t->skips returns 1
-     * instead, without a gradient or sums. */
+    /* Computes the gradient of the turn's mean loss, in the exec, and adds to
+     * sums.  Gradient factor: the loss scale, times weight / t->weight if that
+     * is set.  A loss that is not finite: CTT_ENAN, which names the first such
+     * node; with t->skips returns 1 instead, without gradient or sums. */
     int  (*run)(void *s, const struct ctt_turn *t, struct ctt_sums *sums);
     /* For --stages; NULL if the task has no sections.  section prepares a step
-     * as open does, of a section of the training graph; run is there, which
-     * returns as it does, and later back, which computes the gradient. */
+     * of a section of the training graph, as open does; forward and, later,
+     * backward replace run: forward returns as run, backward computes the
+     * gradient. */
     int  (*section)(const struct ctt_graph *g,
                     const struct ctt_section_job *job, const float *w,
                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                     const struct ctt_data *d, void **out);
-    int  (*there)(void *s, const struct ctt_turn *t, struct ctt_sums *sums);
-    int  (*back)(void *s);
-    /* After a gradient that is not finite: names the node; always an error. */
+    int  (*forward)(void *s, const struct ctt_turn *t, struct ctt_sums *sums);
+    int  (*backward)(void *s);
+    /* After a gradient that is not finite: an error that names the node. */
     int  (*blame)(void *s, const struct ctt_turn *t);
 
     /* Prepares tests on d, which may be repeated while w changes; w: as in
@@ -108,10 +108,10 @@ struct ctt_task_kind {
 
     int  (*better)(const struct ctt_test_score *a,
                    const struct ctt_test_score *b);
-    const char *saves;    /* options that reduce the memory of a batch, with a
-                             comma after each */
+    const char *saves;    /* options that reduce the memory of a batch, each
+                             followed by a comma */
     const char *word;     /* name of the best test's score in the history */
-    size_t      score;    /* its offset in struct ctt_test_score */
+    size_t      score;    /* offset of that score in struct ctt_test_score */
 };
 
 /* recognise/task.c, predict/task.c */

@@ -60,7 +60,7 @@ struct ctt_train_cfg {
     float observe_weight, full_weight, label_smooth, distil, self_distil;
     float temperature, dsd;
     int   epochs, batch, shards, max_steps, optimizer, schedule, step_epochs;
-    float lr, lr_end, warmup, gamma, momentum, beta1, beta2, eps;
+    float lr, lr_end, warmup, gamma, momentum, beta1, beta2;
     float weight_decay, clip_norm, time_limit, ema;
     int   pick, class_weights, sampler, folds;
     const char *val_ratios;

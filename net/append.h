@@ -7,11 +7,11 @@
 
 #include <stdarg.h>
 
-/* Prints one line, without newline; an error if it is too long. */
+/* Prints one line, without newline; CTT_EFORMAT: longer than CTT_MAX_LINE. */
 int ctt_print_line(char line[CTT_MAX_LINE], const char *fmt, va_list ap);
 
-/* Prints a line and its newline at the end of *text, a string that the caller
- * frees; NULL: an empty one.  On failure *text is unchanged. */
+/* Appends a line and its newline to *text, a string that the caller frees;
+ * NULL: an empty string.  On failure *text is unchanged. */
 int ctt_append_line(char **text, const char *fmt, va_list ap);
 
 #endif

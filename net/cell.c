@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cell.c: composite words of the model language.  A cell is only a short form
- * of several lines: no other file knows more about it.  The lines are written
- * so that the loop over the steps contains little (doc/design.md, net). */
+ * cell.c: composite words of the model language.  A cell is a short form of
+ * several lines; no other file knows cells.  The lines leave little work in the
+ * loop over the steps (doc/design.md). */
 #include "net/append.h"
 
 #include <string.h>
@@ -107,8 +107,8 @@ static int lstm(char **text, const char *name, const struct cell *c)
     return convlstm(text, name, &one);
 }
 
-/* Core l of the train reads its slices of q, the convs of the states that were
- * delayed by order-l .. steps-l steps, and what the cores before it made. */
+/* Core l of the train reads its slices of q, the convs of the states delayed by
+ * order-l .. steps-l steps, and the results of the cores before it. */
 static int core(char **text, const char *name, const struct cell *c,
                 int l)
 {

@@ -53,12 +53,12 @@ int  ctt_constraint_copy(const struct ctt_constraint *from, int64_t n,
 /* Gives c a mask of n weights, none of them pruned, unless it has one. */
 int  ctt_constraint_mask(struct ctt_constraint *c, int64_t n);
 
-/* Gives c codes for n weights, all 0, unless it has some; and whether any is
- * not 0. */
+/* share: gives c codes of n weights, all 0, unless it has some.  shares: 1 if
+ * any code is not 0. */
 int  ctt_constraint_share(struct ctt_constraint *c, int64_t n);
 int  ctt_constraint_shares(const struct ctt_constraint *c, int64_t n);
 
-/* Makes those of n numbers 0 that are of pruned weights. */
+/* Sets the numbers of pruned weights to 0, in w[n], a number per weight. */
 void ctt_constraint_clear(const struct ctt_constraint *c, int64_t n, float *w);
 
 /* Copies constraints between models with different layouts.  match gives `to`,
@@ -70,12 +70,13 @@ void ctt_constraint_carry(const struct ctt_constraint *from, int64_t at,
                           int64_t count, struct ctt_constraint *to,
                           int64_t to_at);
 
-/* What is taken of a model that runs on clips: the channels of a node at random
- * places; all inputs that a conv reads there; the channels at all places. */
+/* Samples of a model's values on clips.  VALUES: the channels of a node at
+ * random places.  INPUTS: all inputs that a conv reads there.  ALL: the
+ * channels at all places. */
 enum ctt_sampled { CTT_SAMPLE_VALUES, CTT_SAMPLE_INPUTS, CTT_SAMPLE_ALL };
 
-/* What changes the weights and constraints of a model while it is trained, such
- * as pruning in steps.  due: 1 if change is to be called before step `step` of
+/* Changes of a model's weights and constraints during training, such as pruning
+ * in steps.  due: 1 if change is to be called before step `step` of
  * `steps` (from 0); it must depend on its arguments only, so that a resumed
  * training goes on in the same way.  change works on m, whose weights are
  * current, and returns an error or not. */

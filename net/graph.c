@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph.c: the nodes of a graph: adding, finding and counting them, and what is
- * settled once all are there. */
-#include "net/rewrite/aux_head.h"
+ * graph.c: the nodes of a graph: adding, finding and counting them. */
+#include "net/graph.h"
 #include "base/limits.h"
-#include "net/op.h"
-#include "net/quant.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,8 +31,8 @@ void ctt_graph_free(struct ctt_graph **g)
 
 /* ---- names ---- */
 
-/* Where the node of this name is in the table, or the free place for it.  The
- * hash is FNV-1a (Fowler, Noll and Vo 1991). */
+/* The place of the node of this name in the table, or the free place for it.
+ * The hash is FNV-1a (Fowler, Noll and Vo 1991). */
 static int *place_of(const struct ctt_graph *g, const char *name)
 {
     uint32_t h = 2166136261u, mask = (uint32_t)g->places - 1;
@@ -82,6 +79,14 @@ int ctt_graph_input(const struct ctt_graph *g)
 int ctt_graph_output(const struct ctt_graph *g)
 {
     return g->count - 1;
+}
+
+int ctt_graph_ahead(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_AHEAD)
+            return i;
+    return -1;
 }
 
 int ctt_graph_inputs(const struct ctt_graph *g)
@@ -131,17 +136,6 @@ out:
 static int64_t taps(const struct ctt_tensor *w)
 {
     return w->d * w->h * w->w * w->c;
-}
-
-int64_t ctt_node_macs(const struct ctt_graph *g, int node)
-{
-    const struct ctt_node *n = &g->node[node];
-    enum ctt_macs per = ctt_ops[n->op].macs;
-
-    if (per == CTT_MACS_NONE)
-        return 0;
-    return ctt_rows(per == CTT_MACS_OUT ? &n->out : &g->node[n->in[0]].out) *
-           n->out.c * taps(&n->w[0]);
 }
 
 int64_t ctt_node_params(const struct ctt_node *n)
@@ -202,95 +196,6 @@ int ctt_graph_put(struct ctt_graph *g, const struct ctt_node *n)
     g->node[g->count] = *n;
     g->count++;
     *place_of(g, n->name) = g->count;
-out:
-    return rc;
-}
-
-/* ---- sealing ---- */
-
-static int resolve(struct ctt_graph *g, struct ctt_node *n)
-{
-    const struct ctt_tensor *a = &n->out, *b;
-    int end = g->clip < 0 ? g->count : g->clip, rc = 0;
-
-    n->source = ctt_graph_find(g, n->attr.state.of);
-    CTT_CHECK(n->source >= 0, CTT_EFORMAT, "%s: no node '%s' to delay",
-              n->name, n->attr.state.of);
-    CTT_CHECK(n < g->node + end && n->source < end, CTT_EFORMAT,
-              "%s: a state and the node it delays stand before 'clip'",
-              n->name);
-    CTT_CHECK(ctt_ops[g->node[n->source].op].memory != CTT_VIEW, CTT_EFORMAT,
-              "%s: '%s' is a %s; delay what it is made of", n->name,
-              n->attr.state.of, ctt_ops[g->node[n->source].op].name);
-    b = &g->node[n->source].out;
-    CTT_CHECK(a->d == b->d && a->h == b->h && a->w == b->w && a->c == b->c,
-              CTT_EFORMAT, "%s: not the shape of '%s'", n->name,
-              n->attr.state.of);
-out:
-    return rc;
-}
-
-/* States of one node share what it had before step 0. */
-static int check_fills(const struct ctt_graph *g)
-{
-    const struct ctt_node **first = ctt_calloc((size_t)g->count,
-                                               sizeof(const void *));
-    int rc = first ? 0 : CTT_ENOMEM;
-
-    for (int i = 0; i < g->count && first; i++) {
-        const struct ctt_node *n = &g->node[i];
-
-        if (n->op != CTT_OP_STATE)
-            continue;
-        if (!first[n->source])
-            first[n->source] = n;
-        CTT_CHECK(n->attr.state.fill == first[n->source]->attr.state.fill,
-                  CTT_EFORMAT, "%s: '%s' delays '%s' with another 'fill'",
-                  n->name, first[n->source]->name, n->attr.state.of);
-    }
-out:
-    ctt_free(first);
-    return rc;
-}
-
-/* Weights of nodes that stand aside lie behind all others, so that a graph
- * without these nodes has the same offsets. */
-static int lay_out(struct ctt_graph *g, int aside)
-{
-    for (int i = 0; i < g->count; i++) {
-        struct ctt_node *n = &g->node[i];
-        if (n->aside != aside)
-            continue;
-        for (int k = 0; k < n->nw; k++) {
-            n->at[k] = g->weights;
-            g->weights += ctt_align(ctt_volume(&n->w[k]), 16);
-        }
-        if (g->weights > CTT_MAX_VOLUME)
-            return ctt_error(CTT_EFORMAT, "%s: too many weights", n->name);
-    }
-    return 0;
-}
-
-int ctt_graph_seal(struct ctt_graph *g)
-{
-    int rc = 0;
-
-    CTT_CHECK(!g->sealed, CTT_EINVAL, "the graph is sealed");
-    CTT_CHECK(ctt_graph_input(g) >= 0, CTT_EFORMAT, "no input line");
-    CTT_CHECK(g->count > 1, CTT_EFORMAT, "nothing follows the input");
-    CTT_CHECK(g->clip != 0 && g->clip < g->count, CTT_EFORMAT,
-              "'clip' needs lines before and after it");
-    for (int i = 0; i < g->count; i++)
-        if (g->node[i].op == CTT_OP_STATE)
-            CTT_TRY(resolve(g, &g->node[i]));
-    CTT_TRY(check_fills(g));
-    CTT_TRY(ctt_graph_quantise(g));
-    CTT_TRY(ctt_aux_head_settle(g));
-    CTT_TRY(lay_out(g, 0));
-    CTT_TRY(lay_out(g, 1));
-    if (g->clip < 0)
-        g->clip = g->count;
-    g->sealed = 1;
 out:
     return rc;
 }

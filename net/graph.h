@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph.h: the structure of a model: nodes in execution order, each with its
- * op, attributes, inputs, and the shapes that follow from them.  It holds no
- * weights and knows no device and no batch size: all shapes have n = 1. */
+ * op, attributes, inputs, and the shapes that follow from them.  Independent of
+ * weights, device and batch size: all shapes have n = 1. */
 #ifndef CTT_GRAPH_H
 #define CTT_GRAPH_H
 
@@ -87,12 +87,11 @@ struct ctt_node {
     int               cell;     /* lstm: the cell node that names its second
                                    result; else -1 */
     int               nw;
-    int               aside;    /* the answer does not depend on it: it is for
-                                   the prediction of the line `ahead` */
+    int               aside;    /* 1: only the prediction of the line `ahead`
+                                   depends on it, not the answer */
     int               rank;     /* its place in the order of nodes in which
-                                   those that stand aside come last: what its
-                                   random numbers are drawn for, and where its
-                                   weights lie */
+                                   those that stand aside come last; key of its
+                                   random numbers, order of its weights */
     unsigned          fixed;    /* bit k: w[k] is not trained by gradients */
     int               frozen;   /* none of w is; a batch norm then uses its
                                    running statistics in training too */
@@ -130,14 +129,15 @@ int  ctt_graph_find(const struct ctt_graph *g, const char *name);
 int  ctt_graph_add(struct ctt_graph *g, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Appends a complete node, whose shapes are set, and takes over n->text.  Fails
- * if it, or the graph with it, is too large; n->text is then the caller's. */
+/* Appends a complete node, whose shapes are set, and takes over n->text.
+ * CTT_EFORMAT if the node, or the graph with it, is too large; n->text is then
+ * the caller's. */
 int  ctt_graph_put(struct ctt_graph *g, const struct ctt_node *n);
 
-/* Resolves the state nodes and places the weights in the flat block; nothing
- * can be added after it.  Fails if the model has no input or nothing after it,
- * if a state does not fit the node it delays, if 'clip' stands first or last,
- * or if 'ahead' is no prediction of a frame. */
+/* seal.c: resolves the state nodes and places the weights in the flat block;
+ * nothing can be added after it.  CTT_EFORMAT if the model has no input or
+ * nothing after it, if a state does not fit the node it delays, if 'clip'
+ * stands first or last, or if 'ahead' is no prediction of a frame. */
 int  ctt_graph_seal(struct ctt_graph *g);
 
 /* The index of the first input node, which takes the frames (-1: none), and of
@@ -146,10 +146,14 @@ int  ctt_graph_input(const struct ctt_graph *g);
 int  ctt_graph_output(const struct ctt_graph *g);
 
 /* needed.c: sets needed[i], of g->count numbers that are 0, for a node and all
- * that its value depends on, in this step or an earlier one. */
+ * nodes on which its value depends, in this step or an earlier one. */
 void ctt_graph_needed(const struct ctt_graph *g, int node, char *needed);
 
-/* How many input nodes it has. */
+/* The index of the node `ahead`, the prediction of the next frame that only
+ * training computes, or -1. */
+int  ctt_graph_ahead(const struct ctt_graph *g);
+
+/* The number of input nodes. */
 int  ctt_graph_inputs(const struct ctt_graph *g);
 
 /* mean=auto or std=auto of an input line: a number for each of the three
@@ -160,7 +164,7 @@ void ctt_graph_set_light(struct ctt_graph *g, const float mean[3],
                          const float std[3]);
 int  ctt_graph_light_known(const struct ctt_graph *g);
 
-/* Multiplications of one node per frame (after clip: per clip). */
+/* op.c: multiplications of one node per frame (after clip: per clip). */
 int64_t ctt_node_macs(const struct ctt_graph *g, int node);
 
 /* Parameters: the number of elements of this node's weights. */
@@ -176,8 +180,9 @@ char *ctt_net_print(const struct ctt_graph *g);
  * caller frees *text. */
 int   ctt_net_read(const char *path, char **text);
 
-/* cell.c: expands a cell, the line "word name argv[0] ...", to *out: lines of
- * primitives, which the caller adds to g and frees. */
+/* cell.c.  expand: expands a cell, the line "word name argv[0] ...", to *out:
+ * lines of primitives, which the caller adds to g and frees.  known: 1 if the
+ * word is a cell's. */
 int   ctt_cell_expand(const struct ctt_graph *g, const char *word,
                       const char *name, int argc, char **argv, char **out);
 int   ctt_cell_known(const char *word);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * init.c: initial weights of a model, which depend on what reads each node. */
+ * init.c: initial weights of a model, which depend on the readers of each node.
+ * */
 #include "net/init.h"
 #include "base/key.h"
 #include "net/op.h"

@@ -3,9 +3,10 @@
 #ifndef CTT_INIT_H
 #define CTT_INIT_H
 
-#include "net/file/file.h"
+#include "net/model.h"
 
-/* Their random numbers are those of ctt_key(seed, CTT_KEY_INIT). */
+/* The random numbers of initial weights are those of ctt_key(seed,
+ * CTT_KEY_INIT). */
 enum { CTT_KEY_INIT = 1 };
 
 /* Sets the initial weights: He and others 2015 before a relu, Glorot and Bengio

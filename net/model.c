@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * model.c: a graph with its weights, labels, history and training state in
  * memory. */
-#include "net/file/file.h"
+#include "net/model.h"
 #include "base/limits.h"
 #include "net/op.h"
 
@@ -62,8 +62,8 @@ out:
     return rc;
 }
 
-/* Whether n floats are all finite; without a branch per number, as it reads all
- * of a model. */
+/* 1 if n floats are all finite; without a branch per number, as all numbers of
+ * a model are read. */
 static int all_finite(const float *w, int64_t n)
 {
     uint32_t bad = 0, bits;

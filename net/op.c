@@ -53,15 +53,15 @@ static const struct ctt_opt state_attr[] = {
     { "c", CTT_INT, FIELD(state.c), "0", "channels, if that node comes later",
       0, MANY },
     { "delay", CTT_INT, FIELD(state.delay), "1", "steps", 1, 1000 },
-    { "fill", CTT_CHOICE, FIELD(state.fill), "zero", "what stands for steps "
+    { "fill", CTT_CHOICE, FIELD(state.fill), "zero", "value of steps "
       "before the first", .choices = fills, .tags = CTT_OPT_QUIET }, END
 };
 static const struct ctt_opt reshape_attr[] = {
-    { "d", CTT_INT, FIELD(reshape.d), "1", "depth; 0: what remains", 0, MANY },
-    { "h", CTT_INT, FIELD(reshape.h), "1", "height; 0: what remains", 0,
+    { "d", CTT_INT, FIELD(reshape.d), "1", "depth; 0: the rest", 0, MANY },
+    { "h", CTT_INT, FIELD(reshape.h), "1", "height; 0: the rest", 0,
       MANY },
-    { "w", CTT_INT, FIELD(reshape.w), "1", "width; 0: what remains", 0, MANY },
-    { "c", CTT_INT, FIELD(reshape.c), "0", "channels; 0: what remains", 0,
+    { "w", CTT_INT, FIELD(reshape.w), "1", "width; 0: the rest", 0, MANY },
+    { "c", CTT_INT, FIELD(reshape.c), "0", "channels; 0: the rest", 0,
       MANY }, END
 };
 static const struct ctt_opt window_attr[] = {
@@ -69,7 +69,7 @@ static const struct ctt_opt window_attr[] = {
       "one at the step asked", 1, 4096 },
     { "every", CTT_INT, FIELD(window.every), "1", "steps between them", 1,
       1000 },
-    { "fill", CTT_CHOICE, FIELD(window.fill), "zero", "what stands for steps "
+    { "fill", CTT_CHOICE, FIELD(window.fill), "zero", "value of steps "
       "before the first", .choices = fills, .tags = CTT_OPT_QUIET },
     { "spread", CTT_INT, FIELD(window.spread), "0", "the values are spread "
       "over all steps so far", 0, 1, .tags = CTT_OPT_QUIET }, END
@@ -153,7 +153,7 @@ static const struct ctt_opt halo_attr[] = {
       0, MANY }, END
 };
 static const struct ctt_opt collect_attr[] = {
-    { "of", CTT_CHOICE, FIELD(collect.of), NULL, "what is divided",
+    { "of", CTT_CHOICE, FIELD(collect.of), NULL, "the divided axis",
       .choices = axes },
     { "pass", CTT_CHOICE, FIELD(collect.pass), "forward", "forward: of parts "
       "the whole, whose gradient is divided; backward: the reverse",
@@ -166,7 +166,7 @@ static const struct ctt_opt collect_attr[] = {
       "whole", 1, MANY }, END
 };
 static const struct ctt_opt total_attr[] = {
-    { "pass", CTT_CHOICE, FIELD(total.pass), "forward", "what is added up: "
+    { "pass", CTT_CHOICE, FIELD(total.pass), "forward", "the sum is of: "
       "values, or gradients", .choices = passes }, END
 };
 static const struct ctt_opt none[] = { END };
@@ -304,13 +304,16 @@ static enum ctt_form form_if_back(const struct ctt_node *n)
 
 const struct ctt_op ctt_ops[CTT_NOPS] = {
 #define OP(E, s, memory, lo, hi, list, exact, reach, together, in_place, \
-           reads, result, weights, macs, takes, form, ties)              \
+           reads, result, weights, macs, takes, form, ties, rows,        \
+           constant, width)                                              \
     [CTT_OP_##E] = { #s, s##_attr, ctt_shape_##s, CTT_##memory, lo, hi,  \
                      CTT_##list, CTT_##exact, CTT_REACH_##reach,         \
                      together_##together, in_place_##in_place,           \
                      reads_##reads, CTT_RESULT_##result,                 \
                      weights##_weights, CTT_MACS_##macs,                 \
-                     CTT_TAKES_##takes, form_##form, CTT_GROUPS_##ties },
+                     CTT_TAKES_##takes, form_##form, CTT_GROUPS_##ties, \
+                     CTT_ROWS_##rows, CTT_CONSTANT_##constant,           \
+                     CTT_WIDTH_##width },
 #include "net/ops.def"
 #undef OP
 };
@@ -321,4 +324,15 @@ int ctt_op_find(const char *word)
         if (strcmp(ctt_ops[i].name, word) == 0)
             return i;
     return -1;
+}
+
+int64_t ctt_node_macs(const struct ctt_graph *g, int node)
+{
+    const struct ctt_node *n = &g->node[node];
+    enum ctt_macs per = ctt_ops[n->op].macs;
+
+    if (per == CTT_MACS_NONE)
+        return 0;
+    return ctt_rows(per == CTT_MACS_OUT ? &n->out : &g->node[n->in[0]].out) *
+           n->out.c * (ctt_volume(&n->w[0]) / n->w[0].n);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * op.h: one row of traits per op, made from ops.def.  Traits are facts about
- * the op itself; what follows from them for memory, kernels, training or files
- * is decided where they are read. */
+ * the op itself; their readers decide the consequences for memory, kernels,
+ * training or files. */
 #ifndef CTT_OP_H
 #define CTT_OP_H
 
 #include "net/graph.h"
 
-/* Where the result comes from.  COMPUTED: kernels write it into memory of its
+/* The origin of the result.  COMPUTED: kernels write it into memory of its
  * own.  VIEW: no kernel; it is (part of) the memory of ctt_viewed(n).  GIVEN:
  * memory that the caller (input) or the input's kernel (cell) writes. */
 enum ctt_op_memory { CTT_COMPUTED, CTT_VIEW, CTT_GIVEN };
@@ -25,18 +25,19 @@ enum ctt_amp_list { CTT_WHITE, CTT_BLACK, CTT_GREY, CTT_STATISTICS,
 enum { CTT_NOTHING = 0, CTT_IN0 = 1, CTT_IN1 = 2, CTT_IN2 = 4,
        CTT_READS_OUT = 1 << 8 };
 
-/* Which rows (channels of a pixel) of the inputs a row of the result depends
- * on: the same row; rows of the same sample and step; other steps as well. */
+/* Rows (the channels of a pixel) of the inputs on which a row of the result
+ * depends: the same row; rows of the same sample and step; other steps as
+ * well. */
 enum ctt_reach { CTT_REACH_ROW, CTT_REACH_SAMPLE, CTT_REACH_STEPS };
 
-/* Why a call must not be split into several, each with some of its rows (or
+/* Reasons not to split a call into several, each with some of its rows (or
  * samples, if a row depends on its whole sample).  PARTS: it may be split.
  * CHANCE: in training it draws random numbers, counted from the first row.
  * BATCH: in training it computes statistics of all rows and updates running
  * ones.  NUMBERS: its error message contains the index of a row. */
 enum ctt_together { CTT_PARTS, CTT_CHANCE, CTT_BATCH, CTT_NUMBERS };
 
-/* What may be done to the result in place.  STAYS: nothing.  SUM: a conv that
+/* Operations on the result in place.  STAYS: none.  SUM: a conv that
  * has it as its plus input may add its own result to it, since the backward
  * kernel does not read it.  ACT: as SUM, and the forward kernel can apply an
  * act to it (operator fusion). */
@@ -63,20 +64,19 @@ struct ctt_weight_traits {
  * pixel of the result, or of the input. */
 enum ctt_macs { CTT_MACS_NONE, CTT_MACS_OUT, CTT_MACS_IN };
 
-/* What the initial weights of a conv depend on, by the op that reads its
- * result.  ANY: nothing.  ACT: the kind of act.  GATES: the gates of an LSTM.
- * PASSED: the readers of that op, whose output is distributed much like its
- * input. */
+/* Dependence of a conv's initial weights on the op that reads its result.  ANY:
+ * nothing.  ACT: the kind of act.  GATES: the gates of an LSTM. PASSED: the
+ * readers of that op, as its output is distributed much like its input. */
 enum ctt_takes { CTT_TAKES_ANY, CTT_TAKES_PASSED, CTT_TAKES_ACT,
                  CTT_TAKES_GATES };
 
-/* Which values the result can have.  FREE: any.  OWN: those of the node's
- * attributes.  KEPT: those of its inputs, as it only selects or repeats them;
- * if the inputs have one form, the result has it. */
+/* The values that the result can have.  FREE: any.  OWN: those given by the
+ * node's attributes.  KEPT: those of its inputs, as the op only selects or
+ * repeats them; if the inputs have one form, the result has it. */
 enum ctt_form { CTT_FORM_FREE, CTT_FORM_OWN, CTT_FORM_KEPT };
 
-/* Which channels of the inputs and of the result are one: they can only be
- * removed together (net/rewrite/channel_groups.h).  WHOLE: none can be.  ALONE:
+/* Channels of the inputs and of the result that can only be removed together
+ * (net/rewrite/channel_groups.h).  WHOLE: none can be.  ALONE:
  * channel j of each input and of the result.  NORM: likewise, but a norm over
  * the channels is WHOLE.  SLICE, RESHAPE, CONCAT: those that hold the same
  * numbers.  CONV: those of the result and of plus=; with groups also those that
@@ -93,6 +93,27 @@ enum ctt_channel_groups_rule {
     CTT_GROUPS_LSTM,
     CTT_GROUPS_RULES
 };
+
+/* Rows of the inputs' images that a row of the result's image needs, for a
+ * graph divided into bands of rows (net/rewrite/bands.c).  WHOLE: every row, or
+ * unknown.  SAME: the row at the same place.  SLIDES: the rows under a kernel.
+ * COPIES: the one row of which it is a copy. */
+enum ctt_rows_rule { CTT_ROWS_WHOLE, CTT_ROWS_SAME, CTT_ROWS_SLIDES,
+                     CTT_ROWS_COPIES };
+
+/* The result for an input channel that holds one number everywhere
+ * (net/rewrite/channelwise.h).  UNKNOWN: not computed, or the op mixes
+ * channels.  SAME: that number.  ACT, WINDOW, NORM: the formula of that op. */
+enum ctt_constant_rule { CTT_CONSTANT_UNKNOWN, CTT_CONSTANT_SAME,
+                         CTT_CONSTANT_ACT, CTT_CONSTANT_WINDOW,
+                         CTT_CONSTANT_NORM, CTT_CONSTANT_RULES };
+
+/* The attributes of a line that give the number of channels of its result, for
+ * edits that remove channels (net/rewrite/edit_thin.c).  INPUTS: none that can
+ * change.  OUT: out=, and groups= of a depthwise conv.  LIKE: c=, which only
+ * stands beside like=.  RANGE: from= and to=.  C: c=. */
+enum ctt_width_rule { CTT_WIDTH_INPUTS, CTT_WIDTH_OUT, CTT_WIDTH_LIKE,
+                      CTT_WIDTH_RANGE, CTT_WIDTH_C, CTT_WIDTH_RULES };
 
 /* A row of traits.  Its hooks get a node of this op:
  *   shape     (net/shape.h) sets out, w and nw; an error names the node;
@@ -122,7 +143,10 @@ struct ctt_op {
     enum ctt_macs         macs;
     enum ctt_takes        takes;
     enum ctt_form         (*form)(const struct ctt_node *n);
-    enum ctt_channel_groups_rule    ties;
+    enum ctt_channel_groups_rule ties;
+    enum ctt_rows_rule    rows;
+    enum ctt_constant_rule constant;
+    enum ctt_width_rule   width;
 };
 
 extern const struct ctt_op ctt_ops[CTT_NOPS];
@@ -177,7 +201,8 @@ static inline int ctt_is_exchange(const struct ctt_node *n)
            n->op == CTT_OP_TOTAL;
 }
 
-/* What a node's values are made of: its inputs; of a state what it delays. */
+/* The nodes that a node's values are made of, k = 0 ..: its inputs; of a state
+ * the node that it delays. */
 static inline int ctt_node_inputs(const struct ctt_node *n)
 {
     return n->source >= 0 ? 1 : n->nin;
@@ -188,7 +213,7 @@ static inline int ctt_node_input(const struct ctt_node *n, int k)
     return n->source >= 0 ? n->source : n->in[k];
 }
 
-/* How often nodes are made of a node. */
+/* The number of inputs of other nodes, states included, that are this node. */
 static inline int ctt_node_readers(const struct ctt_graph *g, int node)
 {
     int readers = 0;

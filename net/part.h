@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * part.h: how rows and channels are divided among processes: into neighbouring
- * parts that are as equal as they can be, of so many always the same ones. */
+ * part.h: the division of rows and channels among processes: into neighbouring
+ * parts that are as equal as they can be and depend on both numbers alone. */
 #ifndef CTT_PART_H
 #define CTT_PART_H
 
 #include <stdint.h>
 
-/* The first of `all` that a part has; part == parts: all. */
+/* The index of the first of `all` rows that a part has; part == parts: all. */
 static inline int64_t ctt_part_first(int64_t all, int part, int parts)
 {
     return all * part / parts;

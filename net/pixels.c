@@ -17,7 +17,7 @@ static const float DEV_LEAST = 2 / 255.0f;
 
 /* ---- means and deviations ---- */
 
-/* What values are added up to: 65535 each, and its square. */
+/* The sums of the values of a frame, 0 to 65535 each, and of their squares. */
 struct sums { uint64_t value, square; };
 
 /* Without gamma bytes are added, which compilers vectorise. */
@@ -71,7 +71,7 @@ static uint64_t values_of(const struct ctt_pixels *p)
     return (uint64_t)p->in.h * (uint64_t)p->in.w * (uint64_t)p->in.c;
 }
 
-/* From the 257th frame on each one replaces a 256th of what was seen. */
+/* From the 257th frame on each one replaces a 256th of the sums. */
 static void take_in(struct ctt_pixels *p, const struct sums *s)
 {
     uint64_t n = values_of(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pixels.h: the values that a model reads of the bytes of its frames: gamma,
- * then a mean and a deviation, given or those of the frames seen so far.
- * doc/format.md, section 2, is their definition. */
+ * pixels.h: normalisation: bytes of frames to the values that a model reads, by
+ * gamma, then a mean and a deviation, given or measured on the frames so far.
+ * doc/format.md, section 2, is the definition. */
 #ifndef CTT_PIXELS_H
 #define CTT_PIXELS_H
 
@@ -13,7 +13,7 @@ enum {
 };
 #define CTT_PIXELS_MOST (INT64_C(1) << 30)    /* values of a frame */
 
-/* One stream of frames; 4 KB. */
+/* The normalisation of one stream of frames; 4 KB. */
 struct ctt_pixels {
     struct ctt_input in;        /* mean, std: those of the last frame */
     uint16_t light[256];        /* of a byte after gamma, 65535: white */
@@ -26,29 +26,29 @@ struct ctt_pixels {
     uint64_t mean, square;      /* their means 2^32, mean squares 2^16 */
 };
 
-/* Before the first frame of a stream that a model with this input reads; reset:
- * the next frame is the first of another stream. */
+/* begin: sets *p for a stream that a model with this input reads.  reset: the
+ * next frame is the first of another stream. */
 void ctt_pixels_begin(struct ctt_pixels *p, const struct ctt_input *in);
 void ctt_pixels_reset(struct ctt_pixels *p);
 
-/* The next frame of the stream, in->h rows of in->w x in->c bytes that begin
- * `row` bytes apart: from now on values are those of its bytes.  Whole numbers
- * are added up, so they are the same whoever computes them. */
+/* Passes on to the next frame of the stream, in->h rows of in->w x in->c bytes
+ * that begin `row` bytes apart; with normalise=clip its bytes change mean and
+ * deviation.  Sums are of whole numbers, so they have the same bits on every
+ * processor. */
 void ctt_pixels_next(struct ctt_pixels *p, const uint8_t *frame, size_t row);
 
-/* The same with the values of a frame that is not made of bytes: in->h x
- * in->w x in->c of them, 0..1 after gamma, rounded to whole numbers of 0 to
- * CTT_PIXELS_WHITE. */
+/* The same for a frame of floats: in->h x in->w x in->c values, 0..1 after
+ * gamma, which are rounded to whole numbers of 0 to CTT_PIXELS_WHITE. */
 void ctt_pixels_next_values(struct ctt_pixels *p, const float *value);
 
-/* The values of n pixels of that frame that begin `step` bytes apart, which may
- * be negative: n x in->c floats. */
+/* Writes the values of n pixels of the current frame to out, n x in->c floats.
+ * Pixels begin `step` bytes apart, which may be negative. */
 void ctt_pixels_float(const struct ctt_pixels *p, const uint8_t *pixel,
                       int64_t n, int step, float *out);
 
-/* CTT_EUNSUP if values cannot be turned back into bytes, as a model must that
- * predicts frames: with normalise=clip the next frame is not known, with gamma
- * dark steps are lost. */
+/* CTT_EUNSUP if values of this input cannot be turned back into bytes, which a
+ * model that predicts frames needs: normalise=clip depends on the frame itself,
+ * and gamma loses dark steps. */
 int ctt_pixels_reversible(const struct ctt_node *input);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quant.h: which values of a graph are quantised, and the weights of convs in 8
+ * quant.h: the quantised values of a graph, and the weights of convs in 8
  * bits.  doc/format.md, section 2, defines the arithmetic. */
 #ifndef CTT_QUANT_H
 #define CTT_QUANT_H
 
 #include "net/graph.h"
 
-/* Of one output channel of a conv that reads quantised values, so that no sum
- * of products leaves 32 bits. */
+/* The most weights of one output channel of a conv that reads quantised values,
+ * so that no sum of products leaves 32 bits. */
 enum { CTT_QUANT_MOST = 1 << 16 };
 
 /* Sets scale and zero of the result of each node: those of a quant, and of the
@@ -29,7 +29,7 @@ void ctt_quant_weights(const float *w, int64_t channels, int64_t each,
 void ctt_quant_floats(const float *w, int64_t channels, int64_t each,
                       float *y);
 
-/* 1 if they are such floats. */
+/* 1 if the weights are results of ctt_quant_floats(). */
 int  ctt_quant_is(const float *w, int64_t channels, int64_t each);
 
 #endif

@@ -130,7 +130,7 @@ int ctt_shape_reshape(const struct ctt_graph *g, struct ctt_node *n)
             break;
     }
     CTT_CHECK(!rest || all / v <= CTT_MAX_SIZE, CTT_EINVAL,
-              "%s: what remains is larger than %d", n->name, CTT_MAX_SIZE);
+              "%s: the rest is larger than %d", n->name, CTT_MAX_SIZE);
     if (rest && v <= all)
         *rest = (int)(all / v);
     CTT_CHECK(v <= all && v * (rest ? *rest : 1) == all, CTT_EINVAL,
@@ -141,8 +141,8 @@ out:
     return rc;
 }
 
-/* What is kept for a window with spread=1 are the values of its steps, not
- * those before them. */
+/* For a window with spread=1 the values of its own steps are kept, and none
+ * from before them. */
 static int check_spread(const struct ctt_graph *g, const struct ctt_node *n)
 {
     const struct ctt_node *from = &g->node[n->in[0]];
@@ -157,8 +157,8 @@ static int check_spread(const struct ctt_graph *g, const struct ctt_node *n)
     while (from->op == CTT_OP_SLICE || from->op == CTT_OP_RESHAPE)
         from = &g->node[from->in[0]];
     CTT_CHECK(from->op != CTT_OP_STATE, CTT_EINVAL,
-              "%s: spread=1 cannot show the state '%s', only what it delays",
-              n->name, from->name);
+              "%s: spread=1 cannot show the state '%s', only the node that "
+              "it delays", n->name, from->name);
 out:
     return rc;
 }

@@ -6,7 +6,7 @@
 #include "net/graph.h"
 
 /* Sets out, w and nw from the shapes of the inputs and the attributes.  May
- * replace attributes that mean "what remains" by numbers. */
+ * replace attributes that mean "the rest" by numbers. */
 #define OP(E, s, ...) \
     int ctt_shape_##s(const struct ctt_graph *g, struct ctt_node *n);
 #include "net/ops.def"

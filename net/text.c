@@ -81,7 +81,8 @@ char *ctt_net_print(const struct ctt_graph *g)
     return rc < 0 ? NULL : text;
 }
 
-/* Says what a file is that is no text of a model. */
+/* An error about a file that is no text of a model; the message names the kind
+ * of file. */
 static int no_text(const char *path, const char *why)
 {
     enum ctt_kind kind = ctt_kind_at(path);

@@ -6,7 +6,7 @@
 
 #include "base/ctt.h"
 
-/* any: an element.  block: what one dot product of bytes multiplies, 4
+/* any: an element.  block: the operands of one dot product of bytes, 4
  * neighbouring input channels (4g .. 4g + 3) of one kernel position and one
  * output channel.  row: 16 neighbouring output channels (16g .. 16g + 15) for
  * one input channel of one kernel position, which one instruction multiplies in
@@ -16,7 +16,7 @@ enum ctt_prune_form {
     CTT_PRUNE_ANY, CTT_PRUNE_BLOCK, CTT_PRUNE_ROW, CTT_PRUNE_FORMS
 };
 
-/* Their words in that order; and then NULL. */
+/* The words of the forms, in that order, then NULL. */
 #define CTT_PRUNE_WORDS [CTT_PRUNE_ANY] = "any", \
     [CTT_PRUNE_BLOCK] = "block", [CTT_PRUNE_ROW] = "row"
 extern const char *const ctt_prune_forms[];
@@ -24,32 +24,33 @@ extern const char *const ctt_prune_forms[];
 /* The elements at + o * stride + i of a weight, o < outs and i < ins. */
 struct ctt_unit { int64_t at, stride; int outs, ins; };
 
-/* How many units a weight of this shape, (out, kd, kh, kw, in) or a vector, has
- * in a conv of so many groups, and unit k of them; of any, it is element k. */
+/* units: the number of units of a weight of shape (out, kd, kh, kw, in), or a
+ * vector, in a conv of `groups` groups.  unit_at: unit k; of form any, element
+ * k. */
 int64_t ctt_units(enum ctt_prune_form f, const struct ctt_tensor *t,
                   int groups);
 struct ctt_unit ctt_unit_at(enum ctt_prune_form f, const struct ctt_tensor *t,
                             int groups, int64_t k);
 
-/* How many elements of the unit are not pruned; keep: by element of the
- * weight, 0: pruned; NULL: none is. */
+/* The number of elements of the unit that are not pruned; keep: by element of
+ * the weight, 0: pruned; NULL: none is. */
 int ctt_unit_kept(const struct ctt_unit *u, const uint8_t *keep);
 
-/* Writes 1 for each of its elements. */
+/* Sets keep to 1 for each element of the unit. */
 void ctt_unit_keep(const struct ctt_unit *u, uint8_t *keep);
 
-/* How many elements it has. */
+/* The number of elements of the unit. */
 static inline int ctt_unit_size(const struct ctt_unit *u)
 {
     return u->outs * u->ins;
 }
 
-/* 1 if no unit is pruned in part, and of some output channel a part of the
- * units: the weight was pruned in this form. */
+/* 1 if the weight was pruned in this form: no unit is pruned in part, and some
+ * output channel has kept and pruned units. */
 int ctt_units_whole(enum ctt_prune_form f, const struct ctt_tensor *t,
                     int groups, const uint8_t *keep);
 
-/* Keeps whole units of which some elements are kept. */
+/* Sets keep to 1 for all elements of a unit of which one is kept. */
 void ctt_units_fill(enum ctt_prune_form f, const struct ctt_tensor *t,
                     int groups, uint8_t *keep);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * weight.h: a weight: its elements, the form in which they are stored, and
- * which of them are pruned. */
+ * weight.h: a weight: its elements, the form in which they are stored, and the
+ * mask of pruned ones. */
 #ifndef CTT_WEIGHT_H
 #define CTT_WEIGHT_H
 
@@ -26,7 +26,7 @@
  * In the first form pruned elements of t.data are 0, so a kernel may ignore
  * keep.
  *
- * share, of the first form, says which elements hold one value together
+ * share, only of the first form, groups elements that hold one value together
  * (constraint.h); kernels may ignore it.
  *
  * Nothing here is owned.  Models hold F32 with keep and share; scale and
@@ -48,7 +48,7 @@ static inline int ctt_weight_is_floats(const struct ctt_weight *w)
     return w->t.dtype == CTT_F32 && !w->scale && !w->codebook;
 }
 
-/* How many elements are not pruned. */
+/* The number of elements that are not pruned. */
 int64_t ctt_weight_kept(const struct ctt_weight *w);
 
 /* CTT_EINVAL unless the form is legal, the shape is dense and has data (in host

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * window.h: which steps a window op shows, and where a run has their values.
+ * window.h: the steps that a window op shows, and the places of their values.
  * Plain C11 that is also C++ and CUDA. */
 #ifndef CTT_WINDOW_H
 #define CTT_WINDOW_H
@@ -8,24 +8,24 @@
 
 #include <stdint.h>
 
-/* What a window or a state shows of steps before step 0. */
+/* The values of a window or a state for steps before step 0. */
 enum ctt_fill { CTT_FILL_ZERO, CTT_FILL_FIRST };
 
 /* The keys of the line: doc/format.md. */
 struct ctt_window_attr { int steps, every, fill, spread; };
 
-/* Where values are, in steps from step 0 of a run: one after the other from
- * `oldest` (<= 0) on.  Before them, if `kept` is not 0, are those of the last
- * `kept` multiples of 2^shift steps of the clip, the first of them its start.
- * past: steps of the clip before step 0. */
+/* The places of values in memory, in steps from step 0 of a run: consecutive
+ * steps from `oldest` (<= 0) on; before them, if `kept` is not 0, the last
+ * `kept` steps of the clip that are multiples of 2^shift, counted from its
+ * start. past: steps of the clip before step 0. */
 struct ctt_window_place {
     int64_t past;
     int     oldest, kept, shift;
 };
 
 /* A window with spread=1 of `slots` slots shows, besides step t, only multiples
- * of 2^shift: the smallest of which there are 2 `slots` or fewer in 0 .. t.
- * What is kept is thinned out whenever shift grows. */
+ * of 2^shift: the smallest shift with at most 2 `slots` multiples in 0 .. t.
+ * Whenever shift grows, every second kept value goes. */
 CTT_FN int ctt_window_shift(int slots, int64_t t)
 {
     int shift = 0;
@@ -36,7 +36,7 @@ CTT_FN int ctt_window_shift(int slots, int64_t t)
 }
 
 /* The step that a slot shows when step t is the last; with spread=0 it may be
- * negative.  It does not fall from slot to slot. */
+ * negative.  Ascending with the slot, not strictly. */
 CTT_FN int64_t ctt_window_step(const struct ctt_window_attr *a, int64_t slot,
                                int64_t t)
 {
@@ -54,8 +54,8 @@ CTT_FN int64_t ctt_window_step(const struct ctt_window_attr *a, int64_t slot,
     return (nearest < last ? nearest : last) << shift;
 }
 
-/* Where the value is that a slot shows when step `now` of the run is the last,
- * or CTT_WINDOW_NONE: zeros. */
+/* The place of the value that a slot shows when step `now` of the run is the
+ * last; CTT_WINDOW_NONE: none, the slot shows zeros. */
 #define CTT_WINDOW_NONE INT64_MIN
 CTT_FN int64_t ctt_window_at(const struct ctt_window_attr *a,
                              const struct ctt_window_place *p, int64_t slot,

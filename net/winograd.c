@@ -54,10 +54,10 @@ int ctt_winograd_beats_bytes(const struct ctt_node *n)
            n->w[0].c >= 8 && n->out.c >= 8 && n->out.h * n->out.w >= 64;
 }
 
-/* It multiplies floats 2.25 to 4 times less.  Of the result of 3x3 it computes
- * tiles of 4x4: where over two fifths of their pixels lie outside of the image,
- * or where its transformed weights, 36 floats for 9, are that long to read for
- * few tiles, bf16 is faster. */
+/* Winograd multiplies floats 2.25 to 4 times less.  Of a result of 3x3 it
+ * computes tiles of 4x4: where over two fifths of their pixels lie outside of
+ * the image, or where its transformed weights, 36 floats for 9, are that long
+ * to read for few tiles, bf16 is faster. */
 enum { FREQS = 36, LONG = 2 << 20 };
 
 int ctt_winograd_beats_bf16(const struct ctt_node *n)

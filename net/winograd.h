@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * winograd.h: which convs Winograd's algorithm (Lavin and Gray 2016) computes,
- * and when, with floats on a processor, it is faster than each other way to
- * compute them, by measurements. */
+ * winograd.h: the convs that Winograd's algorithm (Lavin and Gray 2016) can
+ * compute, and measured rules for those for which it is faster on a processor
+ * than other kernels. */
 #ifndef CTT_WINOGRAD_H
 #define CTT_WINOGRAD_H
 
 #include "net/op.h"
 
-/* Why it cannot compute a conv or deconv, in a few words; NULL: it can. */
+/* The reason why Winograd cannot compute a conv or deconv, in a few words;
+ * NULL: it can. */
 const char *ctt_winograd_refuses(const struct ctt_node *n);
 
 /* A pass of such a conv: pixels of the result, its tiles of 4x4, frequencies of
@@ -18,11 +19,12 @@ struct ctt_winograd_work {
     int     window, lanes, sums;
 };
 
-/* Why direct sums of floats are as fast, in a few words; NULL: they are
- * slower. */
+/* The reason why direct sums of floats are as fast, in a few words; NULL: they
+ * are slower. */
 const char *ctt_winograd_loses(const struct ctt_winograd_work *w);
 
-/* 1 if it is faster than sums of bytes, or of bf16, in the forward pass. */
+/* 1 if Winograd of floats is faster than direct sums of bytes, or of bf16, in
+ * the forward pass. */
 int ctt_winograd_beats_bytes(const struct ctt_node *n);
 int ctt_winograd_beats_bf16(const struct ctt_node *n);
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- what changes from batch to batch ---- */
+/* ---- values that change from batch to batch ---- */
 
 /* The key, then the asks, then their numbers. */
 static struct ctt_ask *live_asks(const struct ctt_run *r)
@@ -191,9 +191,9 @@ static void bind_lstm(const struct ctt_run *r, int node, int step,
                    r->slot[r->slot[node].fused_into].block == CTT_SAVED;
 }
 
-/* Binds a conv of a chain.  If that was done for as many steps, only what
- * differs from step to step is set, as binding takes a large part of the time
- * of a small conv. */
+/* Binds a conv of a chain.  If it was bound for as many steps before, only the
+ * fields that differ from step to step are set, as binding takes a large part
+ * of the time of a small conv. */
 static void bind_link(const struct ctt_run *r, int node, int step, int steps,
                       struct ctt_call *c)
 {

@@ -10,9 +10,9 @@
 struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
                                  int64_t n);
 
-/* Copies the value that the state's node has at that step, the first one of the
- * clip, to the steps before; of samples with a past of their own only of those
- * for which it is. */
+/* Copies the value of the state's node at `step`, the first step of the clip,
+ * to the steps before; of samples with pasts of their own only those whose clip
+ * begins there. */
 int ctt_run_copy_first(const struct ctt_run *r, int state, int step);
 
 /* The byte that fills a node's memory with values of 0. */
@@ -28,7 +28,7 @@ int64_t ctt_run_live_bytes(const struct ctt_run *r);
  * one step long. */
 int  ctt_run_is_fused(const struct ctt_run *r, int node, int single);
 
-/* After ctt_run_bind(): adds the fused nodes to the node's call of so many
+/* After ctt_run_bind(): adds the fused nodes to the node's call of `steps`
  * steps.  A chain is valid until the next call of this function. */
 void ctt_run_bind_fused(const struct ctt_run *r, int node, int step, int steps,
                         int single, struct ctt_call *c);

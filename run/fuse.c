@@ -21,7 +21,7 @@ static int act_host(const struct ctt_run *r, const int *readers, int act)
         p = g->node[p].in[0];
     if (ctt_ops[g->node[p].op].result != CTT_RESULT_ACT || readers[p] != 1 ||
         (p < g->clip) != (act < g->clip) ||
-        ctt_recipe_state_type(r, p) != ctt_recipe_state_type(r, act))
+        ctt_place_type(r, p) != ctt_place_type(r, act))
         return -1;
     return p;
 }
@@ -45,7 +45,7 @@ static int quant_host(const struct ctt_run *r, const int *readers, int quant)
     int p = g->node[quant].in[0], from = p;
 
     if (g->node[quant].op != CTT_OP_QUANT || readers[p] != 1 ||
-        ctt_recipe_state_type(r, quant) != CTT_U8)
+        ctt_place_type(r, quant) != CTT_U8)
         return -1;
     if (g->node[p].op == CTT_OP_ACT && r->slot[p].skip)
         do
@@ -53,7 +53,7 @@ static int quant_host(const struct ctt_run *r, const int *readers, int quant)
         while (r->slot[from].act != p);
     if (ctt_ops[g->node[from].op].result != CTT_RESULT_ACT ||
         (from < g->clip) != (quant < g->clip) ||
-        ctt_recipe_state_type(r, from) != CTT_F32)
+        ctt_place_type(r, from) != CTT_F32)
         return -1;
     return from;
 }
@@ -90,7 +90,8 @@ static void components(const struct ctt_schedule *s, int *comp)
 }
 
 /* The plus input of conv z becomes a name of its result if no other node and no
- * backward pass reads it.  Where all values are kept, it is kept too. */
+ * backward pass reads it.  In a run that keeps all values the input is kept,
+ * too. */
 static void plus_in_place(struct fusion *l, int z)
 {
     struct ctt_run *r = l->r;
@@ -207,9 +208,9 @@ static int is_alone(const struct fusion *l, int conv)
 }
 
 /* The conv whose result only the conv b reads, after acts and quants that its
- * kernel applies, and which the device likes to compute with it; or -1.  most:
- * set to the smaller of itself and of how many convs of a chain the device then
- * takes along. */
+ * kernel applies, and which the device may compute faster in a chain with b; or
+ * -1.  *most is lowered to the most convs before the last one of such a chain.
+ */
 static int link_of(const struct fusion *l, int b, int *most)
 {
     const struct ctt_run *r = l->r;
@@ -228,7 +229,8 @@ static int link_of(const struct fusion *l, int b, int *most)
     return links > 0 ? a : -1;
 }
 
-/* The longest chain that ends with this conv; how many come before it. */
+/* Makes the longest chain that ends with this conv; returns the number of convs
+ * before it. */
 static int fuse_chain(struct fusion *l, int last)
 {
     int links = 0, most = CTT_CHAIN_MOST, at = last, from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * half.c: which convs of a run multiply 16 bits, and which values it stores in
- * 16 bits. */
+ * half.c: the convs of a run that multiply 16 bits, and the values that it
+ * stores in 16 bits. */
 #include "run/layout.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -8,7 +8,7 @@
 
 /* ---- convs ---- */
 
-/* Whether a conv is faster with bf16 on one core, its values in floats: sums of
+/* 1 if a conv is faster with bf16 on one core, its values in floats: sums of
  * few products, for few channels, take longer to begin and to end than to add
  * up.  (Measured with bench_half on a processor with AVX512-BF16, Zen 4.) */
 enum { SHORT_SUM = 32, LONG_SUM = 64, REGISTER = 16 };
@@ -37,8 +37,8 @@ static int reader(const struct ctt_graph *g, const int *readers, int i)
     return -1;
 }
 
-/* 1 if what a conv makes becomes the bytes of a quant at once, behind an act
- * perhaps: kernels of 16 bits are then given copies in floats. */
+/* 1 if the result of a conv becomes the bytes of a quant at once, perhaps
+ * behind an act: kernels of 16 bits then get copies in floats. */
 static int writes_bytes(const struct ctt_graph *g, const int *readers, int i)
 {
     int j = reader(g, readers, i);
@@ -50,17 +50,17 @@ static int writes_bytes(const struct ctt_graph *g, const int *readers, int i)
 
 /* ---- values ---- */
 
-/* What names or gathers values as they are. */
+/* 1 if a node names or gathers values as they are. */
 static int passes(const struct ctt_node *n)
 {
     return ctt_ops[n->op].memory == CTT_VIEW || n->op == CTT_OP_WINDOW;
 }
 
-/* As a conv rounds what it reads anyway, a value that only such convs read is
- * rounded where it is made, without a further change of any result.  So are
- * frames, and results of such convs, whose kernels write 16 bits; another
- * kernel's would have to be converted, which takes longer than is gained.  Not
- * the answer; quantised values are bytes. */
+/* As such a conv rounds its operands anyway, a value that only such convs read
+ * is rounded when it is computed, without a further change of any result.  So
+ * are frames, and results of such convs, whose kernels write 16 bits; results
+ * of other kernels would have to be converted, which takes longer than it
+ * gains. Not the answer; quantised values are bytes. */
 static int may_be_short(const struct ctt_run *r, int i)
 {
     const struct ctt_node *n = &r->g->node[i];
@@ -85,8 +85,8 @@ static int takes(const struct ctt_run *r, const char *half, int i, int j,
     return half[j] && passes(n);
 }
 
-/* Takes 16 bits from what a reader does not take so; returns how many nodes
- * lost them. */
+/* Gives up 16 bits for values that a reader does not accept so; returns the
+ * number of nodes that lost them. */
 static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
 {
     int lost = 0;
@@ -103,8 +103,8 @@ static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
     return lost;
 }
 
-/* The same for what has no kernel of its own, if what it is made of has lost
- * them. */
+/* The same for nodes without a kernel of their own, if the nodes that they read
+ * have lost them. */
 static int ask_makers(const struct ctt_run *r, char *half)
 {
     int lost = 0;

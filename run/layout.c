@@ -48,7 +48,7 @@ static int view(struct ctt_run *r, int node, int depth)
     s->alias = node;
     if (!is_name(n, s)) {
         s->ld = n->out.c;
-        s->type = ctt_recipe_state_type(r, s->quant < 0 ? node : s->quant);
+        s->type = ctt_place_type(r, s->quant < 0 ? node : s->quant);
         goto out;
     }
     s->alias = ctt_viewed(n);
@@ -81,7 +81,7 @@ static void look_back(struct ctt_run *r, int node, int steps)
         of->history = (int)need;
 }
 
-/* Keeps values of all steps before the window, for so many slots. */
+/* Keeps values of all steps before the window, for `slots` slots. */
 static void look_over(struct ctt_run *r, int node, int slots)
 {
     struct ctt_slot *of = &r->slot[r->slot[node].alias];
@@ -146,13 +146,12 @@ static int blocks(struct ctt_run *r, const char *saved)
 
         if (r->slot[i].alias != i)
             continue;
-        CTT_TRY(ctt_recipe_state_take(&sum, ctt_recipe_state_before(r, i)));
-        CTT_TRY(ctt_recipe_state_take(
-            &sum, ctt_recipe_state_bytes(
-                      r, i, i < r->g->clip ? r->room : r->max_asks)));
-        e->fixed += ctt_recipe_state_before(r, i);
+        CTT_TRY(ctt_place_take(&sum, ctt_place_before(r, i)));
+        CTT_TRY(ctt_place_take(&sum, ctt_place_bytes(
+            r, i, i < r->g->clip ? r->room : r->max_asks)));
+        e->fixed += ctt_place_before(r, i);
         *(i < r->g->clip ? &e->step : &e->ask) +=
-            ctt_recipe_state_bytes(r, i, 1);
+            ctt_place_bytes(r, i, 1);
     }
 out:
     return rc;

@@ -11,16 +11,16 @@
  * saved NULL: all. */
 int  ctt_run_layout(struct ctt_run *r, const char *saved, int windows);
 
-/* fuse.c: which acts, and then which quants, the preceding kernel applies;
- * which convs accumulate into the memory of their plus input, and which nodes
- * are fused into a conv.  readers: number of edges from each node.  saved as
- * above. */
+/* fuse.c.  acts, then quants: marks those that the preceding kernel applies.
+ * convs: marks convs that accumulate into the memory of their plus input, and
+ * nodes that are fused into a conv.  readers: number of edges from each node.
+ * saved as above. */
 void ctt_layout_fuse_acts(struct ctt_run *r, const int *readers);
 void ctt_layout_fuse_quants(struct ctt_run *r, const int *readers);
 int  ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
                            const char *saved);
 
-/* Adds to readers[i] how many edges start at node i. */
+/* Adds the number of edges that start at node i to readers[i]. */
 void ctt_layout_readers(const struct ctt_graph *g, int *readers);
 
 /* half.c: sets r->mul and r->type for a run whose convs multiply 16 bits. */

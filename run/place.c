@@ -4,7 +4,7 @@
 #include "run/place.h"
 #include "base/half.h"
 
-int ctt_recipe_state_take(int64_t *at, int64_t bytes)
+int ctt_place_take(int64_t *at, int64_t bytes)
 {
     int rc = 0;
 
@@ -15,7 +15,7 @@ out:
     return rc;
 }
 
-void ctt_recipe_state_names(struct ctt_run *r)
+void ctt_place_names(struct ctt_run *r)
 {
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i], *of = &r->slot[s->alias];
@@ -29,7 +29,7 @@ void ctt_recipe_state_names(struct ctt_run *r)
     }
 }
 
-int64_t ctt_recipe_state_before(const struct ctt_run *r, int node)
+int64_t ctt_place_before(const struct ctt_run *r, int node)
 {
     const struct ctt_slot *s = &r->slot[node];
 
@@ -46,7 +46,7 @@ static int64_t each(const struct ctt_run *r, int node)
     return ctt_align(n * ctt_dtype_size(r->slot[node].type), 64);
 }
 
-int64_t ctt_recipe_state_bytes(const struct ctt_run *r, int node, int steps)
+int64_t ctt_place_bytes(const struct ctt_run *r, int node, int steps)
 {
     return each(r, node) * steps;
 }
@@ -60,10 +60,10 @@ void ctt_run_place(struct ctt_run *r, int steps, int asks)
 
         if (s->alias != i)
             continue;
-        at[s->block] += ctt_recipe_state_before(r, i);
+        at[s->block] += ctt_place_before(r, i);
         s->at = at[s->block];
         at[s->block] +=
-            ctt_recipe_state_bytes(r, i, i < r->g->clip ? steps : asks);
+            ctt_place_bytes(r, i, i < r->g->clip ? steps : asks);
     }
-    ctt_recipe_state_names(r);
+    ctt_place_names(r);
 }

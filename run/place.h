@@ -7,18 +7,20 @@
 
 /* The type of a node's values before names are resolved: a name then takes the
  * type of the node that it names. */
-static inline enum ctt_dtype ctt_recipe_state_type(const struct ctt_run *r,
-                                                   int node)
+static inline enum ctt_dtype ctt_place_type(const struct ctt_run *r,
+                                            int node)
 {
     if (r->bytes && r->g->node[node].out.scale > 0)
         return CTT_U8;
     return r->type ? r->type[node] : CTT_F32;
 }
 
-/* The largest block in bytes; and advances *at by some bytes, CTT_EINVAL if the
- * block would get larger. */
+/* The largest block in bytes. */
 #define CTT_BLOCK_MOST (INT64_C(1) << 46)
-int  ctt_recipe_state_take(int64_t *at, int64_t bytes);
+
+/* Advances *at by `bytes`; CTT_EINVAL if the block would exceed
+ * CTT_BLOCK_MOST. */
+int  ctt_place_take(int64_t *at, int64_t bytes);
 
 /* Steps that have memory before step 0. */
 static inline int64_t ctt_slot_before(const struct ctt_slot *s)
@@ -26,14 +28,15 @@ static inline int64_t ctt_slot_before(const struct ctt_slot *s)
     return (int64_t)s->kept + s->history;
 }
 
-/* Of the steps before step `past` of a clip multiples of 2^shift are kept. */
+/* The shift for step `past` of a clip: of the steps before it, multiples of
+ * 2^shift are kept. */
 static inline int ctt_kept_shift(const struct ctt_slot *s, int64_t past)
 {
     return s->kept && past ? ctt_window_shift(s->kept / 2, past - 1) : 0;
 }
 
-/* Where a kept step, or one of the run's, is, in steps from the run's step 0,
- * which is step `past` of the clip. */
+/* The place of step `step` of the clip, kept or of the run, in steps from the
+ * run's step 0, which is step `past` of the clip. */
 static inline int64_t ctt_kept_at(const struct ctt_slot *s, int64_t past,
                                   int64_t step)
 {
@@ -41,12 +44,12 @@ static inline int64_t ctt_kept_at(const struct ctt_slot *s, int64_t past,
                                         ctt_slot_before(s);
 }
 
-/* Bytes of a node's memory before step 0, rounded up to a multiple of 64; and
- * of some of its steps (asks). */
-int64_t ctt_recipe_state_before(const struct ctt_run *r, int node);
-int64_t ctt_recipe_state_bytes(const struct ctt_run *r, int node, int steps);
+/* before: bytes of a node's memory before step 0, rounded up to a multiple of
+ * 64.  bytes: of `steps` of its steps (asks). */
+int64_t ctt_place_before(const struct ctt_run *r, int node);
+int64_t ctt_place_bytes(const struct ctt_run *r, int node, int steps);
 
 /* Copies to each name the offset and size of the node that owns its memory. */
-void ctt_recipe_state_names(struct ctt_run *r);
+void ctt_place_names(struct ctt_run *r);
 
 #endif

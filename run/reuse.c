@@ -78,7 +78,7 @@ static int64_t room_of(const struct ctt_run *r, int node)
 
     if (node >= r->g->clip)
         return ctt_align(s->size * ctt_dtype_size(s->type), 64);
-    return ctt_recipe_state_before(r, node) +
+    return ctt_place_before(r, node) +
            ctt_align(r->room * s->size * ctt_dtype_size(s->type), 64);
 }
 
@@ -116,7 +116,7 @@ static void assign(struct reuse *p, int node)
 static int take(struct ctt_run *r, int64_t bytes, int64_t *at)
 {
     *at = r->values;
-    return ctt_recipe_state_take(&r->values, bytes);
+    return ctt_place_take(&r->values, bytes);
 }
 
 static int place(struct reuse *p)
@@ -136,9 +136,9 @@ static int place(struct reuse *p)
         else
             CTT_TRY(take(r, room_of(r, i), &s->at));
         if (i < r->g->clip)    /* step 0 at a multiple of 64 bytes */
-            s->at += ctt_recipe_state_before(r, i);
+            s->at += ctt_place_before(r, i);
     }
-    ctt_recipe_state_names(r);
+    ctt_place_names(r);
 out:
     return rc;
 }

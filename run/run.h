@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * run.h: where every value of a graph is stored and in which order its kernels
- * run forward.  The trainer keeps all values and adds the backward pass; a
- * session runs step by step.  Both use the same schedule, so streaming gives
- * the same numbers as a batch. */
+ * run.h: the place of every value of a graph in memory, and the order of its
+ * kernels in the forward pass.  The trainer keeps all values and adds the
+ * backward pass; a session runs step by step.  Both use the same schedule, so
+ * streaming gives the same numbers as a batch. */
 #ifndef CTT_RUN_H
 #define CTT_RUN_H
 
 #include "run/streams.h"
 
-/* Values are stored in two blocks: those that the backward pass reads, and
- * those that only the forward pass needs.  All are saved if the caller does not
- * say which. */
+/* The two blocks of values: SAVED, read by the backward pass, and TRANSIENT,
+ * read by the forward pass only.  Without a choice of the caller all are saved.
+ * */
 enum ctt_block { CTT_SAVED, CTT_TRANSIENT, CTT_BLOCKS };
 
 /* A node's values: [kept + history + room][n][d,h,w,c] numbers of the node's
  * type, one node after the other.  History: the steps before the window that a
- * state or a window op still reads.  What a window op with spread=1 reads of
- * all steps before the window (net/window.h) lies before that: `kept` values.
+ * state or a window op still reads.  Before it lie `kept` values of all earlier
+ * steps, which a window op with spread=1 reads (net/window.h).
  * A node that only names memory (state, slice, reshape, an act or quant that
  * the preceding kernel applies, the plus input that a conv accumulates into)
  * has no values of its own: `at`, `size`, `type`, `history`, `kept` and `block`
@@ -31,8 +31,8 @@ struct ctt_slot {
                           spread=1 that reads it, or 0 */
     int     alias;     /* the node whose memory this is, or itself */
     int     delay;     /* steps that this name looks back */
-    int     first;     /* what it looks back to begins with step 0's value:
-                          a state with fill=first, or a name of one */
+    int     first;     /* 1: before step 0 it has the value of step 0: a state
+                          with fill=first, or a name of one */
     int64_t off, ld;   /* offset in a step; stride from pixel to pixel, in
                           numbers */
     int     act;       /* the act node that this node's kernel applies, or -1 */
@@ -93,9 +93,10 @@ struct ctt_run {
     void                   *floats;  /* values of the weights that are not
                                         floats, or NULL */
     const enum ctt_dtype   *type;    /* of a node's values; NULL: all floats */
-    enum ctt_dtype         *mul;     /* per node: what a conv's kernel may
-                                        round what it multiplies to; or NULL */
-    enum ctt_dtype         *own_type;    /* what `type` then is */
+    enum ctt_dtype         *mul;     /* per node: the type to which a conv's
+                                        kernel may round its operands; or
+                                        NULL */
+    enum ctt_dtype         *own_type;    /* the run's own `type`, with mul */
     uint64_t                stamp;   /* raise it when w changes */
     uint64_t                key;     /* of the random numbers of this window */
     int                     train;   /* batch statistics and dropout */
@@ -123,8 +124,8 @@ struct ctt_run {
     char                   *base[CTT_BLOCKS];
     float                  *sink;    /* takes running statistics that are
                                         discarded */
-    char                   *live;    /* struct ctt_live's numbers on a device
-                                        that cannot see the program's */
+    char                   *live;    /* the numbers of struct ctt_live on a
+                                        device with memory of its own */
     char                   *live_host;    /* the program's copy of them */
     struct ctt_slot        *slot;
     void                 *(*cache)[CTT_CACHES];
@@ -143,7 +144,7 @@ static inline int ctt_run_memory(const struct ctt_run *r, int node,
     return 2 * r->slot[node].alias + gradient;
 }
 
-/* The arguments of ctt_run_open().  What the pointers point at must stay valid
+/* The arguments of ctt_run_open().  Memory that they point at must stay valid
  * while the run is open; a field that is 0 has the default named here.
  *
  * train = 1: every value stays for the backward pass; a window begins with the
@@ -167,10 +168,10 @@ struct ctt_run_spec {
                                            the node that it names); NULL:
                                            floats */
     enum ctt_dtype          multiply;   /* a type of 16 bits, without train and
-                                           type: the convs that are faster so
-                                           (run/half.c) may round what they
-                                           multiply to it, and what only they
-                                           read is stored in it; 0: fp32 */
+                                           type: convs that are then faster
+                                           (run/half.c) may round operands to
+                                           it, and values that only they read
+                                           are stored in it; 0: fp32 */
     const char             *wanted;     /* ctt_exec_open(): per node, 1: the
                                            gradient of its value is wanted,
                                            though no weight depends on it; NULL:
@@ -186,8 +187,8 @@ void ctt_run_close(struct ctt_run **r);
  * get its mask `keep`, if it has one.  A weight of another coding is stored in
  * the program's memory and replaces that of the flat block: calls get it as it
  * is if the device's kernels read it (ctt_dev_takes()); if not, it is decoded
- * once (ctt_weight_floats()) into memory of the run.  What the weights point to
- * must stay valid.  May be called once, before the first step. */
+ * once (ctt_weight_floats()) into memory of the run.  Memory that the weights
+ * point to must stay valid.  May be called once, before the first step. */
 int  ctt_run_weights(struct ctt_run *r, const struct ctt_weight *weight);
 
 /* A run for training whose memory the caller owns: it lays out each window with
@@ -213,9 +214,9 @@ static inline int64_t ctt_extent_bytes(const struct ctt_extent *e, int steps,
  * schedule. */
 int  ctt_run_mixes(const struct ctt_graph *g);
 
-/* Bytes of all histories with what is kept, each aligned to 64; copies those
- * before the cursor to `to`; and sets those before step 0 from `from` (NULL:
- * zeros).  `to` and `from` are in the device's memory. */
+/* bytes: of all histories and kept values, each aligned to 64.  save: copies
+ * those before the cursor to `to`.  load: sets those before step 0 from `from`
+ * (NULL: zeros).  `to` and `from` are in the device's memory. */
 int64_t ctt_run_history_bytes(const struct ctt_run *r);
 int     ctt_run_save_history(const struct ctt_run *r, char *to);
 int     ctt_run_load_history(struct ctt_run *r, const char *from);
@@ -225,7 +226,7 @@ int     ctt_run_load_history(struct ctt_run *r, const char *from);
 int  ctt_run_fits(const struct ctt_run *r, int64_t bytes);
 
 /* CTT_EUNSUP if a bound component (one that runs step by step) contains a batch
- * norm.  feedback: which schedule to check. */
+ * norm.  feedback: 1: in the schedule with feedback. */
 int  ctt_run_check_norms(const struct ctt_run *r, int feedback);
 
 /* Starts a new clip: states are zero and the cursor is 0. */
@@ -275,9 +276,9 @@ int  ctt_run_steps(struct ctt_run *r, int steps);
  * start of the window and are less than cursor. */
 int  ctt_run_clip(struct ctt_run *r, int asks);
 
-/* Measures which kernels are the fastest for windows of so many steps, unless
- * that is known or the device was given no table (ctt_dev_tune()): repeats the
- * step part and the clip part on what is in memory.  Then a new clip starts. */
+/* Finds the fastest kernels for windows of `steps` steps by timing, unless they
+ * are known or the device has no table (ctt_dev_tune()): repeats the step part
+ * and the clip part on the values in memory.  Then a new clip starts. */
 int  ctt_run_tune(struct ctt_run *r, int steps);
 
 /* Fills c for a call of the node for `steps` steps from `step` (after clip: for

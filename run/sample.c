@@ -24,8 +24,8 @@ static int64_t each_of(const struct ctt_run *r, int i)
     return s->size / r->n * ctt_dtype_size(s->type);
 }
 
-/* Where a sample's value at a step of the run is; steps before the history are
- * those that are kept. */
+/* The place of a sample's value at a step of the run; steps before the history
+ * are the kept ones. */
 static char *place(const struct ctt_run *r, int i, int sample, int64_t step)
 {
     return (char *)ctt_run_value(r, i, 0) + (step * r->n + sample) *
@@ -83,8 +83,8 @@ int64_t ctt_sample_age(const struct ctt_run *r, int sample)
 
 /* ---- out ---- */
 
-/* Of the steps before the last one, `end` of them, those that are kept: the
- * multiples that will be once the last step is step 0 of a window. */
+/* Copies the kept steps of the `end` steps before the last one: the multiples
+ * that are kept once the last step is step 0 of a window. */
 static int save_kept(const struct ctt_run *r, int i, int sample,
                      enum ctt_direction way, int64_t end, char *to)
 {
@@ -141,8 +141,8 @@ out:
 
 /* ---- in ---- */
 
-/* What is kept lies before the history of step 0, to which the run's first
- * window has moved by then: the cursor is 1. */
+/* Kept values lie before the history of step 0, to which the run's first window
+ * has moved by then: the cursor is 1. */
 static int load_node(const struct ctt_run *r, int i, int sample,
                      enum ctt_direction way, const char *from)
 {

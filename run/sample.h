@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sample.h: the samples of a sliding run as streams of their own: what one of
- * them must remember from step to step is copied out of the run and back. */
+ * sample.h: the samples of a sliding run as streams of their own: the state
+ * that a sample keeps from step to step is copied out of the run and back. */
 #ifndef CTT_SAMPLE_H
 #define CTT_SAMPLE_H
 
@@ -17,28 +17,28 @@ int  ctt_sample_begin(struct ctt_run *r);
  * if the model keeps values of the whole clip. */
 int  ctt_sample_room(const struct ctt_graph *g, int most);
 
-/* What a sample remembers: its bytes, and a number that differs where they mean
- * something else (other nodes, sizes, types or histories). */
+/* The state of a sample.  bytes: its size.  kind: a number that differs where
+ * the bytes have another layout (other nodes, sizes, types or histories). */
 int64_t  ctt_sample_bytes(const struct ctt_run *r);
 uint32_t ctt_sample_kind(const struct ctt_run *r);
 
-/* The steps that a sample has had. */
+/* The number of steps of a sample so far. */
 int64_t ctt_sample_age(const struct ctt_run *r, int sample);
 
-/* Copies what the sample remembers after its last step, which is that before
- * the cursor, out of the run (way: CTT_WITHIN or CTT_TO_HOST); bytes that mean
- * nothing yet are 0, or in the program's memory left alone.  Its age is at
- * least 1. */
+/* Copies the state of a sample after its last step, the one before the cursor,
+ * out of the run (way: CTT_WITHIN or CTT_TO_HOST); bytes without a meaning yet
+ * are 0, or in the program's memory unchanged.  The sample's age is at least
+ * 1. */
 int  ctt_sample_save(const struct ctt_run *r, int sample,
                      enum ctt_direction way, void *to);
 
-/* Puts such bytes (CTT_WITHIN or CTT_TO_DEVICE) into the place of a sample, as
- * if its last step had been that before the cursor, which must not be 0.  In a
- * run whose samples share their past the caller has set that. */
+/* Sets the state of a sample from such bytes (CTT_WITHIN or CTT_TO_DEVICE), as
+ * if its last step were the one before the cursor, which must not be 0.  In a
+ * run whose samples share their past the caller has set r->past. */
 int  ctt_sample_load(struct ctt_run *r, int sample, int64_t age,
                      enum ctt_direction way, const void *from);
 
-/* The sample is a new stream: it remembers nothing. */
+/* Clears the state of a sample: it is a new stream. */
 int  ctt_sample_clear(struct ctt_run *r, int sample);
 
 #endif

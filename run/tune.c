@@ -5,7 +5,7 @@
 /* Passes at most: every kernel of a call ends long before. */
 enum { PASSES = 400 };
 
-/* One pass over what is in memory, from the start of a clip. */
+/* One pass over the values in memory, from the start of a clip. */
 static int pass(struct ctt_run *r, int steps)
 {
     int rc = 0;

@@ -20,7 +20,7 @@ static int64_t old_bytes(const struct ctt_run *r, int i)
     return s->alias == i ? ctt_slot_before(s) * step_bytes(s) : 0;
 }
 
-/* The quantised form of what lies in a node's memory. */
+/* The quantised form of the values in a node's memory. */
 static const struct ctt_tensor *stored(const struct ctt_run *r, int i)
 {
     int quant = r->slot[i].quant;
@@ -48,8 +48,8 @@ int64_t ctt_run_history_bytes(const struct ctt_run *r)
     return sum;
 }
 
-/* Copies what is kept of the steps before the cursor to `to`, of each step
- * `some` bytes from `at` on: those of samples with this past. */
+/* Copies the kept steps before the cursor to `to`, of each step `some` bytes
+ * from `at` on: the values of samples with this past. */
 static int keep_part(const struct ctt_run *r, int i, int64_t past, int64_t at,
                      int64_t some, char *to)
 {
@@ -69,8 +69,8 @@ out:
     return rc;
 }
 
-/* Copies it also to where it is, as fewer multiples are kept the more steps
- * there are. */
+/* Copies the kept steps of a node, also within its own memory, since fewer
+ * multiples are kept with more steps. */
 static int keep(const struct ctt_run *r, int i, char *to)
 {
     int64_t n = step_bytes(&r->slot[i]), some = n / r->n;
@@ -84,7 +84,7 @@ out:
     return rc;
 }
 
-/* Copies the last steps before the cursor, and what is kept, of one node. */
+/* Copies the last steps before the cursor and the kept steps of one node. */
 static int save(const struct ctt_run *r, int i, char *to)
 {
     const struct ctt_slot *s = &r->slot[i];

@@ -62,11 +62,10 @@ device/(device|ewise|gpus|memory|peers)\.h|run/|video/|libtrain/" ;;
     infer)      echo "$net|device/(device|memory)\.h|infer/|\
 run/(run|sample)\.h" ;;
     compress)   echo "$net|compress/|infer/infer\.h" ;;
-    compress/search) echo "$net|compress/|infer/infer\.h|tools/" ;;
     tools)      echo "$net|device/device\.h|run/run\.h|tools/|\
 video/(video|source|live/live|quality|baseline|save)\.h|\
 libtrain/(train|before|search/search)\.h|comm/comm\.h|\
-compress/(compress|search/budget_run)\.h|\
+compress/(compress|search/search)\.h|\
 infer/(infer|inside|calibrate|decide|head)\.h" ;;
     *)          echo '' ;;
     esac

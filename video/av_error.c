@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * av_error.c: what FFmpeg's errors mean for the user. */
+ * av_error.c: FFmpeg's errors in the user's words. */
 #include "base/limits.h"
 #include "video/demux.h"
 
@@ -12,7 +12,7 @@
  * that no clip needs. */
 enum { ENOUGH = 1 << 28 };
 
-/* Of streams: what another try will not change, and what it may. */
+/* Of streams: errors that another try cannot change, and others. */
 static const struct {
     int         code, rc;
     const char *why;    /* NULL: as FFmpeg says it */

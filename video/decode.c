@@ -104,7 +104,7 @@ out:
     return rc;
 }
 
-/* What the path means: the file and the part of it, or the pictures. */
+/* Resolves the path: the file and the part of it, or the pictures. */
 static int find_parts(struct ctt_video *v)
 {
     enum ctt_stream_kind kind = v->how ? v->how->kind : CTT_STREAM_CLIP;

@@ -22,7 +22,7 @@ struct ctt_video {
     struct AVFrame    *now, *ahead;
     struct AVFrame    *held;        /* behind ahead, if there is a `later` */
     struct SwsContext *sws;
-    int                sws_key[8];  /* what sws was made for */
+    int                sws_key[8];  /* arguments of sws */
     int                sent;        /* pictures sent to the decoder */
     int                drained;
     int64_t            seen;        /* frames decoded, or passed over */

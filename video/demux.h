@@ -79,7 +79,7 @@ int  ctt_packet_read(const char *path, struct ctt_meter *m,
 /* Blocks of FFmpeg are no larger than the limits of memory and of pictures. */
 void ctt_av_limit(void);
 
-/* The error for a result of FFmpeg: what of path failed. */
+/* The error for a result of FFmpeg; what: the failed action on path. */
 int  ctt_av_error(const struct ctt_meter *m, int code, const char *what);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ffmpeg.h: the files that call FFmpeg, decode.c, demux.c and save.c, as a
- * module (base/module.h): what it gives the program and what it borrows.  The
- * rows are result, name, parameters, arguments. */
+ * module (base/module.h): functions it provides to the program, and functions
+ * of the program that it calls.  A row is result, name, parameters, arguments.
+ */
 #ifndef CTT_FFMPEG_H
 #define CTT_FFMPEG_H
 
@@ -14,8 +15,8 @@
 #include "video/live/stream.h"
 #include "video/video.h"
 
-/* The functions of video.h and save.h that FFmpeg does.  The first ones come
- * before others: they load the module; path is of a clip or an output. */
+/* The functions of video.h and save.h that FFmpeg implements.  OPENS load the
+ * module, as every use begins with one; path names a clip or an output. */
 #define CTT_FFMPEG_OPENS(X)                                                 \
     X(int, ctt_video_open, (const char *path, struct ctt_video **out),      \
       (path, out))                                                          \
@@ -48,7 +49,7 @@
     X(void, ctt_video_size, (const struct ctt_video *v, int *w, int *h,     \
                              int *turns), (v, w, h, turns))
 
-/* What it borrows besides struct ctt_host. */
+/* Functions of the program, besides struct ctt_host. */
 #define CTT_FFMPEG_BORROWS(X)                                               \
     X(const struct ctt_limits *, ctt_limits, (void), ())                    \
     X(int64_t, ctt_memory_free, (void), ())                                 \

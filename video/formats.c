@@ -8,7 +8,7 @@
 
 /* A demuxer with several names ("mov,mp4,m4a") is listed by the first one. */
 static const struct group {
-    const char *is;       /* what such a file is; NULL: a clip */
+    const char *is;       /* kind of file, for messages; NULL: a clip */
     const char *names;
 } groups[] = {
     /* Containers. */
@@ -27,10 +27,10 @@ static const struct group {
             "jpegxl_pipe pam_pipe pbm_pipe pcx_pipe pfm_pipe pgm_pipe "
             "pgmyuv_pipe phm_pipe png_pipe ppm_pipe psd_pipe qoi_pipe sgi_pipe "
             "sunrast_pipe tiff_pipe webp_pipe" },
-    /* They name other files or addresses, may repeat without an end. */
+    /* Names of other files or addresses, perhaps in an endless loop. */
     { "a playlist", "hls applehttp dash webm_dash_manifest concat concatf imf "
                     "sdp rtsp rtp sap" },
-    /* They name a series of files, by a pattern or as layers. */
+    /* A series of files, by a pattern or as layers. */
     { "a pattern of pictures", "image2 image2pipe alias_pix brender_pix" },
     /* FFmpeg draws texts as videos; subtitles have no pictures. */
     { "a text", "tty bin xbin adf idf ffmetadata aqtitle ass jacosub lrc mcc "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * meter.c: what the decoding of one clip has cost, against the limits. */
+ * meter.c: the cost of decoding one clip, against the limits. */
 #include "video/meter.h"
 #include "base/clock.h"
 #include "base/limits.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * meter.h: what the decoding of one clip has cost, against the limits. */
+ * meter.h: the cost of decoding one clip, against the limits. */
 #ifndef CTT_METER_H
 #define CTT_METER_H
 
 #include "base/ctt.h"
 
-/* rc: the first error that ctt_meter_check() returned, or that a callback of
- * FFmpeg met and cannot pass through it. */
+/* rc: the first error of ctt_meter_check(), or of a callback of FFmpeg, which
+ * cannot return our errors. */
 struct ctt_meter {
     const char *path;            /* of the clip, for messages */
     double      spent, since;    /* seconds without a new frame; since: when

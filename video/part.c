@@ -47,7 +47,7 @@ static int read_time(char *s, struct ctt_part *p)
            p->start < p->end;
 }
 
-/* What is behind '#'; 0: something else. */
+/* Reads the text behind '#': 1; 0: no part. */
 static int read_end(char *s, struct ctt_part *p)
 {
     char *rate = cut(s, '@'), *count;

@@ -6,11 +6,10 @@
 
 #include "base/ctt.h"
 
-/* "#first+count" is frames, the first of a video being 0; "#t=start,end" is
- * what is shown in these seconds (as in Media Fragments, W3C 2012), followed by
- * "~" if a video that is not longer than that, or ends a second before the
- * end, is the part itself; "@rate" is
- * the frames per second of a folder of pictures, alone "#@rate". */
+/* "#first+count": frames, counted from 0.  "#t=start,end": the frames shown in
+ * these seconds (as in Media Fragments, W3C 2012); followed by "~": a video that
+ * is no longer, or ends a second before `end`, is the part itself.  "@rate": frames per second of a folder of pictures, alone "#@rate".
+ */
 enum ctt_part_kind { CTT_PART_ALL, CTT_PART_FRAMES, CTT_PART_TIME };
 struct ctt_part {
     enum ctt_part_kind kind;
@@ -29,12 +28,12 @@ enum { CTT_PART_SECONDS = 1000000, CTT_PART_RATE = 1000 };
 int ctt_part_of(const char *path, char **file, struct ctt_part *out);
 
 /* 1 and the part between two texts of a list: seconds, or frames if `frames` or
- * if both begin with '#'; the frame `end` is not part of it.  0: they are no
- * such numbers, or end is not after start. */
+ * if both begin with '#'; the frame `end` is excluded.  0: no such numbers, or
+ * end is not after start. */
 int ctt_part_between(const char *start, const char *end, int frames,
                      struct ctt_part *out);
 
-/* 1 and the part between two times in seconds; 0: they are none. */
+/* 1 and the part between two times in seconds; 0: no valid times. */
 int ctt_part_times(double start, double end, struct ctt_part *out);
 
 /* The path of a part of file, which the caller frees; NULL if out of memory.

@@ -15,12 +15,12 @@ struct ctt_render {
 };
 
 /* Writes v's current frame, resized, turned and cropped: h x w x in.c bytes.
- * CTT_EFORMAT: it is too wide or too tall for that. */
+ * CTT_EFORMAT: the frame is too wide or too tall to resize. */
 int  ctt_render(struct ctt_render *r, struct ctt_video *v, uint8_t *to);
 
 /* The whole frame, upright, with square pixels: in RGB, h x w x 3 bytes in
- * *to, which has *room and grows if need be.  CTT_EFORMAT: it has more pixels
- * than the limit. */
+ * *to, which has *room and grows if need be.  CTT_EFORMAT: more pixels than
+ * the limit. */
 int  ctt_render_picture(struct ctt_render *r, struct ctt_video *v,
                         uint8_t **to, size_t *room, int *w, int *h);
 

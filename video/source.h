@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source.h: sources of clips: what a path given by the user means, the same for
- * all programs. */
+ * source.h: sources of clips: the meaning of a path given by the user, the same
+ * for all programs. */
 #ifndef CTT_SOURCE_H
 #define CTT_SOURCE_H
 
@@ -23,7 +23,7 @@ const char *ctt_source_idx(const char *path);
 /* The highest rate of folders of pictures. */
 enum { CTT_SOURCE_FPS = CTT_PART_RATE };
 
-/* What a source must provide.  Pointers stay the caller's. */
+/* Settings of a source.  Pointers stay the caller's. */
 struct ctt_source_set {
     /* "train", "validation" or "test".  NULL: clips not trained on: "test" of
      * Moving-MNIST, else "validation", or all clips if there is none. */
@@ -31,7 +31,7 @@ struct ctt_source_set {
     int          own_split;   /* path is for this split alone, as own for
                                  ctt_list_find() */
     int          need_split;  /* a split given for a pack is an error, as
-                                 packs have none; 0: it is ignored */
+                                 packs have none; 0: ignored */
     const char  *classes;     /* a file of the classes to keep, as for
                                  ctt_list_open(), or NULL */
     char *const *label;       /* the model's classes */
@@ -40,9 +40,9 @@ struct ctt_source_set {
                                  prediction */
     double       fps;         /* of folders of pictures in lists, as for
                                  ctt_list_find(); 0: none */
-    const char  *background;  /* a class of what lies between the parts of a
-                                 list, as for ctt_list_find(), or NULL; a
-                                 source that is no list must not need it */
+    const char  *background;  /* class of the gaps between the parts of a list,
+                                 as for ctt_list_find(), or NULL; a source that
+                                 is no list must not need it */
     int          any_input;   /* frames of a pack may differ from the input */
     int          strict;      /* a clip that was cut short is an error */
 
@@ -53,7 +53,7 @@ struct ctt_source_set {
                                  needed: the option or command for them */
 };
 
-/* For the manual pages: what a path may be, and what splits it has. */
+/* For the manual pages: forms of a path, and their splits. */
 #define CTT_SOURCE_FORMS \
     "    a folder in the layout of Something-Something V2,\n" \
     "    a folder with one subfolder per class,\n" \
@@ -128,8 +128,8 @@ void ctt_source_close(struct ctt_source **s);
  * that has any. */
 const struct ctt_list *ctt_source_list(const struct ctt_source *s);
 
-/* The input settings of its stored frames: those of the model, but scale 1 for
- * drawn frames, which have no margin to crop. */
+/* The input settings of stored frames: the model's, but scale 1 for drawn
+ * frames, which have no margin to crop. */
 const struct ctt_input *ctt_source_input(const struct ctt_source *s);
 
 /* 1 if each clip is a file at the path in the list. */

@@ -12,7 +12,7 @@ struct ctt_item {
     char *path;      /* of the clip, as ctt_video_open() takes it */
     char *id;        /* short name for tables: file name without folder */
     int   label;     /* index into the list's labels; -1: unknown */
-    int   row;       /* of a pack: its number in the file */
+    int   row;       /* of a pack: number of the clip in the file */
 };
 
 struct ctt_list {
@@ -21,7 +21,7 @@ struct ctt_list {
     char           **label;    /* class names, by number */
     int              labels;
     int              all, all_labels;    /* counts without the subset */
-    const char      *form;     /* what was found: "a folder per class" ... */
+    const char      *form;     /* layout found: "a folder per class" ... */
 };
 
 /* Lists the clips at path, which is one of:
@@ -69,23 +69,24 @@ struct ctt_list {
  * split: "train", "validation" or "test"; other spellings of the same (val,
  * valid, ...) are tried; NULL: "train".  known: the class names a model was
  * trained with; where one side has only numbers as names, numbers count.  If
- * NULL, they come from the data, and a class without clips in
- * "train" is an error, unless nknown is CTT_LABELS_ANY: labels are not needed.
- * subset: NULL, or a file with the names or numbers of the classes to keep, one
- * per line, which also numbers them; with known, they must be among those
- * names.  Clips of other classes are dropped.  No clip is opened.  Clips keep
- * the order of the list; those in folders are sorted.  CTT_EINVAL if the split
+ * NULL, they come from the data, and a class without clips in "train" is an
+ * error, unless nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL,
+ * or a file with the names or numbers of the classes to keep, one per line,
+ * which also numbers them; with known, they must be among the names of the
+ * model.  Clips of other classes are dropped.  No clip is opened.  Clips keep
+ * the order of the list; clips in folders are sorted.  CTT_EINVAL if the split
  * does not exist or has no such clips, or if subset does not name classes of
  * both, CTT_EFORMAT if a list is damaged or a folder is empty. */
 enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);
-/* The same, and: fps: frames per second of folders of pictures that no "@RATE"
- * states, and one of only numbered pictures is a clip; 0: they have no rate.
- * background: NULL, or the name of a class for what lies before and between the
- * parts of each video in a list (listing.h); CTT_EINVAL if the list has no
- * parts, unless the name is among those known.  own: path was given for this
- * split alone, so path/class/clip without splits is that split. */
+/* As ctt_list_open(), with further settings.  fps: frames per second of folders
+ * of pictures without "@RATE", and then a folder of only numbered pictures is a
+ * clip; 0: no rate.  background: NULL, or the name of a class for the gaps
+ * before and between the parts of each video in a list (listing.h); CTT_EINVAL
+ * if the list has no parts, unless the name is among those known.  own: path is
+ * of this split alone, so path/class/clip without splits is that split.
+ */
 struct ctt_list_want {
     const char  *split;
     int          own;
@@ -309,7 +310,7 @@ struct ctt_mnist;
 int  ctt_mnist_open(const char *path, struct ctt_mnist **out);
 void ctt_mnist_close(struct ctt_mnist **m);
 int  ctt_mnist_count(const struct ctt_mnist *m);           /* images */
-const char *ctt_mnist_file(const struct ctt_mnist *m);     /* what was read */
+const char *ctt_mnist_file(const struct ctt_mnist *m);    /* its idx file */
 uint32_t ctt_mnist_crc(const struct ctt_mnist *m);    /* CRC-32 of the images */
 
 /* Fails if a model with this input requires other frames; path: DIR of

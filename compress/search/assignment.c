@@ -1,11 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0
- * assignment.c: what happens to each weight, as text and as settings of the
- * stages. */
-#include "compress/stage.h"
+ * assignment.c: an assignment as text, and as settings of the stages. */
+#include "compress/search/assignment.h"
+#include "compress/compress.h"
+#include "compress/stage/range.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+static size_t size_of(int weights)
+{
+    return sizeof(struct ctt_assignment) +
+           (size_t)weights * sizeof(struct ctt_assigned);
+}
+
+int ctt_assignment_new(const struct ctt_sensitivity *s,
+                       struct ctt_assignment **out)
+{
+    *out = ctt_calloc(1, size_of(s->weights));
+    if (!*out)
+        return CTT_ENOMEM;
+    (*out)->weights = s->weights;
+    return 0;
+}
+
+int ctt_assignment_copy(const struct ctt_assignment *a,
+                        struct ctt_assignment **out)
+{
+    *out = ctt_calloc(1, size_of(a->weights));
+    if (!*out)
+        return CTT_ENOMEM;
+    memcpy(*out, a, size_of(a->weights));
+    return 0;
+}
+
+int ctt_assignment_retrains(const struct ctt_assignment *a)
+{
+    int some = a->thin > 0;
+
+    for (int i = 0; i < a->weights; i++)
+        some |= a->weight[i].form || a->weight[i].pruned;
+    return some;
+}
+
+int ctt_assignment_changes(const struct ctt_assignment *a)
+{
+    int some = ctt_assignment_retrains(a);
+
+    for (int i = 0; i < a->weights; i++)
+        some |= a->weight[i].share || a->weight[i].int8;
+    return some;
+}
 
 /* ---- text ---- */
 
@@ -17,57 +62,58 @@ static void put(struct text *t, const char *words)
         t->n += (size_t)snprintf(t->to + t->n, t->size - t->n, "%s", words);
 }
 
-static void put_point(struct text *t, const struct ctt_sensitivity_point *p,
-                      const char *before)
+static void put_number(struct text *t, const char *words, double x)
 {
-    char words[96];
+    char number[40];
 
-    if (p->ladder->word)
-        snprintf(words, sizeof(words), "%s%s", before, p->ladder->name);
-    else
-        snprintf(words, sizeof(words), "%s%s %g", before, p->ladder->name,
-                 p->value);
     put(t, words);
+    snprintf(number, sizeof(number), "%g", x);
+    put(t, number);
 }
 
-const struct ctt_sensitivity_point *ctt_part_point(const struct ctt_part *p,
-                                                   enum ctt_part_kind kind)
+static void put_option(struct text *t, const char *before, const char *name,
+                       double value)
 {
-    const struct ctt_sensitivity_point *const of[] = { p->form, p->prune,
-                                                       p->share, p->int8 };
-
-    return of[kind];
+    put(t, before);
+    put(t, name);
+    put_number(t, " ", value);
 }
 
-static void put_thin(struct text *t, double thin)
+static void put_weight(struct text *t, const char *name,
+                       const struct ctt_assignment *a,
+                       const struct ctt_assigned *w)
 {
-    char words[40];
+    const char *before = ": ";
 
-    snprintf(words, sizeof(words), "thin %g", thin);
-    put(t, words);
+    if (!w->form && !w->pruned && !w->share && !w->int8)
+        return;
+    put(t, t->n ? "; " : "");
+    put(t, name);
+    if (w->form)
+        put_option(t, before, w->form->ladder->name, w->form->value);
+    before = w->form ? ", " : before;
+    if (w->pruned)
+        put_option(t, before, a->pruning->name, a->prune);
+    before = w->pruned ? ", " : before;
+    if (w->share)
+        put_option(t, before, "share", w->share->value);
+    before = w->share ? ", " : before;
+    if (w->int8) {
+        put(t, before);
+        put(t, "int8");
+    }
 }
 
-void ctt_assignment_print(const struct ctt_sensitivity *s, double thin,
-                          const struct ctt_part *part, char *text, size_t size)
+void ctt_assignment_print(const struct ctt_sensitivity *s,
+                          const struct ctt_assignment *a, char *text,
+                          size_t size)
 {
     struct text t = { text, size, 0 };
 
-    if (thin > 0)
-        put_thin(&t, thin);
-    for (int i = 0; i < s->weights; i++) {
-        int some = 0;
-
-        for (int k = 0; k < CTT_PART_KINDS; k++) {
-            const struct ctt_sensitivity_point *p = ctt_part_point(&part[i], k);
-
-            if (p && !some) {
-                put(&t, t.n ? "; " : "");
-                put(&t, s->weight[i].name);
-            }
-            if (p)
-                put_point(&t, p, some++ ? ", " : ": ");
-        }
-    }
+    if (a->thin > 0)
+        put_number(&t, "thin ", a->thin);
+    for (int i = 0; i < s->weights; i++)
+        put_weight(&t, s->weight[i].name, a, &a->weight[i]);
     if (!t.n)
         put(&t, CTT_ASSIGNMENT_NONE);
 }
@@ -79,11 +125,6 @@ enum { SVD, SVD_NOT, TT, TT_NOT, PRUNE_NOT, SHARE, INT8_NOT, TEXTS };
 struct ctt_assignment_recipe {
     struct ctt_recipe o;
     struct text       text[TEXTS];
-    double            most[TEXTS];    /* of what a text says */
-    double            share;          /* pruned, of all weights together but
-                                         those with factors alone */
-    const char       *form;           /* of pruning */
-    int               int8;           /* 1: some weight reads bytes */
 };
 
 void ctt_assignment_recipe_free(struct ctt_assignment_recipe **r)
@@ -108,94 +149,43 @@ static void add_name(struct text *t, const char *name)
     put(t, name);
 }
 
-static void add(struct ctt_assignment_recipe *r, int k, const char *name,
-                double x)
+/* Adds "NAME=X" and returns the larger of x and most. */
+static int add(struct text *t, const char *name, double x, int most)
 {
-    char number[40];
-
-    add_name(&r->text[k], name);
-    snprintf(number, sizeof(number), "=%g", x);
-    put(&r->text[k], number);
-    r->most[k] = fmax(r->most[k], x);
+    add_name(t, name);
+    put_number(t, "=", x);
+    return x > most ? (int)x : most;
 }
 
-static void add_part(struct ctt_assignment_recipe *r,
-                     const struct ctt_sensitivity_weight *w,
-                     const struct ctt_part *p)
+static void add_weight(struct ctt_assignment_recipe *r,
+                       const struct ctt_sensitivity_weight *w,
+                       const struct ctt_assigned *a)
 {
-    int svd = p->form && p->form->ladder->stage == &ctt_stage_svd;
-    int tt = p->form && !svd;
-    double fat = 1 - r->o.thin.share;
-
-    if (svd)
-        add(r, SVD, w->name,
-            fmax(1, round(fat * ctt_sensitivity_number(p->form, w))));
-    else
-        add_name(&r->text[SVD_NOT], w->name);
-    if (tt)
-        add(r, TT, w->name, ctt_sensitivity_number(p->form, w));
-    else
-        add_name(&r->text[TT_NOT], w->name);
-    if (p->form && !p->prune)
-        add_name(&r->text[PRUNE_NOT], w->name);
-    if (p->prune)
-        r->share = fmax(r->share, p->prune->value);
-    if (p->prune)
-        r->form = strcmp(p->prune->ladder->name, "prune block") == 0 ? "block"
-                                                                     : "any";
-    if (p->share)
-        add(r, SHARE, w->name, p->share->value);
-    if (p->int8)
-        r->int8 = 1;
-    else
-        add_name(&r->text[INT8_NOT], w->name);
-}
-
-/* A setting, if `asked`. */
-static int set(struct ctt_assignment_recipe *r, const struct ctt_opt *tab,
-               int asked, const char *name, const char *value)
-{
-    return asked && value[0] ? ctt_opt_set(tab, &r->o, name, value) : 0;
-}
-
-static int set_number(struct ctt_assignment_recipe *r,
-                      const struct ctt_opt *tab, const char *name, double x)
-{
-    char text[40];
-
-    snprintf(text, sizeof(text), "%g", x);
-    return set(r, tab, x > 0, name, text);
-}
-
-/* least: values of a weight that is pruned. */
-static int set_all(struct ctt_assignment_recipe *r, const struct ctt_opt *tab,
-                   double least)
-{
+    const struct ctt_sensitivity_point *svd = NULL, *tt = NULL;
+    struct ctt_recipe *o = &r->o;
     struct text *t = r->text;
-    int svd = t[SVD].n > 0, tt = t[TT].n > 0;
-    int rc;
 
-    CTT_TRY(set_number(r, tab, "svd-rank", r->most[SVD]));
-    CTT_TRY(set(r, tab, svd, "svd-each", t[SVD].to));
-    CTT_TRY(set(r, tab, svd, "svd-except", t[SVD_NOT].to));
-    CTT_TRY(set(r, tab, svd, "svd-least", "1"));
-    CTT_TRY(set_number(r, tab, "tt-rank", r->most[TT]));
-    CTT_TRY(set(r, tab, tt, "tt-each", t[TT].to));
-    CTT_TRY(set(r, tab, tt, "tt-except", t[TT_NOT].to));
-    CTT_TRY(set(r, tab, tt, "tt-least", "1"));
-    CTT_TRY(set(r, tab, tt, "tt-harm", "1"));
-    CTT_TRY(set_number(r, tab, "prune", r->share));
-    CTT_TRY(set_number(r, tab, "prune-least", least));
-    CTT_TRY(set(r, tab, 1, "prune-keep", "0.001"));
-    CTT_TRY(set(r, tab, r->share > 0, "prune-except", t[PRUNE_NOT].to));
-    CTT_TRY(set(r, tab, 1, "prune-form", r->form ? r->form : "any"));
-    CTT_TRY(set(r, tab, t[SHARE].n > 0, "share", t[SHARE].to));
-    CTT_TRY(set(r, tab, t[SHARE].n > 0, "share-least", "1"));
-    CTT_TRY(set(r, tab, 1, "int8", r->int8 ? "mse" : "none"));
-    CTT_TRY(set(r, tab, r->int8, "int8-except", t[INT8_NOT].to));
-    CTT_TRY(set(r, tab, r->int8, "int8-slow", "1"));
-out:
-    return rc;
+    if (a->form && a->form->ladder->of_rank)
+        svd = a->form;
+    else
+        tt = a->form;
+    if (svd)
+        o->svd.rank = add(&t[SVD], w->name, fmax(1, round((1 - o->thin.share) *
+                          ctt_sensitivity_number(svd, w))), o->svd.rank);
+    else
+        add_name(&t[SVD_NOT], w->name);
+    if (tt)
+        o->tt.rank = add(&t[TT], w->name, tt->value, o->tt.rank);
+    else
+        add_name(&t[TT_NOT], w->name);
+    if (!a->pruned)
+        add_name(&t[PRUNE_NOT], w->name);
+    if (a->share)
+        add(&t[SHARE], w->name, a->share->value, 0);
+    if (a->int8)
+        o->int8.method = 1 + CTT_RANGE_MSE;
+    else
+        add_name(&t[INT8_NOT], w->name);
 }
 
 /* Small weights are worth few bytes; of a small model none is small. */
@@ -214,15 +204,45 @@ int ctt_assignment_prunes(const struct ctt_sensitivity *s, int weight)
     return s->weight[weight].params >= least_pruned(s);
 }
 
+static const char *if_any(const struct text *t, int some)
+{
+    return some ? t->to : NULL;
+}
+
+static void set_all(const struct ctt_sensitivity *s,
+                    const struct ctt_assignment *a,
+                    struct ctt_assignment_recipe *r)
+{
+    struct ctt_recipe *o = &r->o;
+    struct text *t = r->text;
+
+    o->thin.share = (float)a->thin;
+    o->svd.rank = o->tt.rank = o->int8.method = 0;
+    for (int i = 0; i < s->weights; i++)
+        add_weight(r, &s->weight[i], &a->weight[i]);
+    o->svd.least = o->tt.least = o->share.least = o->int8.slow = 1;
+    o->svd.each = if_any(&t[SVD], o->svd.rank > 0);
+    o->svd.except = if_any(&t[SVD_NOT], o->svd.rank > 0);
+    o->tt.each = if_any(&t[TT], o->tt.rank > 0);
+    o->tt.except = if_any(&t[TT_NOT], o->tt.rank > 0);
+    o->tt.harm = 1;    /* a weight is factorised whatever that costs alone */
+    o->prune.share = (float)a->prune;
+    o->prune.least = (int)least_pruned(s);
+    o->prune.floor = 0.001f;
+    o->prune.form = a->pruning ? a->pruning->form : CTT_PRUNE_ANY;
+    o->prune.except = if_any(&t[PRUNE_NOT], a->prune > 0);
+    o->share.bits = if_any(&t[SHARE], t[SHARE].n > 0);
+    o->int8.except = if_any(&t[INT8_NOT], o->int8.method > 0);
+}
+
 int ctt_assignment_recipe(const struct ctt_sensitivity *s,
-                          const struct ctt_part *part,
+                          const struct ctt_assignment *a,
                           const struct ctt_recipe *given,
                           struct ctt_assignment_recipe **out)
 {
-    struct ctt_opt tab[CTT_OPT_MAX + 1] = { { .name = NULL } };
     struct ctt_assignment_recipe *r = ctt_calloc(1, sizeof(*r));
     size_t size = (size_t)s->weights * (CTT_NAME + 40) + 1;
-    int n, rc = 0;
+    int rc = 0;
 
     CTT_TRY(r ? 0 : CTT_ENOMEM);
     r->o = *given;
@@ -230,14 +250,10 @@ int ctt_assignment_recipe(const struct ctt_sensitivity *s,
         r->text[k] = (struct text){ ctt_calloc(size, 1), size, 0 };
         CTT_TRY(r->text[k].to ? 0 : CTT_ENOMEM);
     }
-    CTT_TRY(n = ctt_recipe_options(0, tab, CTT_OPT_MAX));
-    tab[n] = (struct ctt_opt){ .name = NULL };
-    for (int i = 0; i < s->weights; i++)
-        add_part(r, &s->weight[i], &part[i]);
-    CTT_TRY(set_all(r, tab, (double)least_pruned(s)));
+    set_all(s, a, r);
     *out = r;
     r = NULL;
 out:
     ctt_assignment_recipe_free(&r);
-    return rc < 0 ? rc : 0;
+    return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * budget.c: reads what a compressed model may cost. */
+ * budget.c: limits of costs and top-1, read from text, and costs as text. */
 #include "compress/search/budget.h"
 
 #include <math.h>
@@ -111,4 +111,35 @@ int ctt_budget_has_cost(const struct ctt_budget *b)
         if (!isinf(b->most[k]))
             return 1;
     return 0;
+}
+
+int ctt_budget_has_time(const struct ctt_budget *b)
+{
+    return !isinf(b->most[CTT_COST_MS]) || !isinf(b->most[CTT_COST_RAM]);
+}
+
+int ctt_costs_meet(const double most[CTT_COSTS], const double cost[CTT_COSTS])
+{
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(most[k]) && !(cost[k] <= most[k]))
+            return 0;
+    return 1;
+}
+
+const char *ctt_costs_print(const double cost[CTT_COSTS], char *text,
+                            size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "%.0f bytes",
+                                cost[CTT_COST_BYTES]);
+
+    if (!isnan(cost[CTT_COST_MS]) && n < size)
+        n += (size_t)snprintf(text + n, size - n, ", %.4g ms",
+                              cost[CTT_COST_MS]);
+    if (!isnan(cost[CTT_COST_RAM]) && n < size)
+        n += (size_t)snprintf(text + n, size - n, ", %.0f kB of memory",
+                              cost[CTT_COST_RAM] / 1000);
+    if (n < size)
+        snprintf(text + n, size - n, ", %.3g M multiplications",
+                 cost[CTT_COST_MACS] / 1e6);
+    return text;
 }

@@ -48,7 +48,9 @@ static double all_macs(const struct ctt_graph *g)
 
 static void list_points(struct ctt_sensitivity *s, int weight)
 {
-    for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
+    const struct ctt_ladder *l;
+
+    for (int i = 0; (l = ctt_ladder(i)); i++)
         for (int k = 0; k < l->values; k++)
             s->point[s->points++] = (struct ctt_sensitivity_point){
                 .weight = weight, .ladder = l, .value = l->value[k],
@@ -81,8 +83,8 @@ int ctt_sensitivity_new(const struct ctt_model *m, struct ctt_sensitivity **out)
     CTT_TRY(folded(m, &s->m));
     g = s->m->g;
     macs = all_macs(g);
-    for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
-        each += (size_t)l->values;
+    for (int i = 0; ctt_ladder(i); i++)
+        each += (size_t)ctt_ladder(i)->values;
     s->weight = ctt_calloc((size_t)g->count, sizeof(*s->weight));
     s->point = ctt_calloc((size_t)g->count * each, sizeof(*s->point));
     CTT_TRY(s->weight && s->point ? 0 : CTT_ENOMEM);
@@ -177,7 +179,7 @@ static int settings(const struct ctt_sensitivity *s,
 
     CTT_TRY(ctt_recipe_options(0, tab, CTT_OPT_MAX));
     CTT_TRY(ctt_opt_defaults(tab, &x->o));
-    if (p->ladder->stage == &ctt_stage_thin)
+    if (p->ladder->kind == CTT_OPTION_THIN)
         CTT_TRY(ctt_channel_groups_new(s->m->g, &ties));
     CTT_TRY(list_others(s, p->weight, ties, &x->except));
     snprintf(x->also, sizeof(x->also), "%s", p->ladder->also);
@@ -263,7 +265,7 @@ out:
 static int changes_time(const struct ctt_sensitivity *s,
                         const struct ctt_sensitivity_point *p)
 {
-    return p->ladder->stage != &ctt_stage_share &&
+    return p->ladder->kind != CTT_OPTION_SHARE &&
            s->weight[p->weight].macs >= FEW;
 }
 
@@ -314,7 +316,7 @@ static int sense_point(const struct sensing *a, int i)
 
     if (c->begin)
         CTT_TRY(c->begin(c->arg, a->s, i));
-    if (p->ladder->stage == &ctt_stage_int8 && !c->recipe->sample)
+    if (p->ladder->kind == CTT_OPTION_INT8 && !c->recipe->sample)
         give_reason(p, "no training clips to measure ranges of values on");
     if (!p->why[0])
         CTT_TRY(ctt_model_copy(a->s->m, &m));

@@ -12,9 +12,15 @@ struct ctt_sensitivity_weight;
 
 /* ---- sensitivity_ladder.c ---- */
 
-/* An option with values from the mildest to the strongest. */
+/* Kinds of options.  Of one weight those of the first four go together. */
+enum ctt_option_kind { CTT_OPTION_FORM, CTT_OPTION_PRUNE, CTT_OPTION_SHARE,
+                       CTT_OPTION_INT8, CTT_OPTION_THIN };
+
+/* An option with values from the mildest to the strongest; its stage has the
+ * table (struct ctt_stage). */
 struct ctt_ladder {
-    const char *name;       /* what tables and files call it */
+    const char *name;       /* in tables and files */
+    enum ctt_option_kind kind;
     const char *option;     /* of convtt-compress, which gets the values */
     const char *unit;       /* of the values */
     const char *also;       /* other settings: "name=value", separated by
@@ -22,17 +28,19 @@ struct ctt_ladder {
     const char *except;     /* the option with the names that stay as they
                                are */
     const struct ctt_stage *stage;
-    int         of_rank;    /* 1: values are shares of the rank that the weight
-                               has as a matrix, output channels x all else */
+    int         form;       /* of pruning: enum ctt_prune_form */
+    int         of_rank;    /* 1: values are shares of the rank of the weight
+                               as a matrix, output channels x all else */
     const char *word;       /* the option's value in place of the only number;
                                or NULL */
     const double *value;
     int         values;
 };
+#define CTT_LADDER_VALUES(v) .value = v, .values = CTT_LEN(v)
+enum { CTT_LADDER_MOST = 8 };    /* values of one */
 
-/* NULL name: the end. */
-extern const struct ctt_ladder ctt_ladders[];
-enum { CTT_LADDERS = 7, CTT_LADDER_MOST = 8 };    /* values of one */
+/* Ladder i of all stages, in their order; NULL: there are no more. */
+const struct ctt_ladder *ctt_ladder(int i);
 
 /* The index of a point's value in its ladder. */
 int ctt_sensitivity_step(const struct ctt_sensitivity_point *p);
@@ -80,6 +88,10 @@ struct ctt_sensitivity_point {
     double            faster;      /* than the model as given; NAN: not timed */
     double            ram;         /* bytes at run time of the changed model
                                       with a session; NAN: not timed */
+    double            shared[CTT_LADDER_MOST];    /* of factors: how many times
+                                      as much as the whole weight they bear
+                                      shared values worse, by value; 0: not
+                                      known */
 };
 
 struct ctt_sensitivity {
@@ -89,10 +101,6 @@ struct ctt_sensitivity {
     int                      weights;
     struct ctt_sensitivity_point  *point;    /* by weight, ladder and value */
     int                      points;
-    /* How many times as much shared values harm factors as a whole weight, by
-     * ladder and value of the factors, and value of sharing; 0: not
-     * measured. */
-    double on_factors[CTT_LADDERS][CTT_LADDER_MOST][CTT_LADDER_MOST];
 };
 
 /* What the caller does; each gets arg. */

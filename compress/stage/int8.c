@@ -487,8 +487,19 @@ out:
     return rc;
 }
 
+static const double on[] = { 1 };
+
+/* --int8-slow, so that the time of each conv in bytes shows. */
+static const struct ctt_ladder ladders[] = {
+    { .name = "int8", .kind = CTT_OPTION_INT8, .option = "int8", .unit = "",
+      .also = "int8-slow=1", .except = "int8-except",
+      .stage = &ctt_stage_int8, .word = "mse", CTT_LADDER_VALUES(on) },
+    { .name = NULL }
+};
+
 const struct ctt_stage ctt_stage_int8 = {
     .section = "INT8", .options = options, .ask = "--int8",
     .own_epochs = own_epochs, .harm = harm, .asked = asked, .given = given,
     .check = check, .run = run, .sketch = sketch, .choice = 1,
+    .ladders = ladders,
 };

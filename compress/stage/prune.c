@@ -208,8 +208,25 @@ static int run(struct ctt_walk *k, int round)
     return in_steps(k) ? prepare(k) : prune_round(k, round);
 }
 
+static const double shares[] = { 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995 };
+
+#define ALONE "prune-least=1 prune-keep=0 prune-scope=layer prune-form="
+
+static const struct ctt_ladder ladders[] = {
+    { .name = "prune any", .kind = CTT_OPTION_PRUNE, .option = "prune",
+      .unit = "share pruned", .also = ALONE "any", .except = "prune-except",
+      .stage = &ctt_stage_prune, .form = CTT_PRUNE_ANY,
+      CTT_LADDER_VALUES(shares) },
+    { .name = "prune block", .kind = CTT_OPTION_PRUNE, .option = "prune",
+      .unit = "share pruned", .also = ALONE "block", .except = "prune-except",
+      .stage = &ctt_stage_prune, .form = CTT_PRUNE_BLOCK,
+      CTT_LADDER_VALUES(shares) },
+    { .name = NULL }
+};
+
 const struct ctt_stage ctt_stage_prune = {
     .section = "Pruning", .options = options, .ask = "--prune", .epochs = 1,
     .asked = asked, .check = check, .rounds = rounds, .spent = spent,
     .run = run, .choice = 1, .during = during,
+    .ladders = ladders,
 };

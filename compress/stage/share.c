@@ -309,7 +309,17 @@ out:
     return rc;
 }
 
+static const double bits[] = { 8, 5, 4, 3, 2 };
+
+static const struct ctt_ladder ladders[] = {
+    { .name = "share", .kind = CTT_OPTION_SHARE, .option = "share",
+      .unit = "bits", .also = "share-least=1", .except = "share-except",
+      .stage = &ctt_stage_share, CTT_LADDER_VALUES(bits) },
+    { .name = NULL }
+};
+
 const struct ctt_stage ctt_stage_share = {
     .section = "Sharing", .options = options, .ask = "--share",
     .own_epochs = own_epochs, .asked = asked, .check = check, .run = run,
+    .ladders = ladders,
 };

@@ -486,8 +486,19 @@ out:
 }
 
 /* Takes a third of the epochs if later stages are retrained as well. */
+static const double of_rank[] = { 0.75, 0.5, 0.25, 0.125 };
+
+static const struct ctt_ladder ladders[] = {
+    { .name = "svd", .kind = CTT_OPTION_FORM, .option = "svd-rank",
+      .unit = "share of the rank", .also = "svd-least=1",
+      .except = "svd-except", .stage = &ctt_stage_svd, .of_rank = 1,
+      CTT_LADDER_VALUES(of_rank) },
+    { .name = NULL }
+};
+
 const struct ctt_stage ctt_stage_svd = {
     .section = "SVD", .options = options,
     .ask = "--svd-rank, --svd-energy or --svd-macs",
     .epochs = 1.0 / 3, .asked = asked, .check = check, .run = run,
+    .ladders = ladders,
 };

@@ -428,8 +428,19 @@ out:
 }
 
 /* Takes half of the epochs if later stages are retrained as well. */
+static const double channels[] = { 0.25, 0.5, 0.75 };
+
+static const struct ctt_ladder ladders[] = {
+    { .name = "thin", .kind = CTT_OPTION_THIN, .option = "thin",
+      .unit = "share of channels removed", .also = "thin-rounds=1",
+      .except = "thin-except", .stage = &ctt_stage_thin,
+      CTT_LADDER_VALUES(channels) },
+    { .name = NULL }
+};
+
 const struct ctt_stage ctt_stage_thin = {
     .section = "Thinning", .options = options, .ask = "--thin", .epochs = 0.5,
     .asked = asked, .check = check, .rounds = rounds, .spent = spent,
     .run = run,
+    .ladders = ladders,
 };

@@ -329,8 +329,18 @@ out:
 }
 
 /* Takes a third of the epochs if later stages are retrained as well. */
+static const double ranks[] = { 32, 16, 8, 4 };
+
+static const struct ctt_ladder ladders[] = {
+    { .name = "tensor train", .kind = CTT_OPTION_FORM, .option = "tt-rank",
+      .unit = "rank", .also = "tt-least=1", .except = "tt-except",
+      .stage = &ctt_stage_tt, CTT_LADDER_VALUES(ranks) },
+    { .name = NULL }
+};
+
 const struct ctt_stage ctt_stage_tt = {
     .section = "Tensor trains", .options = options,
     .ask = "--tt-rank or --tt-tol", .epochs = 1.0 / 3,
     .asked = asked, .check = check, .run = run, .choice = 1,
+    .ladders = ladders,
 };

@@ -37,7 +37,8 @@ struct ctt_cast {
 };
 extern const struct ctt_cast ctt_ref_cast, ctt_avx2_cast, ctt_avx512_cast;
 
-/* That of a device's instruction set: plain C on "ref", else the best. */
+/* The conversions for a device's instruction set: plain C on "ref", else the
+ * best. */
 const struct ctt_cast *ctt_cast_of(const struct ctt_dev *d);
 
 #endif

@@ -37,8 +37,8 @@ static int64_t parts_message_of(const struct collecting *g)
                      parts_unit_of(g), 16);
 }
 
-/* Part k of block b is so many runs of n numbers: *run is the first, `apart`
- * the way to the next one. */
+/* Part k of block b: `count` runs of n numbers, from `run` on, `apart` numbers
+ * from one to the next. */
 struct runs { float *run; int64_t apart, n, count; };
 
 static struct runs parts_runs_of(const struct collecting *g,

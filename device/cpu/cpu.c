@@ -86,7 +86,7 @@ static int cpu_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
 }
 
 const struct ctt_dev_kind ctt_dev_cpu = {
-    .name = "cpu", .memory = &ctt_host_memory, .open = cpu_open,
+    .name = "cpu", CTT_ON_HOST, .open = cpu_open,
     .close = close_cpu, .run = cpu_run, .forget = ctt_conv_forget,
     .impl = ctt_conv_impl, .why = ctt_conv_why, .along = cpu_along,
     .links = ctt_cpu_links, .sgemm = cpu_sgemm, .machine = ctt_cpu_machine,
@@ -102,7 +102,7 @@ static int ref_takes(const struct ctt_node *n, int k,
 }
 
 const struct ctt_dev_kind ctt_dev_ref = {
-    .name = "ref", .memory = &ctt_host_memory, .open = ref_open,
+    .name = "ref", CTT_ON_HOST, .open = ref_open,
     .close = close_cpu, .run = ctt_widen_run, .takes = ref_takes,
     .sgemm = ctt_plain_sgemm,
 };

@@ -63,8 +63,14 @@ const struct ctt_isa *ctt_isa_plain(void);
 /* machine.c: the processor and its instruction sets, in words of a line. */
 void ctt_cpu_machine(char *text, size_t size);
 
-/* host.c: host memory as device memory. */
-extern const struct ctt_dev_memory ctt_host_memory;
+/* host.c: host memory as device memory; calls run in order, none is recorded.
+ * */
+extern const struct ctt_dev_memory    ctt_host_memory;
+extern const struct ctt_dev_numbers   ctt_host_numbers;
+extern const struct ctt_dev_optimizer ctt_host_optimizer;
+extern const struct ctt_dev_order     ctt_host_order;
+#define CTT_ON_HOST .memory = &ctt_host_memory, .numbers = &ctt_host_numbers, \
+                    .optimizer = &ctt_host_optimizer, .order = &ctt_host_order
 
 /* The state of an open "cpu" or "ref".  isa: the instruction set of its
  * kernels; wide: memory for float copies (widen.h). */

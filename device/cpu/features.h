@@ -4,8 +4,8 @@
 #ifndef CTT_FEATURES_H
 #define CTT_FEATURES_H
 
-/* Whether kernels are compiled for instruction sets.  clang ignores #pragma GCC
- * target: what it compiles has the plain kernels only. */
+/* Defined if kernels are compiled for instruction sets.  clang ignores #pragma
+ * GCC target, so its builds have the plain kernels only. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define CTT_X86_SETS
 #endif

@@ -128,8 +128,17 @@ static int group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 
 const struct ctt_dev_memory ctt_host_memory = {
     .shared = 1, .alloc = take, .free = give, .room = room, .fill = fill,
-    .copy = copy, .put = put, .get = get, .cast = cast, .round8 = round8,
-    .sum = sum, .constrain = ctt_host_constrain, .update = ctt_host_update,
-    .average = ctt_host_average, .group_sums = group_sums,
-    .group_fill = group_fill,
+    .copy = copy,
 };
+
+const struct ctt_dev_numbers ctt_host_numbers = {
+    .put = put, .get = get, .cast = cast, .round8 = round8, .sum = sum,
+    .group_sums = group_sums, .group_fill = group_fill,
+};
+
+const struct ctt_dev_optimizer ctt_host_optimizer = {
+    .constrain = ctt_host_constrain, .update = ctt_host_update,
+    .average = ctt_host_average,
+};
+
+const struct ctt_dev_order ctt_host_order = { .replay = NULL };

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What the target row (class, weight) asks for; a row of weight 0 counts
- * nothing, whatever stands in it.  0 if the class does not exist. */
+/* Reads a target row (class, weight); the class of a row of weight 0 is not
+ * looked at.  0 if the class does not exist. */
 static int target(const float *t, int64_t classes, float *weight,
                   int64_t *label)
 {

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Which input sample i is: 0 or 1.  Without a second input it is the first. */
+/* The input that sample i takes, 0 or 1.  Without a second input it is the
+ * first. */
 static int taken(const struct ctt_call *c, int64_t i)
 {
     return c->in[1].data && *ctt_row(&c->in[2], i) == 0;

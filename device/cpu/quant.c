@@ -2,7 +2,7 @@
  * quant.c: values rounded to whole numbers of a step, as floats or bytes. */
 #include "device/cpu/cpu.h"
 
-/* What the formulas of byte.h need of a quant. */
+/* The attributes of a quant in the form of the formulas of byte.h. */
 struct step { float inv, zero, scale; };
 
 static struct step step_of(const struct ctt_call *c)

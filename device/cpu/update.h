@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * update.h: the optimizer over a flat block in host memory, as struct
- * ctt_dev_memory has it. */
+ * ctt_dev_optimizer has it. */
 #ifndef CTT_CPU_UPDATE_H
 #define CTT_CPU_UPDATE_H
 

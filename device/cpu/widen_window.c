@@ -16,7 +16,7 @@ static void *row_at(const struct ctt_call *c, const struct ctt_tensor *t,
            (at * c->stride + r * t->ld) * ctt_dtype_size(t->dtype);
 }
 
-/* Where that is which image k of the result shows. */
+/* The place of the value that image k of the result shows. */
 static int64_t place_of(const struct ctt_call *c, int64_t k)
 {
     return ctt_window_at(&c->node->attr.window, &c->place, k % c->out.d,

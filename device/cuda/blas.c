@@ -8,7 +8,7 @@
 
 enum { A = CTT_BLAS_A, B = CTT_BLAS_B, C = CTT_BLAS_C };
 
-/* Which convs are one product: PIXELS: each result depends on one pixel, and a
+/* Convs that are one product.  PIXELS: each result depends on one pixel, and a
  * row of the product is a pixel; IMAGES: one result per image depends on the
  * whole image, and a row is an image. */
 enum shape { NO_PRODUCT, PIXELS, IMAGES };

@@ -10,7 +10,7 @@ enum {
 };
 enum { WORKSPACE = 32 << 20, ALIGN = 256 };    /* bytes */
 
-/* What a plan is found by.  No padding, as keys are compared by memcmp. */
+/* The key of a plan.  No padding, as keys are compared by memcmp. */
 struct key {
     struct { int64_t rows, cols, ld; int32_t type, align; } at[MATRICES];
     int32_t trans[2], epilogue, add;

@@ -26,7 +26,7 @@ struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
 
 enum { NOTES = CUDNN_NUMERICAL_NOTE_TYPE_COUNT };
 
-/* Whether the precision of an engine suffices, by cuDNN's notes on it.  On fp32
+/* 1 if the precision of an engine suffices, by cuDNN's notes on it.  On fp32
  * images, tensor cores mean TF32. */
 static int allowed(const struct ctt_dnn_key *k, int64_t n,
                    const cudnnBackendNumericalNote_t *note)

@@ -154,16 +154,6 @@ static const struct ctt_dev_memory memory = {
     .room = ctt_cuda_room,
     .fill = ctt_cuda_fill,
     .copy = ctt_cuda_copy,
-    .put = ctt_cuda_put,
-    .get = ctt_cuda_get,
-    .cast = ctt_cuda_cast,
-    .round8 = ctt_cuda_round8,
-    .sum = ctt_cuda_sum,
-    .constrain = ctt_cuda_constrain,
-    .update = ctt_cuda_update,
-    .average = ctt_cuda_average,
-    .group_sums = ctt_cuda_group_sums,
-    .group_fill = ctt_cuda_group_fill,
     .sync = ctt_cuda_sync,
     .pin = ctt_cuda_pin,
     .unpin = ctt_cuda_unpin,
@@ -172,6 +162,25 @@ static const struct ctt_dev_memory memory = {
     .transfer_follow = ctt_cuda_transfer_follow,
     .transfer_wait = ctt_cuda_transfer_wait,
     .transfer_drop = ctt_cuda_transfer_drop,
+};
+
+static const struct ctt_dev_numbers numbers = {
+    .put = ctt_cuda_put,
+    .get = ctt_cuda_get,
+    .cast = ctt_cuda_cast,
+    .round8 = ctt_cuda_round8,
+    .sum = ctt_cuda_sum,
+    .group_sums = ctt_cuda_group_sums,
+    .group_fill = ctt_cuda_group_fill,
+};
+
+static const struct ctt_dev_optimizer optimizer = {
+    .constrain = ctt_cuda_constrain,
+    .update = ctt_cuda_update,
+    .average = ctt_cuda_average,
+};
+
+static const struct ctt_dev_order order = {
     .replay = ctt_cuda_replay,
     .recorded = ctt_cuda_recorded,
     .drop = ctt_cuda_drop,
@@ -182,6 +191,9 @@ static const struct ctt_dev_memory memory = {
 static const struct ctt_dev_kind kind = {
     .name = "cuda",
     .memory = &memory,
+    .numbers = &numbers,
+    .optimizer = &optimizer,
+    .order = &order,
 #ifdef CTT_WITH_NCCL
     .peers = &ctt_cuda_peers,
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- left becomes what both are together ---- */
+/* ---- joining two branches ---- */
 
 static void sum(void *left, const void *right, int64_t n)
 {
@@ -61,27 +61,27 @@ void ctt_join(enum ctt_join join, void *left, const void *right, int64_t n)
 
 /* ---- the host's memory ---- */
 
-static int host_room(const struct ctt_exchange *x, int64_t bytes, void **out)
+static int host_alloc(const struct ctt_exchange *x, int64_t bytes, void **out)
 {
     (void)x;
     *out = ctt_calloc((size_t)bytes, 1);
     return *out ? 0 : CTT_ENOMEM;
 }
 
-static void host_drop(const struct ctt_exchange *x, void *p)
+static void host_free(const struct ctt_exchange *x, void *p)
 {
     (void)x;
     ctt_free(p);
 }
 
-static int host_trade(const struct ctt_exchange *x, const void *from, void *to,
-                      int64_t each)
+static int host_alltoall(const struct ctt_exchange *x, const void *from,
+                         void *to, int64_t each)
 {
     return ctt_comm_alltoall(x->comm, from, to, each);
 }
 
-static int host_tell(const struct ctt_exchange *x, const void *mine, int64_t n,
-                     void *all)
+static int host_allgather(const struct ctt_exchange *x, const void *mine,
+                          int64_t n, void *all)
 {
     return ctt_comm_allgather(x->comm, mine, n, all);
 }
@@ -93,8 +93,8 @@ static int host_join(const struct ctt_exchange *x, void *left, void *right,
     return 0;
 }
 
-static const struct ctt_exchange_way host = {
-    host_room, host_drop, host_trade, host_tell, host_join,
+static const struct ctt_transport host = {
+    host_alloc, host_free, host_alltoall, host_allgather, host_join,
 };
 
 /* ---- any memory ---- */
@@ -106,13 +106,13 @@ int ctt_exchange_open(struct ctt_comm *comm, enum ctt_join join, int64_t count,
 }
 
 int ctt_exchange_open_at(struct ctt_dev *dev,
-                         const struct ctt_exchange_way *way,
+                         const struct ctt_transport *by,
                          struct ctt_comm *comm, enum ctt_join join,
                          int64_t count, struct ctt_exchange *out)
 {
     int ranks = ctt_comm_place(comm)->ranks, rc = 0;
     struct ctt_exchange x = {
-        .comm = comm, .dev = dev, .way = dev ? way : &host, .ranks = ranks,
+        .comm = comm, .dev = dev, .by = dev ? by : &host, .ranks = ranks,
         .how = join, .count = count,
         .slice = ctt_align((count + ranks - 1) / ranks, 16),
         .size = joins[join].size,
@@ -122,8 +122,8 @@ int ctt_exchange_open_at(struct ctt_dev *dev,
     CTT_CHECK(!(ranks & (ranks - 1)), CTT_EINVAL,
               "%d processes: not a power of two", ranks);
     if (ranks > 1 && count) {
-        CTT_TRY(x.way->room(&x, bytes, &x.whole));
-        CTT_TRY(x.way->room(&x, bytes, &x.pieces));
+        CTT_TRY(x.by->alloc(&x, bytes, &x.whole));
+        CTT_TRY(x.by->alloc(&x, bytes, &x.pieces));
     }
     *out = x;
     return 0;
@@ -135,9 +135,9 @@ out:
 void ctt_exchange_close(struct ctt_exchange *x)
 {
     if (x->whole)
-        x->way->drop(x, x->whole);
+        x->by->free(x, x->whole);
     if (x->pieces)
-        x->way->drop(x, x->pieces);
+        x->by->free(x, x->pieces);
     memset(x, 0, sizeof(*x));
 }
 
@@ -149,12 +149,12 @@ int ctt_exchange_run(struct ctt_exchange *x)
 
     if (x->ranks == 1 || !x->count)
         goto out;
-    CTT_TRY(x->way->trade(x, x->whole, piece, bytes));
+    CTT_TRY(x->by->alltoall(x, x->whole, piece, bytes));
     for (int step = 1; step < x->ranks; step *= 2)
         for (int r = 0; r < x->ranks; r += 2 * step)
-            CTT_TRY(x->way->join(x, piece + r * bytes,
+            CTT_TRY(x->by->join(x, piece + r * bytes,
                                  piece + (r + step) * bytes, x->slice));
-    CTT_TRY(x->way->tell(x, piece, bytes, x->whole));
+    CTT_TRY(x->by->allgather(x, piece, bytes, x->whole));
 out:
     return rc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gather.h: adds sparse gradients of shards (squeeze.h): each rank tells those
- * of its own, and all add them in the order of shards.  What a shard leaves out
- * is its residual, which is added to its next gradient (error feedback, Seide
- * and others 2014). */
+ * gather.h: adds sparse gradients of shards (squeeze.h): an all-gather of their
+ * codes, which every rank adds in the order of shards.  The values that a shard
+ * omits are its residual, added to its next gradient (error feedback, Seide and
+ * others 2014). */
 #ifndef CTT_GATHER_H
 #define CTT_GATHER_H
 
@@ -32,31 +32,31 @@ int  ctt_gather_open(struct ctt_comm *comm, const struct ctt_squeeze *how,
                      int shards, int64_t n, struct ctt_gather *out);
 void ctt_gather_close(struct ctt_gather *g);
 
-/* Bytes that it takes for so many shards of one rank. */
+/* Bytes of memory for `mine` shards of one rank. */
 int64_t ctt_gather_bytes(int64_t n, int mine);
 
-/* Where the gradient of this rank's shard k is written before run. */
+/* Place of the gradient of this rank's shard k, written before run. */
 float *ctt_gather_place(struct ctt_gather *g, int k);
 
-/* All ranks come to it.  sum: that of the sparse gradients of all shards, the
- * same bits on each rank, times scale, which those in their places have too;
- * residuals do not.  step chooses the samples by which a share is met.  If a
- * gradient or the sum is not finite, the sum has a NAN or an infinity and the
- * residuals stay. */
+/* Called by all ranks.  sum: the sum of the sparse gradients of all shards, the
+ * same bits on each rank.  It and the gradients in their places have the factor
+ * scale; residuals do not.  step chooses the samples by which a share is met.
+ * If a gradient or the sum is not finite, the sum has a NAN or an infinity and
+ * the residuals stay. */
 int  ctt_gather_run(struct ctt_gather *g, uint64_t step, float scale,
                     float *sum);
 
-/* What ranks have sent so far, as a share of what exchange.c would have. */
+/* Bytes sent so far, as a share of those of exchange.c. */
 double ctt_gather_share(const struct ctt_gather *g);
 
-/* How many floats the residuals of all shards are; 0: it is not open. */
+/* Floats of the residuals of all shards; 0: not open. */
 static inline int64_t ctt_gather_residuals(const struct ctt_gather *g)
 {
     return g->shards * g->n;
 }
 
-/* Copies them to to[shards][n], which is NULL on ranks that do not want them;
- * all come to it. */
+/* Copies the residuals to to[shards][n]; NULL on ranks that do not need them.
+ * Called by all ranks. */
 int  ctt_gather_save(struct ctt_gather *g, float *to);
 void ctt_gather_load(struct ctt_gather *g, const float *from);
 

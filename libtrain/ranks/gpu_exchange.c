@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gpu_exchange.c: the ranks agree on the way of their gradients; GPUs meet and
- * exchange them. */
+ * gpu_exchange.c: ranks agree whether gradients go from GPU to GPU; the GPUs
+ * connect and exchange them. */
 #include "libtrain/ranks/gpu_exchange.h"
 #include "device/memory.h"
 #include "device/peers.h"
@@ -11,8 +11,8 @@
 
 /* ---- whether they can ---- */
 
-/* What each rank tells the others: whether its device is open, and whether it
- * asks for this way and can go it. */
+/* State of a rank, sent to the others: whether its device is open, and whether
+ * it asks for exchanges between GPUs and has one for them. */
 struct card {
     int             open, asks, by, machine;
     int             rc;
@@ -37,7 +37,8 @@ out:
 /* 1 if gradients of GPUs are exchanged at all. */
 static int is_asked(const struct ctt_trainer *t)
 {
-    return t->strategy->all_reduce && strcmp(t->cfg->device, "cuda") == 0;
+    return t->strategy->all_reduce &&
+           ctt_dev_has(t->cfg->device, CTT_DEV_PEERS);
 }
 
 /* A reason that the settings give, or NULL. */
@@ -77,7 +78,7 @@ static int twin(const struct card *c, int r)
     return -1;
 }
 
-/* Why not, or "". */
+/* Writes why GPUs cannot exchange gradients, or "". */
 static void judge(const struct card *c, int ranks, char *why, size_t size)
 {
     *why = 0;
@@ -174,7 +175,7 @@ out:
 
 /* The first messages, which are compared: links that bring wrong numbers would
  * not be seen later.  NCCL connects GPUs now, not after memory is planned. */
-static int greet(struct ctt_trainer *t, const struct ctt_comm_place *p)
+static int compare_first(struct ctt_trainer *t, const struct ctt_comm_place *p)
 {
     int64_t bytes = p->ranks * (int64_t)sizeof(int64_t);
     int64_t *word = ctt_calloc((size_t)p->ranks, sizeof(*word));
@@ -197,8 +198,8 @@ out:
     return rc;
 }
 
-static int meet(struct ctt_trainer *t, const struct ctt_comm_place *p,
-                char *ids)
+static int connect_gpus(struct ctt_trainer *t, const struct ctt_comm_place *p,
+                        char *ids)
 {
     char mine[CTT_PEERS_ID] = { 0 };
     int rc = 0;
@@ -211,7 +212,7 @@ static int meet(struct ctt_trainer *t, const struct ctt_comm_place *p,
     if (rc < 0)
         rc = ctt_error(rc, "%s (--comm=mpi goes another way)", ctt_errmsg());
     if (rc >= 0)
-        rc = greet(t, p);
+        rc = compare_first(t, p);
     ctt_comm_count(t->comm);
 out:
     return rc;
@@ -227,7 +228,7 @@ int ctt_gpu_exchange_meet(struct ctt_trainer *t)
         goto out;
     ids = ctt_calloc((size_t)p->ranks, CTT_PEERS_ID);
     CTT_TRY(ids ? 0 : CTT_ENOMEM);
-    CTT_TRY(meet(t, p, ids));
+    CTT_TRY(connect_gpus(t, p, ids));
 out:
     ctt_free(ids);
     return rc;
@@ -235,18 +236,18 @@ out:
 
 /* ---- the exchange ---- */
 
-static int room(const struct ctt_exchange *x, int64_t bytes, void **out)
+static int gpu_alloc(const struct ctt_exchange *x, int64_t bytes, void **out)
 {
     return ctt_dev_alloc(x->dev, "the exchange of gradients", bytes, out);
 }
 
-static void drop(const struct ctt_exchange *x, void *p)
+static void gpu_free(const struct ctt_exchange *x, void *p)
 {
     ctt_dev_free(x->dev, &p);
 }
 
-static int trade(const struct ctt_exchange *x, const void *from, void *to,
-                 int64_t each)
+static int gpu_alltoall(const struct ctt_exchange *x, const void *from,
+                        void *to, int64_t each)
 {
     int rc;
 
@@ -256,8 +257,8 @@ static int trade(const struct ctt_exchange *x, const void *from, void *to,
     return rc;
 }
 
-static int tell(const struct ctt_exchange *x, const void *mine, int64_t n,
-                void *all)
+static int gpu_allgather(const struct ctt_exchange *x, const void *mine,
+                         int64_t n, void *all)
 {
     int rc;
 
@@ -268,8 +269,8 @@ static int tell(const struct ctt_exchange *x, const void *mine, int64_t n,
 }
 
 /* The device leaves a mean where the right one was. */
-static int join(const struct ctt_exchange *x, void *left, void *right,
-                int64_t n)
+static int gpu_join(const struct ctt_exchange *x, void *left, void *right,
+                    int64_t n)
 {
     static const enum ctt_dtype type[] = {
         [CTT_JOIN_SUM] = CTT_F32, [CTT_JOIN_BF16] = CTT_BF16,
@@ -285,6 +286,6 @@ out:
     return rc;
 }
 
-const struct ctt_exchange_way ctt_gpu_exchange_way = {
-    room, drop, trade, tell, join,
+const struct ctt_transport ctt_gpu_transport = {
+    gpu_alloc, gpu_free, gpu_alltoall, gpu_allgather, gpu_join,
 };

@@ -15,17 +15,16 @@ struct ctt_trainer;
 /* CTT_EINVAL: --comm=nccl with gradients that the host encodes (--squeeze). */
 int  ctt_gpu_exchange_suits(const struct ctt_train_cfg *cfg);
 
-/* All ranks come to it; is_open: this one has its device open.  Sets t->direct
- * and says which way gradients go; if one has none open, they do nothing.
+/* Called by all ranks; is_open: this rank has its device open.  Sets t->direct
+ * and says how gradients travel; does nothing if a rank has no device open.
  * CTT_EINVAL, CTT_EUNSUP, the same on all: --comm=nccl cannot be. */
 int  ctt_gpu_exchange_agree(struct ctt_trainer *t, int is_open);
 
-/* If t->direct, the GPUs meet; all ranks come to it.  After an error the others
- * wait for this one for ever, so it must end them. */
+/* If t->direct, connects the GPUs; called by all ranks.  After an error the
+ * other ranks wait for ever, so the caller must end them. */
 int  ctt_gpu_exchange_meet(struct ctt_trainer *t);
 
-/* The exchange in memory of devices that have met; its sums have the bits of
- * the host's. */
-extern const struct ctt_exchange_way ctt_gpu_exchange_way;
+/* Between the memories of connected GPUs; sums have the bits of the host's. */
+extern const struct ctt_transport ctt_gpu_transport;
 
 #endif

@@ -69,7 +69,7 @@ static int swap(void *arg, const struct ctt_swap *s)
         CTT_TRY(make_room(b, k, s->sends[k]));
     for (int k = 0; k < 2; k++)
         if (s->takes[k]) {
-            CTT_TRY(ctt_comm_take(b->comm, b->group.part + (k ? 1 : -1),
+            CTT_TRY(ctt_comm_recv(b->comm, b->group.part + (k ? 1 : -1),
                                   s->from[k], s->takes[k]));
             coming++;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parts.h: ranks that have each computed the gradient of a part of the weights
- * tell each other theirs. */
+ * parts.h: an all-gather of gradients, of which each rank has computed those of
+ * a part of the weights. */
 #ifndef CTT_PARTS_H
 #define CTT_PARTS_H
 
@@ -8,7 +8,7 @@
 #include "device/memory.h"
 #include "net/graph.h"
 
-/* Weights of a rank: floats that its gradient trains, or that its forward pass
+/* Weights of a rank: floats with a gradient, or floats that its forward pass
  * moves. */
 struct ctt_weights_part { int rank, moved; int64_t at, count; };
 
@@ -27,8 +27,8 @@ int  ctt_parts_open(const struct ctt_graph *g, const int *number,
                     struct ctt_parts *out);
 void ctt_parts_close(struct ctt_parts *p);
 
-/* dw and w, in the device's memory, get the gradients, and the weights that a
- * forward pass has moved, of all ranks.  All ranks come to it. */
+/* Fills dw, in the device's memory, with the gradients of all ranks, and w with
+ * the weights that their forward passes have moved.  Called by all ranks. */
 int  ctt_parts_share(struct ctt_parts *p, float *w, float *dw);
 
 #endif

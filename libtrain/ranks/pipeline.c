@@ -199,7 +199,7 @@ static void close_pipeline(struct ctt_trainer *t)
 
 /* ---- a batch ---- */
 
-/* A shard forward; its row says what it came to. */
+/* Forward pass of shard k; fills its row. */
 static int forward_shard(struct ctt_pipeline *p, struct ctt_batch *b,
                     struct ctt_turn *turn, int k)
 {
@@ -214,14 +214,14 @@ static int forward_shard(struct ctt_pipeline *p, struct ctt_batch *b,
         snprintf(row->bad, sizeof(row->bad), "%s", b->bad);
     turn->shard = p->shard = k;
     p->steps = b->steps;
-    CTT_TRY(row->none = t->task->there(p->step[k], turn, &row->sums));
+    CTT_TRY(row->none = t->task->forward(p->step[k], turn, &row->sums));
     CTT_TRY(ctt_shards_moved(&t->shards, k, w));
 out:
     return rc < 0 ? rc : 0;
 }
 
-/* Of a batch that does not end here: the next section is told, and what still
- * comes from the one before is taken. */
+/* Ends a batch early: tells the next section, and receives the remaining
+ * messages of the section before. */
 static int leave_batch(struct ctt_pipeline *p)
 {
     int rc = 0;
@@ -261,7 +261,7 @@ static int all_forward(struct ctt_pipeline *p, struct ctt_batch *b,
         rc = leave_batch(p);
         break;
     }
-    p->took.there += ctt_stage_messages_clock() - p->posted - used;
+    p->took.forward += ctt_stage_messages_clock() - p->posted - used;
     return rc;
 }
 
@@ -275,19 +275,19 @@ static int all_backward(struct ctt_pipeline *p)
     for (int k = 0; k < t->shards.mine; k++) {
         float *own = t->task->exec(p->step[k])->dw;
 
-        CTT_TRY(t->task->back(p->step[k]));
+        CTT_TRY(t->task->backward(p->step[k]));
         if (own != dw)
             CTT_TRY(ctt_dev_copy(t->dev, CTT_WITHIN, own, dw,
                                  t->m->g->weights * (int64_t)sizeof(*dw)));
         CTT_TRY(ctt_shards_sum(&t->shards, k, &t->m->constraint, dw));
     }
-    p->took.back += ctt_stage_messages_clock() - p->posted - used;
+    p->took.backward += ctt_stage_messages_clock() - p->posted - used;
 out:
     return rc;
 }
 
-/* Each rank reads the clips, and all must come to the same: one that is not
- * there for some of them would have a label and no frames, or the reverse. */
+/* CTT_EIO unless all ranks read the same clips: a clip that only some of them
+ * read would have a label and no frames, or the reverse. */
 static int same_clips(const struct ctt_pipeline *p)
 {
     int n = p->t->shards.mine, rc = 0;
@@ -304,8 +304,8 @@ out:
     return rc;
 }
 
-/* The errors of all ranks, but for those that were told of another's; the sums
- * of the last one, which has the losses. */
+/* The first error of a rank that did not learn of it from another; the sums of
+ * the last rank, which has the losses. */
 static int add_last_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
 {
     struct ctt_trainer *t = p->t;
@@ -377,8 +377,8 @@ static void say_section(const struct ctt_pipeline *p, int at,
     name_section(p, at, name);
     snprintf(line, sizeof(line), "section %d, %s: %.4g ms forward and %.4g ms "
              "back a shard and window, %.3g MB sent; waits for others %.0f%% "
-             "of the time", at + 1, name, 1000 * s->there / units,
-             1000 * s->back / units, s->bytes / units / 1e6,
+             "of the time", at + 1, name, 1000 * s->forward / units,
+             1000 * s->backward / units, s->bytes / units / 1e6,
              seconds > 0 ? 100 * s->waits / seconds : 0);
     ctt_trainer_say(p->t, line);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pipeline.h: --stages: each rank has a section of the training graph, and the
  * shards of a batch pass through all of them, first forward, then back (Huang
- * and others 2019, GPipe).  Each rank has all weights; of a step's gradient it
- * computes that of its section, and all tell each other theirs. */
+ * and others 2019, GPipe).  Each rank has all weights, computes the gradient of
+ * its section, and sends it to all others. */
 #ifndef CTT_PIPELINE_H
 #define CTT_PIPELINE_H
 
@@ -12,13 +12,11 @@
 struct ctt_exec;
 struct ctt_window;
 
-/* What a task is to do with a section: whose gradients of values are wanted;
- * frames: 1 if it gets the frames of clips; and what it calls besides, as
- * struct ctt_job does, each of them with arg. */
+/* A section, as a task runs it; the functions as in struct ctt_job. */
 struct ctt_section_job {
     const struct ctt_section *section;
-    const char *wanted;    /* per node */
-    int   frames;
+    const char *wanted;    /* per node: 1: the gradient of its value */
+    int   frames;          /* 1: reads the frames of clips */
     void *arg;
     int (*give)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
     int (*take)(void *arg, struct ctt_exec *x, const struct ctt_window *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * replica.c: each rank updates weights of its own, by the same sums.  Whether
- * they start alike and stay alike is compared, by checksums. */
+ * replica.c: each rank updates weights of its own by the same sums; checksums
+ * compare the ranks at the start and their weights after each epoch. */
 #include "libtrain/trainer.h"
 #include "libtrain/data/data.h"
 #include "libtrain/optim.h"
@@ -23,7 +23,7 @@ static const char *const names[WORDS] = {
     [WINDOWS] = "windows (see --window)",
 };
 
-/* What opening has come to on a rank. */
+/* Result of opening a rank. */
 struct card {
     int  rc;
     char why[CTT_ROW_TEXT];
@@ -62,7 +62,7 @@ out:
     return rc;
 }
 
-/* Of what decides their answers: a path may name another file on another
+/* A checksum of the teachers' weights: a path may name another file on another
  * machine. */
 static int teachers_sum(const struct ctt_train_cfg *cfg, uint32_t *out)
 {
@@ -77,7 +77,7 @@ out:
     return rc;
 }
 
-/* Those that change the result; the others may differ. */
+/* Only settings that change the result; the others may differ. */
 static int settings_sum(const struct ctt_train_cfg *cfg, uint32_t *out)
 {
     char *text = NULL;
@@ -90,7 +90,7 @@ out:
     return rc;
 }
 
-/* Of the weights as they are, a piece at a time. */
+/* The present weights, a piece at a time. */
 static int weights_sum(const struct ctt_trainer *t, uint32_t *out)
 {
     enum { PIECE = 4096 };
@@ -135,7 +135,7 @@ out:
     return rc;
 }
 
-/* The first error of a rank is that of all. */
+/* The first error of a rank becomes the error of all. */
 static int share_error(struct ctt_comm *comm, int rc)
 {
     int ranks = ctt_comm_place(comm)->ranks;

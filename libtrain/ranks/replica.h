@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * replica.h: the ranks of a training have the same weights; what they tell each
- * other when one of them fails, and whether they are alike. */
+ * replica.h: replicas of one training: errors of a rank that all report, and
+ * comparisons of settings, clips and weights. */
 #ifndef CTT_REPLICA_H
 #define CTT_REPLICA_H
 
@@ -8,19 +8,18 @@
 
 struct ctt_trainer;
 
-/* Bytes of a message that ranks tell each other. */
+/* Bytes of an error message between ranks. */
 enum { CTT_ROW_TEXT = 512 };
 
-/* ctt_error() with what a rank has said; rank 0 is not named. */
+/* ctt_error() with the message of a rank; rank 0 is not named. */
 int  ctt_rank_error(int rc, int rank, const char *why);
 
-/* At the start, when rc is what opening has come to: an error of one rank is
- * the result on all, with its message.  CTT_EINVAL if they are not alike: names
- * the rank and what differs. */
+/* At the start; rc: the result of opening this rank.  An error of one rank
+ * becomes the result of all, with its message.  CTT_EINVAL: the ranks differ;
+ * names the rank and the difference. */
 int  ctt_replicas_meet(struct ctt_trainer *t, int rc);
 
-/* At the end of an epoch.  CTT_EINVAL if the weights of the ranks are not the
- * same. */
+/* At the end of an epoch.  CTT_EINVAL: the weights of the ranks differ. */
 int  ctt_replicas_same(struct ctt_trainer *t);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * server.c: rank 0 with --sync: hands out batches and weights, adds the
- * gradients that workers push and updates the weights.  It waits for all but
- * some of them (Chen and others 2016), or for one (Dean and others 2012). */
+ * server.c: --sync=central, backup=B and async: a parameter server, rank 0,
+ * sends batches and weights to workers, adds the gradients that they push and
+ * updates the weights.  It waits for all workers but B (Chen and others 2016),
+ * or for one (Dean and others 2012). */
 #include "libtrain/ranks/server_messages.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/ranks/sync.h"
@@ -11,19 +12,19 @@
 #include <string.h>
 
 struct member {
-    struct ctt_pull *pull;    /* what it was told last */
-    struct ctt_push *push;    /* what came back, until the next pull */
+    struct ctt_pull *pull;    /* the last message to it */
+    struct ctt_push *push;    /* its answer, until the next pull */
     int              busy;
-    int              counts;  /* what came back belongs to this step */
+    int              counts;  /* 1: the answer belongs to this step */
 };
 
 struct server {
     struct ctt_server_messages  size;
     struct ctt_sync  sync;
     int              workers;
-    int64_t          epoch, batch;    /* async: what is handed out next */
-    float          **sums;            /* of each worker, for fold(), and of */
-    int             *there;           /* how many they are */
+    int64_t          epoch, batch;    /* async: the next to hand out */
+    float          **sums;            /* per worker: a branch of the tree */
+    int             *there;           /* gradients in the branch */
     struct member   *member;
 };
 
@@ -147,7 +148,7 @@ static void close_server(struct ctt_trainer *t)
     t->state = NULL;
 }
 
-/* ---- what is handed out ---- */
+/* ---- messages to workers ---- */
 
 static int send_pull(struct ctt_trainer *t, int k)
 {
@@ -158,13 +159,13 @@ static int send_pull(struct ctt_trainer *t, int k)
     CTT_TRY(ctt_comm_send(t->comm, k + 1, m->pull, ctt_pull_bytes(&s->size)));
     if (m->pull->ends)
         goto out;
-    CTT_TRY(ctt_comm_take(t->comm, k + 1, m->push, ctt_push_bytes(&s->size)));
+    CTT_TRY(ctt_comm_recv(t->comm, k + 1, m->push, ctt_push_bytes(&s->size)));
     m->busy = 1;
 out:
     return rc;
 }
 
-/* The batch of the step, of which each worker has its shards. */
+/* The batch of the step, whose shards the workers share. */
 static void same_batch(const struct ctt_trainer *t, struct ctt_pull *p)
 {
     p->epoch = t->at.epoch;
@@ -173,8 +174,8 @@ static void same_batch(const struct ctt_trainer *t, struct ctt_pull *p)
     p->step = t->at.step;
 }
 
-/* The next batch that nobody has.  An epoch does not wait for its last ones:
- * workers go on with those of the next epoch. */
+/* The next batch that no worker has.  Workers go on with the next epoch before
+ * the last batches of this one have come. */
 static void own_batch(const struct ctt_trainer *t, struct ctt_pull *p)
 {
     struct server *s = t->state;
@@ -194,7 +195,7 @@ static void own_batch(const struct ctt_trainer *t, struct ctt_pull *p)
                                                                   : -1;
 }
 
-/* Sends worker k the weights, and what to compute with them. */
+/* Sends worker k the weights and a batch to compute. */
 static int push_weights(struct ctt_trainer *t, const struct ctt_turn *turn,
                         int k)
 {
@@ -233,7 +234,7 @@ out:
     return rc;
 }
 
-/* ---- what comes back ---- */
+/* ---- gradients from workers ---- */
 
 static void count_late(struct ctt_staleness *s, int64_t late, int dropped)
 {
@@ -244,7 +245,7 @@ static void count_late(struct ctt_staleness *s, int64_t late, int dropped)
     s->all++;
 }
 
-/* Waits for the next one, from worker *k.  Returns 1 if it is to be dropped. */
+/* Waits for the next gradient, from worker *k.  Returns 1 if it is too late. */
 static int wait_gradient(struct ctt_trainer *t, int *k)
 {
     struct server *s = t->state;
@@ -265,8 +266,8 @@ out:
     return rc;
 }
 
-/* What moved becomes its mean: of branches that are alike as in the tree of
- * shards, bit for bit. */
+/* Mean of the moved weights of two branches; of branches of equal size the bits
+ * of the tree of shards. */
 static void join_moved(float *left, int lefts, const float *right, int rights,
                        int64_t n)
 {
@@ -278,8 +279,8 @@ static void join_moved(float *left, int lefts, const float *right, int rights,
         left[i] += part * (right[i] - left[i]);
 }
 
-/* The sum of those that are there, in the order of the tree of shards: ((0 + 1)
- * + (2 + 3)) + .. */
+/* The sum of the counted gradients, in the order of the tree of shards: ((0 +
+ * 1) + (2 + 3)) + .. */
 static float *add_gradients(struct server *s)
 {
     int64_t n = s->size.weights;
@@ -305,7 +306,7 @@ static float *add_gradients(struct server *s)
     return s->sums[0];
 }
 
-/* The rows of those that count; *scale: the loss scale that they have. */
+/* Adds the rows of counted gradients; turn->scale becomes their loss scale. */
 static int add_counted(struct ctt_trainer *t, struct ctt_turn *turn,
                     struct ctt_sums *sums)
 {
@@ -327,8 +328,7 @@ out:
     return rc;
 }
 
-/* What no step has a use for may still say that a clip could not be read, or
- * why its worker fails. */
+/* A late gradient: reports its unreadable clips, or why its worker fails. */
 static int drop_late(struct ctt_trainer *t, int k)
 {
     struct server *s = t->state;
@@ -339,7 +339,7 @@ static int drop_late(struct ctt_trainer *t, int k)
     return rc < 0 ? rc : 0;
 }
 
-/* Until as many have come as the step is made of. */
+/* Waits for the gradients of a step. */
 static int collect_gradients(struct ctt_trainer *t, const struct ctt_turn *turn)
 {
     struct server *s = t->state;

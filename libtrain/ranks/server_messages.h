@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
- * server_messages.h: what a server and its workers send each other (--sync): a
- * worker pulls weights and is told what to compute with them, and pushes the
- * gradient.  All ranks have the same build of convtt on the same kind of
- * processor, so messages are plain memory. */
+ * server_messages.h: messages between a server and its workers (--sync): a
+ * worker pulls weights and a batch number, and pushes the gradient.  All ranks
+ * have the same build of convtt on the same kind of processor, so messages are
+ * plain memory. */
 #ifndef CTT_SERVER_MESSAGES_H
 #define CTT_SERVER_MESSAGES_H
 
 #include "comm/comm.h"
 #include "libtrain/trainer.h"
 
-/* Then: float weights[]. */
+/* Head of a message to a worker; float weights[] follow. */
 struct ctt_pull {
     int     ends;            /* 1: the training has ended, with `result` and
                                 these weights */
     int     skips;           /* as in struct ctt_turn, as are: */
     int64_t epoch, step;
     double  truth, ahead, scale;
-    int64_t batch;           /* of the epoch: which to compute */
-    int64_t next;            /* which to load meanwhile; -1: none */
-    int64_t version;         /* steps that the weights have behind them */
+    int64_t batch;           /* of the epoch: to compute */
+    int64_t next;            /* batch to load meanwhile; -1: none */
+    int64_t version;         /* steps done when the weights were sent */
     struct ctt_result result;
 };
 
-/* Then: struct ctt_row row[], one per shard of the worker; and float sums[] of
- * its shards: the gradient, and what moved (ctt_shards_get). */
+/* Head of a message to the server.  Then: struct ctt_row row[], one per shard
+ * of the worker; float sums[] of its shards: the gradient and the moved weights
+ * (ctt_shards_get). */
 struct ctt_push {
     int stop;                /* 1: the worker has been told to stop */
 };
@@ -72,7 +73,7 @@ static inline int64_t ctt_push_bytes(const struct ctt_server_messages *s)
                                      (int64_t)sizeof(float));
 }
 
-/* Those of an open rank. */
+/* Sizes of an open rank. */
 static inline struct ctt_server_messages
 ctt_server_messages_size(const struct ctt_trainer *t)
 {
@@ -84,8 +85,8 @@ ctt_server_messages_size(const struct ctt_trainer *t)
  * *r is its result and t->m has its weights. */
 int ctt_worker_run(struct ctt_trainer *t, struct ctt_result *r);
 
-/* All ranks come to it after their last message: until all have, what was sent
- * must stay as it is. */
+/* Called by all ranks after their last message: until then sent memory must
+ * stay. */
 int ctt_server_messages_end(struct ctt_comm *c);
 
 #endif

@@ -130,7 +130,7 @@ static int open_exchange(struct ctt_shards *s, const struct ctt_share *share,
                          struct ctt_exchange *out)
 {
     return ctt_exchange_open_at(share->direct ? s->dev : NULL,
-                                &ctt_gpu_exchange_way, share->comm, join, count,
+                                &ctt_gpu_transport, share->comm, join, count,
                                 out);
 }
 

@@ -17,14 +17,13 @@ struct ctt_sparse_code {
     int64_t bytes;       /* of code */
 };
 
-/* The largest number of bytes that the code of `count` numbers among n has. */
+/* Maximum of bytes of the code of `count` numbers among n. */
 int64_t ctt_sparse_code_room(int64_t n, int64_t count);
 
 /* at: rising positions below n of `count` numbers of from[n], of magnitude
- * `least`, above 0, or more.  What is written of each is its sign and how often
- * it can be halved before it is below twice the least, at most
- * CTT_SPARSE_CODE_MOST times.  code: as many bytes as ctt_sparse_code_room()
- * says.  Fills all of t but value. */
+ * `least`, above 0, or more.  Each is written as its sign and the number of
+ * halvings until it is below 2 * least, at most CTT_SPARSE_CODE_MOST.  code:
+ * room for ctt_sparse_code_room() bytes.  Fills all of t but value. */
 void ctt_sparse_code_encode(const int32_t *at, int64_t count, int64_t n,
                             const float *from, float least, uint8_t *code,
                             struct ctt_sparse_code *t);

@@ -13,7 +13,7 @@ static float *values_of(struct ctt_stage_messages_head *p)
     return (float *)((char *)p + ctt_server_messages_whole(sizeof(*p)));
 }
 
-int64_t ctt_stage_messages_bytes(const struct ctt_stage_messages *v, int n,
+int64_t ctt_stage_messages_bytes(const struct ctt_section_value *v, int n,
                                  int64_t steps, int samples)
 {
     int64_t sum = 0;
@@ -58,7 +58,7 @@ int ctt_stage_messages_take(struct ctt_pipeline *p, int from)
     double start = ctt_seconds(), used = ctt_stage_messages_clock();
     int rc, who;
 
-    CTT_TRY(ctt_comm_take(p->t->comm, from, p->in, p->room));
+    CTT_TRY(ctt_comm_recv(p->t->comm, from, p->in, p->room));
     CTT_TRY(ctt_comm_wait(p->t->comm, &who));
     p->took.waits += ctt_seconds() - start;
     p->posted += ctt_stage_messages_clock() - used;
@@ -75,7 +75,7 @@ static int64_t rows_of(const struct ctt_exec *x, int node,
 }
 
 static int64_t floats_of(const struct ctt_exec *x,
-                         const struct ctt_stage_messages *v,
+                         const struct ctt_section_value *v,
                          const struct ctt_window *p)
 {
     return v->volume * p->steps * x->r->n;
@@ -96,7 +96,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *w)
     CTT_CHECK(!p->told, CTT_ESTOP, "the section before has ended");
     at = values_of(p->in);
     for (int i = 0; i < p->section->ins; i++) {
-        const struct ctt_stage_messages *v = &p->section->in[i];
+        const struct ctt_section_value *v = &p->section->in[i];
 
         CTT_TRY(ctt_run_put(x->r, v->node, 0, at, rows_of(x, v->node, w)));
         at += floats_of(x, v, w);
@@ -125,7 +125,7 @@ static int pass_on(void *arg, struct ctt_exec *x, const struct ctt_window *w)
         goto out;
     *to = (struct ctt_stage_messages_head){ .last = is_last(p, w) };
     for (int i = 0; i < s->outs; i++) {
-        const struct ctt_stage_messages *v = &s->out[i];
+        const struct ctt_section_value *v = &s->out[i];
 
         CTT_TRY(ctt_run_get(x->r, v->node, 0, rows_of(x, v->node, w), at));
         at += floats_of(x, v, w);
@@ -149,7 +149,7 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *w)
     CTT_TRY(ctt_stage_messages_take(p, p->rank + 1));
     at = values_of(p->in);
     for (int i = 0; i < p->section->outs; i++) {
-        const struct ctt_stage_messages *v = &p->section->out[i];
+        const struct ctt_section_value *v = &p->section->out[i];
 
         if (ctt_exec_needs(x, v->node))
             CTT_TRY(ctt_exec_put_grad(x, v->node, 0, at,
@@ -173,7 +173,7 @@ static int pass_back(void *arg, struct ctt_exec *x, const struct ctt_window *w)
         goto out;
     *to = (struct ctt_stage_messages_head){ .ends = 0 };
     for (int i = 0; i < s->ins; i++) {
-        const struct ctt_stage_messages *v = &s->in[i];
+        const struct ctt_section_value *v = &s->in[i];
 
         if (ctt_exec_needs(x, v->node))
             CTT_TRY(ctt_exec_get_grad(x, v->node, 0, rows_of(x, v->node, w),

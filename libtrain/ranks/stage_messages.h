@@ -7,15 +7,17 @@
 #include "libtrain/ranks/parts.h"
 #include "libtrain/ranks/pipeline.h"
 
-/* Then: floats, of each value that passes those of all steps of the window. */
+/* Head of a message.  Floats follow: of each passing value all steps of the
+ * window. */
 struct ctt_stage_messages_head {
-    int ends;    /* 1: no more come of this batch */
-    int last;    /* 1: nor do after this one */
+    int ends;    /* 1: the batch has no more messages, and this one is empty */
+    int last;    /* 1: this is the batch's last message */
 };
 
-/* there, back: of the processor, of the thread that computes, so that they are
- * the same on a machine that others use; waits: by the clock. */
-struct ctt_section_seconds { double there, back, waits, bytes; int64_t units; };
+/* forward, backward: processor time of the computing thread, which does not
+ * depend on other users of the machine; waits: by the clock. */
+struct ctt_section_seconds { double forward, backward, waits, bytes;
+                             int64_t units; };
 
 struct ctt_pipeline {
     struct ctt_trainer     *t;
@@ -30,7 +32,8 @@ struct ctt_pipeline {
     int64_t                 room;       /* bytes of a message at most */
     int                     sent;       /* messages so far */
     int                     shard, steps;    /* under way, and of its batch */
-    int                     over;       /* 1: nothing comes from before */
+    int                     over;       /* 1: the section before sends nothing
+                                           more */
     int                     told;       /* 1: another section has ended the
                                            batch */
     struct ctt_section_seconds took;
@@ -38,21 +41,21 @@ struct ctt_pipeline {
 };
 
 /* Bytes of a message with n values of so many steps and samples. */
-int64_t ctt_stage_messages_bytes(const struct ctt_stage_messages *v, int n,
+int64_t ctt_stage_messages_bytes(const struct ctt_section_value *v, int n,
                                  int64_t steps, int samples);
 
-/* The one to write the next message to, and sends it. */
+/* The buffer of the next message; sends it. */
 struct ctt_stage_messages_head *ctt_stage_messages_next(struct ctt_pipeline *p);
 int  ctt_stage_messages_send(struct ctt_pipeline *p, int to, int64_t bytes);
 
-/* Waits for the next message of a rank, which is p->in then. */
+/* Waits for the next message of a rank, in p->in. */
 int  ctt_stage_messages_take(struct ctt_pipeline *p, int from);
 
-/* Seconds of the processor that this thread has had. */
+/* Processor time of this thread, seconds. */
 double ctt_stage_messages_clock(void);
 
-/* Sets what a step calls to pass values and gradients on; job->arg is to be the
- * pipeline. */
+/* Sets the functions by which a step passes values and gradients on; job->arg
+ * must be the pipeline. */
 void ctt_stage_messages_calls(struct ctt_section_job *job);
 
 #endif

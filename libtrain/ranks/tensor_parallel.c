@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tensor_parallel.c: --bands and --filters: all ranks compute each
- * shard together, each a part of the nodes' values (net/rewrite/split.h).  Each
- * rank has all weights and updates them all, by the gradients that the parts
- * come to. */
+ * tensor_parallel.c: --bands and --filters: all ranks compute each shard
+ * together, each a part of the nodes' values (net/rewrite/split.h): rows
+ * (spatial partition) or filters.  Each rank has all weights and
+ * updates them all, by the sum of the parts' gradients. */
 #include "libtrain/ranks/group_comm.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/cfg_memory.h"
@@ -24,7 +24,7 @@ struct clips_read {
     char     why[CTT_ROW_TEXT], bad[CTT_ROW_TEXT];
 };
 
-/* Where weights are whose gradients the parts add up to. */
+/* Weights whose gradient is the sum of the parts. */
 struct stretch { int64_t at, count; };
 
 struct tensor_parallel {
@@ -35,11 +35,10 @@ struct tensor_parallel {
     struct stretch    *stretch;
     int                stretches;
     int64_t            partial;    /* floats of the stretches */
-    float             *sum;        /* these, and room to add them up */
+    float             *sum;        /* copy of the stretches, and room to add */
     float             *w, *dw;     /* weights of the part and the gradient of
-                                      the whole, where they are not in the same
-                                      places; in the program's memory, which is
-                                      the device's */
+                                      the whole, if their places differ; in the
+                                      program's memory, also the device's */
 };
 
 /* ---- settings ---- */
@@ -94,9 +93,9 @@ static int division_why_not(const struct ctt_train_cfg *cfg)
               "second loss, which is not divided", d->name);
     CTT_CHECK(cfg->amp == CTT_O0, CTT_EUNSUP, "--%s passes floats, so it does "
               "not go with --amp", d->name);
-    CTT_CHECK(strcmp(cfg->device, "cuda") != 0, CTT_EUNSUP, "--%s passes "
-              "values in the program's memory, so it is for --device=cpu",
-              d->name);
+    CTT_CHECK(!ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), CTT_EUNSUP,
+              "--%s passes values in the program's memory, so it is for "
+              "--device=cpu", d->name);
     CTT_CHECK(cfg->deterministic, CTT_EUNSUP, "--%s: all processes compute the "
               "undivided nodes, to the same bits: --deterministic must be on",
               d->name);
@@ -131,7 +130,7 @@ static void name_parts(const struct ctt_train_cfg *cfg, int ranks, char *text,
 
 /* ---- opening ---- */
 
-/* The model's graph, which knows what --freeze names. */
+/* A copy of the model's graph, with frozen nodes marked. */
 static int copy_graph(const struct ctt_trainer *t, struct ctt_graph **out)
 {
     char *text = ctt_net_print(t->m->g);
@@ -192,8 +191,7 @@ static void say_split(const struct ctt_trainer *t)
     ctt_trainer_say(t, line);
 }
 
-/* A part with weights in other places has some of its own, which are none of
- * the model's codings. */
+/* A part with weights in other places has a copy of them, in floats. */
 static int open_apart(struct ctt_trainer *t)
 {
     struct tensor_parallel *p = t->state;
@@ -226,7 +224,7 @@ out:
     return rc;
 }
 
-/* They run whole on each rank, on the device that passes values. */
+/* Teachers run whole on each rank, on the device that passes values. */
 static int check_teachers(const struct ctt_train_cfg *cfg)
 {
     int rc = 0;
@@ -287,7 +285,7 @@ static void close_parts(struct ctt_trainer *t)
 
 /* ---- a batch ---- */
 
-/* The first error of a rank, or clips that not all of them have. */
+/* The first error of a rank, or a clip that only some ranks have read. */
 static int compare_clips(const struct ctt_trainer *t,
                          const struct clips_read *mine)
 {
@@ -328,8 +326,7 @@ out:
     return compare_clips(t, mine);
 }
 
-/* Before and after a step: weights of the part; what it has moved, and its
- * gradient, of which other parts' is 0. */
+/* Before a step: the weights of the part. */
 static void take_weights(const struct ctt_trainer *t)
 {
     const struct tensor_parallel *p = t->state;
@@ -338,6 +335,8 @@ static void take_weights(const struct ctt_trainer *t)
         ctt_split_take(p->split, t->optim->flat.w, p->w);
 }
 
+/* After a step: the weights that it has moved, and its gradient, 0 for other
+ * parts. */
 static void give_gradient(const struct ctt_trainer *t)
 {
     const struct tensor_parallel *p = t->state;
@@ -349,8 +348,8 @@ static void give_gradient(const struct ctt_trainer *t)
     ctt_split_give(p->split, 1, p->w, t->optim->flat.w);
 }
 
-/* Which node made a loss that is not finite is not looked for, as each rank
- * would end at its own. */
+/* A loss that is not finite skips the step on all ranks; a search for its node
+ * would end at another one on each. */
 static int run_shard(struct ctt_trainer *t, struct ctt_batch *b,
                      struct ctt_turn *turn, int k)
 {

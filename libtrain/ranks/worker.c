@@ -23,7 +23,7 @@ static int pull_weights(struct worker *w)
     struct ctt_trainer *t = w->t;
     int from, rc;
 
-    CTT_TRY(ctt_comm_take(t->comm, 0, w->pull, ctt_pull_bytes(&w->size)));
+    CTT_TRY(ctt_comm_recv(t->comm, 0, w->pull, ctt_pull_bytes(&w->size)));
     CTT_TRY(ctt_comm_wait(t->comm, &from));
     memcpy(t->m->w, ctt_pull_weights(w->pull),
            (size_t)w->size.weights * sizeof(float));
@@ -33,7 +33,7 @@ out:
     return rc;
 }
 
-/* Begins to load a batch that was not expected. */
+/* Starts loading a batch that was not loaded ahead. */
 static int load_batch(struct worker *w, int64_t batch)
 {
     struct ctt_trainer *t = w->t;
@@ -55,7 +55,7 @@ out:
     return rc;
 }
 
-/* Sees to it that the loader has the batch, and loads the next one. */
+/* Loads the batch, unless it is loaded, and then the next. */
 static int load_next(struct worker *w)
 {
     const struct ctt_pull *p = w->pull;
@@ -74,7 +74,7 @@ out:
     return rc;
 }
 
-/* 1 if the rows of the shards have a gradient. */
+/* 1 if all shards have a gradient. */
 static int is_whole(const struct ctt_trainer *t)
 {
     for (int k = 0; k < t->shards.mine; k++)
@@ -83,7 +83,7 @@ static int is_whole(const struct ctt_trainer *t)
     return 1;
 }
 
-/* Computes what was asked for; an error of a shard is in its row. */
+/* Computes the batch; an error of a shard is in its row. */
 static int compute_gradient(struct worker *w)
 {
     struct ctt_trainer *t = w->t;

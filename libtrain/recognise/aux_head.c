@@ -18,7 +18,7 @@
 
 int ctt_aux_head_graph(struct ctt_edit *e, const struct ctt_graph *model)
 {
-    int at = ctt_aux_head_find(model), rc = 0;
+    int at = ctt_graph_ahead(model), rc = 0;
     const struct ctt_node *n = &model->node[at < 0 ? 0 : at];
 
     CTT_CHECK(at >= 0, CTT_EUNSUP, "--task=both needs a line 'ahead' in the "

@@ -91,7 +91,7 @@ static double weight(const void *s, int clips)
     return (double)clips * ((const struct ctt_recognise_step *)s)->asks.total;
 }
 
-static int there(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
+static int forward(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
 {
     struct ctt_recognise_step *s = arg;
     uint64_t observe = ctt_key(ctt_key(t->seed, CTT_KEY_OBSERVE), t->epoch);
@@ -105,7 +105,7 @@ static int there(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
     return ctt_recognise_step_losses(s, t->data, t->batch, key, observe, sums);
 }
 
-static int back(void *s)
+static int backward(void *s)
 {
     return ctt_recognise_step_backward(s);
 }
@@ -114,9 +114,9 @@ static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
 {
     int rc;
 
-    CTT_TRY(there(s, t, sums));
+    CTT_TRY(forward(s, t, sums));
     if (rc == 0)
-        CTT_TRY(back(s));
+        CTT_TRY(backward(s));
 out:
     return rc;
 }
@@ -222,8 +222,9 @@ static int better(const struct ctt_test_score *a,
 const struct ctt_task_kind ctt_recognise_task = {
     .check = check, .graph = graph, .size = size, .memory = memory,
     .open = open_step, .close = close_step, .exec = exec,
-    .weight = weight, .run = run, .section = open_section, .there = there,
-    .back = back, .blame = blame, .test_open = open_test,
+    .weight = weight, .run = run, .section = open_section,
+    .forward = forward, .backward = backward, .blame = blame,
+    .test_open = open_test,
     .test_close = close_test, .test = test, .counts = counts,
     .better = better, .saves = "--max-frames, ", .word = "val_top1",
     .score = offsetof(struct ctt_test_score, top1),

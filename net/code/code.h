@@ -5,7 +5,7 @@
 
 #include "net/weight.h"
 
-/* How one weight is stored: a word from each of the three tables of code.c. */
+/* The coding of one weight: a word from each of the three tables of code.c. */
 struct ctt_coding { const char *positions, *values, *bytes; };
 
 /* Encodes a weight of a legal form (weight.h) with this coding.  CTT_EUNSUP if
@@ -18,9 +18,9 @@ int ctt_encode(const struct ctt_coding *how, const struct ctt_weight *w,
 int ctt_encode_best(const struct ctt_weight *w, struct ctt_coding *how,
                     uint8_t **out, int64_t *size);
 
-/* Where a decoded weight goes: per element a float, 0 if pruned; a byte, 0 if
- * pruned, else 1; and its code (weight.h), or 0.  share may be NULL unless
- * ctt_coding_shares() says that the values have codes. */
+/* The result of decoding, per element: w, the value, 0 if pruned; keep, 0 if
+ * pruned, else 1; share, the code (weight.h), or 0.  share may be NULL unless
+ * ctt_coding_shares(). */
 struct ctt_decoded { float *w; uint8_t *keep, *share; };
 
 /* Decodes a weight of this shape (shape->data is not read).  CTT_EFORMAT if
@@ -31,7 +31,8 @@ int ctt_decode(const struct ctt_coding *how, const uint8_t *in, int64_t size,
                const struct ctt_tensor *shape, int64_t kept,
                const struct ctt_decoded *to);
 
-/* 1 if values of this word are shared: their elements have codes. */
+/* 1 if the coding of values with this word gives elements codes (shared
+ * values). */
 int ctt_coding_shares(const char *values);
 
 /* The word of row i of a table (0: positions, 1: values, 2: bytes), NULL after

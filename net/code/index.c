@@ -92,7 +92,7 @@ static int64_t get_gap(struct bits *b, int k, int64_t most)
     return bit < 0 || gap > most ? -1 : gap;
 }
 
-/* Whether fewer than 8 bits are left, all zeros. */
+/* 1 if fewer than 8 bits are left, all zeros. */
 static int at_end(struct bits *b)
 {
     int bit = 0;

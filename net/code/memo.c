@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memo.c: a list of what was compressed, the latest first. */
+ * memo.c: a list of compressed data, the latest first. */
 #include "net/code/memo.h"
 #include "net/code/zip.h"
 
@@ -27,7 +27,7 @@ static void drop(struct entry *e)
     ctt_free(e);
 }
 
-/* Forgets the oldest ones until so many bytes have room. */
+/* Drops the oldest entries until `bytes` bytes have room. */
 static void make_room(int64_t bytes)
 {
     while (memo.first && memo.used + bytes > memo.most) {

@@ -65,12 +65,12 @@ static inline uint32_t ctt_f16_bits(const uint8_t *in)
     return ctt_float_bits(ctt_of_f16((uint16_t)ctt_get_number(in, 2)));
 }
 
-/* Each row starts with its word, which is stored in files: never change one. */
+/* Each row starts with its word, which is stored in files and never changes. */
 
-/* Which elements are kept.  size: bytes of the encoding, or -1 if this coding
- * cannot represent them.  put writes it to zeroed memory.  get fills keep with
- * p->count bytes, 0 or 1, and returns 1; or 0 unless in[size] is exactly an
- * encoding with p->kept ones. */
+/* The coding of positions: of the elements that are kept.  size: bytes of the
+ * encoding, or -1 if this coding cannot represent them.  put writes it to
+ * zeroed memory.  get fills keep with p->count bytes, 0 or 1, and returns 1; or
+ * 0 unless in[size] is exactly an encoding with p->kept ones. */
 struct ctt_positions {
     const char *word;
     int64_t (*size)(const struct ctt_part *p);
@@ -88,12 +88,12 @@ struct ctt_layout {
                           not whole bytes */
 };
 
-/* The kept elements.  To encode, layout says how p->w is laid out, and returns
- * 0 if this coding cannot represent it exactly; put writes head and values to
- * zeroed memory.  To decode, most is the most bytes that both take; used is how
- * many they do take at the start of in[n], or -1 if they are damaged; get fills
- * `to` with p->count elements, 0 if pruned, and returns 1, or 0 if they are
- * damaged. */
+/* The coding of values: of the kept elements.  To encode, layout sets *l for
+ * p->w and returns 0 if this coding cannot represent it exactly; put writes
+ * head and values to zeroed memory.  To decode, most returns the most bytes of
+ * head and values, used the bytes that they take at the start of in[n], or -1
+ * if they are damaged; get fills `to` with p->count elements, 0 if pruned, and
+ * returns 1, or 0 if they are damaged. */
 struct ctt_values {
     const char *word;
     int         width;     /* of the layout */
@@ -106,9 +106,10 @@ struct ctt_values {
                    const struct ctt_decoded *to);
 };
 
-/* Compression of these bytes.  pack: raw[size] to (*out)[*n], which the caller
- * frees.  unpack: in[n] back to raw[room], *size bytes of it; CTT_EFORMAT if
- * they are damaged or do not fit.  It may ignore the head. */
+/* The coding of bytes: their compression.  pack: raw[size] to (*out)[*n], which
+ * the caller frees.  unpack: in[n] back to raw[room], *size bytes of it;
+ * CTT_EFORMAT if they are damaged or do not fit.  A compression may ignore the
+ * head. */
 struct ctt_bytes {
     const char *word;
     int (*pack)(const struct ctt_layout *l, const uint8_t *raw, int64_t size,

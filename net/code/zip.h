@@ -28,7 +28,8 @@ int ctt_gunzip(const uint8_t *in, int64_t size, int64_t max, char **text,
  * `size` bytes, each read lowest byte first, as in files, on every machine. */
 uint32_t ctt_crc32(uint32_t crc, const void *p, int size, int64_t count);
 
-/* The same of n bytes, on any processor: what crc.c begins and ends with. */
+/* The same of n bytes in plain C: for the first and last bytes of crc.c, and
+ * for tests. */
 uint32_t ctt_crc32_plain(uint32_t crc, const uint8_t *p, int64_t n);
 
 #endif

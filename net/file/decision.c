@@ -128,7 +128,7 @@ static int parse_head(const char *p, struct ctt_head *h)
     return p && parse_numbers(p, h->classes, -FLT_MAX, h->bias);
 }
 
-/* What no number of a head is. */
+/* 1 if all numbers of a head are finite. */
 static int is_finite(const struct ctt_head *h)
 {
     int finite = 1;
@@ -157,8 +157,8 @@ static int in_range(const struct ctt_decision *d)
            d->checks <= CTT_DECISION_CHECKS;
 }
 
-/* What is printed again as it was read has no other lines, and no other way to
- * write a number. */
+/* The decision must print as the text that was read, so the text has no other
+ * lines and no other spelling of a number. */
 int ctt_decision_parse(const char *text, struct ctt_decision *out)
 {
     struct ctt_decision d = { .checks = 0 };

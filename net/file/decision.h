@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decision.h: when a model decides before a clip ends: thresholds that were
- * calibrated for its answers, as the model file has them (doc/format.md). */
+ * decision.h: early decisions before a clip ends: calibrated thresholds for a
+ * model's answers, as the model file has them (doc/format.md). */
 #ifndef CTT_DECISION_H
 #define CTT_DECISION_H
 
-#include "net/file/file.h"
+#include "net/model.h"
 
 enum ctt_guarantee { CTT_GUARANTEE_MARGINAL, CTT_GUARANTEE_CONDITIONAL };
 
-/* Their words, in this order, and NULL. */
+/* The words of the guarantees, in this order, then NULL. */
 extern const char *const ctt_guarantee_words[];
 
 /* The most checks that a stream has, classes that a confidence head is for, and
@@ -16,8 +16,8 @@ extern const char *const ctt_guarantee_words[];
 enum { CTT_DECISION_CHECKS = 96, CTT_HEAD_CLASSES = 400,
        CTT_DECISION_TEXT = 16384, CTT_DECISION_TYPE = 8 };
 
-/* A confidence head: how sure it is that an answer is not lost if it is given
- * now, by logistic regression (as Platt 1999) on the answer's probability at
+/* A confidence head: the confidence that the answer of now is that of the whole
+ * clip, by logistic regression (as Platt 1999) on the answer's probability at
  * this time: with l the logit of that and f the logarithm of the frame, the
  * logistic function of weight[0] l + weight[1] f + weight[2] l f +
  * bias[answer].  classes 0: there is none. */
@@ -27,8 +27,9 @@ struct ctt_head {
     float weight[CTT_HEAD_TERMS], bias[CTT_HEAD_CLASSES];
 };
 
-/* The terms that weights are for, of an answer with probability p at check k;
- * and what is compared with the threshold, p if there is no head. */
+/* terms: the terms of the regression for an answer with probability p at check
+ * k.  sure: the confidence, which is compared with the threshold; p if there is
+ * no head. */
 void  ctt_head_terms(int k, float p, double term[CTT_HEAD_TERMS]);
 float ctt_head_sure(const struct ctt_head *h, int k, int answer, float p);
 
@@ -38,38 +39,38 @@ float ctt_head_sure(const struct ctt_head *h, int k, int answer, float p);
  * (1 - smooth) * (new - p), which begins with those of check 0. */
 struct ctt_decision {
     enum ctt_guarantee guarantee;
-    double   max_gap, delta;     /* what it holds for */
-    int64_t  clips;              /* that it was calibrated on */
+    double   max_gap, delta;     /* of the guarantee */
+    int64_t  clips;              /* used for calibration */
     double   smooth;             /* 0: no mean */
-    char     type[CTT_DECISION_TYPE];    /* what convs multiplied: "fp32" */
-    int64_t  weights;            /* the model: how many, and a CRC-32 of all */
-    uint32_t crc;                /* that decides its answers */
+    char     type[CTT_DECISION_TYPE];    /* operands of convs: "fp32" */
+    int64_t  weights;            /* of the model: their number */
+    uint32_t crc;                /* CRC-32 of net, labels and weights */
     int      checks;
     float    threshold[CTT_DECISION_CHECKS];    /* INFINITY: not yet */
     struct ctt_head head;
 };
 
-/* After how many frames check k comes, counted from 1: 1 to 16, then eight
- * checks each time that number doubles, so that each is at most an eighth later
- * than the one before.  The last one is after 16,384 frames. */
+/* The number of frames after which check k (from 0) comes: 1 to 16, then eight
+ * checks to each doubling, so that each is at most an eighth later than the one
+ * before.  The last check comes after 16,384 frames. */
 int ctt_decision_frame(int k);
 
-/* The text in the file, which the caller frees; and the decision of a text:
- * CTT_EFORMAT unless it is exactly what print makes of one. */
+/* print: the text in the file, which the caller frees.  parse: the decision of
+ * a text; CTT_EFORMAT unless print would give exactly this text. */
 int ctt_decision_print(const struct ctt_decision *d, char **text);
 int ctt_decision_parse(const char *text, struct ctt_decision *out);
 
-/* Makes d that of the model m: its weights and crc. */
+/* Sets weights and crc of d to those of the model m. */
 int ctt_decision_sign(const struct ctt_model *m, struct ctt_decision *d);
 
 /* 1 if d was made for a model whose net, labels and weights are those of m, or
  * 0. */
 int ctt_decision_holds(const struct ctt_decision *d, const struct ctt_model *m);
 
-/* The same for m->decision, the text: 0 also if there is none. */
+/* 1 if m has a decision, m->decision, and it holds for m. */
 int ctt_model_decides(const struct ctt_model *m);
 
-/* Removes it, from a model that will be changed. */
+/* Removes the decision of a model that will be changed. */
 void ctt_decision_drop(struct ctt_model *m);
 
 #endif

@@ -97,7 +97,7 @@ int ctt_store_check(const char *path, const uint8_t *p, int64_t size,
               same_text(m->history, back->history) &&
               same_text(decides ? m->decision : NULL, back->decision) &&
               same_train(m->train, back->train), CTT_EIO,
-              "%s: not written: what HDF5 made of it is not the model", path);
+              "%s: not written: HDF5's file differs from the model", path);
 out:
     ctt_model_free(&back);
     return rc;

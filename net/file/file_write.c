@@ -5,6 +5,7 @@
 #include "base/newfile.h"
 #include "net/op.h"
 #include "net/quant.h"
+#include "net/rewrite/aux_head.h"
 #include "net/code/code.h"
 #include "net/file/store.h"
 #include "net/file/texts.h"
@@ -242,8 +243,9 @@ static int low_bytes(const float *w, int64_t n)
     return 0;
 }
 
-/* Whether it has convs, and the lowest byte of all of their weights is 0, or
- * they are the whole numbers that a conv of quantised values multiplies. */
+/* 1 if the model has convs and the lowest byte of all their weights is 0, or
+ * the weights are the whole numbers that a conv of quantised values multiplies.
+ * */
 static int is_rounded(const struct ctt_model *m)
 {
     int convs = 0;
@@ -263,7 +265,7 @@ static int is_rounded(const struct ctt_model *m)
     return convs > 0;
 }
 
-/* Whether coding saves anything: any weight is pruned or shared, or all were
+/* 1 if coding saves bytes: any weight is pruned or shared, or all were
  * rounded. */
 static int is_packed(const struct ctt_model *m)
 {
@@ -392,5 +394,19 @@ int ctt_model_save(const char *path, const struct ctt_model *m)
     CTT_TRY(ctt_newfile_finish(&f));
 out:
     ctt_newfile_drop(&f);
+    return rc;
+}
+
+int ctt_model_save_inference(const char *path, const struct ctt_model *m)
+{
+    struct ctt_model *plain = NULL;
+    int rc = 0;
+
+    if (ctt_graph_ahead(m->g) < 0)
+        return ctt_model_save(path, m);
+    CTT_TRY(ctt_aux_head_drop_model(m, &plain));
+    CTT_TRY(ctt_model_save(path, plain));
+out:
+    ctt_model_free(&plain);
     return rc;
 }

@@ -27,16 +27,16 @@ struct ctt_h5_shape {
 };
 
 /* For programs, before any other call: HDF5 does not close its files when the
- * program exits.  After a failed allocation it would crash there, and after a
- * forged file try in a loop and print that.  Not for a library, whose program
- * may use HDF5 itself. */
+ * program exits.  HDF5 would crash there after a failed allocation, and loop
+ * and print after a forged file.  Not for a library, whose program may use HDF5
+ * itself. */
 void ctt_h5_stay_open(void);
 
 /* Opens a file to read: all of it is read into memory, from which HDF5 then
  * reads, so the file may be replaced meanwhile.  The last CTT_H5_END bytes of a
  * file are "convtt ", the CRC-32 of all before them in eight hexadecimal
- * digits, and a line feed, so that HDF5 never sees a damaged file: it would not
- * always survive that, nor be quiet about it. */
+ * digits, and a line feed, so that HDF5, which may crash on damaged files,
+ * never sees one. */
 int  ctt_h5_open(const char *path, struct ctt_h5 **out);
 
 /* The same for a file whose bytes are p[size], which must stay until it is
@@ -50,7 +50,7 @@ int  ctt_h5_new(const char *path, int64_t bytes, int objects,
                 struct ctt_h5 **out);
 void ctt_h5_close(struct ctt_h5 **f);
 
-/* Says how many objects will be read, for the memory that is requested. */
+/* Sets the number of objects that will be read, for the memory to request. */
 void ctt_h5_expect(struct ctt_h5 *f, int objects);
 
 const char *ctt_h5_path(const struct ctt_h5 *f);
@@ -67,8 +67,8 @@ int  ctt_h5_put_int(struct ctt_h5 *f, const char *name, int x);
 int  ctt_h5_has(struct ctt_h5 *f, const char *name);
 
 /* Reads the shape of a dataset, and its elements to data; CTT_EFORMAT unless
- * its shape and type are exactly *s, or if what was read of this file is then
- * more than the file has bytes. */
+ * its shape and type are exactly *s, or if more bytes than the file has were
+ * read from its datasets. */
 int  ctt_h5_shape(struct ctt_h5 *f, const char *name, struct ctt_h5_shape *s);
 int  ctt_h5_read(struct ctt_h5 *f, const char *name,
                  const struct ctt_h5_shape *s, void *data);
@@ -77,7 +77,7 @@ int  ctt_h5_read(struct ctt_h5 *f, const char *name,
 int  ctt_h5_check(struct ctt_h5 *f, const char *name,
                   const struct ctt_h5_shape *s, const void *data);
 
-/* Makes a group for that many entries, and writes a dataset. */
+/* group: creates a group for that many entries.  write: writes a dataset. */
 int  ctt_h5_group(struct ctt_h5 *f, const char *name, int entries);
 int  ctt_h5_write(struct ctt_h5 *f, const char *name,
                   const struct ctt_h5_shape *s, const void *data);

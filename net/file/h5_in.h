@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * h5_in.h: what h5.c, h5_attr.c, h5_set.c and h5_image.c share; the only file
- * that includes hdf5.h. */
+ * h5_in.h: the parts shared by h5.c, h5_attr.c, h5_set.c and h5_image.c; the
+ * only header that includes hdf5.h. */
 #ifndef CTT_H5_IN_H
 #define CTT_H5_IN_H
 
@@ -11,8 +11,8 @@
 enum { CTT_H5_NAME = 256 };    /* room for the name of an object */
 
 /* image[bytes] is the file without its last CTT_H5_END bytes; there is memory
- * for room bytes.  read: what was read of datasets so far.  group: one that is
- * in this file, "" if none was looked for. */
+ * for room bytes.  read: bytes of datasets read so far.  group: the last group
+ * found in this file, or "". */
 struct ctt_h5 {
     hid_t          file;
     char          *path;
@@ -28,10 +28,10 @@ struct ctt_h5 {
 /* Between enter and leave, HDF5 prints nothing and no other thread of ours is
  * in it (a build of HDF5 need not be thread-safe).  enter fails with CTT_ENOMEM
  * if the system does not give, at that moment, the memory that HDF5 may need
- * for a file of that many objects.  So HDF5 is unlikely to run out of memory,
+ * for a file of that many objects.  HDF5 is then unlikely to run out of memory,
  * but it can: the memory is given back before HDF5 asks for it, and other
- * threads may take it.  enter_anyway does not ask: to close what is open, which
- * must not fail.  leave returns rc. */
+ * threads may take it.  enter_anyway does not ask, since closing must not fail.
+ * leave returns rc. */
 struct ctt_h5_quiet {
     H5E_auto2_t func;
     void       *data;

@@ -302,8 +302,8 @@ static int check_set(struct ctt_h5 *f, const char *name,
     for (int64_t i = 0; i < rows && size > 0; i++) {
         CTT_TRY(read_row(f, name, set, s, t.native, i, got));
         CTT_CHECK(memcmp(got, (const uint8_t *)data + i * row, (size_t)row)
-                  == 0, CTT_EIO, "%s: not written: what HDF5 made of %s is "
-                  "something else", f->path, name);
+                  == 0, CTT_EIO, "%s: not written: HDF5 changed %s",
+                  f->path, name);
     }
 out:
     ctt_free(got);

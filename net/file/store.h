@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * store.h: what file_write.c and file_read.c agree on (doc/format.md). */
+ * store.h: constants and parts of the model file (doc/format.md), shared by
+ * file_write.c, file_read.c and index.c. */
 #ifndef CTT_STORE_H
 #define CTT_STORE_H
 

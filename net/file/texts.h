@@ -8,7 +8,7 @@
 enum ctt_text { CTT_TEXT_NET, CTT_TEXT_LABELS, CTT_TEXT_HISTORY,
                 CTT_TEXT_INDEX, CTT_TEXTS };
 
-/* Each with a 0 after its size bytes, or NULL: the file has none. */
+/* The texts, each with a 0 after its size bytes; NULL: the file has none. */
 struct ctt_texts {
     char   *text[CTT_TEXTS];
     int64_t size[CTT_TEXTS];

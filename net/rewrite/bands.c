@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bands.c: a graph of which each process has a band of the rows of every
- * image.  An image of so many rows has the same bands wherever it is. */
+ * image.  Images of the same height have the same bands. */
 #include "net/rewrite/split_in.h"
 #include "net/op.h"
 #include "net/part.h"
@@ -8,21 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Which of its inputs' rows a row of a result is of.  WHOLE: all, or which they
- * are cannot be said; SAME: the same ones; SLIDES: those under a kernel; GROWS:
- * one of which it is a copy. */
-enum rule { WHOLE, SAME, SLIDES, GROWS };
-
-static const enum rule rules[CTT_NOPS] = {
-    [CTT_OP_STATE] = SAME, [CTT_OP_CELL] = SAME, [CTT_OP_SLICE] = SAME,
-    [CTT_OP_WINDOW] = SAME, [CTT_OP_CONV] = SLIDES, [CTT_OP_POOL] = SLIDES,
-    [CTT_OP_UPSAMPLE] = GROWS, [CTT_OP_NORM] = SAME, [CTT_OP_ACT] = SAME,
-    [CTT_OP_ADD] = SAME, [CTT_OP_MUL] = SAME, [CTT_OP_CONCAT] = SAME,
-    [CTT_OP_LSTM] = SAME, [CTT_OP_QUANT] = SAME,
-};
-
-/* band: per node, 1 if its value is a band.  wants: how else it is read: as the
- * whole, as a band. */
+/* band, per node: 1: its value is a band.  wants, per node: other forms in
+ * which it is read: TO_WHOLE, TO_BAND. */
 enum { TO_WHOLE = 1, TO_BAND = 2 };
 struct making {
     const struct ctt_graph *g;
@@ -33,7 +20,7 @@ struct making {
 
 /* ---- rows ---- */
 
-/* Of an axis of rows: the kernel, stride and padding of what slides. */
+/* The axis of rows of a conv or pool: sizes, kernel, stride and padding. */
 struct slide { int64_t in, out, kernel, stride, pad; };
 
 static struct slide slide_of(const struct ctt_graph *g,
@@ -68,8 +55,8 @@ static int64_t dropped(int64_t more)
     return more < 0 ? -more : 0;
 }
 
-/* 1 if a part finds the rows that it needs in the bands beside its own, or
- * they are padding. */
+/* 1 if the rows that a part needs are in the bands beside its own, or padding.
+ * */
 static int is_near(const struct slide *s, int part, int parts)
 {
     struct ends e = ends_of(s, part, parts);
@@ -104,7 +91,7 @@ static int can_grow(const struct making *a, const struct ctt_node *n)
     return 1;
 }
 
-/* ---- which values are bands ---- */
+/* ---- values that are bands ---- */
 
 static int reads_band(const struct making *a, const struct ctt_node *n)
 {
@@ -114,17 +101,18 @@ static int reads_band(const struct making *a, const struct ctt_node *n)
     return 0;
 }
 
-/* As far as the bands are known.  A conv or pool divides a whole value; to
- * divide what is computed a row at a time is not worth it. */
+/* 1 if the node's value is a band, by the bands known so far.  A conv or pool
+ * divides a whole value; dividing an op that computes each row from one row is
+ * not worth it. */
 static int is_band(const struct making *a, const struct ctt_node *n)
 {
-    enum rule rule = rules[n->op];
+    enum ctt_rows_rule rule = ctt_ops[n->op].rows;
 
-    if (rule == WHOLE || n->out.h < a->parts)
+    if (rule == CTT_ROWS_WHOLE || n->out.h < a->parts)
         return 0;
-    if (rule == SLIDES)
+    if (rule == CTT_ROWS_SLIDES)
         return can_slide(a, n);
-    return reads_band(a, n) && (rule == SAME || can_grow(a, n));
+    return reads_band(a, n) && (rule == CTT_ROWS_SAME || can_grow(a, n));
 }
 
 /* A state reads a later node, so this repeats until nothing changes. */
@@ -166,7 +154,7 @@ out:
 
 /* ---- the text ---- */
 
-/* The name of a node's value as a band or as the whole, whatever it is. */
+/* The name of a node's value in the form of a band or of the whole. */
 static void name_as(const struct making *a, int node, int band,
                     char name[CTT_NAME])
 {
@@ -178,7 +166,7 @@ static void name_as(const struct making *a, int node, int band,
     snprintf(name, CTT_NAME, "split.%s.%d", band ? "band" : "whole", node);
 }
 
-/* Sets a word that names nodes. */
+/* Sets a key whose value names nodes. */
 static int set_names(struct making *a, int node, const char *key,
                      const int *of, int count)
 {
@@ -193,7 +181,7 @@ static int set_names(struct making *a, int node, const char *key,
     return count ? ctt_edit_set(a->e, node, key, list) : 0;
 }
 
-/* Rows that a part gives to the one above it and to the one below. */
+/* Adds a halo; above, below: rows that the part gives to its neighbours. */
 static int add_halo(struct making *a, int node, const struct slide *s,
                     const char *in)
 {
@@ -240,7 +228,8 @@ out:
 static int set_node(struct making *a, int node)
 {
     const struct ctt_node *n = &a->g->node[node];
-    int slides = a->band[node] && rules[n->op] == SLIDES, rc = 0, like;
+    int slides = a->band[node] && ctt_ops[n->op].rows == CTT_ROWS_SLIDES;
+    int rc = 0, like;
 
     if (n->op == CTT_OP_STATE && n->attr.state.like &&
         *n->attr.state.like) {

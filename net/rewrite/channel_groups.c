@@ -97,7 +97,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Number e of a value is of channel e mod c of it. */
+/* Element e of a value with c channels is of channel e mod c. */
 static void reshape(struct find *f, int i)
 {
     const struct ctt_node *n = &f->g->node[i];
@@ -155,8 +155,8 @@ static void (*const rules[CTT_GROUPS_RULES])(struct find *f, int i) = {
 
 /* ---- layers ---- */
 
-/* How a layer is cut by a node: of its classes that the node has `count` times
- * a new one is made. */
+/* A cut of a layer by a node: the classes of the layer that the node has
+ * `count` times become a new layer, `to`. */
 struct cut { int node, count, to; };
 
 struct cutting {

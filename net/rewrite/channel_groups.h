@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * channel_groups.h: which channels of a graph's values can only be removed
- * together. */
+ * channel_groups.h: groups of channels of a graph's values that can only be
+ * removed together. */
 #ifndef CTT_CHANNEL_GROUPS_H
 #define CTT_CHANNEL_GROUPS_H
 
 #include "net/graph.h"
 
-/* The channels of all nodes in classes: a class is removed or kept as a whole
- * (Fang and others 2023: DepGraph).  Without it, all other channels are what
- * they would be if each conv that reads it had zeros for it. */
+/* The channels of all nodes in classes, which are removed or kept as a whole
+ * (Fang and others 2023: DepGraph).  Without a class, all other channels have
+ * the values that they would have if each conv that reads the class had zeros
+ * for it. */
 struct ctt_channel_groups {
     int64_t *at;       /* by node: the entry of its channel 0 in `of` */
     int     *of;       /* the class of each channel of each node */
@@ -22,8 +23,8 @@ struct ctt_channel_groups {
                           each equally often */
 };
 
-/* Of a sealed graph; the caller frees *out.  CTT_EUNSUP if it has more than
- * 2^31 - 1 channels. */
+/* The groups of a sealed graph; the caller frees *out.  CTT_EUNSUP if it has
+ * more than 2^31 - 1 channels. */
 int ctt_channel_groups_new(const struct ctt_graph *g,
                            struct ctt_channel_groups **out);
 void ctt_channel_groups_free(struct ctt_channel_groups **t);

@@ -52,25 +52,25 @@ static double norm(const struct ctt_node *n, const float *w, int64_t j,
     return gamma * (x - mean) / sqrt(var + (double)n->attr.norm.eps) + beta;
 }
 
-/* What each makes of a channel that holds x.  The padding of a pool does not
- * count.  Not quant: a conv that reads bytes rounds its weights by the largest
- * of them, so one that is gone could change all. */
-static double (*const through[CTT_NOPS])(const struct ctt_node *n,
-                                         const float *w, int64_t j,
-                                         double x) = {
-    [CTT_OP_ACT] = act, [CTT_OP_POOL] = same, [CTT_OP_DROPOUT] = same,
-    [CTT_OP_UPSAMPLE] = same, [CTT_OP_RESHAPE] = same, [CTT_OP_WINDOW] = window,
-    [CTT_OP_NORM] = norm,
+/* By the rule of the op's row, except UNKNOWN.  The padding of a pool does not
+ * count.  A quant has no rule: a conv that reads bytes rounds its weights by
+ * the largest of them, so one that is gone could change all. */
+static double (*const through[CTT_CONSTANT_RULES])(const struct ctt_node *n,
+                                                   const float *w, int64_t j,
+                                                   double x) = {
+    [CTT_CONSTANT_SAME] = same, [CTT_CONSTANT_ACT] = act,
+    [CTT_CONSTANT_WINDOW] = window, [CTT_CONSTANT_NORM] = norm,
 };
 
 int ctt_is_channelwise(const struct ctt_graph *g, const struct ctt_node *n)
 {
-    return through[n->op] && g->node[n->in[0]].out.c == n->out.c &&
+    return ctt_ops[n->op].constant != CTT_CONSTANT_UNKNOWN &&
+           g->node[n->in[0]].out.c == n->out.c &&
            (n->op != CTT_OP_NORM || ctt_is_batch_norm(n));
 }
 
 double ctt_channelwise(const struct ctt_node *n, const float *w, int64_t j,
                        double x)
 {
-    return through[n->op](n, w, j, x);
+    return through[ctt_ops[n->op].constant](n, w, j, x);
 }

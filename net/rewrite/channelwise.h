@@ -5,11 +5,12 @@
 
 #include "net/graph.h"
 
-/* 1 if n makes each channel of its result of the same channel of its input, and
- * what it makes of a constant is known. */
+/* 1 if each channel of n's result depends on the same channel of its input
+ * alone, and the result for a constant is known (column `constant` of ops.def).
+ */
 int ctt_is_channelwise(const struct ctt_graph *g, const struct ctt_node *n);
 
-/* What such a node makes of a channel j that holds x everywhere; w: the
+/* The result of such a node for a channel j that holds x everywhere; w: the
  * weights of its model.  NAN: not one number. */
 double ctt_channelwise(const struct ctt_node *n, const float *w, int64_t j,
                        double x);

@@ -5,7 +5,7 @@
 #ifndef CTT_EDIT_H
 #define CTT_EDIT_H
 
-#include "net/file/file.h"
+#include "net/model.h"
 #include "net/rewrite/channel_groups.h"
 
 /* An edit of the sealed graph g, which must not change until the edit is freed.
@@ -69,8 +69,8 @@ int  ctt_model_with(struct ctt_graph *g, const struct ctt_model *m,
  * models, with its mask.  Returns how many were copied. */
 int  ctt_model_move(const struct ctt_model *from, struct ctt_model *to);
 
-/* How many weights of a node of another graph have the same name and shape in
- * g: those that ctt_model_move() copies. */
+/* The number of weights of a node of another graph that have the same name and
+ * shape in g, so that ctt_model_move() copies them. */
 int  ctt_weights_found(const struct ctt_graph *g, const struct ctt_node *n);
 
 /* edit_norm.c: folds batch norms into the conv or deconv before them:
@@ -84,14 +84,15 @@ int  ctt_weights_found(const struct ctt_graph *g, const struct ctt_node *n);
 int  ctt_edit_norms(struct ctt_edit *e, const struct ctt_graph *g,
                     int (*without)(struct ctt_edit *e, int node));
 
-/* How many norms of g can be folded. */
+/* The number of norms of g that can be folded. */
 int  ctt_foldable_norms(const struct ctt_graph *g);
 
 /* In the weights: `to` is the model `from` after ctt_edit_norms and
  * ctt_edit_model; folds the norms of `from` into the convs of `to`. */
 void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to);
 
-/* Both: the model without the norms that can be folded (ctt_edit_unlink). */
+/* Both steps: the model without the norms that can be folded (ctt_edit_unlink).
+ * */
 int  ctt_without_norms(const struct ctt_model *m, struct ctt_model **out);
 
 /* edit_add.c: the model in which an add of a conv and another value, outside of
@@ -110,14 +111,14 @@ int ctt_thin_model(const struct ctt_model *m,
                    const struct ctt_channel_groups *t, const uint8_t *keep,
                    struct ctt_model **out);
 
-/* edit_dead.c: drops dead channels: those that no weight but 0 leads from to
- * the output, through any number of convs, and those of the same class
- * (net/rewrite/channel_groups.h).  A channel of a conv whose own weights are
- * all 0 holds a constant; a conv without padding takes that into its bias, if
- * it has one, and any conv takes a 0, so that nothing reads the channel any
- * more.  Between the two may stand ops that treat each channel alone: act,
- * pool, dropout, upsample, window, batch norm, a reshape that keeps the
- * channels.  Every node keeps at least one channel.
+/* edit_dead.c: drops dead channels: channels from which no path of weights
+ * other than 0 leads to the output, through any number of convs; a class
+ * (net/rewrite/channel_groups.h) is dead if all its channels are.  A channel of
+ * a conv whose own weights are all 0 holds a constant; a conv without padding
+ * takes that into its bias, if it has one, and any conv takes a 0, so that
+ * nothing reads the channel any more.  Between the two may stand ops that treat
+ * each channel alone: act, pool, dropout, upsample, window, batch norm, a
+ * reshape that keeps the channels.  Every node keeps at least one channel.
  *
  * Of a conv that was pruned in whole blocks (net/unit.h), the channels that it
  * reads go in whole blocks too.  Weights that become 0 in a block that stays
@@ -130,8 +131,9 @@ int ctt_thin_model(const struct ctt_model *m,
  * has no training state. */
 int  ctt_drop_dead(const struct ctt_model *m, struct ctt_model **out);
 
-/* Replaces a model by itself without the lines that ctt_edit_sweep() removes;
- * returns how many there were.  It has no training state then. */
+/* Replaces *m by the model without the lines that ctt_edit_sweep() removes;
+ * returns their number.  If there are any, the new model has no training
+ * state. */
 int  ctt_drop_unread(struct ctt_model **m);
 
 #endif

@@ -36,7 +36,7 @@ static int is_host(const struct ctt_graph *g, int add, int k)
            same_shape(&g->node[other].out, &n->out);
 }
 
-/* Which input of the add of two values is such a conv, or -1. */
+/* The index of the input of an add of two values that is such a conv, or -1. */
 static int host(const struct ctt_graph *g, int add)
 {
     const struct ctt_node *n = &g->node[add];

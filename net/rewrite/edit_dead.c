@@ -98,8 +98,8 @@ static void find_blocks(struct flow *f)
     }
 }
 
-/* Of so many neighbouring channels of a node all stay if one does.  Returns
- * whether that is news of one. */
+/* Of each `together` neighbouring channels of a node all stay if one does.
+ * Returns 1 if that is new for any. */
 static int keep_together(struct flow *f, int node, int64_t together)
 {
     int64_t n = f->g->node[node].out.c;
@@ -200,7 +200,7 @@ static void find_values(struct flow *f)
     }
 }
 
-/* Whether a conv can do without an input channel that holds x.  Where padding
+/* 1 if a conv can do without an input channel that holds x.  Where padding
  * takes the place of pixels, or a deconv adds fewer of them, only 0 is the same
  * for all pixels of its result. */
 static int takes(const struct ctt_node *n, double x)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit_quant.c: a model in which convs read bytes: lines `quant` behind what
- * makes their input, and copies of the views and windows between. */
+ * edit_quant.c: a model in which convs read bytes: lines `quant` behind the
+ * sources of their inputs, and copies of the views and windows between. */
 #include "net/rewrite/edit.h"
 #include "net/rewrite/edit_quant.h"
 #include "net/op.h"
@@ -14,7 +14,7 @@
 
 enum { LONG_NAME = CTT_NAME + 8 };
 
-/* Whether quantised values pass through a node of one input as they are. */
+/* 1 if quantised values pass through a node of one input as they are. */
 static int passes(const struct ctt_node *n)
 {
     return ctt_ops[n->op].form(n) == CTT_FORM_KEPT &&
@@ -160,14 +160,14 @@ static const char *rest_of(const char *line)
     return at;
 }
 
-/* What a node is called in another form. */
+/* The names of nodes in another form. */
 struct namer {
     int (*name)(const struct ctt_graph *g, int i, char name[LONG_NAME]);
 };
 static const struct namer bytes = { byte_name };
 
-/* A copy of the line of a node that only passes values on, which reads what its
- * input is in the form of the namer, and is called so. */
+/* Adds a copy of the line of a node that only passes values on, whose name and
+ * input are in the form of the namer. */
 static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
                     const struct namer *form, const char *line)
 {
@@ -270,7 +270,7 @@ out:
     return rc;
 }
 
-/* The model of an edit, without what nothing reads any more. */
+/* The model of an edit, without nodes that nothing reads any more. */
 static int finish(struct ctt_edit *e, const struct ctt_model *m,
                   struct ctt_model **out)
 {

@@ -16,7 +16,7 @@ static int kept(const struct thin *a, int node, int64_t channel)
     return a->keep[ctt_tie(a->t, node, channel)];
 }
 
-/* How many of the first n channels of a node stay. */
+/* The number of the first n channels of a node that stay. */
 static int64_t count(const struct thin *a, int node, int64_t n)
 {
     int64_t sum = 0;
@@ -75,16 +75,17 @@ static int reshape(const struct thin *a, struct ctt_edit *e, int i)
     return set(e, i, "c", left(a, i));
 }
 
-/* The ops whose text says how many channels they have. */
-static int (*const lines[CTT_NOPS])(const struct thin *a, struct ctt_edit *e,
-                                    int i) = {
-    [CTT_OP_CONV] = conv, [CTT_OP_DECONV] = conv, [CTT_OP_STATE] = state,
-    [CTT_OP_SLICE] = slice, [CTT_OP_RESHAPE] = reshape,
+/* By the rule of the op's row. */
+static int (*const lines[CTT_WIDTH_RULES])(const struct thin *a,
+                                           struct ctt_edit *e, int i) = {
+    [CTT_WIDTH_OUT] = conv, [CTT_WIDTH_LIKE] = state,
+    [CTT_WIDTH_RANGE] = slice, [CTT_WIDTH_C] = reshape,
 };
 
 static int change(const struct thin *a, struct ctt_edit *e, int i)
 {
     const struct ctt_node *n = &a->m->g->node[i];
+    enum ctt_width_rule rule = ctt_ops[n->op].width;
     int rc = 0;
 
     CTT_CHECK(left(a, i) > 0, CTT_EINVAL, "%s: no channel would be left",
@@ -93,8 +94,8 @@ static int change(const struct thin *a, struct ctt_edit *e, int i)
         CTT_CHECK(kept(a, i, j) || !a->t->whole[ctt_tie(a->t, i, j)],
                   CTT_EINVAL, "%s: channel %lld must stay", n->name,
                   (long long)j);
-    if (lines[n->op])
-        CTT_TRY(lines[n->op](a, e, i));
+    if (lines[rule])
+        CTT_TRY(lines[rule](a, e, i));
 out:
     return rc;
 }

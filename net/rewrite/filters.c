@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * filters.c: a graph of which each process has some filters of every conv, and
- * so some channels of its result (Dryden and others 2019b).  What treats each
- * channel alone goes on with these; a conv reads all, which are collected.
+ * so some channels of its result (Dryden and others 2019b).  Ops that treat
+ * each channel alone continue with these; a conv reads all channels, which are
+ * collected.
  *
- * The gates of an lstm are divided by the channels of its state, so that of
- * each of the four gates a part has those of its own states: these never pass.
- */
+ * The gates of an lstm are divided by the channels of its state: a part has the
+ * four gates of its own states, which never pass between processes. */
 #include "net/rewrite/split_in.h"
 #include "net/op.h"
 #include "net/part.h"
@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a part has of a node's value. */
+/* The share of a node's value that a part has. */
 enum kind { WHOLE, CHANNELS, GATES };
 
-/* wants: how else a value is read: as the whole; as a part's channels; as the
- * whole by filters, each of which gives a part of the gradient. */
+/* wants: other forms in which a value is read: the whole; a part's channels;
+ * the whole by filters, each of which gives a part of the gradient. */
 enum { TO_WHOLE = 1, TO_CHANNELS = 2, TO_FILTERS = 4 };
 struct making {
     const struct ctt_graph *g;
@@ -45,7 +45,7 @@ static int can_have_gates(const struct ctt_node *n)
            (n->op == CTT_OP_CONV && !ctt_is_grouped(n));
 }
 
-/* From the lstms back. */
+/* Finds the values that are gates, from the lstms back. */
 static void mark_gates(const struct making *a)
 {
     const struct ctt_graph *g = a->g;
@@ -69,7 +69,7 @@ static void mark_gates(const struct making *a)
     }
 }
 
-/* 1 if input k of node n may be a part of gates, as far as is known. */
+/* 1 if input k of node n may be a part of gates, by the values found so far. */
 static int takes_gates(const struct making *a, const struct ctt_node *n, int k)
 {
     if (n->op == CTT_OP_LSTM)
@@ -192,7 +192,7 @@ static int set_names(struct making *a, int node, const char *key,
     return count ? ctt_edit_set(a->e, node, key, list) : 0;
 }
 
-/* The channels of a node that this part has. */
+/* The channels of a node that belong to this part. */
 static int64_t channels_of(const struct making *a, int node)
 {
     int64_t c = a->g->node[node].out.c;
@@ -273,7 +273,7 @@ out:
 
 /* ---- the result ---- */
 
-/* The rows of a weight that a part's channels have. */
+/* The rows of a weight for a part's channels. */
 static int add_piece(const void *arg, struct ctt_split *s, int node, int k)
 {
     const struct making *a = arg;

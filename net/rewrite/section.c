@@ -11,7 +11,7 @@ struct making {
     const int *number;
     int        at;
     char      *text;     /* lines so far */
-    int        clip;     /* 1: they have passed the line clip */
+    int        clip;     /* 1: the lines are behind the line clip */
 };
 
 static int add(struct making *a, const char *fmt, ...)
@@ -27,7 +27,7 @@ static int add(struct making *a, const char *fmt, ...)
     return rc;
 }
 
-/* ---- what passes ---- */
+/* ---- values that pass ---- */
 
 static int reads(const struct ctt_node *n, int node)
 {
@@ -37,7 +37,7 @@ static int reads(const struct ctt_node *n, int node)
     return n->op == CTT_OP_STATE && n->source == node;
 }
 
-/* Whether section `from` or a later one reads a node. */
+/* 1 if section `from` or a later one reads a node. */
 static int is_read_from(const struct making *a, int node, int from)
 {
     for (int i = 0; i < a->g->count; i++)
@@ -56,7 +56,7 @@ static int leaves(const struct making *a, int node)
     return a->number[node] <= a->at && is_read_from(a, node, a->at + 1);
 }
 
-/* Whether a state of the section takes its shape from a node. */
+/* 1 if a state of the section takes its shape from a node. */
 static int is_like(const struct making *a, int node)
 {
     for (int i = 0; i < a->g->count; i++) {
@@ -81,8 +81,8 @@ static int add_input(struct making *a, int node)
                (long long)t->w, (long long)t->c);
 }
 
-/* A name of a value that passes, which reads it: so nothing else may take its
- * memory, as in the whole graph. */
+/* Adds a name that reads a value that passes, so that no other value may take
+ * its memory, as in the whole graph. */
 static int add_name(struct making *a, int node)
 {
     const struct ctt_node *n = &a->g->node[node];
@@ -124,8 +124,8 @@ static void find_lines(const struct ctt_graph *g, char *text, char **line)
     }
 }
 
-/* In the order of the whole graph's schedule, which is that of the section
- * then: so gradients are added up in the same order. */
+/* Adds the lines in the order of the whole graph's schedule, which is then that
+ * of the section, so that gradients are added up in the same order. */
 static int make_text(struct making *a)
 {
     const struct ctt_graph *g = a->g;
@@ -151,7 +151,7 @@ out:
 
 /* ---- the section ---- */
 
-/* What does not follow from the text. */
+/* Copies the fields of a node that do not follow from its text. */
 static void copy_node(const struct ctt_node *from, struct ctt_node *to)
 {
     to->rank = from->rank;
@@ -177,8 +177,8 @@ static void list_passing(const struct making *a, struct ctt_section *s)
 {
     for (int i = 0; i < a->g->count; i++) {
         const struct ctt_node *n = &a->g->node[i];
-        struct ctt_stage_messages p = { i, ctt_graph_find(s->g, n->name),
-                                 ctt_volume(&n->out) };
+        struct ctt_section_value p = { i, ctt_graph_find(s->g, n->name),
+                                       ctt_volume(&n->out) };
 
         if (enters(a, i))
             s->in[s->ins++] = p;

@@ -8,21 +8,22 @@
 
 /* A value that passes from one section to the next: its nodes in the whole
  * graph and in the section, and its numbers a step and sample. */
-struct ctt_stage_messages { int of, node; int64_t volume; };
+struct ctt_section_value { int of, node; int64_t volume; };
 
 struct ctt_section {
     struct ctt_graph   *g;
     int                *of;    /* per node: its number in the whole graph, or
                                   -1 */
-    struct ctt_stage_messages *in, *out; /* in the order of the whole graph */
+    struct ctt_section_value *in, *out;    /* in the order of the whole
+                                              graph */
     int                 ins, outs;
 };
 
 /* Section `at` of the sealed graph g, of which node i is in section number[i];
- * a node reads none of a later section, and what stands after clip is in the
- * last.  A value that a later section reads passes through all between.  Names,
- * ranks and the places of weights are those of g, whose number of weights the
- * section has.  The caller frees *out. */
+ * a node reads no node of a later section, and the nodes after clip are in the
+ * last section.  A value that a later section reads passes through all between.
+ * Names, ranks and the places of weights are those of g, whose number of
+ * weights the section has.  The caller frees *out. */
 int  ctt_section_new(const struct ctt_graph *g, const int *number, int at,
                      struct ctt_section **out);
 void ctt_section_free(struct ctt_section **s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * split.c: the weights of a part of a graph and those of the whole, and what
- * the ways to divide it share. */
+ * split.c: the weights of a part of a graph and those of the whole, and the
+ * functions shared by the ways to divide it. */
 #include "net/rewrite/split_in.h"
 #include "net/op.h"
 
@@ -56,7 +56,7 @@ void ctt_split_describe(const struct ctt_graph *g, struct ctt_split *s)
     s->share = all > 0 ? divided / all : 0;
 }
 
-/* ---- where weights are ---- */
+/* ---- the places of weights ---- */
 
 int ctt_split_piece(struct ctt_split *s, const struct ctt_graph *g, int node,
                     int k, const char *name, struct ctt_piece p)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * split.h: a graph rewritten so that several processes, its parts, compute it
  * together: each has a part of the rows of every image (Dryden and others
- * 2019a), or of the filters of every conv (2019b).  Parts
- * (net/part.h) exchange values by the ops halo, collect and total.  What is
- * whole all compute alike. */
+ * 2019a), or of the filters of every conv (2019b).  Parts (net/part.h) exchange
+ * values by the ops halo, collect and total.  Nodes that are not divided are
+ * computed by all. */
 #ifndef CTT_SPLIT_H
 #define CTT_SPLIT_H
 
 #include "net/graph.h"
 
-/* `count` runs of `run` floats each of a weight: where they are in the whole
- * and in the part, and how far apart.  moved: by a forward pass, not by a
+/* `count` runs of `run` floats each of a weight: their offsets in the whole and
+ * in the part, and their distances there.  moved: by a forward pass, not by a
  * gradient. */
 struct ctt_piece {
     int64_t whole, part, run, count, whole_apart, part_apart;
@@ -42,14 +42,14 @@ int  ctt_split_bands(const struct ctt_graph *g, int part, int parts,
                      struct ctt_split **out);
 
 /* The same with filters: each conv and deconv computes some channels of its
- * result, an lstm some of its states.  What is not a function of each channel
- * alone reads the whole. */
+ * result, an lstm some of its states.  An op that mixes channels otherwise
+ * reads the whole. */
 int  ctt_split_filters(const struct ctt_graph *g, int part, int parts,
                        struct ctt_split **out);
 
-/* The weights of a part, of those of the whole; and the reverse, of gradients
- * or, with `moved`, of weights that a forward pass has moved: what is another
- * part's stays as it is. */
+/* take: copies the weights of a part from those of the whole.  give: copies
+ * gradients of a part, or with `moved` weights that a forward pass updates, to
+ * the whole; the numbers of other parts stay as they are. */
 void ctt_split_take(const struct ctt_split *s, const float *whole,
                     float *part);
 void ctt_split_give(const struct ctt_split *s, int moved, const float *part,

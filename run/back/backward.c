@@ -125,8 +125,8 @@ int ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
     return ctt_dev_get(x->r->dev, &t, to);
 }
 
-/* Gradients of what the next window was given of all steps belong to steps of
- * this window and to what it was given. */
+/* Gradients of the kept values of the next window belong to steps of this
+ * window and to its own kept values. */
 static int carry_kept(struct ctt_exec *x, int i, const char *from)
 {
     const struct ctt_slot *s = &x->r->slot[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * backward.h: what the files of the backward pass share: which values it reads,
- * its memory plan, the windows of the current batch. */
+ * backward.h: the data shared by the files of the backward pass: the values
+ * that it reads, its memory plan, the windows of the current batch. */
 #ifndef CTT_BACKWARD_H
 #define CTT_BACKWARD_H
 
@@ -11,7 +11,7 @@
  * they take in turns, so that those of the last ones stay. */
 struct ctt_lie {
     int64_t at;        /* offset of its saved values */
-    int64_t away;      /* where they are when they have left, or -1 */
+    int64_t away;      /* offset in the offloaded memory, or -1 */
     int     store;     /* of the history at its start, in `store` */
 };
 
@@ -57,8 +57,8 @@ void ctt_back_needs(const struct ctt_graph *g, const char *wanted, char *need);
 void ctt_back_saved(const struct ctt_graph *g, const char *need, char *saved);
 int  ctt_back_overwrites(const struct ctt_run *r, char *overwrite);
 
-/* What the backward pass has to compute for a node: gradients of its inputs, of
- * its weights; bits, 0: nothing. */
+/* The gradients that the backward pass computes for a node, as bits: of its
+ * inputs, of its weights; 0: none. */
 enum { CTT_WANT_DIN = 1, CTT_WANT_DW = 2 };
 int  ctt_back_wants(const struct ctt_graph *g, const char *need, int node);
 
@@ -67,7 +67,7 @@ int  ctt_back_wants(const struct ctt_graph *g, const char *need, int node);
 int  ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
                    const struct ctt_memory *m);
 
-/* Bytes of the saved values of `kept` windows of so many steps at most,
+/* Bytes of the saved values of `kept` windows of at most `window` steps,
  * wherever the clip is cut. */
 int64_t ctt_back_bytes(const struct ctt_back *y, const struct ctt_run *r,
                        int window, int kept);
@@ -77,16 +77,17 @@ int64_t ctt_back_bytes(const struct ctt_back *y, const struct ctt_run *r,
 int  ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
                   const struct ctt_job *job);
 
-/* exec.c: opens room for so many windows that leave. */
+/* exec.c: opens room for `windows` offloaded windows. */
 int  ctt_back_offload(struct ctt_exec *x, int windows);
 
-/* choose.c: whether window k of the `dropped` first ones leaves, if so many of
- * them do: they are spread evenly, so that copies have time. */
+/* choose.c: 1 if window k of the `dropped` first ones is offloaded, if
+ * `offloaded` of them are: these are spread evenly, so that copies have time.
+ * */
 int  ctt_back_leaves(int k, int dropped, int offloaded);
 
-/* The seconds of a step that offloads so many windows, and how many are best,
- * `most` at most.  there, back: of a window; out, in: until one has left and
- * come back; busy: what either takes from computing. */
+/* seconds: of a step that offloads `offloaded` windows.  best: the best number
+ * of them, `most` at most.  there, back: seconds of the passes of a window;
+ * out, in: of its copies; busy: computing time lost to either copy. */
 struct ctt_back_cost {
     int    windows, kept;
     double there, back, out, in, busy;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * choose.c: which of the windows that are not kept are offloaded and which are
- * recomputed, by what both take on this machine. */
+ * choose.c: the choice between offloading and recomputing for windows that are
+ * not kept, by the times of both on this machine. */
 #include "run/back/backward.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
 #include <math.h>
 
-/* ---- what a step takes ---- */
+/* ---- the time of a step ---- */
 
 enum { WINDOWS = 4096 };    /* as many as --window and --keep may give */
 
@@ -78,9 +78,9 @@ int ctt_back_best(const struct ctt_back_cost *c, int most)
 
 /* ---- measuring ---- */
 
-/* Forward and back through one window, whose inputs are zeros; it leaves no
- * trace.  The shorter time of two, as others may use the machine, after one in
- * which kernels are prepared. */
+/* Times the forward and backward pass through one window, whose inputs are
+ * zeros and whose results are dropped: the shorter time of two, as others may
+ * use the machine, after one in which kernels are prepared. */
 static int time_window(struct ctt_exec *x, struct ctt_back_cost *c)
 {
     int steps = x->back->plan.window, rc = 0;
@@ -108,7 +108,7 @@ out:
     return rc;
 }
 
-/* What a window takes to leave; opens room for it only. */
+/* Measures the time of a window's copies; opens room for one window only. */
 static int time_copies(struct ctt_exec *x, struct ctt_back_cost *c)
 {
     enum { MOST = 64 << 20 };
@@ -129,8 +129,8 @@ out:
     return rc;
 }
 
-/* Windows that there is room for; a disk that is too small is an error, as the
- * user has named it. */
+/* The number of windows with room; too small a disk is an error, as the user
+ * has named it. */
 static int most(const struct ctt_back *y)
 {
     int dropped = y->plan.windows - y->plan.kept;

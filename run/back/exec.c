@@ -255,7 +255,7 @@ static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
     }
 }
 
-/* Where the history at the start of window k is stored. */
+/* The stored history at the start of window k. */
 static char *stored(const struct ctt_exec *x, int k)
 {
     const struct ctt_back *y = x->back;
@@ -293,8 +293,8 @@ out:
 
 /* ---- windows that leave ---- */
 
-/* Begins to copy the values of window k out, or back, if they are those of a
- * window that leaves. */
+/* Begins to copy the values of window k out, or back, if the window is
+ * offloaded. */
 static int move(struct ctt_exec *x, int k,
                 int (*way)(struct ctt_offload *o, int slot, char *mem,
                            int64_t at, int64_t bytes))

@@ -14,8 +14,8 @@
 
 enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2 };
 
-/* What happens to the windows that are not kept; CHEAPEST: what
- * ctt_exec_choose() finds, and until then they are recomputed. */
+/* The treatment of windows that are not kept.  CHEAPEST: chosen by
+ * ctt_exec_choose(); until then they are recomputed. */
 enum ctt_rest { CTT_RECOMPUTED, CTT_OFFLOADED, CTT_CHEAPEST };
 
 /* The memory that the backward pass may use. */
@@ -86,8 +86,9 @@ struct ctt_memory_plan {
 };
 struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x);
 
-/* With CTT_CHEAPEST: measures what a window and its copies take, and chooses
- * what is offloaded.  Weights must be set.  CTT_EIO if there is no room. */
+/* With CTT_CHEAPEST: measures the time of a window and of its copies, and
+ * chooses the windows to offload.  Weights must be set.  CTT_EIO if there is no
+ * room. */
 int  ctt_exec_choose(struct ctt_exec *x);
 
 /* The default limit in bytes for values and gradients: 3/4 of the device's free
@@ -129,7 +130,8 @@ int   ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
 int   ctt_exec_fill_grad(const struct ctt_exec *x, int node, int step,
                          const float *value, int64_t groups, int64_t rows);
 
-/* Copies such rows, as ctt_run_get() does, if ctt_exec_needs() the node. */
+/* Copies rows of the gradient of a node's value, as ctt_run_get() does; only
+ * for nodes of ctt_exec_needs(). */
 int   ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
                         int64_t rows, float *to);
 
@@ -137,8 +139,8 @@ int   ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
  * weight gradient of g depends on. */
 void  ctt_exec_gradients(const struct ctt_graph *g, char *need);
 
-/* 1 if that gradient is computed: a weight gradient depends on it, or it is
- * wanted. */
+/* 1 if the gradient of the node's value is computed: a weight gradient depends
+ * on it, or the caller wants it. */
 int    ctt_exec_needs(const struct ctt_exec *x, int node);
 
 #endif

@@ -15,7 +15,7 @@
 
 enum { WHY = 512 };
 
-/* What the thread is to do. */
+/* A job of the thread. */
 struct job {
     int     slot, write;
     char   *mem;              /* of the program */
@@ -25,7 +25,7 @@ struct job {
 struct slot {
     long    ticket;           /* its last job, or 0 */
     void   *copy;             /* its last copy from or to the device */
-    char   *to;               /* where what was read is copied then, or NULL */
+    char   *to;               /* target of bytes read from the file, or NULL */
     int64_t bytes;
 };
 
@@ -33,8 +33,8 @@ struct ctt_offload {
     struct ctt_dev *dev;
     char            folder[WHY];
     int             fd;           /* -1: there is no file */
-    char           *host;         /* memory of the host: what has left, or, with
-                                     a file, a place a slot; or NULL */
+    char           *host;         /* memory of the host: the offloaded bytes, or
+                                     with a file a place a slot; or NULL */
     int64_t         each;
     int             slots, pinned;
     struct slot    *slot;
@@ -50,8 +50,8 @@ struct ctt_offload {
 
 /* ---- the thread ---- */
 
-/* What a slot's place of the host holds must have arrived before it is written
- * to the file, and left before it is read into. */
+/* The bytes in a slot's place of the host must have arrived before they are
+ * written to the file, and must have left before the place is read into. */
 static int do_job(struct ctt_offload *o, const struct job *j)
 {
     int rc = 0;
@@ -114,7 +114,7 @@ static void ask(struct ctt_offload *o, const struct job *j)
     pthread_mutex_unlock(&o->lock);
 }
 
-/* What has failed by then, without a message. */
+/* The error of the jobs up to a ticket, without a message. */
 static int wait_quietly(struct ctt_offload *o, long ticket)
 {
     int rc;
@@ -189,7 +189,7 @@ out:
     return rc;
 }
 
-/* What fails has been told, or nobody needs it any more. */
+/* Failures have been reported, or nobody needs the data any more. */
 void ctt_offload_rest(struct ctt_offload *o)
 {
     if (o->runs)
@@ -202,12 +202,13 @@ void ctt_offload_rest(struct ctt_offload *o)
 
 /* ---- opening ---- */
 
-/* Memory of the host for what leaves, or for what passes through. */
+/* Allocates memory of the host for the offloaded bytes, or for their passage to
+ * the file. */
 static int take_host(struct ctt_offload *o, int64_t bytes)
 {
     int rc = 0;
 
-    CTT_TRY(ctt_memory_check("what leaves the device's memory", bytes));
+    CTT_TRY(ctt_memory_check("values offloaded to the host", bytes));
     o->host = ctt_calloc(1, (size_t)bytes);
     CTT_TRY(o->host ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_dev_pin(o->dev, o->host, bytes));
@@ -285,7 +286,7 @@ void ctt_offload_close(struct ctt_offload **p)
     *p = NULL;
 }
 
-/* ---- how fast it is ---- */
+/* ---- rates ---- */
 
 static double computed(void)
 {

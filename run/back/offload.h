@@ -9,8 +9,8 @@
 
 struct ctt_offload;
 
-/* Windows lie in `slots` places of the device's memory, of at most so many
- * bytes each, and leave for `bytes` bytes.  folder: of the file; "": the host's
+/* Windows lie in `slots` places of the device's memory, of at most `each`
+ * bytes, and are copied to `bytes` bytes.  folder: of the file; "": the host's
  * memory. */
 struct ctt_offload_spec {
     struct ctt_dev *dev;
@@ -24,25 +24,25 @@ int  ctt_offload_open(const struct ctt_offload_spec *s,
                       struct ctt_offload **out);
 void ctt_offload_close(struct ctt_offload **o);
 
-/* Begins to copy what is in a slot, `bytes` bytes at mem, to offset `at` of
- * what has left; and to copy it back.  Only after ctt_offload_ready() of the
- * slot. */
+/* out: begins to copy the content of a slot, `bytes` bytes at mem, to offset
+ * `at` of the offloaded bytes.  in: begins to copy it back.  Only after
+ * ctt_offload_ready() of the slot. */
 int  ctt_offload_out(struct ctt_offload *o, int slot, char *mem, int64_t at,
                      int64_t bytes);
 int  ctt_offload_in(struct ctt_offload *o, int slot, char *mem, int64_t at,
                     int64_t bytes);
 
-/* Later calls of the device may read and write the slot: its last copy is over.
- * CTT_EIO if that or an earlier one failed. */
+/* Makes later calls of the device wait for the last copy of the slot, which
+ * they may then read and write.  CTT_EIO if that copy or an earlier one failed.
+ * */
 int  ctt_offload_ready(struct ctt_offload *o, int slot);
 
-/* The same of all slots, whatever failed: their memory may be freed. */
+/* The same for all slots, also after failures: their memory may be freed. */
 void ctt_offload_rest(struct ctt_offload *o);
 
-/* Seconds a byte, and of that those in which the calling thread computes, as
- * measured by copying `bytes` bytes at mem there and back; of a file with the
- * disk, and the bus before it, not with the memory that the system keeps files
- * in. */
+/* Seconds a byte, measured by copying `bytes` bytes at mem out and in; busy: of
+ * these the ones in which the calling thread computes.  For a file the disk and
+ * its bus are measured, not the system's cache of files. */
 struct ctt_offload_rate { double out, in, busy; };
 int  ctt_offload_measure(struct ctt_offload *o, char *mem, int64_t bytes,
                          struct ctt_offload_rate *rate);

@@ -7,8 +7,8 @@
 
 /* ---- the plan ---- */
 
-/* Windows of the longest clip at most, wherever feedback begins: a single step
- * before it gives the most windows. */
+/* The most windows of the longest clip, for any start of feedback: a single
+ * step before it gives the most. */
 static int most_windows(const struct ctt_back *y, int window)
 {
     int cut = y->mixes && y->room > 1;
@@ -87,7 +87,7 @@ static int too_small(const struct ctt_back *y, const struct ctt_run *r,
                      "MB, %lld MB are allowed", r->n, y->room, mb, most);
 }
 
-/* What the program has in memory already takes part in its limit. */
+/* Memory that the program has already counts towards its limit. */
 static int64_t allowed(const struct ctt_run *r, const struct ctt_memory *m)
 {
     int64_t room;
@@ -186,7 +186,8 @@ static int64_t bytes_of(const struct ctt_back *y, const struct ctt_run *r,
 }
 
 /* A slot is as large as the largest window that is ever in it.  As the sum of
- * windows is no less, ctt_back_bytes() of so many windows are enough. */
+ * windows is no less, ctt_back_bytes() of as many windows as slots are enough.
+ * */
 static void place(struct ctt_back *y, const struct ctt_run *r)
 {
     int slots = y->plan.kept;
@@ -204,9 +205,9 @@ static void place(struct ctt_back *y, const struct ctt_run *r)
     }
 }
 
-/* Of a shorter clip the same share of windows leaves.  All of them share the
- * last place for a history, which is valid only until the next window runs, but
- * those that are recomputed. */
+/* Of a shorter clip the same share of windows is offloaded.  All windows that
+ * are not recomputed share the last place for a history, which is valid only
+ * until the next window runs. */
 static void send_away(struct ctt_back *y, const struct ctt_run *r)
 {
     int all = y->plan.windows - y->plan.kept, some = 0, stored = 0;

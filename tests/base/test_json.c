@@ -58,7 +58,8 @@ static void test_errors(void)
         { "[1,\n2,\n{a:1}]", "x.json:3: string or '}' expected" },
         { "[\n{\"a\":1,\n\"b\"}]", "x.json:3: ':' expected" },
         { "[1}", "expected ',' or ']'" },
-        { "[", "unexpected token near end of file" }, { "[1]]", "expected the end" },
+        { "[", "unexpected token near end of file" },
+        { "[1]]", "expected the end" },
         { "[1e999]", "real number overflow" },
         { "[123456789012345678901]", "too big integer" },
     };
@@ -136,7 +137,9 @@ static void test_values(void)
 
 static void test_memory(void)
 {
-    static const char text[] = "[{\"a\": [1, \"b\", 0.5]},\n\"c\"]";
+    /* jansson's buffers grow several times for the long string */
+    static const char text[] = "[{\"a\": [1, \"b\", 0.5]},\n\"a text that "
+        "is longer than the buffer with which a string begins, \\u00e9\"]";
     long live = ctt_live_blocks();
     int rc = CTT_ENOMEM, k;
 
@@ -147,7 +150,7 @@ static void test_memory(void)
         CU_ASSERT(rc >= 0 || rc == CTT_ENOMEM);
         CU_ASSERT_EQUAL(ctt_live_blocks(), live);
     }
-    CU_ASSERT(rc == 0 && k > 15);
+    CU_ASSERT(rc == 0 && k > 4);
 }
 
 static int print(FILE *f, const void *gap)

@@ -90,14 +90,14 @@ static int answer(struct ctt_comm *c, unsigned char *in, unsigned char *out)
     int me = ctt_comm_place(c)->rank, wrong = 0, from, rc = 0;
 
     for (int t = 0; t < TURNS; t++) {
-        CTT_TRY(ctt_comm_take(c, 0, in, said(t, me)));
+        CTT_TRY(ctt_comm_recv(c, 0, in, said(t, me)));
         CTT_TRY(ctt_comm_wait(c, &from));
         wrong += from != 0 || differ(in, t, me, said(t, me));
         fill(out, me, t, heard(t, me));
         CTT_TRY(ctt_comm_send(c, 0, out, heard(t, me)));
     }
     /* `out` stays as it is until rank 0 says that it has it. */
-    CTT_TRY(ctt_comm_take(c, 0, in, CTT_COMM_UNIT));
+    CTT_TRY(ctt_comm_recv(c, 0, in, CTT_COMM_UNIT));
     CTT_TRY(ctt_comm_wait(c, &from));
     CTT_CHECK(!wrong, CTT_EINVAL, "%d messages of rank 0 are wrong", wrong);
 out:
@@ -112,7 +112,7 @@ static int say(struct ctt_comm *c, int rank, int t, unsigned char *in,
     int rc = 0;
 
     if (t < TURNS)
-        CTT_TRY(ctt_comm_take(c, rank, in, heard(t, rank)));
+        CTT_TRY(ctt_comm_recv(c, rank, in, heard(t, rank)));
     fill(out, t, rank, n);
     CTT_TRY(ctt_comm_send(c, rank, out, n));
 out:

@@ -30,11 +30,16 @@ static void test_open(void)
 
     CU_ASSERT_EQUAL(ctt_dev_open("abacus", 1, &d), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "abacus") != NULL);
+    CU_ASSERT(!ctt_dev_has("abacus", CTT_DEV_THREADS));
+    CU_ASSERT(!ctt_dev_has(NULL, CTT_DEV_THREADS));
     CU_ASSERT_EQUAL(ctt_dev_open("ref", -1, &d), CTT_EINVAL);
     CU_ASSERT_PTR_NULL(d);
     for (int k = 0; ctt_check_hosts[k]; k++) {
         CHECK_OK(ctt_dev_open(ctt_check_hosts[k], 0, &d));
         CU_ASSERT(ctt_dev_threads(d) >= 1);
+        CU_ASSERT(ctt_dev_shared(d));
+        CU_ASSERT(!ctt_dev_has(ctt_check_hosts[k], CTT_DEV_OWN_MEMORY));
+        CU_ASSERT(ctt_dev_has(ctt_check_hosts[k], CTT_DEV_THREADS));
         ctt_dev_close(&d);
         CU_ASSERT_PTR_NULL(d);
     }

@@ -176,6 +176,7 @@ static void test_no_memory(void)
     void *p = NULL;
 
     CU_ASSERT(!ctt_dev_shared(gpu) && ctt_dev_shared(host));
+    CU_ASSERT(ctt_dev_has("cuda", CTT_DEV_OWN_MEMORY));
     CU_ASSERT(room > 0 && room < much);
     CU_ASSERT_EQUAL(ctt_dev_alloc(gpu, "values", much, &p), CTT_ENOMEM);
     CU_ASSERT_PTR_NULL(p);

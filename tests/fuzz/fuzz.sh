@@ -118,7 +118,8 @@ parsers='net/(text|line|graph|shape|cell|op|schedule|model|constraint)[.]c
 net/file/(decision|index|file_read|h5|h5_attr|h5_set|h5_image)[.]c
 base/(opt|opt_main|opt_value)[.]c
 net/code/[a-z0-9_]*[.]c
-base/json(_out)?[.]c|video/list/(csv|columns|list|list_[a-z]*|listing|names|split|videos)[.]c
+base/json(_out)?[.]c
+video/list/(csv|columns|list|list_[a-z]*|listing|names|split|videos)[.]c
 video/pack/(pack|packfile)[.]c
 video/synth/(idx|digits)[.]c
 video/(disk|decode|demux|formats|meter|frame|pictures)[.]c

@@ -22,7 +22,8 @@ for f in "$tool" "$so"; do
     [ "$f" = "$tool" ] || more=c
     ${READELF:-readelf} -d "$f" | grep NEEDED | grep -vE \
         '\[(ld-linux[^]]*|lib(hdf5[^.]*|sz|z|gomp|m|c|dl|pthread|gcc_s|'\
-"atomic|convtt-infer|asan|ubsan|$more))\\.so" > text && fail "needed: $(cat text)"
+"atomic|convtt-infer|asan|ubsan|$more))\\.so" > text &&
+        fail "needed: $(cat text)"
 done
 # A program that links the library, with what it loads.
 head -c 4000 /dev/zero > bad.h5

@@ -278,7 +278,7 @@ uint64_t gpu_bits(const struct gpu_call *m)
         for (int64_t j = 0; j < ctt_rows(t) * t->ld; j++) {
             uint32_t u;
             memcpy(&u, (const float *)t->data + j, sizeof(u));
-            sum = ctt_assignment(sum ^ u);
+            sum = ctt_splitmix(sum ^ u);
         }
     }
     return sum;

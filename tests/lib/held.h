@@ -3,7 +3,7 @@
 #ifndef CTT_TEST_HELD_H
 #define CTT_TEST_HELD_H
 
-#include "net/file/file.h"
+#include "net/model.h"
 #include "net/op.h"
 #include "tests/lib/check.h"
 

@@ -3,6 +3,7 @@
 #include "tests/lib/saved.h"
 #include "tests/lib/check.h"
 #include "base/random.h"
+#include "net/file/file.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef CTT_SAVED_H
 #define CTT_SAVED_H
 
-#include "net/file/file.h"
+#include "net/model.h"
 
 /* In a new folder: two files for the test to write. */
 extern char saved_dir[32], saved_path[48], saved_other[48];

@@ -3,7 +3,7 @@
 #ifndef CTT_SMALL_H
 #define CTT_SMALL_H
 
-#include "net/file/file.h"
+#include "net/model.h"
 
 /* A model with each kind of node whose weights can be pruned: convs before and
  * after a convlstm. */

@@ -4,7 +4,7 @@
 #ifndef CTT_TEST_VALUES_H
 #define CTT_TEST_VALUES_H
 
-#include "net/file/file.h"
+#include "net/model.h"
 
 /* A value in the array "values" of a training state. */
 double value_of(const struct ctt_state *s, const char *name);

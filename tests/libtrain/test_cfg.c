@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_cfg.c: the table of the trainer's settings: every row has a section,
- * every condition names a setting that exists, and which settings may change
- * at resume. */
-#include "libtrain/train.h"
+ * every condition names a setting that exists, which settings may change at
+ * resume, and checkpoints with options that were removed. */
+#include "libtrain/settings.h"
 #include "base/opt_inside.h"
 #include "tests/lib/check.h"
 
@@ -67,10 +67,32 @@ static void resume_may_change(void)
     }
 }
 
+/* A checkpoint may name options that were removed, with values that change
+ * nothing. */
+static void removed_options(void)
+{
+    struct ctt_train_cfg cfg = { .data = NULL };
+    char was[1 << 14], *now = NULL;
+
+    CHECK_OK(ctt_opt_defaults(ctt_train_opts, &cfg));
+    CHECK_OK(ctt_settings_print(&cfg, &now));
+    snprintf(was, sizeof(was), "%s eps=1e-08\n channels=4\n", now);
+    CHECK_OK(ctt_settings_same(&cfg, was));
+    snprintf(was, sizeof(was), "%s eps=1e-06\n", now);
+    ctt_check_refused(ctt_settings_same(&cfg, was), CTT_EINVAL, "the "
+                      "checkpoint was made with --eps=1e-06, and this version "
+                      "has no such option");
+    snprintf(was, sizeof(was), "%s epsilon=1\n", now);
+    ctt_check_refused(ctt_settings_same(&cfg, was), CTT_EINVAL, "the "
+                      "checkpoint was made with --epsilon=1");
+    ctt_free(now);
+}
+
 static CU_TestInfo tests[] = {
     { "every condition names a setting", every_condition_names_a_setting },
     { "every setting has a section", every_setting_has_a_section },
     { "what may change at resume", resume_may_change },
+    { "removed options", removed_options },
     CU_TEST_INFO_NULL
 };
 

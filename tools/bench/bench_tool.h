@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * bench_tool.h: functions and structures shared by the files of convtt-infer
- * --bench. */
+/* SPDX-License-Identifier: Apache-2.0 bench_tool.h: functions and structures of
+ * convtt-infer --bench; other programs time models by them, too. */
 #ifndef CTT_BENCH_TOOL_H
 #define CTT_BENCH_TOOL_H
 
@@ -12,19 +11,19 @@
 
 /* ---- infer_bench.c ---- */
 
-/* What convs multiply, by --type; int8: those of a model text read bytes. */
+/* --type: the numbers that convs multiply; int8: convs of a model text read
+ * bytes. */
 enum { CTT_TYPE_FP32, CTT_TYPE_BF16, CTT_TYPE_INT8 };
 extern const char *const ctt_type_words[];
 
-/* What ctt_infer_multiply() is given for it. */
+/* The word for ctt_infer_multiply(). */
 static inline const char *ctt_type_run(int type)
 {
     return ctt_type_words[type == CTT_TYPE_BF16 ? type : CTT_TYPE_FP32];
 }
 
-/* Warns if a run is to multiply bf16 where the device has no kernels for it:
- * its answers are rounded less, and are no faster. */
-struct ctt_run;
+/* Warns if a run is to multiply bf16 and the device has no kernels for it:
+ * answers are rounded less then, and not faster. */
 void ctt_type_tell(const struct ctt_run *run);
 
 struct ctt_bench_set {
@@ -43,14 +42,14 @@ struct ctt_bench_with {
 /* CTT_EINVAL for settings that do not suit the model at path. */
 int ctt_bench_check(const struct ctt_bench_set *set, const char *path);
 
-/* Measures the model file or model text at path, and prints what came out. */
+/* Measures the model file or model text at path and prints the results. */
 int ctt_bench(const struct ctt_bench_with *w);
 
 /* ---- runner.c ---- */
 
 /* A stream of noise through a model. */
 struct ctt_runner {
-    struct ctt_infer       *own;      /* the model, if it is closed with this */
+    struct ctt_infer       *own;      /* the model, if the runner closes it */
     const struct ctt_infer *m;
     struct ctt_session     *s;
     uint8_t                *frame;
@@ -59,139 +58,136 @@ struct ctt_runner {
     double                  open_ms, first_ms;
 };
 
-/* load: loads the model file at path (see ctt_infer_open()); type: what its
- * convs multiply (ctt_infer_multiply()); tune: 1: their kernels are chosen by
- * timing (ctt_infer_tune()).  join: opens another stream through a loaded
- * model.  Both then run the first frame; open_ms is the time until the stream
- * was open, first_ms that of the first frame and its answer, for which kernels
- * are chosen, by timing too, and weights packed.  An error leaves r for
- * close. */
+/* load opens a model file and a stream through it; type: the numbers that convs
+ * multiply (ctt_infer_multiply()); tune 1: kernels are chosen by timing
+ * (ctt_infer_tune()).  join opens another stream through a loaded model.  Both
+ * run the first frame.  open_ms: time until the stream is open; first_ms: time
+ * of the first frame and answer, with the choice of kernels and the packing of
+ * weights.  After an error r is closed by the caller, too. */
 int  ctt_runner_load(const char *path, const char *device, const char *type,
                      int tune, int threads, struct ctt_runner *r);
 int  ctt_runner_join(const struct ctt_infer *m, struct ctt_runner *r);
 void ctt_runner_close(struct ctt_runner *r);
 
-/* Pushes that many frames one at a time, and takes the answer after each:
- * probabilities, or the prediction of the next frame. */
+/* Pushes frames one at a time and reads the answer after each: probabilities,
+ * or the prediction of the next frame. */
 int  ctt_runner_step(struct ctt_runner *r, int frames);
 
 /* ---- many_streams.c ---- */
 
+/* Streams of noise through a model, as one batch or as a session each. */
 struct ctt_many_streams {
     const struct ctt_infer *m;         /* the caller's */
     int                     streams;
     struct ctt_batch       *b;         /* NULL: sessions */
-    struct ctt_runner      *r;         /* of each stream; of a batch only noise
-                                          and its answer, without a session */
-    const uint8_t         **frame;     /* those of all */
+    struct ctt_runner      *r;         /* of each stream; with a batch: noise
+                                          and answer, without a session */
+    const uint8_t         **frame;     /* of all streams */
     float                 **answer;
 };
 
-/* Streams of m, as one batch or as a session each, which have had a frame.  An
- * error leaves c for close. */
+/* Opens the streams and pushes a frame through each.  After an error c is
+ * closed by the caller, too. */
 int ctt_many_streams_open(const struct ctt_infer *m, int streams, int batch,
                           struct ctt_many_streams *c);
 void ctt_many_streams_close(struct ctt_many_streams *c);
 
-/* Of a batch: a frame of each stream, and all answers. */
+/* Batch only: pushes a frame of each stream and reads all answers. */
 int  ctt_many_streams_step(struct ctt_many_streams *c);
 
 /* ---- nodes.c ---- */
 
-/* The sums of a run's nodes by pass. */
+/* Times of a run's nodes by pass. */
 struct ctt_nodes {
     struct ctt_run      *run;
     struct ctt_profile (*sum)[CTT_PASSES];
 };
 
-/* From now on until stop the forward calls of the run are timed.  close also
- * stops, and frees. */
+/* Times the forward calls of the run until stop or close. */
 int  ctt_nodes_open(struct ctt_run *r, struct ctt_nodes *out);
 void ctt_nodes_stop(struct ctt_nodes *n);
 void ctt_nodes_close(struct ctt_nodes *n);
 
-/* A node that was called; its time is that of all its calls. */
+/* A node with at least one call; ms: of all calls. */
 struct ctt_node_time {
     const char *name, *word;
     const char *when;      /* "clip"; "loop": step by step; "free" */
-    const char *kernel;    /* which code computed it; valid until the next
-                              row */
+    const char *kernel;    /* its code; valid until the next row */
     double      ms;
 };
 
-/* 0: the node was not called: it only names memory, or another one's kernel
- * computes it too. */
+/* Returns 0 for a node without calls: it only names memory, or the kernel of
+ * another node computes it. */
 int    ctt_nodes_row(const struct ctt_nodes *n, int node,
                      struct ctt_node_time *out);
 double ctt_nodes_ms(const struct ctt_nodes *n);    /* of all nodes */
 
 /* ---- paired_timing.c ---- */
 
-/* Milliseconds per frame and its answer (medians), and the ratios of the second
- * model's time to the first's: what slows the machine for a while slows both
- * of a pair. */
+/* Medians of milliseconds per frame and answer of two models, and the ratios of
+ * the second model's time to the first's, by pairs: a slow phase of the machine
+ * affects both times of a pair. */
 struct ctt_paired_timing {
     double            ms[2];
-    struct ctt_spread ratio;    /* its count: of pairs */
+    struct ctt_spread ratio;    /* count: pairs */
 };
 
-/* pace: of the pairs, at least one.  Each pair begins with the other of the
- * two; each of the two times is that of a few frames in a row, after one that
- * brings the model back into the caches. */
+/* pace: of the pairs, at least one.  The first model of a pair alternates; each
+ * time is of a few frames in a row, after one that fills the caches. */
 int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
                           struct ctt_paired_timing *out);
 
 /* ---- infer_bench_file.c ---- */
 
-/* Starts as zeros. */
+/* The model file to measure, made if only its text is given.  Zeros at first.
+ * */
 struct ctt_bench_file {
     const char *name;       /* as given */
-    const char *type;       /* what convs multiply in the runtime */
+    const char *type;       /* the numbers that convs multiply */
     int         tune;       /* 1: kernels of convs are chosen by timing */
     int         made;       /* 1: from a model text, with random weights */
-    int         fd;         /* made: of a file that has no name */
-    char        path[32];   /* made: another way to it */
+    int         fd;         /* made: an unlinked file */
+    char        path[32];   /* made: /dev/fd/N */
     int64_t     bytes;
-    double      zeros;      /* made: the share of pruned weights of convs */
+    double      zeros;      /* made: share of pruned weights of convs */
 };
 
-/* name: a model file, or a model text: its weights are the initial weights of a
- * training (net/init.h), of which a random share set->zeros of each conv's
- * kernel is pruned; of --type=int8, its convs read bytes, whose range does not
- * matter as it changes no time.  The file is made in TMPDIR and loses its name
- * at once; only a program that is killed meanwhile leaves it there. */
+/* name: a model file, or a model text, from which a file is made in TMPDIR with
+ * the initial weights of a training (net/init.h).  A random share set->zeros of
+ * each conv's kernel is pruned; with --type=int8 convs read bytes (any range,
+ * as it does not change times).  The file is unlinked at once; a program that
+ * is killed before leaves it there. */
 int  ctt_bench_file_open(const char *name, const struct ctt_bench_set *set,
                          struct ctt_bench_file *f);
 void ctt_bench_file_close(struct ctt_bench_file *f);
 
-/* ctt_runner_load() of this file; messages name it as given. */
+/* ctt_runner_load() for this file; messages have the given name. */
 int  ctt_bench_file_load(const struct ctt_bench_file *f, const char *device,
                          int threads, struct ctt_runner *r);
 
 /* ---- infer_bench_streams.c ---- */
 
-/* The times of the frames of a runner, one by one. */
+/* Measures single frames of a runner. */
 int ctt_bench_time(struct ctt_runner *r, const struct ctt_pace *pace,
                    struct ctt_times *out);
 
-/* Opens that many streams through a model, each in a thread of its own, and
- * lets them run at once, each at this pace after warm_up frames.  Milliseconds
- * per frame (median over all), and frames per second of all together, from
- * their common start to the last one's end. */
+/* Runs streams through a model at once, each in a thread of its own, at this
+ * pace after warm_up frames.  Milliseconds per frame: median over all streams;
+ * frames per second: of all streams, from the common start to the last end. */
 int ctt_bench_streams(const struct ctt_infer *m, int streams, int warm_up,
                       const struct ctt_pace *pace, double *median_ms,
                       double *frames_per_s);
 
-/* The same of one batch of them, on the threads of the model: milliseconds of a
- * step, which is a frame of each stream and all answers. */
+/* The same for one batch, on the threads of the model; milliseconds of a step:
+ * a frame of each stream and all answers. */
 int ctt_bench_batch(const struct ctt_infer *m, int streams, int warm_up,
                     const struct ctt_pace *pace, double *median_ms,
                     double *frames_per_s);
 
 /* ---- infer_bench_fit.c ---- */
 
-/* How streams are served: a batch in each thread, sessions of one model in each
- * thread, or a process for each stream. */
+/* Ways to serve streams: a batch per thread, sessions of one model in each
+ * thread, or a process per stream. */
 enum {
     CTT_SERVE_BATCH, CTT_SERVE_SESSIONS, CTT_SERVE_PROCESSES, CTT_SERVE_KINDS
 };
@@ -199,21 +195,21 @@ extern const char *const ctt_serve_words[CTT_SERVE_KINDS];
 
 struct ctt_serve {
     double rate;       /* frames per second of each stream; 0: not measured */
-    int    cores;      /* threads that served them, each on its own */
-    int    streams[CTT_SERVE_KINDS];    /* the most that fit */
+    int    cores;      /* independent threads */
+    int    streams[CTT_SERVE_KINDS];    /* largest number in real time */
 };
 
-/* Serves more and more streams of noise, a frame each at every tick of the
- * clock, by so many cores.  They fit if at least 99.9% of the answers are there
- * before the next frame.  ms: the time of a frame on one thread, to begin with;
- * runs: ticks of a trial, 0: two seconds of them. */
+/* Finds the largest number of streams of noise, one frame each per tick of a
+ * clock, with at least 99.9% of the answers before the next frame.  ms: time of
+ * a frame on one thread, for the first trial; runs: ticks of a trial, 0: two
+ * seconds. */
 int ctt_bench_fit(const struct ctt_bench_file *f, const char *device,
                   int cores, double rate, int runs, double ms,
                   struct ctt_serve *out);
 
 /* ---- infer_bench_say.c ---- */
 
-/* So many streams at once, each with so many threads, or one batch of them. */
+/* A measurement of streams at once, each with `threads`, or of one batch. */
 struct ctt_bench_row {
     int    streams, threads, batch;
     double median_ms, frames_per_s;    /* of a frame of a stream, or of each

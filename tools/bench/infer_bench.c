@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_bench.c: convtt-infer --bench: how fast a model runs here: times of a
- * frame, frames per second with more threads and streams, memory, what computes
- * each node, and the ratio to another model's time. */
+ * infer_bench.c: convtt-infer --bench: the speed of a model on this machine:
+ * times of a frame, frames per second with more threads and streams, memory,
+ * the kernel of each node, and the ratio to another model's time. */
 #include "tools/bench/bench_tool.h"
 #include "infer/inside.h"
+#include "device/device.h"
 #include "tools/shared/tool.h"
 #include "base/clock.h"
 #include "base/ctt.h"
@@ -51,7 +52,7 @@ out:
     return rc;
 }
 
-/* --runs replaces what is usual. */
+/* --runs replaces the usual number. */
 static struct ctt_pace pace_of(const struct bench *b, struct ctt_pace usual)
 {
     int runs = b->w->set->runs;
@@ -192,7 +193,8 @@ static int measure_rows(struct bench *b)
 {
     int all = b->said.threads, streams = b->w->set->streams, rc = 0;
 
-    for (int n = 1; n < all && strcmp(b->w->device, "cuda") != 0; n *= 2)
+    for (int n = 1; n < all && ctt_dev_has(b->w->device, CTT_DEV_THREADS);
+         n *= 2)
         CTT_TRY(measure_threads(b, n));
     add_row(b, 1, all, b->said.ms.median, 1e3 / b->said.ms.mean);
     streams = streams ? streams : all;

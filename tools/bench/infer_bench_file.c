@@ -9,6 +9,7 @@
 #include "base/newfile.h"
 #include "net/op.h"
 #include "net/unit.h"
+#include "net/file/file.h"
 #include "tools/shared/output.h"
 
 #include <errno.h>

@@ -153,8 +153,8 @@ out:
 
 /* ---- processes ---- */
 
-/* The pipes of a trial: children say that they are warm, are told when to
- * start, and say what they have served. */
+/* The pipes of a trial: SAY: children report that they are warm, then their
+ * counts; TELL: they get the start. */
 enum { SAY, TELL, PIPES };
 struct lines { int fd[PIPES][2]; };
 
@@ -163,7 +163,7 @@ static int all(ssize_t n, size_t size)
     return n == (ssize_t)size;
 }
 
-/* What a child does, which ends with it. */
+/* The whole life of a child process. */
 static void be_child(struct trial t, const struct lines *l)
 {
     struct ctt_runner model = { .own = NULL };
@@ -185,7 +185,7 @@ static void be_child(struct trial t, const struct lines *l)
                            sizeof(w.served)));
 }
 
-/* Adds up what so many children say. */
+/* Adds up the reports of the children. */
 static int listen(const struct lines *l, int children, struct served *out)
 {
     struct served one;
@@ -256,7 +256,7 @@ out:
 
 /* ---- the search ---- */
 
-/* 1 if so many streams for each core fit, or an error. */
+/* Returns 1 if this number of streams for each core fits, 0 or an error. */
 static int fits(struct trial *t, int kind, int cores, int each)
 {
     int rc = 0;
@@ -288,7 +288,7 @@ static int next(int low, int high, int most)
     return low ? low + (high - low) / 2 : high - 1 - high / 4;
 }
 
-/* How many counts are still to be tried of a kind, this one included. */
+/* Number of counts left to try of a kind, with this one. */
 static int rounds_left(int low, int high)
 {
     int n = 1;
@@ -300,7 +300,7 @@ static int rounds_left(int low, int high)
     return n;
 }
 
-/* The time of those that follow is that of those before. */
+/* Estimates the rest by the mean time of the trials so far. */
 static void say_progress(const struct trial *t, int kind, int streams, int left)
 {
     double each = t->tried ? (ctt_seconds() - t->begun) / t->tried :

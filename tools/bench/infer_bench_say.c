@@ -8,7 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What convs multiply: "int8" if one of them reads bytes, or as given. */
+/* The numbers that convs multiply: "int8" if a conv reads bytes, or the type of
+ * the run. */
 static const char *type_of(const struct ctt_bench_said *s)
 {
     const struct ctt_graph *g = s->nodes.run->g;
@@ -19,7 +20,7 @@ static const char *type_of(const struct ctt_bench_said *s)
     return s->nodes.run->mul ? "bf16" : "fp32";
 }
 
-/* What is timed: its name in JSON, and in words. */
+/* The timed unit: its name in JSON, and in words. */
 static const struct unit { const char *name, *words; } units[] = {
     { "frame", "a frame and its answer" },
     { "answer", "a frame and its answer, computed only when asked" },
@@ -184,7 +185,7 @@ static int say_rows(const struct ctt_bench_said *s)
     return ctt_table_print(&t);
 }
 
-/* The times of what could compute the node, or why the rule chose. */
+/* The times of all kernels of the node, or the reason of the rule's choice. */
 static const char *measured(const struct ctt_bench_said *s, int node)
 {
     const struct ctt_run *r = s->nodes.run;

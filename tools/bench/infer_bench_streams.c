@@ -24,7 +24,7 @@ out:
 
 enum { WAIT, GO, GIVE_UP };
 
-/* What the streams share: they wait until all of them are warm. */
+/* Shared by the streams, which wait until all of them are warm. */
 struct crowd {
     pthread_mutex_t        lock;
     pthread_cond_t         changed;

@@ -4,7 +4,8 @@
 #include "base/ctt.h"
 #include "tools/shared/infer_rc.h"
 
-/* The session of a runner shows what the model takes; a batch has its own. */
+/* The session of a runner gives the sizes of frames and answers; a batch then
+ * has its own. */
 static int join(struct ctt_many_streams *c, int i)
 {
     int rc = 0, joined;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_check.c: settings of --budget: what goes with it, and its files. */
-#include "compress/search/budget_run.h"
 #include "tools/compress/compress_tool.h"
 
 #include <math.h>
@@ -74,7 +73,7 @@ static int check_files(const struct ctt_compress_job *j)
 {
     const struct ctt_compress_cfg *c = &j->c;
     const char *const made[] = { c->out, c->train.checkpoint, c->sense_log,
-        c->sense_csv, c->sense_plot, c->budget_csv, c->budget_plot };
+        c->sense_csv, c->sense_plot, c->budget_csv };
     const char *const read[] = { j->path, c->train.data, c->train.val,
                                  c->train.classes };
     int n = CTT_LEN(made), rc;
@@ -130,7 +129,6 @@ int ctt_budget_outputs(struct ctt_compress_job *j)
     CTT_TRY(ctt_output_check_checkpoint(c->train.checkpoint, 1));
     CTT_TRY(ctt_compress_can_log(j, c->sense_log, &ctt_output_sensitivity_log));
     CTT_TRY(ctt_output_check(c->budget_csv, &csv_kind));
-    CTT_TRY(ctt_output_check(c->budget_plot, &ctt_output_plot));
 out:
     return rc;
 }

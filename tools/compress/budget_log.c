@@ -9,49 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const stems[] = { "tried", "trained", "short",
-                                    "proved" };
+static const char *const stems[] = { "tried", "trained", "short", "proved" };
 enum { NUMBERS = 2 * CTT_ACCURACIES * 5 };
-
-void ctt_budget_rows_cut(struct ctt_budget_rows *all, int n)
-{
-    while (all->rows > n)
-        ctt_free(all->row[--all->rows].mix);
-}
-
-void ctt_budget_rows_free(struct ctt_budget_rows *all)
-{
-    ctt_budget_rows_cut(all, 0);
-    ctt_free(all->row);
-    *all = (struct ctt_budget_rows){ NULL, 0, 0 };
-}
-
-const struct ctt_budget_row *ctt_budget_row_find(
-    const struct ctt_budget_rows *all, const struct ctt_budget_row *like)
-{
-    for (int i = all->rows - 1; i >= 0; i--) {
-        const struct ctt_budget_row *r = &all->row[i];
-
-        if (r->kind == like->kind && r->how == like->how &&
-            r->steps == like->steps && strcmp(r->mix, like->mix) == 0)
-            return r;
-    }
-    return NULL;
-}
-
-/* The list takes over row->mix. */
-static int append(struct ctt_budget_rows *all,
-                  const struct ctt_budget_row *row)
-{
-    void *more = ctt_grown(all->row, &all->room, all->rows,
-                           sizeof(*all->row));
-
-    if (!more)
-        return CTT_ENOMEM;
-    all->row = more;
-    all->row[all->rows++] = *row;
-    return 0;
-}
 
 /* The numbers of the tests, in the order of a line. */
 static int64_t *number_at(struct ctt_budget_row *r, int k)
@@ -131,30 +90,22 @@ int ctt_budget_row_read(void *arg, const struct ctt_value *v)
         return 0;
     r.mix = ctt_strdup(mix);
     CTT_TRY(r.mix ? 0 : CTT_ENOMEM);
-    CTT_TRY(append(arg, &r));
-    return 1;
+    CTT_TRY(ctt_budget_rows_add(arg, &r));
+    rc = 1;
 out:
     ctt_free(r.mix);
     return rc;
 }
 
-int ctt_budget_row_add(struct ctt_budget_rows *all,
-                       struct ctt_sensitivity_log *log,
+int ctt_budget_row_log(struct ctt_sensitivity_log *log,
                        const struct ctt_budget_row *row)
 {
-    struct ctt_budget_row copy = *row;
     char *line = NULL;
-    int rc = 0;
+    int rc;
 
-    copy.mix = ctt_strdup(row->mix);
-    CTT_TRY(copy.mix ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_text_collect("--budget", print_row, row, &line));
-    CTT_TRY(append(all, &copy));
-    copy.mix = NULL;
-    if (log)
-        CTT_TRY(ctt_sensitivity_log_line(log, line));
+    CTT_TRY(ctt_sensitivity_log_line(log, line));
 out:
     ctt_free(line);
-    ctt_free(copy.mix);
     return rc;
 }

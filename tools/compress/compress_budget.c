@@ -1,78 +1,182 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress_budget.c: convtt-compress --budget: the mix of options that keeps a
- * model within a budget. */
+ * compress_budget.c: convtt-compress --budget: its clips, tests, log and
+ * messages. */
 #include "tools/compress/compress_tool.h"
-#include "compress/search/budget_run.h"
 #include "tools/shared/tool.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+/* ---- tests ---- */
+
+int ctt_budget_test(const struct ctt_budget_job *r, const struct ctt_model *m,
+                    struct ctt_data *d, struct ctt_metrics **out)
+{
+    struct ctt_score s;
+
+    return ctt_compress_test(m, &r->j->c.train, d, &r->j->ev, NULL, &s, out);
+}
+
+void ctt_budget_pair(const struct ctt_metrics *was,
+                     const struct ctt_metrics *is, int clips,
+                     struct ctt_paired out[CTT_ACCURACIES])
+{
+    memset(out, 0, CTT_ACCURACIES * sizeof(*out));
+    for (int i = 0; i < clips * CTT_ACCURACIES; i++) {
+        struct ctt_paired *t = &out[i % CTT_ACCURACIES];
+        int a = was->verdict[i] == CTT_RIGHT, b = is->verdict[i] == CTT_RIGHT;
+
+        if (was->verdict[i] == CTT_UNREAD || is->verdict[i] == CTT_UNREAD)
+            continue;
+        t->clips++;
+        t->was += a;
+        t->is += b;
+        t->lost += a && !b;
+        t->won += b && !a;
+    }
+}
+
+static int test(void *arg, const struct ctt_model *m, int half, double *loss,
+                struct ctt_paired seen[CTT_ACCURACIES])
+{
+    struct ctt_budget_job *r = arg;
+    struct ctt_metrics *is = NULL;
+    double sum = 0;
+    int rc;
+
+    CTT_TRY(ctt_budget_test(r, m, r->half[half], &is));
+    ctt_budget_pair(r->was[half], is, ctt_data_clips(r->half[half]), seen);
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        sum += ctt_metrics_loss(is, k);
+    if (loss)
+        *loss = sum / CTT_ACCURACIES;
+out:
+    ctt_metrics_free(&is);
+    return rc;
+}
+
+/* ---- other calls of the search ---- */
+
+static int keep_row(void *arg, const struct ctt_budget_row *row)
+{
+    const struct ctt_budget_job *r = arg;
+
+    return ctt_budget_row_log(r->log, row);
+}
+
+static int progress(void *arg, const char *line)
+{
+    const struct ctt_budget_job *r = arg;
+    int rc = 0;
+
+    CTT_CHECK(!ctt_tool_stop() || r->log, CTT_ESTOP, "stopped; nothing is "
+              "written");
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "--budget: stopped; the same "
+              "command goes on from %s", r->j->c.sense_log);
+    ctt_tool_progress(0, "%s", line);
+out:
+    return rc;
+}
+
+static void say(void *arg, const char *line)
+{
+    (void)arg;
+    ctt_tool_say(line[0] == '\n' ? "\n%s" : "%s", line + (line[0] == '\n'));
+}
+
+static int print_table(void *arg, const char *title, const char *rows)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    int rc;
+
+    (void)arg;
+    for (const char *p = rows; *p; p += strcspn(p, "\n") + 1)
+        ctt_table_row(&t, "%.*s", (int)strcspn(p, "\n"), p);
+    ctt_tool_say("\n%s", title);
+    rc = ctt_table_print(&t);
+    ctt_table_free(&t);
+    return rc;
+}
+
+static void refused(void *arg)
+{
+    const struct ctt_budget_job *r = arg;
+
+    r->j->status = CTT_EXIT_USAGE;
+}
+
+static int prove(void *arg, const struct ctt_model *m,
+                 const struct ctt_budget_row *row)
+{
+    return ctt_budget_prove(arg, m, row);
+}
 
 /* ---- the start ---- */
 
-/* The two halves of the validation clips. */
-static int split(struct ctt_budget_run *r)
+/* The two halves of the validation clips: the first validates retraining. */
+static int split(struct ctt_budget_job *r)
 {
     struct ctt_compress_job *j = r->j;
     struct ctt_train_cfg cfg = j->c.train;
     int rc;
 
     cfg.folds = 2;
-    r->whole = j->val;
-    rc = ctt_fold_open(r->whole, &cfg, 0, &r->accept, &j->val);
-    if (rc < 0)
-        j->val = r->whole;
+    rc = ctt_fold_open(j->val, &cfg, 0, &r->half[1], &r->half[0]);
     if (rc == CTT_EINVAL)
         j->status = CTT_EXIT_USAGE;
     CTT_TRY(rc);
+    r->whole = j->val;
+    j->val = r->half[0];
     ctt_tool_say("of %d validation clips %d search and %d accept",
-                 ctt_data_clips(r->whole), ctt_data_clips(j->val),
-                 ctt_data_clips(r->accept));
+                 ctt_data_clips(r->whole), ctt_data_clips(r->half[0]),
+                 ctt_data_clips(r->half[1]));
 out:
     return rc;
 }
 
 /* Whether plans depend on times or memory, which are measured together: if they
- * are limited, or if what is to be small is not bytes alone. */
-static int is_timed(const struct ctt_budget_run *r)
+ * are limited, or if the aim is not bytes alone. */
+static int is_timed(const struct ctt_budget_job *r)
 {
     const struct ctt_compress_cfg *c = &r->j->c;
 
     if (!ctt_compress_may_time(c))
         return 0;
-    if (!ctt_budget_has_cost(&r->b))
-        return c->recipe.aim != CTT_AIM_BYTES;
-    return !isinf(r->b.most[CTT_COST_MS]) || !isinf(r->b.most[CTT_COST_RAM]);
+    return ctt_budget_has_cost(&r->s.b) ? ctt_budget_has_time(&r->s.b)
+                                        : c->recipe.aim != CTT_AIM_BYTES;
 }
 
 /* A floor that the model as given is below on the clips of the search, or that
  * the others refute for it, is no use to search for. */
-static int check_floor(const struct ctt_budget_run *r, int k)
+static int check_floor(const struct ctt_budget_job *r, int k)
 {
     static const int share[] = { 25, 50, 100 };
+    const struct ctt_budget *b = &r->s.b;
     double is = ctt_metrics_top1(r->was[0], k), p;
     struct ctt_paired t[CTT_ACCURACIES];
     int rc = 0;
 
-    CTT_CHECK(!(is < r->b.floor[k]), CTT_EINVAL, "--budget: top1@%d=%g "
+    CTT_CHECK(!(is < b->floor[k]), CTT_EINVAL, "--budget: top1@%d=%g "
               "cannot be met: the model as given has %.1f on the clips of "
-              "the search", share[k], 100 * r->b.floor[k], 100 * is);
-    ctt_budget_pair(r->was[1], r->was[1], ctt_data_clips(r->accept), t);
-    p = ctt_budget_tail(&r->b, k, &t[k]);
+              "the search", share[k], 100 * b->floor[k], 100 * is);
+    ctt_budget_pair(r->was[1], r->was[1], ctt_data_clips(r->half[1]), t);
+    p = ctt_budget_tail(b, k, &t[k]);
     CTT_CHECK(p > CTT_BUDGET_REFUTED, CTT_EINVAL, "--budget: top1@%d=%g "
               "cannot be met: the model as given has %.1f on the clips that "
-              "accept, p = %.3f", share[k], 100 * r->b.floor[k],
+              "accept, p = %.3f", share[k], 100 * b->floor[k],
               100 * ctt_metrics_top1(r->was[1], k), p);
 out:
     return rc;
 }
 
-static int check_floors(struct ctt_budget_run *r)
+static int test_given(struct ctt_budget_job *r)
 {
-    int rc = 0, status = r->j->status;
+    int rc, status = r->j->status;
 
+    CTT_TRY(ctt_budget_test(r, r->j->m, r->half[0], &r->was[0]));
+    CTT_TRY(ctt_budget_test(r, r->j->m, r->half[1], &r->was[1]));
+    r->s.classes = r->was[0]->classes;
     r->j->status = CTT_EXIT_USAGE;
     for (int k = 0; k < CTT_ACCURACIES; k++)
         CTT_TRY(check_floor(r, k));
@@ -117,78 +221,87 @@ static int choose_steps(int64_t all)
 
 static int read_row(void *arg, const struct ctt_value *line)
 {
-    struct ctt_budget_run *r = arg;
+    struct ctt_budget_job *r = arg;
 
-    return ctt_budget_row_read(&r->rows, line);
+    return ctt_budget_row_read(&r->s.rows, line);
 }
 
-/* What the log has is known to be possible, and need not be coded again. */
-static int is_read(void *arg)
+static int open_all(struct ctt_budget_job *r)
 {
-    struct ctt_budget_run *r = arg;
-
-    return r->far ? 0 : ctt_budget_far(r);
-}
-
-static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
-{
-    const struct ctt_sensitivity_extra extra = { r, read_row, is_read };
     struct ctt_compress_job *j = r->j;
     int rc;
 
-    CTT_TRY(ctt_budget_read(j->c.budget, &r->b));
+    CTT_TRY(ctt_budget_read(j->c.budget, &r->s.b));
     CTT_TRY(ctt_budget_outputs(j));
     CTT_TRY(ctt_compress_load(j->path, "--budget", &j->m));
     CTT_TRY(ctt_compress_check_dense(j, j->m, j->path));
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(open_teachers(j));
     CTT_TRY(ctt_compress_open_clips(j));
-    r->steps = all_steps(j);
-    if (j->c.budget_steps == CTT_OPT_WORD)
-        j->c.budget_steps = choose_steps(r->steps);
-    CTT_TRY(ctt_compress_how(j, &r->how));
     CTT_TRY(split(r));
-    CTT_TRY(ctt_sensitivity_new(j->m, &r->s));
-    r->timed = is_timed(r);
-    ctt_budget_leave_out(r);
-    if (access(j->c.sense_log, F_OK) != 0)
-        CTT_TRY(ctt_budget_far(r));
-    CTT_TRY(ctt_budget_test_given(r));
-    CTT_TRY(check_floors(r));
-    CTT_TRY(ctt_compress_measure(j, &extra, r->timed, r->s, &r->log));
-    CTT_TRY(ctt_budget_given(r, given));
-    CTT_TRY(ctt_budget_offer(r));
-    CTT_TRY(ctt_budget_possible(r));
-    CTT_TRY(ctt_budget_recovery(r));
 out:
     return rc;
 }
 
-static void close_run(struct ctt_budget_run *r)
+/* Sets what the search needs of the job. */
+static int fill(struct ctt_budget_job *r)
 {
-    ctt_budget_offer_free(r);
-    ctt_sensitivity_log_close(&r->log);
-    ctt_budget_rows_free(&r->rows);
-    ctt_metrics_free(&r->was[0]);
-    ctt_metrics_free(&r->was[1]);
-    ctt_sensitivity_free(&r->s);
-    if (r->accept) {
-        ctt_fold_close(&r->accept);
-        ctt_fold_close(&r->j->val);
-    }
-    if (r->whole)
-        r->j->val = r->whole;
+    struct ctt_compress_job *j = r->j;
+    struct ctt_budget_run *s = &r->s;
+    int rc;
+
+    r->times = ctt_compress_calls(j);
+    r->calls = (struct ctt_budget_calls){ r, &r->times, ctt_budget_train, test,
+        keep_row, progress, say, print_table, refused, prove };
+    s->calls = &r->calls;
+    s->m = j->m;
+    s->path = j->path;
+    s->out = j->c.out;
+    s->o = j->c.recipe;
+    s->timed = is_timed(r);
+    s->dry_run = j->c.dry_run;
+    s->all_steps = all_steps(j);
+    if (j->c.budget_steps == CTT_OPT_WORD)
+        j->c.budget_steps = choose_steps(s->all_steps);
+    s->steps = j->c.budget_steps;
+    CTT_TRY(ctt_compress_how(j, &s->how));
+    CTT_TRY(ctt_sensitivity_new(j->m, &s->s));
+out:
+    return rc;
+}
+
+static int search(struct ctt_budget_job *r)
+{
+    const struct ctt_sensitivity_extra extra = { r, read_row };
+    const char *csv = r->j->c.budget_csv;
+    int rc;
+
+    CTT_TRY(open_all(r));
+    CTT_TRY(fill(r));
+    CTT_TRY(ctt_budget_begin(&r->s));
+    CTT_TRY(test_given(r));
+    CTT_TRY(ctt_compress_measure(r->j, &extra, r->s.timed, r->s.s, &r->log));
+    rc = ctt_budget_search(&r->s);
+    if (csv && (rc >= 0 || rc == CTT_EUNSUP) && ctt_budget_csv(r, csv) < 0)
+        rc = CTT_EIO;
+out:
+    return rc;
 }
 
 int ctt_compress_budget(struct ctt_compress_job *j)
 {
-    struct ctt_budget_run r = { .j = j, .ms = NAN, .shared_left = 1 };
-    struct ctt_costs given;
-    int rc;
+    struct ctt_budget_job r = { .j = j };
+    int rc = search(&r);
 
-    CTT_TRY(prepare(&r, &given));
-    CTT_TRY(ctt_budget_search(&r, &given));
-out:
-    close_run(&r);
+    ctt_sensitivity_log_close(&r.log);
+    ctt_budget_rows_free(&r.s.rows);
+    ctt_metrics_free(&r.was[0]);
+    ctt_metrics_free(&r.was[1]);
+    ctt_sensitivity_free(&r.s.s);
+    if (r.whole) {
+        ctt_fold_close(&r.half[1]);
+        ctt_fold_close(&r.half[0]);
+        j->val = r.whole;
+    }
     return rc;
 }

@@ -2,6 +2,7 @@
  * compress_calls.c: what the recipe of convtt-compress calls: checkpoints,
  * retraining, tests and measurements. */
 #include "tools/compress/compress_tool.h"
+#include "device/device.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
 
@@ -214,7 +215,8 @@ int ctt_compress_may_time(const struct ctt_compress_cfg *c)
 struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
 {
     struct ctt_recipe_calls calls = { .arg = j, .time = measure,
-        .slow_bytes = strcmp(j->c.train.device, "cuda") == 0 };
+        .slow_bytes = ctt_dev_has(j->c.train.device,
+                                  CTT_DEV_OWN_MEMORY) };
 
     if (ctt_compress_may_time(&j->c))
         calls.compare = compare;

@@ -87,7 +87,6 @@ static int is_result(const struct ctt_opt *o)
 {
     static const char *const none[] = { "out", "budget", "dry-run",
         "sense-log", "sense-clips", "sense-kl", "budget-steps", "budget-csv",
-        "budget-plot",
         "for", "choose-by", "data", "val", "dense", "explain-log",
         "explain-csv", "explain-plot", NULL };
 
@@ -99,9 +98,9 @@ static int is_result(const struct ctt_opt *o)
            strcmp(o->name, "epochs") == 0 || strcmp(o->name, "max-steps") == 0;
 }
 
-/* Another one where a row of a log no longer means the same: 2, as long short
- * retrainings prune in steps. */
-enum { METHOD = 2 };
+/* A new number once rows of a log no longer mean the same: 3, as pruning leaves
+ * out the weights that are not assigned it. */
+enum { METHOD = 3 };
 
 static int print_settings(FILE *f, const void *arg)
 {

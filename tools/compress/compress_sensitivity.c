@@ -308,8 +308,6 @@ static int measure(struct sense *a, const struct ctt_sensitivity_extra *extra,
     if (a->known)
         ctt_tool_say("%d of %d results are in %s already", a->known, s->points,
                      j->c.sense_log);
-    if (extra)
-        CTT_TRY(extra->ready(extra->arg));
     CTT_TRY(open_answers(a, s->m));
     a->start = ctt_seconds();
     a->all = ctt_sensitivity_missing(s, calls.compare != NULL);

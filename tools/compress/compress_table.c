@@ -136,10 +136,6 @@ static const struct ctt_opt budget[] = {
       .dflt = "", .help = "write what was tried and retrained, also in "
       "earlier runs, as CSV", .arg = "FILE", .section = "Budget",
       .needs = "budget" },
-    { .name = "budget-plot", .type = CTT_STRING, .off = FIELD(budget_plot),
-      .dflt = "", .help = "draw accuracy against bytes and time of what was "
-      "retrained, and their front (SVG)", .arg = "FILE", .section = "Budget",
-      .needs = "budget" },
     { .name = NULL }
 };
 

@@ -8,6 +8,7 @@
 #include "base/opt.h"
 #include "base/json.h"
 #include "compress/compress.h"
+#include "compress/search/search.h"
 #include "libtrain/train.h"
 #include "tools/shared/output.h"
 #include "tools/shared/training.h"
@@ -52,7 +53,7 @@ struct ctt_compress_cfg {
     const char          *dense, *explain_log, *explain_csv, *explain_plot;
     const char          *budget;      /* --budget and its settings: */
     int                  dry_run, budget_steps;
-    const char          *budget_csv, *budget_plot;
+    const char          *budget_csv;
 };
 
 struct ctt_compress_job {
@@ -204,13 +205,11 @@ int ctt_sensitivity_key_print(const struct ctt_sensitivity_key *k,
 
 struct ctt_sensitivity_log;
 
-/* line() takes each line of --budget (it has the member "budget") and returns 1,
- * 0 if it is damaged, or an error.  ready() is called once all are read, before
- * anything is measured. */
+/* line() takes each line of --budget (it has the member "budget") and returns
+ * 1, 0 if it is damaged, or an error. */
 struct ctt_sensitivity_extra {
     void *arg;
     int (*line)(void *arg, const struct ctt_value *line);
-    int (*ready)(void *arg);
 };
 
 /* Opens the log, which is made if it is not there, for this process alone, and
@@ -341,56 +340,71 @@ int ctt_compress_explain(struct ctt_compress_job *j);
 
 /* ---- budget_log.c ---- */
 
-/* A mix that was measured on the weights as they are, after retraining, or
- * after a few steps of it, when only the clips of the search have tested it; or
- * a model that was written, once split "test" has. */
-enum ctt_budget_kind { CTT_BUDGET_TRIED, CTT_BUDGET_TRAINED, CTT_BUDGET_SHORT,
-                       CTT_BUDGET_PROVED };
-
-/* What it came to: seen[0] on the clips of the search (PROVED: of split "test")
- * and seen[1] on those that accept, after 25, 50 and 100%. */
-struct ctt_budget_row {
-    char            *mix;
-    uint32_t         how;      /* CRC-32 of the settings; PROVED: of the
-                                  clips */
-    enum ctt_budget_kind kind;
-    int              steps;    /* of a short retraining, else 0 */
-    double           loss;     /* -log p(label) on the clips of the search, the
-                                  mean over the shares; NAN: not measured */
-    struct ctt_costs costs;
-    uint32_t         model;    /* CRC-32 of its weights and text */
-    struct ctt_paired seen[2][CTT_ACCURACIES];
-};
-
-struct ctt_budget_rows {
-    struct ctt_budget_row *row;
-    int                    rows, room;
-};
-
 /* Takes lines of a log; arg: a struct ctt_budget_rows. */
-int  ctt_budget_row_read(void *arg, const struct ctt_value *line);
+int ctt_budget_row_read(void *arg, const struct ctt_value *line);
 
-/* Adds a row with a copy of its mix, and to the log if there is one. */
-int ctt_budget_row_add(struct ctt_budget_rows *all,
-                       struct ctt_sensitivity_log *log,
+/* Adds a row to the log. */
+int ctt_budget_row_log(struct ctt_sensitivity_log *log,
                        const struct ctt_budget_row *row);
 
-/* Forgets the rows after the first n. */
-void ctt_budget_rows_cut(struct ctt_budget_rows *all, int n);
-void ctt_budget_rows_free(struct ctt_budget_rows *all);
-
-/* The last row with the mix, kind, steps and how of `like`; NULL: there is
- * none. */
-const struct ctt_budget_row *ctt_budget_row_find(
-    const struct ctt_budget_rows *all, const struct ctt_budget_row *like);
-
 /* ---- compress_budget.c ---- */
+
+/* A run: the search, its log, and the halves of the validation clips, those of
+ * the search first, with the answers of the model as given. */
+struct ctt_budget_job {
+    struct ctt_compress_job    *j;
+    struct ctt_budget_run           s;
+    struct ctt_budget_calls     calls;
+    struct ctt_recipe_calls     times;
+    struct ctt_sensitivity_log *log;
+    struct ctt_data            *whole, *half[2];
+    struct ctt_metrics         *was[2];
+};
+
+/* ---- budget_check.c ---- */
 
 /* CTT_EINVAL if the budget cannot be read, a setting has no effect beside it,
  * clips are missing, or a file is named twice. */
 int ctt_compress_check_budget(struct ctt_compress_job *j);
 
+/* Whether the files can be written, which are claimed. */
+int ctt_budget_outputs(struct ctt_compress_job *j);
+
+/* ---- compress_budget.c again ---- */
+
 /* Searches, prints, and writes the model if it is accepted. */
 int ctt_compress_budget(struct ctt_compress_job *j);
+
+/* Tests m on the clips of d; the caller frees *out. */
+int ctt_budget_test(const struct ctt_budget_job *r, const struct ctt_model *m,
+                    struct ctt_data *d, struct ctt_metrics **out);
+
+/* Counts clips that both have read, of so many. */
+void ctt_budget_pair(const struct ctt_metrics *was,
+                     const struct ctt_metrics *is, int clips,
+                     struct ctt_paired out[CTT_ACCURACIES]);
+
+/* ---- budget_train.c ---- */
+
+/* The call train() of struct ctt_budget_calls; arg: the job. */
+int ctt_budget_train(void *arg, const struct ctt_recipe *o, int steps,
+                     const char *what, const char *path, struct ctt_model **m,
+                     struct ctt_report **report);
+
+/* ---- budget_prove.c ---- */
+
+/* Tests both models on the split "test", if there is one: m, of this row, and
+ * the one as given.  The log keeps the result, and a model is tested once. */
+int ctt_budget_prove(struct ctt_budget_job *r, const struct ctt_model *m,
+                     const struct ctt_budget_row *row);
+
+/* ---- budget_front.c ---- */
+
+/* All rows of the log, and which are on the front of accuracy against bytes and
+ * time. */
+int ctt_budget_csv(const struct ctt_budget_job *r, const char *path);
+
+/* How the file begins. */
+#define CTT_BUDGET_CSV_BEGIN "what,bytes,ms,macs,ram,"
 
 #endif

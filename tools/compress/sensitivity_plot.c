@@ -103,9 +103,9 @@ static void draw_names(const struct plot *p)
 static int print_svg(FILE *f, const void *arg)
 {
     struct plot p = *(const struct plot *)arg;
-    int panels = 0, height, k = 0;
+    int panels = 0, height;
 
-    for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
+    while (ctt_ladder(panels))
         panels++;
     height = (panels + ACROSS - 1) / ACROSS * PANEL_H + 30;
     if (height < p.s->weights * ROW + 40)
@@ -115,7 +115,9 @@ static int print_svg(FILE *f, const void *arg)
     ctt_svg_text(p.f, 10, 18, "start", "mean divergence of the answers (KL, "
                  "nats) if only this weight is changed, without retraining: "
                  "points measured, lines fitted");
-    for (const struct ctt_ladder *l = ctt_ladders; l->name; l++, k++) {
+    for (int k = 0; k < panels; k++) {
+        const struct ctt_ladder *l = ctt_ladder(k);
+
         p.x = k % ACROSS * PANEL_W;
         p.y = 30 + k / ACROSS * PANEL_H;
         draw_axes(&p, l);

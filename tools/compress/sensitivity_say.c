@@ -90,8 +90,9 @@ static void print_borne(const struct ctt_sensitivity *s, int weight, double kl,
     const struct ctt_sensitivity_weight *w = &s->weight[weight];
     size_t n = (size_t)snprintf(line, size, "%s\t%.1f", w->name,
                                 100 * w->macs);
+    const struct ctt_ladder *l;
 
-    for (const struct ctt_ladder *l = ctt_ladders; l->name; l++) {
+    for (int i = 0; (l = ctt_ladder(i)); i++) {
         const struct ctt_sensitivity_point *p =
             ctt_sensitivity_bears(s, weight, l, kl);
         char cell[TEXT];
@@ -109,9 +110,10 @@ static int say_borne(const struct ctt_sensitivity *s, double kl)
     size_t n = (size_t)snprintf(line, sizeof(line), "weight\tMACs %%");
     int rc;
 
-    for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
+    for (int i = 0; ctt_ladder(i); i++)
         if (n < sizeof(line))
-            n += (size_t)snprintf(line + n, sizeof(line) - n, "\t%s", l->name);
+            n += (size_t)snprintf(line + n, sizeof(line) - n, "\t%s",
+                                  ctt_ladder(i)->name);
     ctt_table_row(&t, "%s", line);
     for (int i = 0; i < s->weights; i++) {
         print_borne(s, i, kl, line, sizeof(line));

@@ -63,7 +63,7 @@ static int same_list(const struct ctt_list *a, const struct ctt_list *b)
     return 1;
 }
 
-/* 1 if part[count] has the same clips as one of the parts before it. */
+/* Returns 1 if part[count] has the same clips as an earlier part. */
 static int is_repeated(const struct split *part, int count)
 {
     for (int i = 0; i < count; i++)
@@ -121,7 +121,7 @@ static void close_parts(struct split part[SPLITS])
 
 /* ---- check ---- */
 
-/* What the path was taken for. */
+/* Prints the kind of source found at the path. */
 static void tell_found(const char *path, const struct split *part, int parts)
 {
     const struct ctt_list *l = list_of(part);
@@ -158,8 +158,8 @@ out:
     return rc;
 }
 
-/* Checks the clips of a part; adds those that are bad, with --strict also those
- * with two classes. */
+/* Checks the clips of a part and counts bad ones, with --strict also clips with
+ * two classes. */
 static int check_part(const struct ctt_data_cfg *c, const struct split *part,
                       uint64_t *sum, int *bad)
 {
@@ -202,7 +202,7 @@ out:
 
 /* ---- list ---- */
 
-/* Clips per class of a split, then those without a class. */
+/* Numbers of clips per class of a split, and without a class (last). */
 static int count_labels(const struct ctt_list *l, int **out)
 {
     int *n = ctt_calloc((size_t)l->labels + 1, sizeof(*n));
@@ -226,8 +226,8 @@ static int find_label(const struct ctt_list *l, int k, const char *name)
     return -1;
 }
 
-/* A row: class k of the first split; those without a class if it has no such
- * class. */
+/* Adds a row: class k of the first split, or clips without a class after the
+ * last one. */
 static void count_row(struct ctt_table *t, const struct split *part, int parts,
                       int *const *count, int k)
 {

@@ -49,18 +49,18 @@ static const struct ctt_opt mnist_opts[] = {
 static const struct ctt_opt pack_opts[] = {
     { "out", CTT_STRING, FIELD(out), NULL, "the pack", .letter = 'o',
       .arg = "FILE" },
-    { "model", CTT_STRING, FIELD(model), NULL, "model or text whose input line "
-      "states size, rate and colour", .letter = 'm', .arg = "FILE" },
+    { "model", CTT_STRING, FIELD(model), NULL, "model or model text whose "
+      "input line states size, rate and colour", .letter = 'm', .arg = "FILE" },
     { "split", CTT_STRING, FIELD(split), "train", "split of the data",
       .arg = "NAME" },
     CLASSES, WORKERS, RATE,
     { "background", CTT_STRING, FIELD(background), "", "add a class of this "
-      "name: what lies before and between the parts of videos in a list; not "
-      "what comes after the last part", .arg = "NAME" },
+      "name for the time before and between the parts of videos in a list; "
+      "the time after the last part is left out", .arg = "NAME" },
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames; 0: no limit", 0, 100000, .arg = "N" },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
-      "or was cut short, instead of skipping it" },
+    { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
+      "clip, if a clip cannot be read or was cut short" },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };

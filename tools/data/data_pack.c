@@ -238,7 +238,7 @@ out:
     return rc;
 }
 
-/* Starts the threads, writes what they decode, and waits for their end. */
+/* Starts the threads, writes their clips and waits for their end. */
 static int run(struct packer *p, struct ctt_pack *out)
 {
     pthread_t id[THREADS];

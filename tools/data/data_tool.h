@@ -15,13 +15,13 @@ struct ctt_mnist_job {
     const char *split;
 };
 
-/* Writes the pack out, with sequences of the MNIST digits at path. */
+/* Writes sequences of the MNIST digits at path to the pack out. */
 int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
                    const char *out);
 
 /* ---- data_opt.c ---- */
 
-/* Settings of all commands; the options of each command set some of them. */
+/* Settings of all commands; each command has options for some of them. */
 struct ctt_data_cfg {
     int   clips, size, seed, workers, max_frames, strict;
     const char *out, *model, *split, *classes, *background;
@@ -38,12 +38,12 @@ extern const struct ctt_program ctt_data_program;
 
 /* ---- data_check.c ---- */
 
-/* Small frames, because they are only decoded, not used. */
+/* Small frames, as they are only decoded. */
 extern const struct ctt_input ctt_check_input;
 
 /* Decodes every clip of s in `workers` threads, prints the error of each bad
- * one and adds their number to *bad.  sum: the checksum of each good clip's
- * frames; zeros before.  Fails if out of memory or stopped. */
+ * clip and adds their number to *bad.  sum: gets the checksum of each good
+ * clip's frames; zeros before.  Fails if out of memory or stopped. */
 int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
                     int *bad);
 

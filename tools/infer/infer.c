@@ -70,8 +70,8 @@ out:
     return rc;
 }
 
-/* Puts the clips of a source in line, and runs those before.  The last one
- * closes the source; on failure nothing reads it any more. */
+/* Queues the clips of a source and runs earlier ones.  The last clip closes the
+ * source; after a failure nothing reads it. */
 static int run_clips(struct tool *t, struct ctt_source **s)
 {
     int n = ctt_source_list(*s)->count, rc = 0;
@@ -122,8 +122,9 @@ out:
     return rc;
 }
 
-/* 1 if the clips of the splits "train" and "validation" are others, 0 if not or
- * if one cannot be opened: what is wrong is said when clips are. */
+/* Returns 1 if the splits "train" and "validation" have different clips; 0 if
+ * not, or if one cannot be opened (an error follows when the clips are opened).
+ * */
 static int has_splits(struct tool *t, const char *path)
 {
     static const char *const split[] = { "train", "validation" };
@@ -144,8 +145,8 @@ out:
     return rc >= 0 && crc[0] != crc[1];
 }
 
-/* Where clips have splits, --calibrate asks for one: those of "validation",
- * which the others take, have chosen the epoch. */
+/* --calibrate requires --split for data with splits: "validation", the default
+ * of other uses, has chosen the epoch. */
 static int check_split(struct tool *t, const char *path)
 {
     int rc = 0;
@@ -202,8 +203,8 @@ out:
     return rc;
 }
 
-/* Takes the paths on standard input, one per line, also as Windows writes them.
- * Whoever writes them may wait for the answer before the next one. */
+/* Takes paths from standard input, one per line (LF or CRLF).  The writer may
+ * wait for an answer before the next path. */
 static int take_input(struct tool *t)
 {
     char line[8192], *path;
@@ -232,7 +233,7 @@ out:
     return rc;
 }
 
-/* Copies what the model says of its frames and classes. */
+/* Copies the model's input line and classes. */
 static void describe_model(struct tool *t)
 {
     const struct ctt_infer_input *w = ctt_infer_wants(t->m);
@@ -319,7 +320,7 @@ static int say_times(struct tool *t)
                                      t->c.json) : 0;
 }
 
-/* What is done with clips instead of answering at each ratio. */
+/* Other uses of clips than answers at each ratio. */
 static int open_decision(struct tool *t, const char *model)
 {
     const struct ctt_decide_set *c = &t->c.decide;
@@ -336,7 +337,7 @@ out:
     return rc;
 }
 
-/* Whether a split is one that usually chooses the epoch of a training. */
+/* Returns 1 for a split that usually chooses the epoch of a training. */
 static int chooses(const char *split)
 {
     return split && (strncasecmp(split, "val", 3) == 0 ||
@@ -355,7 +356,7 @@ out:
     return rc;
 }
 
-/* What came of all clips. */
+/* Prints the results of all clips. */
 static int say_results(struct tool *t)
 {
     int rc;

@@ -47,7 +47,8 @@ int ctt_answers_has(const struct ctt_answers *a, int label)
     return 0;
 }
 
-/* By what is equal in clips of the same frames; of equal ones by name. */
+/* Orders by everything that is equal in clips of the same frames, then by name.
+ * */
 static int order(const void *x, const void *y)
 {
     const struct ctt_answer *a = *(struct ctt_answer *const *)x;

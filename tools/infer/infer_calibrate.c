@@ -6,6 +6,7 @@
 #include "base/binomial.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"
+#include "net/file/file.h"
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/measure.h"
@@ -20,7 +21,7 @@
 struct ctt_calibrator {
     const struct ctt_decide_set *set;
     const char        *path;
-    struct ctt_decision d;         /* what will be stored */
+    struct ctt_decision d;         /* to be stored */
     struct ctt_answers answers;
     struct ctt_trials  t;
     struct ctt_smooth  smooth;
@@ -66,8 +67,8 @@ int ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
     CTT_TRY(rc);
     c->set = set;
     c->path = path;
-    c->smooth = (struct ctt_smooth){ .smooth = set->smooth,
-        .classes = classes, .p = ctt_calloc((size_t)classes, sizeof(float)) };
+    c->smooth = (struct ctt_smooth){ .classes = classes,
+        .p = ctt_calloc((size_t)classes, sizeof(float)) };
     CTT_TRY(c->smooth.p ? 0 : CTT_ENOMEM);
     snprintf(c->d.type, sizeof(c->d.type), "%s", type);
     CTT_TRY(ctt_output_check(path, &ctt_output_model));
@@ -250,13 +251,13 @@ static int find(struct ctt_calibrator *c)
     c->d.max_gap = s.max_gap;
     c->d.delta = s.delta;
     c->d.clips = n;
-    c->d.smooth = c->set->smooth;
     c->d.checks = c->t.checks;
 out:
     return rc;
 }
 
-/* Whoever replaced the file meanwhile had another model in mind. */
+/* Fails if the file was replaced meanwhile: the thresholds are of the old
+ * model. */
 static int store(struct ctt_calibrator *c)
 {
     struct ctt_model *m = NULL;
@@ -277,7 +278,7 @@ out:
 
 /* ---- output ---- */
 
-/* What the thresholds do to the clips that they were found on. */
+/* The effect of the thresholds on the clips of the calibration. */
 struct done {
     int    decided[CTT_DECISION_CHECKS], lost[CTT_DECISION_CHECKS];
     int    early, losses;

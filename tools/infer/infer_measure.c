@@ -35,7 +35,7 @@ void ctt_measure_clear(struct ctt_measure *m)
 static int measure_one(const struct ctt_measure *m, int ahead,
                        const float *last, const float *truth,
                        const float *guess, const struct ctt_motion *motion,
-                       struct ctt_aux_head *out)
+                       struct ctt_horizon *out)
 {
     const struct ctt_input *in = m->in;
     int64_t size = (int64_t)frame_size(m);
@@ -44,7 +44,7 @@ static int measure_one(const struct ctt_measure *m, int ahead,
 
     CTT_TRY(ctt_quality(truth, guess, in->h, in->w, in->c, &q));
     ctt_motion_go_on(motion, ahead, m->moved);
-    *out = (struct ctt_aux_head){ .windows = 1, .mse = q.mse, .psnr = q.psnr,
+    *out = (struct ctt_horizon){ .windows = 1, .mse = q.mse, .psnr = q.psnr,
         .ssim = q.ssim, .ssim2 = q.ssim2,
         .last = ctt_mean_square(truth, last, size),
         .linear = ctt_mean_square(truth, m->moved, size) };
@@ -53,7 +53,7 @@ out:
 }
 
 int ctt_measure_clip(struct ctt_measure *m, const float *truth, int known,
-                     const float *guess, struct ctt_aux_head *sum)
+                     const float *guess, struct ctt_horizon *sum)
 {
     const struct ctt_input *in = m->in;
     size_t size = frame_size(m);
@@ -66,12 +66,12 @@ int ctt_measure_clip(struct ctt_measure *m, const float *truth, int known,
     CTT_TRY(ctt_motion_find(m->seen > 1 ? last - size : last, last, in->h,
                             in->w, in->c, &motion));
     for (int i = 0; i < known - m->seen; i++) {
-        struct ctt_aux_head one;
+        struct ctt_horizon one;
 
         CTT_TRY(measure_one(m, i + 1, last, last + (size_t)(i + 1) * size,
                             guess + (size_t)i * size, motion, &one));
-        ctt_aux_head_add(&m->row[i], &one);
-        ctt_aux_head_add(sum, &one);
+        ctt_horizon_add(&m->row[i], &one);
+        ctt_horizon_add(sum, &one);
     }
 out:
     ctt_motion_free(&motion);
@@ -88,7 +88,7 @@ int ctt_measure_csv(const struct ctt_measure *m, const char *path)
     n += snprintf(text, room, CTT_MEASURE_BEGIN "mse_x1000,psnr,ssim_range1,"
                   "ssim_range2,last_frame_mse_x1000,linear_motion_mse_x1000\n");
     for (int i = 0; i <= m->rows; i++) {
-        struct ctt_aux_head a = ctt_aux_head_mean(m->row, m->rows, i);
+        struct ctt_horizon a = ctt_horizon_mean(m->row, m->rows, i);
         if (a.windows && i < m->rows)
             n += snprintf(text + n, room - (size_t)n, "%d", i + 1);
         else if (a.windows)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_opt.c: the options of convtt-infer and what they need. */
+ * infer_opt.c: the options of convtt-infer and their conditions. */
 #include "device/device.h"
 #include "base/limits_opt.h"
 #include "net/unit.h"
@@ -29,48 +29,43 @@ enum { COMMON = CTT_OPT_COMMON, MNIST = CTT_OPT_OWN };
 static const char *const tune_words[] = { "off", "on", NULL };
 
 static const struct ctt_opt opts[] = {
-    { "observe", CTT_STRING, FIELD(observe), "", "answer after these ratios of "
-      "a clip [0.25,0.5,1]", .letter = 'o', .arg = "R,...",
-      .section = "Recognition",
-      .needs = ANSWERS " !every !stream !streams",
+    { "observe", CTT_STRING, FIELD(observe), "", "ratios of a clip after "
+      "which to answer [0.25,0.5,1]", .letter = 'o', .arg = "R,...",
+      .section = "Recognition", .needs = ANSWERS " !every !stream !streams",
       .tags = COMMON },
-    { "every", CTT_INT, FIELD(every), "0", "answer after every N frames, and "
-      "at the end (with --stream: print these answers too, and ask the model "
-      "no more often)", 0, 1 << 20, .letter = 'e', .arg = "N",
-      .section = "Recognition", .needs = ANSWERS, .tags = COMMON },
+    { "every", CTT_INT, FIELD(every), "0", "answer after every N frames and "
+      "at the end; with --stream print these answers, too, and compute no "
+      "others", 0, 1 << 20, .letter = 'e', .arg = "N", .section = "Recognition",
+      .needs = ANSWERS, .tags = COMMON },
     { "top", CTT_INT, FIELD(top), "3", "show the K most likely classes", 1,
       1 << 20, .letter = 'k', .arg = "K", .section = "Recognition",
       .needs = ANSWERS, .tags = COMMON },
 
     { "decide", CTT_FLAG, FIELD(decide.on), "0", "answer once per clip, as "
-      "soon as the thresholds that --calibrate found allow it (of a stream: "
-      "once after each reset, beside its events)", .letter = 'd',
+      "soon as the thresholds of --calibrate allow it; of a stream: once "
+      "after each reset, beside its events", .letter = 'd',
       .section = "Decision", .needs = DECIDES " !calibrate", .tags = COMMON },
     { "calibrate", CTT_FLAG, FIELD(decide.calibrate), "0", "find thresholds "
-      "for --decide on clips that the model was neither trained on nor chosen "
-      "by, and store them in MODEL", .section = "Decision",
-      .needs = DECIDES, .tags = COMMON },
-    { "max-gap", CTT_DOUBLE, FIELD(decide.max_gap), "0.05", "share of clips "
-      "that may be answered wrong early and right at the end", 1e-6, 0.99,
+      "for --decide on clips used neither for training nor for choosing the "
+      "model, and store them in MODEL", .section = "Decision", .needs = DECIDES,
+      .tags = COMMON },
+    { "max-gap", CTT_DOUBLE, FIELD(decide.max_gap), "0.05", "largest share of "
+      "clips with a wrong early answer and a right one at the end", 1e-6, 0.99,
       .arg = "SHARE", .section = "Decision", .needs = CALIBRATES },
-    { "delta", CTT_DOUBLE, FIELD(decide.delta), "0.1", "probability that it is "
-      "more", 1e-9, 0.99, .arg = "P", .section = "Decision",
+    { "delta", CTT_DOUBLE, FIELD(decide.delta), "0.1", "probability that the "
+      "share is larger", 1e-9, 0.99, .arg = "P", .section = "Decision",
       .needs = CALIBRATES },
-    { "guarantee", CTT_CHOICE, FIELD(decide.guarantee), "auto", "marginal: the "
-      "share is that of all clips; conditional: also of those decided by any "
-      "one time; auto: conditional if there are ten times the clips that it "
-      "needs at least", .choices = ctt_promise_words, .section = "Decision",
-      .needs = CALIBRATES },
+    { "guarantee", CTT_CHOICE, FIELD(decide.guarantee), "auto", "marginal: "
+      "--max-gap holds for all clips together; conditional: also for the "
+      "clips decided by any one time; auto: conditional with ten times the "
+      "least number of clips", .choices = ctt_promise_words,
+      .section = "Decision", .needs = CALIBRATES },
     { "head", CTT_CHOICE, FIELD(decide.head), "auto", "on: decide by a "
-      "confidence that is fitted on a third of the clips (per class and time), "
-      "not by the class's probability; auto: with 300 clips or more",
+      "confidence that is fitted on a third of the clips, by class and time, "
+      "instead of the class's probability; auto: with 300 clips or more",
       .choices = ctt_head_words, .section = "Decision", .needs = CALIBRATES },
-    { "running-mean", CTT_DOUBLE, FIELD(decide.smooth), "0", "decide by a "
-      "running mean of the probabilities in which the past has this share", 0,
-      0.99,
-      .arg = "SHARE", .section = "Decision", .needs = CALIBRATES },
-    { "answers", CTT_STRING, FIELD(decide.answers), "", "write the answers at "
-      "each check of each clip as a table", .arg = "FILE",
+    { "answers", CTT_STRING, FIELD(decide.answers), "", "write a table of the "
+      "answers at each check of each clip", .arg = "FILE",
       .section = "Decision", .needs = CALIBRATES },
 
     { "predict", CTT_INT, FIELD(predict.count), "0", "predict the next N "
@@ -81,7 +76,7 @@ static const struct ctt_opt opts[] = {
       .section = "Prediction", .needs = PREDICTS, .tags = COMMON },
     { "windows", CTT_INT, FIELD(predict.windows), "0", "windows of "
       "--input-frames and --predict frames to measure per clip, one after the "
-      "other from its start, as the test of convtt-train does; 0: all", 0,
+      "other from its start, as in the test of convtt-train; 0: all", 0,
       1000000, .arg = "N", .section = "Prediction", .needs = PREDICTS },
     { "strip", CTT_STRING, FIELD(predict.strip), "", "write a PNG: one column "
       "per frame, the truth above the prediction", .arg = "FILE",
@@ -92,110 +87,113 @@ static const struct ctt_opt opts[] = {
     { "show", CTT_INT, FIELD(predict.show), "1", "number of clips in --strip "
       "and --video, one below the other", 1, 64, .arg = "N",
       .section = "Prediction", .needs = "strip|video" },
-    { "frames", CTT_STRING, FIELD(predict.frames), "", "write all frames as "
-      "HDF5", .arg = "FILE", .section = "Prediction", .needs = PREDICTS },
-    { "csv", CTT_STRING, FIELD(predict.csv), "", "write the metrics as a "
-      "table", .arg = "FILE", .section = "Prediction", .needs = PREDICTS },
+    { "frames", CTT_STRING, FIELD(predict.frames), "", "write all frames to "
+      "an HDF5 file", .arg = "FILE", .section = "Prediction",
+      .needs = PREDICTS },
+    { "csv", CTT_STRING, FIELD(predict.csv), "", "write a table of the metrics",
+      .arg = "FILE", .section = "Prediction", .needs = PREDICTS },
 
     { "stream", CTT_FLAG, FIELD(stream.on), "0", "the operand is a camera, an "
       "address, a pipe or a long file (see STREAMS): print events as they "
-      "begin and end, and never fall behind", .letter = 's',
-      .section = "Stream", .needs = DECIDES " !calibrate", .tags = COMMON },
-    { "streams", CTT_STRING, FIELD(stream.list), "", "the same for all sources "
-      "of a list, SOURCE or NAME = SOURCE a line (see STREAMS), with one model "
-      "and no operand but that", .arg = "LIST", .section = "Stream",
+      "begin and end, in real time", .letter = 's', .section = "Stream",
+      .needs = DECIDES " !calibrate", .tags = COMMON },
+    { "streams", CTT_STRING, FIELD(stream.list), "", "the same for all "
+      "sources of a list, SOURCE or NAME = SOURCE a line (see STREAMS), with "
+      "one model and no other operand", .arg = "LIST", .section = "Stream",
       .needs = DECIDES " !calibrate !stream" },
-    { "raw", CTT_STRING, FIELD(stream.raw), "", "the source has frames without "
-      "a container, as 640x480xrgb24@30: FORMAT rgb24, bgr24, gray or yuv420p",
-      .arg = "WxHxFORMAT@RATE", .section = "Stream", .needs = STREAM },
+    { "raw", CTT_STRING, FIELD(stream.raw), "", "the source has frames "
+      "without a container, such as 640x480xrgb24@30; FORMAT: rgb24, bgr24, "
+      "gray or yuv420p", .arg = "WxHxFORMAT@RATE", .section = "Stream",
+      .needs = STREAM },
     { "realtime", CTT_FLAG, FIELD(stream.realtime), "0", "read a file or pipe "
-      "no faster than its times say, and let it not wait for the model, unless "
-      "--behind=wait", .section = "Stream", .needs = STREAM },
-    { "behind", CTT_CHOICE, FIELD(stream.behind), "auto", "when the model is "
-      "slower than the source: drop the oldest frames; wait: keep the source "
-      "waiting; stride: give the model every 2nd, 3rd ... step, so that steps "
-      "stay equally long; auto: wait where the source waits, else drop",
-      .choices = ctt_behind_words, .section = "Stream", .needs = STREAM },
-    { "timeout", CTT_DOUBLE, FIELD(stream.timeout), "15",
-      "seconds to connect, and without a new frame, after "
-      "which a source has failed", 0.001, CTT_LIVE_TIMEOUT_MAX,
-      .arg = "SECONDS", .section = "Stream", .needs = STREAM },
-    { "reconnects", CTT_INT, FIELD(stream.reconnects), "10", "tries in a row "
-      "to open a camera or an address again; one that gives frames for 5 s "
-      "ends the row; -1: without limit", -1, 1000000,
-      .arg = "N", .section = "Stream", .needs = STREAM },
+      "no faster than its times say and, unless --behind=wait, do not let it "
+      "wait for the model", .section = "Stream", .needs = STREAM },
+    { "behind", CTT_CHOICE, FIELD(stream.behind), "auto", "if the model is "
+      "slower than the source: drop: drop the oldest frames; wait: keep the "
+      "source waiting; stride: give the model every 2nd, 3rd ... step, so "
+      "that steps stay equally long; auto: wait if the source can wait, "
+      "otherwise drop", .choices = ctt_behind_words, .section = "Stream",
+      .needs = STREAM },
+    { "timeout", CTT_DOUBLE, FIELD(stream.timeout), "15", "seconds to "
+      "connect, and without a new frame, after which a source has failed",
+      0.001, CTT_LIVE_TIMEOUT_MAX, .arg = "SECONDS", .section = "Stream",
+      .needs = STREAM },
+    { "reconnects", CTT_INT, FIELD(stream.reconnects), "10", "attempts in a "
+      "row to reopen a camera or an address; frames for 5 s end the row; -1: "
+      "no limit", -1, 1000000, .arg = "N", .section = "Stream",
+      .needs = STREAM },
     { "reset-after", CTT_DOUBLE, FIELD(stream.reset_after), "0", "seconds "
-      "without a frame after which the model forgets what it saw; 0: never; "
-      "in a file, or a pipe that waits for the model, at most 60", 0, 86400,
+      "without a frame after which the model is reset; 0: never; in a file, "
+      "or a pipe that waits for the model, at most 60", 0, 86400,
       .arg = "SECONDS", .section = "Stream", .needs = STREAM },
-    { "reset-on", CTT_CHOICE, FIELD(stream.reset_on), "never", "cut: where the "
-      "scene changes at once, the model forgets what it saw",
-      .choices = ctt_reset_words, .section = "Stream", .needs = STREAM },
+    { "reset-on", CTT_CHOICE, FIELD(stream.reset_on), "never", "cut: reset "
+      "the model at a sudden change of scene", .choices = ctt_reset_words,
+      .section = "Stream", .needs = STREAM },
     { "sliding", CTT_DOUBLE, FIELD(stream.sliding), "0", "the model remembers "
-      "at least half of so many seconds and at most all of them: two sessions "
-      "are reset in turns, which takes twice the time; 0: off", 0, 86400,
+      "between half of so many seconds and all of them: two sessions are "
+      "reset in turns, which takes twice the time; 0: off", 0, 86400,
       .arg = "SECONDS", .section = "Stream", .needs = STREAM " !decide" },
     { "threshold", CTT_DOUBLE, FIELD(stream.enter), "0.6", "smoothed "
-      "probability that an event reaches", 0.001, 1, .arg = "P",
+      "probability at which an event begins", 0.001, 1, .arg = "P",
       .section = "Stream", .needs = STREAM },
-    { "leave", CTT_DOUBLE, FIELD(stream.leave), "0", "probability below which "
-      "it is over; 0: 0.8 of --threshold", 0.001, 1, .zero = 1, .arg = "P",
+    { "leave", CTT_DOUBLE, FIELD(stream.leave), "0", "smoothed probability "
+      "below which an event ends; 0: 0.8 of --threshold", 0.001, 1, .zero = 1,
+      .arg = "P", .section = "Stream", .needs = STREAM },
+    { "smooth", CTT_DOUBLE, FIELD(stream.smooth), "0.5", "seconds in which "
+      "the smoothed probability follows 63% of a change; 0: no smoothing", 0,
+      3600, .arg = "SECONDS", .section = "Stream", .needs = STREAM },
+    { "least", CTT_DOUBLE, FIELD(stream.least), "0.5", "least length of an "
+      "event; shorter ones are left out", 0, 3600, .arg = "SECONDS",
       .section = "Stream", .needs = STREAM },
-    { "smooth", CTT_DOUBLE, FIELD(stream.smooth), "0.5", "seconds in which the "
-      "smoothed probability follows 63% of a change; 0: at once", 0, 3600,
-      .arg = "SECONDS", .section = "Stream", .needs = STREAM },
-    { "least", CTT_DOUBLE, FIELD(stream.least), "0.5", "shorter events are "
-      "none", 0, 3600, .arg = "SECONDS", .section = "Stream",
-      .needs = STREAM },
-    { "merge", CTT_DOUBLE, FIELD(stream.merge), "1", "events of a class that "
-      "are no further apart are one", 0, 3600, .arg = "SECONDS",
+    { "merge", CTT_DOUBLE, FIELD(stream.merge), "1", "largest gap between "
+      "events of a class that are merged", 0, 3600, .arg = "SECONDS",
       .section = "Stream", .needs = STREAM },
-    { "background", CTT_STRING, FIELD(stream.background), "", "the class that "
-      "makes no events [background, if the model has it]", .arg = "CLASS",
+    { "background", CTT_STRING, FIELD(stream.background), "", "class without "
+      "events [background, if the model has it]", .arg = "CLASS",
       .section = "Stream", .needs = STREAM },
     { "events", CTT_STRING, FIELD(stream.events), "", "append the events to a "
       "file, as lines of JSON", .arg = "FILE", .section = "Stream",
       .needs = STREAM },
-    { "exec", CTT_STRING, FIELD(stream.exec), "", "run a command of the shell "
-      "for each event, which finds it in its environment and, as JSON, on its "
+    { "exec", CTT_STRING, FIELD(stream.exec), "", "run a shell command for "
+      "each event, with the event in its environment and, as JSON, on its "
       "standard input (see STREAMS)", .arg = "COMMAND", .section = "Stream",
       .needs = STREAM },
     { "exec-limit", CTT_DOUBLE, FIELD(stream.limit), "60", "seconds after "
-      "which such a command is ended", 0.001, 86400, .arg = "SECONDS",
+      "which such a command is killed", 0.001, 86400, .arg = "SECONDS",
       .section = "Stream", .needs = "exec" },
-    { "draw", CTT_STRING, FIELD(stream.draw), "", "write a .mp4 or .webm: the "
-      "pictures with the --top likeliest classes and events on them",
+    { "draw", CTT_STRING, FIELD(stream.draw), "", "write a .mp4 or .webm of "
+      "the pictures with the --top likeliest classes and events on them",
       .arg = "FILE", .section = "Stream", .needs = "stream" },
-    { "stats", CTT_DOUBLE, FIELD(stream.stats), "10", "print counts and times "
-      "every so many seconds, and at the end; 0: only then", 0, 86400,
-      .arg = "SECONDS", .section = "Stream", .needs = STREAM },
+    { "stats", CTT_DOUBLE, FIELD(stream.stats), "10", "seconds between lines "
+      "of counts and times, which are printed at the end, too; 0: only at the "
+      "end", 0, 86400, .arg = "SECONDS", .section = "Stream", .needs = STREAM },
 
     { "bench", CTT_FLAG, FIELD(bench.on), "0", "measure a model file, or a "
-      "model text (.net) with random weights; no clips", .letter = 'b',
+      "model text (.net) with random weights, without clips", .letter = 'b',
       .section = "Measuring", .tags = COMMON },
-    { "runs", CTT_INT, FIELD(bench.runs), "0", "frames per measurement; 0: as "
-      "many as two seconds take, 100 at least (each row of threads and "
-      "streams: half a second, 20 at least)", 0, 1000000, .arg = "N",
+    { "runs", CTT_INT, FIELD(bench.runs), "0", "frames per measurement; 0: "
+      "two seconds, at least 100 frames (each row of threads and streams: "
+      "half a second, at least 20)", 0, 1000000, .arg = "N",
       .section = "Measuring", .needs = BENCH },
-    { "warm-up", CTT_INT, FIELD(bench.warm_up), "20", "frames before these, "
-      "which are not timed", 0, 1000000, .arg = "N", .section = "Measuring",
-      .needs = BENCH },
-    { "sessions", CTT_INT, FIELD(bench.streams), "0", "streams that run at "
-      "once in the last row, sharing the threads; 0: one per thread", 0, 4096,
-      .arg = "N", .section = "Measuring", .needs = BENCH },
-    { "fit", CTT_DOUBLE, FIELD(bench.fit), "0", "find how many streams of so "
-      "many frames per second --threads cores serve in real time; 0: do not "
-      "look", 0, 1000, .arg = "RATE", .section = "Measuring",
+    { "warm-up", CTT_INT, FIELD(bench.warm_up), "20", "frames before a "
+      "measurement that are not timed", 0, 1000000, .arg = "N",
+      .section = "Measuring", .needs = BENCH },
+    { "sessions", CTT_INT, FIELD(bench.streams), "0", "streams at once in the "
+      "last row, sharing the threads; 0: one per thread", 0, 4096, .arg = "N",
+      .section = "Measuring", .needs = BENCH },
+    { "fit", CTT_DOUBLE, FIELD(bench.fit), "0", "find the largest number of "
+      "streams, at this many frames per second, that --threads cores serve in "
+      "real time; 0: off", 0, 1000, .arg = "RATE", .section = "Measuring",
       .needs = BENCH " device=cpu" },
-    { "against", CTT_STRING, FIELD(bench.against), "", "run the model and this "
-      "one in turns, and print the ratio of their times", .arg = "MODEL",
+    { "against", CTT_STRING, FIELD(bench.against), "", "run the model and "
+      "this one in turns and print the ratio of their times", .arg = "MODEL",
       .section = "Measuring", .needs = BENCH },
-    { "zeros", CTT_DOUBLE, FIELD(bench.zeros), "0", "share of the random "
-      "weights of convs to prune", 0, 1, .arg = "SHARE",
-      .section = "Measuring", .needs = BENCH },
-    { "zeros-form", CTT_CHOICE, FIELD(bench.zeros_form), "any", "what --zeros "
-      "prunes together: any weight alone, a block of 4 input channels, or a "
-      "row: one input of 16 output channels", .choices = ctt_prune_forms,
+    { "zeros", CTT_DOUBLE, FIELD(bench.zeros), "0", "share of the convs' "
+      "random weights to prune", 0, 1, .arg = "SHARE", .section = "Measuring",
+      .needs = BENCH },
+    { "zeros-form", CTT_CHOICE, FIELD(bench.zeros_form), "any", "unit of "
+      "--zeros: any: single weights; block: 4 input channels; row: one input "
+      "of 16 output channels", .choices = ctt_prune_forms,
       .section = "Measuring", .needs = "zeros" },
 
     { "split", CTT_STRING, FIELD(split), "", "split of a data set [validation, "
@@ -208,12 +206,12 @@ static const struct ctt_opt opts[] = {
       "pictures whose path states none (FOLDER#@25); 0: every picture is a "
       "frame", 0, CTT_SOURCE_FPS, .arg = "RATE", .section = "Data",
       .needs = CLIPS },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
-      "or was cut short, "
-      "instead of skipping it", .section = "Data", .needs = CLIPS },
+    { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
+      "clip, if a clip cannot be read or was cut short", .section = "Data",
+      .needs = CLIPS },
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips "
-      "while the model runs others; each holds one in memory; 0: decode each "
-      "in its turn", 0, 256, .arg = "N", .section = "Data",
+      "ahead, each with one clip in memory; 0: decode each clip when it is "
+      "needed", 0, 256, .arg = "N", .section = "Data",
       .needs = CLIPS " !every" },
     { "sequences", CTT_INT, FIELD(predict.sequences), "100", "mnist: number of "
       "sequences; the published test has 5000", 1, 1000000, .arg = "N",
@@ -231,13 +229,13 @@ static const struct ctt_opt opts[] = {
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .arg = "N", .section = "Device",
       .tags = COMMON },
-    { "type", CTT_CHOICE, FIELD(bench.type), "fp32", "what convs multiply; "
-      "bf16: weights and values in 16 bits where that is faster (a warning "
-      "says where the processor multiplies floats instead); int8: with "
-      "--bench of a model text, as convtt-compress --int8 makes it",
+    { "type", CTT_CHOICE, FIELD(bench.type), "fp32", "numbers that convs "
+      "multiply: bf16: weights and values in 16 bits where that is faster (a "
+      "warning says if the processor multiplies floats instead); int8: with "
+      "--bench of a model text, as of convtt-compress --int8",
       .choices = ctt_type_words, .section = "Device", .tags = COMMON },
     { "tune", CTT_CHOICE, FIELD(bench.tune), "off", "on: choose the code of "
-      "each conv by timing, once per machine and model; what was found is kept "
+      "each conv by timing, once per machine and model, and keep the choice "
       "in $XDG_CACHE_HOME/convtt or ~/.cache/convtt; off: by rule",
       .choices = tune_words, .section = "Device", .needs = "device=cpu" },
 
@@ -247,8 +245,8 @@ static const struct ctt_opt opts[] = {
       "with --bench one object", .letter = 'j', .section = "Output",
       .tags = COMMON },
     { "time", CTT_FLAG, FIELD(time), "0", "measure the time of each frame and "
-      "answer, of decoding each clip and of waiting for it",
-      .letter = 't', .section = "Output", .needs = CLIPS, .tags = COMMON },
+      "answer, of decoding each clip and of waiting for it", .letter = 't',
+      .section = "Output", .needs = CLIPS, .tags = COMMON },
     { .name = NULL }
 };
 
@@ -269,8 +267,7 @@ const struct ctt_program ctt_infer_program = {
     .also = "convtt-train(1), convtt-data(1), convtt-info(1)",
 };
 
-/* Clips that were learnt from say nothing of others, and those that are there
- * twice no more than once. */
+/* Training clips and repeated clips say nothing about new ones. */
 static int check_calibration(const struct ctt_infer_set *c, char **path,
                              int paths)
 {
@@ -293,7 +290,7 @@ out:
     return rc;
 }
 
-/* 1 if an operand is mnist:DIR, or - , whose paths may be. */
+/* Returns 1 if an operand is mnist:DIR, or -, whose paths may be mnist:DIR. */
 static int has_mnist(char **path, int paths)
 {
     for (int i = 0; i < paths; i++)

@@ -384,7 +384,7 @@ static int say(const struct ctt_predictor *p)
     if (!p->measure.able)
         snprintf(why, sizeof(why), "frames of %dx%d are too small",
                  p->w.in->w, p->w.in->h);
-    return ctt_say_aux_head(p->measure.row, p->w.set->count, why, p->w.json);
+    return ctt_say_horizons(p->measure.row, p->w.set->count, why, p->w.json);
 }
 
 int ctt_predictor_run(struct ctt_predictor *p)

@@ -100,7 +100,7 @@ int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json)
 
 /* ---- predicted frames ---- */
 
-void ctt_aux_head_add(struct ctt_aux_head *to, const struct ctt_aux_head *a)
+void ctt_horizon_add(struct ctt_horizon *to, const struct ctt_horizon *a)
 {
     to->windows += a->windows;
     to->mse += a->mse;
@@ -111,31 +111,31 @@ void ctt_aux_head_add(struct ctt_aux_head *to, const struct ctt_aux_head *a)
     to->linear += a->linear;
 }
 
-static struct ctt_aux_head mean(const struct ctt_aux_head *a)
+static struct ctt_horizon mean(const struct ctt_horizon *a)
 {
     double n = a->windows ? a->windows : 1;
 
-    return (struct ctt_aux_head){ a->windows,   a->mse / n,   a->psnr / n,
+    return (struct ctt_horizon){ a->windows,   a->mse / n,   a->psnr / n,
                                   a->ssim / n,  a->ssim2 / n, a->last / n,
                                   a->linear / n };
 }
 
-struct ctt_aux_head ctt_aux_head_mean(const struct ctt_aux_head *row, int rows,
+struct ctt_horizon ctt_horizon_mean(const struct ctt_horizon *row, int rows,
                                       int i)
 {
-    struct ctt_aux_head all = { 0 };
+    struct ctt_horizon all = { 0 };
 
     if (i < rows)
         return mean(&row[i]);
     for (int k = 0; k < rows; k++)
-        ctt_aux_head_add(&all, &row[k]);
+        ctt_horizon_add(&all, &row[k]);
     all = mean(&all);
     if (all.windows)
         all.windows = row[0].windows;    /* all have the first */
     return all;
 }
 
-static void json_quality(const struct ctt_aux_head *m)
+static void json_quality(const struct ctt_horizon *m)
 {
     printf("\"mse\":%.9g,\"psnr\":%.6f,\"ssim_range1\":%.6f,"
            "\"ssim_range2\":%.6f,\"last_frame_mse\":%.9g,"
@@ -145,7 +145,7 @@ static void json_quality(const struct ctt_aux_head *m)
 
 void ctt_say_predicted(const struct ctt_predicted *p)
 {
-    struct ctt_aux_head m = mean(&p->sum);
+    struct ctt_horizon m = mean(&p->sum);
 
     printf("{\"file\":");
     ctt_json_put(stdout, p->file);
@@ -159,21 +159,21 @@ void ctt_say_predicted(const struct ctt_predicted *p)
 }
 
 static void plain_ahead(struct ctt_table *t, const char *name,
-                        const struct ctt_aux_head *m)
+                        const struct ctt_horizon *m)
 {
     ctt_table_row(t, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.4f\t%.4f", name,
                   m->windows, 1e3 * m->mse, 1e3 * m->last, 1e3 * m->linear,
                   m->psnr, m->ssim, m->ssim2);
 }
 
-static void json_ahead(const char *name, const struct ctt_aux_head *m)
+static void json_ahead(const char *name, const struct ctt_horizon *m)
 {
     printf("{\"ahead\":%s,\"windows\":%d,", name, m->windows);
     json_quality(m);
     printf("}\n");
 }
 
-int ctt_say_aux_head(const struct ctt_aux_head *row, int rows, const char *why,
+int ctt_say_horizons(const struct ctt_horizon *row, int rows, const char *why,
                      int json)
 {
     struct ctt_table table = { 0 };
@@ -191,7 +191,7 @@ int ctt_say_aux_head(const struct ctt_aux_head *row, int rows, const char *why,
         ctt_table_row(&table, "ahead\twindows\tMSE x1e3\tlast\tlinear\tPSNR dB"
                       "\tSSIM range 1\tSSIM range 2");
     for (int i = 0; i <= rows; i++) {
-        struct ctt_aux_head m = ctt_aux_head_mean(row, rows, i);
+        struct ctt_horizon m = ctt_horizon_mean(row, rows, i);
         snprintf(name, sizeof(name), json ? "\"mean\"" : "mean");
         if (i < rows)
             snprintf(name, sizeof(name), "%d", i + 1);

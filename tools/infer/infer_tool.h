@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_tool.h: functions and structures shared by the files of convtt-infer.
- * */
+ * infer_tool.h: functions and structures shared by convtt-infer's files. */
 #ifndef CTT_INFER_TOOL_H
 #define CTT_INFER_TOOL_H
 
@@ -38,41 +37,42 @@ struct ctt_said {
 };
 void ctt_say_answer(const struct ctt_said *a, int json);
 
-/* After the ratio `seen` of each clip with a known label: number of clips, and
- * of those whose first class, or one of the first five, was correct. */
+/* Accuracy after the ratio `seen` of clips with a known label: numbers of
+ * clips, of correct first classes, and of correct classes among the first five.
+ * */
 struct ctt_accuracy { double seen; int clips, top1, top5; };
 int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json);
 
 /* Quality of the frames predicted at one horizon: sums over the windows of
  * clips whose true frame is known; last, linear: mean squared error of the
  * repeated last frame and of linear motion (video/baseline.h). */
-struct ctt_aux_head {
+struct ctt_horizon {
     int windows;
     double mse, psnr, ssim, ssim2, last, linear;
 };
-void ctt_aux_head_add(struct ctt_aux_head *to, const struct ctt_aux_head *a);
+void ctt_horizon_add(struct ctt_horizon *to, const struct ctt_horizon *a);
 
 /* Means of row i; for i = rows, means over the frames of all rows. */
-struct ctt_aux_head ctt_aux_head_mean(const struct ctt_aux_head *row, int rows,
+struct ctt_horizon ctt_horizon_mean(const struct ctt_horizon *row, int rows,
                                       int i);
 
-/* A predicted clip; sum: over its frames with a known truth.  JSON only. */
+/* Prints a predicted clip as JSON; sum: over its frames with a known truth. */
 struct ctt_predicted {
     const char      *file;
-    int              windows;            /* predicted, each of */
-    int              seen, predicted;    /* so many frames */
+    int              windows;            /* number of predicted windows */
+    int              seen, predicted;    /* frames of each window */
     double           ms;
-    struct ctt_aux_head sum;
+    struct ctt_horizon sum;
 };
 void ctt_say_predicted(const struct ctt_predicted *p);
 
 /* Prints a table, or a line of JSON per row and one for the mean.  why: the
  * message if nothing was measured. */
-int ctt_say_aux_head(const struct ctt_aux_head *row, int rows, const char *why,
+int ctt_say_horizons(const struct ctt_horizon *row, int rows, const char *why,
                      int json);
 
-/* The time to open the model, and how the times of each kind spread, which it
- * sorts; without any, a kind is left out. */
+/* Prints the time to open the model and the spread of the times of each kind
+ * that has any; sorts the times. */
 struct ctt_said_times { const char *of; struct ctt_times *times; };
 int  ctt_say_times(double open_ms, const struct ctt_said_times *kind, int kinds,
                    int json);
@@ -82,8 +82,8 @@ int  ctt_say_times(double open_ms, const struct ctt_said_times *kind, int kinds,
 /* Settings; a NULL path: the file is not written. */
 struct ctt_predict {
     int         count, seen;    /* predicted and observed frames */
-    int         windows;        /* of seen + count frames, that are predicted
-                                   of a clip at most; 0: all */
+    int         windows;        /* most windows of seen + count frames per clip;
+                                   0: all */
     int         show;           /* clips in strip and video */
     int         sequences, digits, seed;
     const char *strip, *video, *frames, *csv;
@@ -127,13 +127,12 @@ struct ctt_show {
     struct ctt_shown       *clip;
 };
 
-/* Frames are separated by a gray line of one pixel; missing frames are gray.
- *
- * A strip: one column per frame; for each clip the truth above the prediction.
- */
+/* Writes a strip: one column per frame; for each clip the truth above the
+ * prediction.  A gray line of one pixel separates frames; missing frames are
+ * gray. */
 int ctt_show_strip(const char *path, const struct ctt_show *v);
 
-/* A video: for each clip the truth left of the prediction. */
+/* Writes a video: for each clip the truth left of the prediction. */
 int ctt_show_video(const char *path, const struct ctt_show *v);
 
 /* Fails if the files cannot be made for so many frames; path NULL: no file. */
@@ -170,7 +169,7 @@ struct ctt_measure {
     const struct ctt_input *in;
     int                     seen, rows;
     int                     able;     /* frames are large enough to measure */
-    struct ctt_aux_head       *row;
+    struct ctt_horizon       *row;
     float                  *moved;    /* a frame by linear motion */
 };
 
@@ -184,10 +183,10 @@ void ctt_measure_clear(struct ctt_measure *m);
  * `known` frames from the first observed one on; guess: the predicted frames;
  * values in 0..1. */
 int  ctt_measure_clip(struct ctt_measure *m, const float *truth, int known,
-                      const float *guess, struct ctt_aux_head *sum);
+                      const float *guess, struct ctt_horizon *sum);
 
-/* Writes a CSV file: one line per row and one for the mean; and how it
- * begins. */
+/* Writes a CSV file with these first bytes: one line per row and one for the
+ * mean. */
 #define CTT_MEASURE_BEGIN "ahead,windows,"
 int  ctt_measure_csv(const struct ctt_measure *m, const char *path);
 
@@ -196,13 +195,13 @@ int  ctt_measure_csv(const struct ctt_measure *m, const char *path);
 /* Tables as CSV: quality of predictions, or answers of a calibration. */
 extern const struct ctt_output_kind ctt_output_table;
 
-/* Fails if two of them are the same file. */
+/* Fails if two outputs are the same file. */
 int ctt_predict_apart(const struct ctt_predict *c);
 
-/* Fails if one of them is an input read at path. */
+/* Fails if an output is an input read at path. */
 int ctt_predict_spares(const struct ctt_predict *c, const char *path);
 
-/* Fails if one cannot be written: its folder is missing or not writable. */
+/* Fails if an output cannot be written, or is a file of another kind. */
 int ctt_predict_can_write(const struct ctt_predict *c);
 
 /* ---- infer_decide.c ---- */
@@ -210,7 +209,7 @@ int ctt_predict_can_write(const struct ctt_predict *c);
 /* Settings of --decide and --calibrate. */
 struct ctt_decide_set {
     const char *answers;
-    double      max_gap, delta, smooth;
+    double      max_gap, delta;
     int         on, calibrate, guarantee;    /* ctt_promise_words */
     int         head;                        /* ctt_head_words */
 };
@@ -220,59 +219,59 @@ extern const char *const ctt_promise_words[];
 
 struct ctt_recogniser;
 
-/* What was decided; of clips of a known class also what was right.  lost: right
- * only at the end, won: only early. */
+/* Numbers of clips: all, decided early, of a known class; of these: right, lost
+ * (right only at the end), won (right only early). */
 struct ctt_decide_sums {
     int    clips, early, known, right, lost, won;
     double seen;    /* shares of clips */
 };
 
-/* Decides for a decoded clip, prints the answer and counts it in r->decided.  A
- * clip whose class is known is run to its end. */
+/* Decides for a decoded clip, prints the answer and counts it in r->decided.
+ * Clips of a known class are run to their end. */
 int ctt_decide_clip(struct ctt_recogniser *r, const struct ctt_item *item,
                     const struct ctt_frames *f);
 
-/* Prints what came of all clips, beside what was promised. */
+/* Prints the results of all clips beside the guarantee. */
 int ctt_decide_say(const struct ctt_decide_sums *s, int json);
 
 /* ---- infer_answers.c ---- */
 
-/* How a table of answers begins. */
+/* First bytes of a table of answers. */
 #define CTT_ANSWERS_BEGIN "clip,label,end,answer,frames,"
 
-/* Of a clip of a known class. */
+/* Answers for a clip of a known class. */
 struct ctt_answer {
     char    *id;
-    int      label, frames, end;    /* end: the answer there */
-    uint32_t crc;                   /* of its frames */
-    int      checks;                /* that it has */
+    int      label, frames, end;    /* end: the answer at the end */
+    uint32_t crc;                   /* of the frames */
+    int      checks;                /* number of checks within the clip */
     int      answer[CTT_DECISION_CHECKS];
     float    sure[CTT_DECISION_CHECKS];    /* confidences */
 };
 
-/* Zeros: none. */
+/* Zeros at first. */
 struct ctt_answers {
     struct ctt_answer **of;
     int                 count, room;
 };
 
-/* add: a new one, zeros but for its id. */
+/* Adds an answer: zeros but for its id. */
 int  ctt_answers_add(struct ctt_answers *a, const char *id,
                      struct ctt_answer **out);
 void ctt_answers_free(struct ctt_answers *a);
 
-/* 1 if a clip is of that class. */
+/* Returns 1 if a clip has that class. */
 int  ctt_answers_has(const struct ctt_answers *a, int label);
 
-/* Removes all but one of the clips with the same frames, and sorts the others;
- * returns how many went. */
+/* Keeps one of the clips with the same frames and sorts the rest; returns the
+ * number of removed clips. */
 int  ctt_answers_unique(struct ctt_answers *a);
 
-/* 1: whoever takes the answer at check k loses the right one at the end. */
+/* Returns 1 if the answer at check k is wrong and the one at the end right. */
 int  ctt_answer_lost(const struct ctt_answer *a, int k);
 
-/* What a calibration needs of them, in their order, with confidences of this
- * head; ctt_answers_trials_free() frees it. */
+/* The trials of a calibration, in the order of the answers, with confidences of
+ * this head; ctt_answers_trials_free() frees them. */
 int  ctt_answers_trials(const struct ctt_answers *a,
                         const struct ctt_head *head, struct ctt_trials *out);
 void ctt_answers_trials_free(struct ctt_trials *t);
@@ -287,30 +286,29 @@ int  ctt_answers_write(const struct ctt_answers *a, char *const *name,
 enum ctt_head_choice { CTT_HEAD_AUTO, CTT_HEAD_ON, CTT_HEAD_OFF };
 extern const char *const ctt_head_words[];
 
-/* Whether there is to be a head, with so many clips of so many classes; looks
- * at nothing else, or the choice itself would need a test. */
+/* Returns 1 if a head is to be fitted; depends on nothing else, as a choice by
+ * results would need a test of its own. */
 int ctt_calibrate_wants_head(enum ctt_head_choice choice, int clips,
                              int classes);
 
-/* Fits a head on a third of the clips, drawn at random, and moves these to the
- * front; returns how many they are.  All others remain to calibrate with. */
+/* Fits a head on a random third of the clips, moves these to the front and
+ * returns their number.  The calibration uses the others. */
 int ctt_calibrate_head(struct ctt_answers *a, int classes,
                        struct ctt_head *out);
 
 /* ---- infer_calibrate.c ---- */
 
-struct ctt_recogniser;
 struct ctt_calibrator;
 
-/* path: of the model; type: what its convs multiply.  Fails if the file cannot
- * be replaced. */
+/* path: of the model; type: the numbers that its convs multiply.  Fails if the
+ * file cannot be replaced. */
 int  ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
                          const char *type, int classes,
                          struct ctt_calibrator **out);
 void ctt_calibrator_close(struct ctt_calibrator **c);
 
-/* CTT_EINVAL if the model was trained or tested on the clips of the source, as
- * far as the file tells. */
+/* CTT_EINVAL if the model file says that it was trained or tested on the clips
+ * of the source. */
 int ctt_calibrator_source(const struct ctt_calibrator *c, const char *path,
                           const struct ctt_source *s);
 
@@ -318,7 +316,7 @@ int ctt_calibrator_source(const struct ctt_calibrator *c, const char *path,
 int ctt_calibrate_clip(struct ctt_recogniser *r, const struct ctt_item *item,
                        const struct ctt_frames *f);
 
-/* Finds thresholds from all clips, prints them and what they do to these clips,
+/* Finds thresholds from all clips, prints them and their effect on these clips,
  * and stores them.  name: the classes. */
 int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
                           int json);
@@ -342,8 +340,8 @@ extern const struct ctt_program ctt_infer_program;
 extern const char ctt_infer_description[];
 extern const struct ctt_chapter ctt_infer_chapters[];
 
-/* Fails for settings that exclude each other or have no effect, and for an
- * output file that is given twice.  path: the model and the operands. */
+/* Fails for settings that exclude each other or have no effect, and for output
+ * files that are given twice.  path: the model and the operands. */
 int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths);
 
 /* ---- infer_recognise.c ---- */
@@ -358,7 +356,7 @@ struct ctt_recogniser {
     char              **label;      /* the model's classes */
     int                 classes;
     uint8_t            *frames;     /* room for a batch in the model's size */
-    float              *probs;      /* and for a value per class */
+    float              *probs;      /* room for a value per class */
     int                *order;      /* the best classes, by falling
                                        probability */
 
@@ -368,8 +366,8 @@ struct ctt_recogniser {
     struct ctt_decode_times decode;
     int                 read, skipped;    /* clips */
 
-    /* Does something else with the frames of a decoded clip than answer at each
-     * ratio; NULL: nothing. */
+    /* Takes the frames of a decoded clip in place of answers at each ratio; or
+     * NULL. */
     int               (*watch)(struct ctt_recogniser *r,
                                const struct ctt_item *item,
                                const struct ctt_frames *f);
@@ -380,18 +378,18 @@ struct ctt_recogniser {
 /* Reads --observe into the ratios of r. */
 int ctt_recognise_ratios(struct ctt_recogniser *r);
 
-/* The clip's class, if it is known and one of the model's, or -1. */
+/* Returns the clip's class; -1: unknown, or not one of the model's. */
 int ctt_recognise_label(const struct ctt_recogniser *r,
                         const struct ctt_item *item);
 
-/* Gives the session the middle of that many stored frames, at most
- * CTT_RECOGNISE_BATCH, and adds the time to *ms. */
+/* Pushes the centre crops of at most CTT_RECOGNISE_BATCH stored frames and adds
+ * the time to *ms. */
 int ctt_recognise_push(struct ctt_recogniser *r, const uint8_t *data,
                        int frames, double *ms);
 
-/* Answers for a decoded clip, whose frames it frees; or, with --every, for clip
- * i of the source as it is decoded.  A clip that cannot be read is skipped with
- * a warning, or with --strict an error. */
+/* Answer for a decoded clip, whose frames are freed, or, with --every, for clip
+ * i of the source during decoding.  A clip that cannot be read is skipped with
+ * a warning; with --strict it is an error. */
 int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d);
 int ctt_recognise_stream(struct ctt_recogniser *r,
                          const struct ctt_source *from, int i);

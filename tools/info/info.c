@@ -305,7 +305,7 @@ static int strip(const char *path, const char *out)
 
     CTT_TRY(ctt_output_check(out, &ctt_output_model));
     CTT_TRY(ctt_model_load(path, 0, &m));
-    CTT_TRY(ctt_aux_head_save(out, m));
+    CTT_TRY(ctt_model_save_inference(out, m));
 out:
     ctt_model_free(&m);
     return rc;

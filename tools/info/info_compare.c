@@ -153,7 +153,6 @@ static int measure(const struct ctt_info_cfg *cfg, const char *path,
     k.probs = ctt_calloc((size_t)ctt_infer_classes(k.model), sizeof(float));
     CTT_TRY(k.probs ? 0 : CTT_ENOMEM);
     n = ctt_source_list(k.source)->count;
-    n = cfg->max_clips && cfg->max_clips < n ? cfg->max_clips : n;
     for (int i = 0; i < n; i++) {
         ctt_tool_progress(0, "%s: clip %d of %d", path, i + 1, n);
         CTT_TRY(measure_clip(&k, i, &r));

@@ -14,29 +14,27 @@ static const struct ctt_opt opts[] = {
       "and their attributes", .section = "What to show" },
     { "net", CTT_FLAG, FIELD(net), "0", "print only the text of the model",
       .section = "What to show" },
-    { "plan", CTT_FLAG, FIELD(plan), "0", "print what computes each node on "
-      "this machine, why, and how long it takes; and the gradients of convs",
-      .section = "What to show" },
+    { "plan", CTT_FLAG, FIELD(plan), "0", "print the kernel of each node on "
+      "this machine, the reason and its time, and the kernels of the "
+      "gradients of convs", .section = "What to show" },
     { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
-      "models for a single model too", .section = "What to show" },
-    { "strip", CTT_STRING, FIELD(strip), "", "write the model to OUT without "
-      "its training state", .arg = "OUT", .section = "What to show" },
-    { "data", CTT_STRING, FIELD(data), "", "clips on which the table measures "
-      "time and accuracy", .letter = 'd', .arg = "PATH", .section = "Data" },
+      "models even for a single one", .section = "What to show" },
+    { "strip", CTT_STRING, FIELD(strip), "", "write the model without its "
+      "training state to OUT", .arg = "OUT", .section = "What to show" },
+    { "data", CTT_STRING, FIELD(data), "", "clips for the time and accuracy "
+      "in the table", .letter = 'd', .arg = "PATH", .section = "Data" },
     { "split", CTT_STRING, FIELD(split), "validation", "split of --data",
       .arg = "NAME", .section = "Data" },
-    { "max-clips", CTT_INT, FIELD(max_clips), "0", "use at most N clips; 0: "
-      "all", 0, 1000000000, .arg = "N", .section = "Data" },
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
       .choices = ctt_dev_names,
       .section = "Device" },
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .letter = 't', .arg = "N",
       .section = "Device" },
-    { "tune", CTT_CHOICE, FIELD(tune), "off", "on: what can compute each conv "
-      "is timed once per machine and model, as with convtt-infer --tune; the "
-      "table has these times and what was the fastest; off: by rule",
-      .choices = tune_words, .needs = "plan device=cpu", .section = "Device" },
+    { "tune", CTT_CHOICE, FIELD(tune), "off", "on: time the kernels of each "
+      "conv once per machine and model, as convtt-infer --tune does, and "
+      "print the times and the fastest; off: by rule", .choices = tune_words,
+      .needs = "plan device=cpu", .section = "Device" },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };

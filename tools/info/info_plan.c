@@ -54,8 +54,7 @@ out:
     return rc;
 }
 
-/* Multiplications of a call, including those of a conv that is fused into
- * it. */
+/* Multiplications of a call, with a conv that is fused into it. */
 static double macs(const struct plan *p, int node)
 {
     int pair = p->run->slot[node].pair;
@@ -143,7 +142,7 @@ static int64_t lay_call(const struct ctt_graph *g, const struct ctt_node *n,
     return bytes;
 }
 
-/* Runs the call for one gradient, to see what computes it. */
+/* Runs the call for one gradient, to find its kernel. */
 static int tell_gradient(const struct plan *p, const char *of,
                          struct ctt_call *c, struct ctt_table *t)
 {

@@ -11,23 +11,23 @@
 /* ---- info.c ---- */
 
 struct ctt_info_cfg {
-    int   ops, net, plan, compare, threads, max_clips, tune;
+    int   ops, net, plan, compare, threads, tune;
     const char *strip, *data, *split, *device;
     struct ctt_limits limits;
 };
 
 extern const struct ctt_program ctt_info_program;    /* info_opt.c */
 
-/* Multiplications of a model per frame, and per answer (nodes after clip). */
+/* Multiplications per frame, and per answer (nodes after clip). */
 void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer);
 
 /* Prints a table with one row per model. */
 int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);
 
-/* Prints what an open pack holds; the clips are not read. */
+/* Prints the contents of an open pack without reading clips. */
 int  ctt_info_pack(const char *path, const struct ctt_pack *p);
 
-/* Prints which kernel computes each node of a model, when, and its time. */
+/* Prints kernel, pass and time of each node of a model. */
 int  ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m);
 
 #endif

@@ -25,7 +25,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The folder that a path lies in; 0 if there is none. */
+/* Returns 0 if the folder of a path does not exist. */
 static int folder_of(const char *path, struct stat *out)
 {
     size_t n = (size_t)(last_part(path) - path);
@@ -46,7 +46,7 @@ static int same_inode(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* What is not there yet is known by its folder and name. */
+/* A missing file is identified by folder and name. */
 int ctt_tool_same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -62,7 +62,7 @@ int ctt_tool_same_file(const char *a, const char *b)
            folder_of(a, &x) && folder_of(b, &y) && same_inode(&x, &y);
 }
 
-/* By making the temporary file and removing it. */
+/* Creates and removes the temporary file. */
 static int can_write(const char *path)
 {
     struct ctt_newfile *f = NULL;
@@ -86,7 +86,7 @@ out:
     return rc;
 }
 
-/* A file that is not there is made and removed again. */
+/* Creates and removes a missing file. */
 static int can_open(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), rc = 0;

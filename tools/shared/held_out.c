@@ -11,8 +11,8 @@
 
 static const char test_name[] = "test";
 
-/* As ctt_say_events, but what cannot be read is only counted, because a split
- * without classes is common. */
+/* As ctt_say_events, but clips that cannot be read are only counted: splits
+ * without classes are common. */
 static struct ctt_events quiet(void)
 {
     struct ctt_events ev = ctt_say_events;
@@ -65,7 +65,7 @@ const char *ctt_held_out_missing(int rc)
                   : "there is no split 'test' with classes to compare with";
 }
 
-/* What they are called: "split 'test'", or the path of --test. */
+/* Their name: "split 'test'", or the path of --test. */
 static const char *place(const struct ctt_train_cfg *cfg, char *buf,
                          size_t size)
 {

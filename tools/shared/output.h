@@ -34,18 +34,18 @@ int ctt_output_has(const char *path, int64_t at, const char *text);
 
 /* ---- files.c ---- */
 
-/* 1 if path names a model text (NAME.net), not a model file. */
+/* Returns 1 if path names a model text (NAME.net), not a model file. */
 int  ctt_tool_is_net(const char *path);
 
 /* Reads and parses the model text at path; an error names the file. */
 int  ctt_tool_net(const char *path, struct ctt_graph **out);
 
-/* The same for a use to which mean and std do not matter: where the text says
- * auto they are 0 and 1. */
+/* The same, with mean 0 and std 1 for auto; for uses that do not depend on
+ * them. */
 int  ctt_tool_net_plain(const char *path, struct ctt_graph **out);
 
-/* 1 if both paths are given and name the same file; of files that do not exist
- * yet the folder and the name are compared. */
+/* Returns 1 if both paths are given and name the same file; folder and name are
+ * compared if a file does not exist yet. */
 int  ctt_tool_same_file(const char *a, const char *b);
 
 /* Finds a wrong output path before the work and changes nothing; NULL is
@@ -58,36 +58,35 @@ int  ctt_output_check(const char *path, const struct ctt_output_kind *kind);
  * one. */
 int  ctt_output_check_checkpoint(const char *path, int resume);
 
-/* 1 if a source opened at data (a path, mnist:DIR or digits:DIR) may read the
- * file. */
+/* Returns 1 if a source opened at data (a path, mnist:DIR or digits:DIR) may
+ * read the file. */
 int  ctt_tool_reads(const char *data, const char *file);
 
-/* Outputs; NULL is none.  CTT_EINVAL if two of them are the same file, or if a
- * source opened at data may read one. */
+/* CTT_EINVAL if two of the n output files are the same (NULL: no file), or if a
+ * source opened at data may read one of them. */
 int  ctt_tool_apart(const char *const *made, int n);
 int  ctt_tool_spares(const char *const *made, int n, const char *data);
 
 /* ---- line_log.c ---- */
 
-/* What a log is of. */
+/* The subject of a log. */
 struct ctt_line_log_of {
     const char *option;    /* "--sense" */
     const char *begin;     /* how the file begins */
-    const char *key;       /* its first line, with its end: what results
+    const char *key;       /* first line, with its end: everything that results
                               depend on */
-    const char *other;     /* what is wrong if that is another, after
-                              "PATH: " */
+    const char *other;     /* message for another first line, after "PATH: " */
     void       *arg;
-    /* Takes each of the other lines: 1; 0: it is damaged; or an error. */
+    /* Takes each other line.  Returns 1, 0 for a damaged line, or an error. */
     int       (*line)(void *arg, const struct ctt_value *line);
 };
 
 struct ctt_line_log;
 
-/* Opens the log, which is made if it is not there, for this process alone, and
- * reads it.  A last line that a killed run left without its end is cut off.
- * CTT_EINVAL if it is no such log, or has another first line; CTT_EFORMAT,
- * naming the line, if one is damaged. */
+/* Opens, or creates, a log for this process alone and reads it: a line of JSON
+ * per result, from which a stopped run goes on.  An incomplete last line is cut
+ * off.  CTT_EINVAL: no such log, or another first line; CTT_EFORMAT, naming the
+ * line: a damaged line. */
 int  ctt_line_log_open(const char *path, const struct ctt_line_log_of *of,
                        struct ctt_line_log **out);
 void ctt_line_log_close(struct ctt_line_log **log);

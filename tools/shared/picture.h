@@ -10,25 +10,25 @@
 
 /* ---- bitmap_font.c ---- */
 
-/* Pixels from letter to letter and from line to line, at size 1. */
+/* Advance of letters and lines in pixels, at size 1. */
 enum { CTT_LETTER_W = 6, CTT_LETTER_H = 9 };
 
+/* A picture of h x w x 3 bytes. */
 struct ctt_picture { uint8_t *data; int w, h; };
 
-/* A box with its top left corner at (x, y); the share of the colour in it is
- * part / 256. */
+/* Draws a box with its top left corner at (x, y); opacity part / 256. */
 void ctt_bitmap_font_box(const struct ctt_picture *p, int x, int y, int w,
                          int h, const uint8_t colour[3], int part);
 
-/* A line of text whose pixels are squares of size x size; capitals stand for
- * small letters, and a character that is not ASCII is a question mark.  What
- * lies outside of the picture is left out. */
+/* Draws a line of text, clipped to the picture; a pixel of a letter is a square
+ * of size x size.  Small letters become capitals, characters that are not ASCII
+ * question marks. */
 void ctt_bitmap_font_text(const struct ctt_picture *p, int x, int y, int size,
                           const uint8_t colour[3], const char *text);
 
 /* ---- sheet.c ---- */
 
-/* A grid of frames of the size of in, one gray pixel apart; c: 1 gray, 3 red,
+/* A grid of frames of the size of in, one gray pixel apart; c 1: gray, 3: red,
  * green, blue. */
 struct ctt_sheet {
     const struct ctt_input *in;
@@ -36,10 +36,10 @@ struct ctt_sheet {
     uint8_t *data;
 };
 
-/* Pixels of a side with so many frames of that size. */
+/* Pixels of a side of `cells` frames of `size` pixels. */
 int64_t ctt_sheet_side(int cells, int size);
 
-/* 1 if the picture would be too large to be made. */
+/* Returns 1 if the picture would be too large. */
 int  ctt_sheet_too_large(const struct ctt_input *in, int columns, int rows);
 
 int  ctt_sheet_open(struct ctt_sheet *s, const struct ctt_input *in,
@@ -53,11 +53,11 @@ void ctt_sheet_close(struct ctt_sheet *s);
 
 /* ---- svg.c ---- */
 
-/* How the file begins. */
+/* First bytes of the file. */
 #define CTT_SVG_BEGIN "<svg xmlns=\"http://www.w3.org/2000/svg\" " \
     "data-by=\"convtt\""
 
-/* The first lines of a picture of that size, on white; its last one. */
+/* Write the first lines of a picture, on white, and its last line. */
 void ctt_svg_begin(FILE *f, int width, int height);
 void ctt_svg_end(FILE *f);
 
@@ -69,7 +69,7 @@ void ctt_svg_text(FILE *f, double x, double y, const char *anchor,
 void ctt_svg_line(FILE *f, double x0, double y0, double x1, double y1,
                   const char *style);
 
-/* The colour of curve k, and its dashes once colours begin anew. */
+/* Colour of curve k, and dashes for curves beyond the number of colours. */
 const char *ctt_svg_colour(int k);
 const char *ctt_svg_dash(int k);
 

@@ -20,8 +20,8 @@ static const char *begin_of(const char *line, const char *colon)
     return colon;
 }
 
-/* Bytes of the address, `least` and more, without what belongs to the
- * sentence. */
+/* Length of the address, at least `least`, without punctuation of the sentence.
+ * */
 static size_t length_of(const char *address, size_t least)
 {
     size_t n = strcspn(address, " \t\r\n");

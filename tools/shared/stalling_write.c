@@ -15,7 +15,7 @@
  * room for PIPE_BUF bytes. */
 enum { TICK = 100, TICKS = 10 };
 
-/* One piece: what was written, or 0 if the reader is to be waited for, or -1
+/* Writes one piece; returns the bytes written, 0 if the reader stalls, or -1
  * with errno. */
 static ssize_t write_piece(int fd, const char *p, size_t n)
 {

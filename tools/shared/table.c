@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The tabs of a format separate cells; those of what it prints do not.  So they
- * become another character while the row is formatted. */
+/* The tabs of a format separate cells, tabs of printed values do not: the
+ * former become BETWEEN while the row is formatted. */
 enum { FORMAT = 1024, BETWEEN = '\x1f' };
 
 static char *replace(char *s, char from, char to)
@@ -19,8 +19,8 @@ static char *replace(char *s, char from, char to)
     return s;
 }
 
-/* A copy of the row with what a terminal would obey made visible: at most four
- * bytes for each. */
+/* A copy of the row with escaped control characters: at most four bytes per
+ * byte. */
 static char *shown(const char *line, char between)
 {
     size_t size = 4 * strlen(line) + 1;

@@ -74,7 +74,7 @@ double ctt_resident_mb(void)
                     : most_mb();
 }
 
-/* The system counts the peak a little later than what is resident. */
+/* The system updates the peak a little later than the resident memory. */
 double ctt_peak_mb(void)
 {
     return fmax(most_mb(), ctt_resident_mb());

@@ -85,8 +85,8 @@ int ctt_tool_fail(int status)
     return ctt_tool_die(status, "%s", ctt_errmsg());
 }
 
-/* What is printed holds paths, labels and texts of files: it becomes one line
- * that a terminal only shows.  Longer ones are cut. */
+/* Bytes of a message before and after control characters are escaped (paths,
+ * labels and texts of files may have them).  Longer messages are cut. */
 enum { FORMATTED = 8192, VISIBLE = 2 * FORMATTED };
 
 static char *format(char text[VISIBLE], const char *fmt, va_list ap)
@@ -239,13 +239,14 @@ void ctt_tool_say(const char *fmt, ...)
 
 /* ---- signals ---- */
 
-/* Who ends a program often signals it and its group, so that it gets the signal
- * twice: within so many seconds they are one. */
-#define TOGETHER 0.5
+/* Two signals within so many seconds count as one: killers often signal process
+ * and group. */
+#define SAME_SIGNAL 0.5
 
 static const int stopping[] = { SIGINT, SIGTERM, SIGHUP };
 static void (*volatile at_last)(void);
-static struct timespec caught;    /* a handler is not interrupted by another */
+static struct timespec caught;    /* of the first signal; handlers do not
+                                     interrupt each other */
 
 static void catch_by(void (*handler)(int), int sig)
 {
@@ -266,10 +267,10 @@ static double seconds_since(const struct timespec *t)
            1e-9 * (double)(now.tv_nsec - t->tv_nsec);
 }
 
-/* The second one ends the program, as if nobody had caught it. */
+/* The second signal ends the program, as if it were not caught. */
 static void on_second(int sig)
 {
-    if (seconds_since(&caught) < TOGETHER)
+    if (seconds_since(&caught) < SAME_SIGNAL)
         return;
     if (at_last)
         at_last();

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* 1 if number a ranks before number b. */
+/* Returns 1 if number a ranks before number b. */
 static int before(const float *x, int a, int b)
 {
     if (isnan(x[a]) || isnan(x[b]))

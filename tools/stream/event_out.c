@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * event_out.c: what becomes of events: lines on standard output, a file, and a
- * command of the user. */
+ * event_out.c: destinations of events: standard output, a file, and a command
+ * of the user. */
 #include "tools/stream/stream_tool.h"
 #include "base/newfile.h"
 #include "base/visible.h"

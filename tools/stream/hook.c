@@ -18,18 +18,17 @@
 
 extern char **environ;
 
-/* Seconds in which those that were killed at the end should be dead. */
+/* Seconds for killed commands to die at the end. */
 #define DEATH 1.0
 
 /* GROUPS: commands of all hooks at once.  WHY: bytes of a reason. */
 enum { GROUPS = 4096, WHY = 96 };
 
-/* The process groups of those that run, 0: a free place; a handler of signals
- * reads them. */
+/* Process groups of running commands, 0: free; read by a signal handler. */
 static atomic_int groups[GROUPS];
 
-/* id 0: none; killed: but not known to be dead, as what waits for a device is
- * not, or what became another user's. */
+/* id 0: none; killed: perhaps not dead yet, as a process that waits for a
+ * device, or has changed its user. */
 struct child { pid_t id; double start; int killed; atomic_int *group; };
 
 struct ctt_hook {
@@ -248,7 +247,7 @@ static int kill_child(struct child *c)
     return 1;
 }
 
-/* What the shell says by its status, in words. */
+/* The status of the shell in words. */
 static void note_status(struct ctt_hook *h, const siginfo_t *s)
 {
     if (s->si_code != CLD_EXITED)
@@ -259,8 +258,8 @@ static void note_status(struct ctt_hook *h, const siginfo_t *s)
                s->si_status == 126 ? ": it is there, but cannot be run" : "");
 }
 
-/* 1 if it has ended; what it left in the background is then killed before its
- * number may become another one's. */
+/* Returns 1 if it has ended, and kills its background processes before the
+ * group's number may be reused. */
 static int reap(struct ctt_hook *h, struct child *c)
 {
     siginfo_t s = { 0 };

@@ -17,7 +17,7 @@
  * rate. */
 #define DRAWN_RATE 25
 
-/* What the reader threads of a source may call. */
+/* Argument of the callbacks from a source's reader threads. */
 struct ear { struct ctt_wakeup *bell; const struct ctt_live_one *one; };
 
 struct live {
@@ -33,13 +33,13 @@ struct live {
     const uint8_t        **frame;      /* of each place; NULL: none */
     float                **to;         /* of each place; NULL: no answer */
     struct ctt_drawer     *draw;
-    struct ctt_failure     f;          /* what ends the run */
+    struct ctt_failure     f;          /* ends the run */
     int                    broken;     /* frames could not be used */
 };
 
 /* ---- opening ---- */
 
-/* Each line counts: the reader says what repeats only once. */
+/* Prints every line: the reader reports repeated events only once. */
 static void say_line(void *arg, const char *line)
 {
     ctt_live_one_say(((struct ear *)arg)->one, line);
@@ -68,8 +68,8 @@ static struct ctt_live_set set_of(const struct live *l, int i)
         .say = say_line, .news = ring };
 }
 
-/* What is wrong with the form of a source or with the settings is a mistake of
- * the list, which is found before any source is opened. */
+/* A wrong form of a source, or wrong settings, are mistakes of the list, found
+ * before any source is opened. */
 static int check_sources(const struct live *l)
 {
     const struct ctt_live_list *s = l->with->sources;
@@ -167,9 +167,8 @@ out:
     return rc;
 }
 
-/* The model's memory comes first, as a source that is open does not wait, and
- * what all sources need: where one finds no thread any more, the others have
- * it. */
+/* Memory of the model and of all sources first, as an open source does not
+ * wait; a source that gets no thread does not stop the others. */
 static int open_all(struct live *l)
 {
     struct ctt_event_to to = { l->set->events, l->set->exec, l->set->limit,
@@ -233,8 +232,8 @@ static int is_alone(const struct live *l, int rc)
     return rc == CTT_ENAN && l->share.apart;
 }
 
-/* Whatever fails, the rest is done: what was seen has an answer unless it could
- * not be used, events that go on end, and the place is free. */
+/* All steps are done whatever fails: the answer to the last frame (unless that
+ * was unusable), the end of current events, the release of the place. */
 static void end_one(struct live *l, struct ctt_live_one *o, const char *state)
 {
     int rc = 0;
@@ -342,7 +341,7 @@ out:
 
 /* ---- turns ---- */
 
-/* The source has nothing more to give, by what ctt_live_poll() returned. */
+/* Ends a source by the result of ctt_live_poll(). */
 static void over(struct live *l, struct ctt_live_one *o, int rc)
 {
     const char *state = rc == 0 ? "ended" : "failed";
@@ -379,8 +378,8 @@ out:
     return rc;
 }
 
-/* With --decide: what the model has decided by its frame, or that it has no
- * finite answer to do so. */
+/* --decide: prints a decision by the last frame, or that the answer is not
+ * finite. */
 static int decide(struct live *l, struct ctt_live_one *o)
 {
     int rc = ctt_live_one_decide(o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * live_places.c: what a model remembers of several streams of frames. */
+ * live_places.c: the states of a model for several streams of frames. */
 #include "tools/stream/stream_tool.h"
 #include "tools/shared/infer_rc.h"
 
@@ -27,7 +27,8 @@ out:
     return rc;
 }
 
-/* A batch gives the least free number, so streams get those of their places. */
+/* A batch gives the least free number, so streams get the numbers of their
+ * places. */
 static int open_batch(struct ctt_places *p, const struct ctt_infer *m)
 {
     int rc = 0, place;

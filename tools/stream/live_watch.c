@@ -18,7 +18,8 @@
 /* TICK: nanoseconds between two looks. */
 enum { TICK = 100000000 };
 
-/* What is counted of a stream and of all; those of --exec only of all. */
+/* Counts of a stream and of all streams; from MISSED on (--exec) only of all.
+ * */
 enum { DECODED, BETWEEN, DROPPED, TAKEN, WAITING, LATE, STEPS, SKIPPED,
        INFERRED, ANSWERS, EVENTS, DAMAGED, MISSING, JUMPS, RESETS, SLIDES,
        RECONNECTS, STRIDE, OF_A_STREAM, MISSED = OF_A_STREAM, FAILED, ROWS };
@@ -32,7 +33,7 @@ static const char *const row_name[ROWS] = {
 /* lately: since the last line. */
 struct times { struct ctt_quantiles all, lately; };
 
-/* What this program did with the frames of a stream. */
+/* Counts and times of a stream in this program. */
 struct stream {
     const char      *name, *state;
     struct ctt_live *live;            /* NULL: not open, or over */
@@ -43,7 +44,7 @@ struct stream {
 
 struct ctt_watch {
     struct ctt_watch_set set;
-    pthread_mutex_t      lock;    /* of what follows */
+    pthread_mutex_t      lock;    /* of all members below */
     pthread_cond_t       wake;
     pthread_t            id;
     int                  runs, quit;
@@ -320,7 +321,7 @@ void ctt_watch_close(struct ctt_watch **watch)
     *watch = NULL;
 }
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
 static void add_time(struct times *t, double ms)
 {

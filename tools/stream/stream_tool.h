@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stream_tool.h: functions and structures shared by the files of convtt-infer
- * --stream. */
+ * stream_tool.h: functions and structures of convtt-infer --stream. */
 #ifndef CTT_STREAM_TOOL_H
 #define CTT_STREAM_TOOL_H
 
@@ -25,131 +24,130 @@ struct ctt_stream_set {
     double      smooth, least, merge, stats, limit;    /* seconds */
 };
 
-/* 1 if one of the two options was given. */
+/* Returns 1 with --stream or --streams. */
 int ctt_stream_is_on(const struct ctt_stream_set *s);
 
-/* Fails for settings that contradict each other, and for another number of
- * sources than one, or with a list any.  path: the model and the sources. */
+/* Fails for contradictory settings and for a wrong number of sources: one, or
+ * none with a list.  path: the model and the sources. */
 int ctt_stream_check(const struct ctt_stream_set *s, char **path, int paths);
 
-/* The sources, the operand behind the model or those of the list; nothing if
- * neither option is given.  Fails for a list that is wrong, and for output
- * files that cannot be written or that are read. */
+/* Returns the sources: the operand after the model, or those of the list; none
+ * without the options.  Fails for a wrong list, and for output files that
+ * cannot be written or are read. */
 int ctt_stream_sources(const struct ctt_stream_set *s, char **path,
                        struct ctt_live_list *out);
 
-/* The settings of events for a model; CTT_EINVAL if it does not have the class
+/* Returns the settings of events for a model; CTT_EINVAL if it lacks the class
  * --background. */
 int ctt_stream_events(const struct ctt_stream_set *s,
                       const struct ctt_infer *m, struct ctt_events_set *out);
 
-/* Returns rc; in its message, if that begins with the path, is the public name
- * of that instead (ctt_live_name()): an address may have been meant for a clip
- * or a model, and have a password. */
+/* Returns rc; replaces the path at the beginning of its message by its public
+ * name (ctt_live_name()), as an address given for a clip or a model may have a
+ * password. */
 int ctt_stream_redact(const char *path, int rc);
 
 /* ---- wakeup.c ---- */
 
+/* One thread waits for any of many others. */
 struct ctt_wakeup {
     pthread_mutex_t lock;
     pthread_cond_t  news;
     int             rung, made;
 };
 
-/* CTT_ENOMEM: no lock.  close: of one that is zeros, too. */
+/* CTT_ENOMEM: no lock.  close accepts zeros. */
 int  ctt_wakeup_open(struct ctt_wakeup *b);
 void ctt_wakeup_close(struct ctt_wakeup *b);
 
-/* Any thread rings; wait returns at once if one has since the last wait, else
- * when one does, or after a twentieth of a second. */
+/* Any thread may call ring.  wait returns after a ring since the last wait, or
+ * after a twentieth of a second. */
 void ctt_wakeup_ring(struct ctt_wakeup *b);
 void ctt_wakeup_wait(struct ctt_wakeup *b);
 
 /* ---- hook.c ---- */
 
-/* Commands at once; bytes of a text, which is the room that Linux gives a pipe
- * at once. */
+/* Most commands at once; most bytes of a text: a pipe of Linux holds so many.
+ * */
 enum { CTT_HOOK_ROOM = 4, CTT_HOOK_TEXT = 65536 };
 
 struct ctt_hook;
 
-/* Commands run by /bin/sh -c, each in a process group of its own, which is
- * killed when it ends, with what it left in the background, and when `limit`
- * seconds are over.  They inherit no file of this program; what they write to
- * standard output goes to standard error. */
+/* A command of the user, run by /bin/sh -c in a process group of its own, which
+ * is killed when the command ends or after `limit` seconds, background
+ * processes included.  Commands inherit no open file; their standard output
+ * goes to standard error. */
 int  ctt_hook_open(const char *command, double limit, struct ctt_hook **out);
 
-/* Starts the command with the text as its standard input and the variables
- * (NAME=VALUE, NULL ends them) in its environment; nothing of them becomes part
- * of the command.  Never waits: 0 if CTT_HOOK_ROOM are running, or 4096 of all
- * hooks together; 1 if it was started; CTT_EIO if the text is too long or the
- * system refuses. */
+/* Starts the command with the text as standard input and the variables
+ * (NAME=VALUE, then NULL) in its environment; neither becomes part of the
+ * command line.  Returns at once: 1: started; 0: CTT_HOOK_ROOM are running, or
+ * 4096 of all hooks; CTT_EIO: the text is too long or the system refuses. */
 int  ctt_hook_run(struct ctt_hook *h, const char *text, char *const *variable);
 
-/* Takes note of commands that have ended, and kills those that ran too long,
- * without waiting for their death.  Returns how many are running. */
+/* Reaps commands that have ended and kills those beyond their limit, without
+ * waiting.  Returns the number of running commands. */
 int  ctt_hook_look(struct ctt_hook *h);
 
-/* Commands that failed, or were killed, until now. */
+/* Number of commands that failed or were killed so far. */
 int64_t ctt_hook_failed(const struct ctt_hook *h);
 
-/* Why one of them failed: 1 and a line of less than size bytes about the oldest
- * one that was not told; 0: there is none.  Of many at once some are only
- * counted. */
+/* Returns 1 and a line (below size bytes) on the oldest failure not yet
+ * returned, or 0.  Of many failures at once some are only counted. */
 int  ctt_hook_tell(struct ctt_hook *h, char *to, size_t size);
 
-/* Kills the commands of all hooks at once, for a handler of signals after which
- * the program ends: only such calls are made as a handler may make. */
+/* Kills the commands of all hooks; async-signal-safe, for the handler of a
+ * signal that ends the program. */
 void ctt_hook_kill_all(void);
 
-/* Waits for those that run, `seconds` at most and no longer than their limit,
- * and kills the rest; one that a second later is not dead is left alone. */
+/* Waits for running commands, at most `seconds` and their limit, and kills the
+ * rest; commands still alive a second later are left. */
 void ctt_hook_wait(struct ctt_hook *h, double seconds);
 
-/* Kills those that still run. */
+/* Kills running commands. */
 void ctt_hook_close(struct ctt_hook **h);
 
 /* ---- event_out.c ---- */
 
-/* How a line of JSON begins, by which a file of them is known. */
+/* First bytes of a line of JSON, and so of a file of events. */
 #define CTT_EVENT_LINE_BEGIN "{\"event\":\""
 
-/* Where events go; NULL: not there. */
+/* Destinations of events; NULL: none. */
 struct ctt_event_to {
     const char *file, *command;
-    double      limit;     /* seconds that the command may take */
-    int         json;      /* lines on standard output are JSON */
-    int         named;     /* else they begin with the stream */
+    double      limit;     /* seconds for a command */
+    int         json;      /* JSON on standard output */
+    int         named;     /* without json: lines begin with the stream */
 };
 
-/* An event and what a line says besides. */
+/* An event and the rest of its line. */
 struct ctt_event_line {
     const struct ctt_event *event;
     const char             *name;      /* of its class */
     const char             *stream;
-    double                  wall;      /* when it was told: seconds since
+    double                  wall;      /* time of the line: seconds since
                                           1970 */
 };
 
 struct ctt_event_out;
 
-/* The file is made, or lines are appended to it, and locked: CTT_EIO if another
- * program writes it. */
+/* Creates the file, or opens it to append lines, and locks it; CTT_EIO if
+ * another program writes it. */
 int  ctt_event_out_open(const struct ctt_event_to *to,
                         struct ctt_event_out **out);
 
-/* Prints a line, which is at once where it shall be.  CTT_EIO if the file
- * cannot be written, once: later lines are not for it; standard output is the
- * caller's to test.  A command that cannot run is a note. */
+/* Writes a line to all destinations, without buffering.  CTT_EIO if the file
+ * cannot be written, once: later lines skip it; the caller tests standard
+ * output. A command that cannot run causes a note. */
 int  ctt_event_out_put(struct ctt_event_out *o, const struct ctt_event_line *l);
 
-/* To be called now and then by any thread: takes note of commands that ended,
- * and ends those that take too long. */
+/* Reaps commands and ends those beyond their limit; any thread calls it from
+ * time to time. */
 void ctt_event_out_look(struct ctt_event_out *o);
 
-/* Waits for the commands, some seconds at most, and ends the others.  missed:
- * events for which no command was run; failed: commands
- * that did not end with 0.  No other thread may look by then. */
+/* Waits some seconds for the commands and ends the rest.  missed: events
+ * without a command, as too many were running; failed: commands with another
+ * status than 0.  No other thread may call look any more. */
 void ctt_event_out_wait(struct ctt_event_out *o, int64_t *missed,
                         int64_t *failed);
 void ctt_event_out_close(struct ctt_event_out **o);
@@ -159,14 +157,14 @@ void ctt_event_out_close(struct ctt_event_out **o);
 struct ctt_live;
 struct ctt_watch;
 
-/* `every` seconds a line is printed: to standard error, or with json an object
- * to standard output; 0: none.  look(arg) is called about ten times a second,
- * or NULL; it and the lines come from a thread of the watch. */
+/* Counts and times of streams.  A thread prints a line each `every` seconds, to
+ * standard error, or with json an object to standard output (0: none), and
+ * calls look(arg), unless NULL, about ten times a second. */
 struct ctt_watch_set {
     int                    streams;
-    const char *const     *name;     /* of each, the caller's */
-    int                    apart;    /* each has a line, and all together */
-    int64_t                bytes;    /* of one, in the model */
+    const char *const     *name;     /* of each stream, the caller's */
+    int                    apart;    /* a line per stream and one for all */
+    int64_t                bytes;    /* memory of a stream in the model */
     double                 every;
     int                    json;
     void                 (*look)(void *arg);
@@ -175,12 +173,10 @@ struct ctt_watch_set {
 int  ctt_watch_open(const struct ctt_watch_set *set, struct ctt_watch **out);
 void ctt_watch_close(struct ctt_watch **w);
 
-/* What happened, from one thread: a stream was opened, whose counts are looked
- * at from now on; frames were pushed, which took so long; of a stream, a frame
- * was among them; an answer was there so long after its frame; it went through
- * a reset of --sliding; an event was told; it is over, in a state of one word
- * that stays the caller's, and its live source is not looked at any more.
- * Nothing is allocated. */
+/* Counted by one thread, without allocation: a stream was opened (its source is
+ * read until it is over); a step of frames took ms; a frame of a stream was in
+ * the step; an answer came ms after its frame; a reset of --sliding; an event;
+ * the end of a stream, with a word for its state that stays the caller's. */
 void ctt_watch_source(struct ctt_watch *w, int stream, struct ctt_live *live);
 void ctt_watch_step(struct ctt_watch *w, double ms);
 void ctt_watch_frame(struct ctt_watch *w, int stream);
@@ -189,37 +185,38 @@ void ctt_watch_slide(struct ctt_watch *w, int stream);
 void ctt_watch_event(struct ctt_watch *w, int stream);
 void ctt_watch_over(struct ctt_watch *w, int stream, const char *state);
 
-/* Frames decoded of all streams until now. */
+/* Frames decoded of all streams so far. */
 int64_t ctt_watch_decoded(struct ctt_watch *w);
 
-/* Ends the thread: no more lines, and no more calls of look. */
+/* Ends the thread: no lines and no calls of look after it. */
 void ctt_watch_stop(struct ctt_watch *w);
 
-/* Stops, and prints all counts and times to standard output.  missed, failed:
- * of --exec. */
+/* Stops and prints all counts and times to standard output.  missed, failed: of
+ * --exec. */
 int  ctt_watch_total(struct ctt_watch *w, int64_t missed, int64_t failed);
 
 /* ---- live_places.c ---- */
 
+/* The states of a model for several streams: a session each, or one batch. */
 struct ctt_places;
 
-/* Places 0 to count - 1.  session: an open one, which stays the caller's: place
- * 0, and one more is opened for each other place; NULL: all are a batch. */
+/* Places 0 to count - 1.  session: of place 0, the caller's; the other places
+ * get new ones; NULL: one batch. */
 int  ctt_places_open(const struct ctt_infer *m, struct ctt_session *session,
                      int count, struct ctt_places **out);
 void ctt_places_close(struct ctt_places **p);
 
-/* The next frame of a place is the first of a stream; or there is none. */
+/* The next frame of a place begins a stream; or the place has no stream. */
 int  ctt_places_reset(struct ctt_places *p, int place);
 int  ctt_places_leave(struct ctt_places *p, int place);
 
-/* A pointer for each place, NULL: it has no frame now, or no answer is wanted.
- * CTT_ENAN if an answer is not finite: of read, in a batch all others are
- * written; of decided, in a batch too, of that place alone. */
+/* A pointer for each place; NULL: no frame now, or no answer wanted.  CTT_ENAN
+ * if an answer is not finite; read of a batch writes all others. */
 int  ctt_places_push(struct ctt_places *p, const uint8_t *const *frames);
 int  ctt_places_read(struct ctt_places *p, float *const *probs);
 
-/* 1 and what the stream of a place has decided, or 0. */
+/* Returns 1 and the decision of a place's stream, or 0; CTT_ENAN is of this
+ * place alone. */
 int  ctt_places_decided(const struct ctt_places *p, int place,
                         struct ctt_infer_decision *out);
 
@@ -228,29 +225,28 @@ int64_t ctt_places_bytes(const struct ctt_places *p);
 
 /* ---- live_draw.c ---- */
 
-/* What is written on a picture. */
+/* A picture and the text on it. */
 struct ctt_drawn {
     const uint8_t *picture;       /* h x w x 3 bytes */
     int            h, w;
-    int64_t        skipped;       /* frames that were left out before it */
+    int64_t        skipped;       /* frames skipped before it */
     double         time;          /* seconds */
-    const char    *event;         /* of the event that goes on, or NULL */
+    const char    *event;         /* class of the current event, or NULL */
     char *const   *name;          /* of classes */
     const float   *probs;
     const int     *order;         /* the best classes */
-    int            top;           /* how many are shown, as far as a quarter of
-                                     the height has room; 0: there is no answer
-                                     yet */
+    int            top;           /* number of classes, as far as a quarter of
+                                     the height has room; 0: no answer yet */
 };
 
 struct ctt_drawer;
 
-/* A video of `fps` frames per second; it is as large as its first picture,
- * enlarged or reduced by a whole number to 320 to 640 pixels, and grows beside
- * path as frames come, so memory does not. */
+/* A video of `fps` frames per second, in the size of its first picture, scaled
+ * by a whole number to 320 to 640 pixels.  Frames go to a temporary file beside
+ * path, not to memory. */
 int  ctt_drawer_open(const char *path, double fps, struct ctt_drawer **out);
 int  ctt_drawer_put(struct ctt_drawer *d, const struct ctt_drawn *p);
-/* Gives the file its name; there is none if no picture came. */
+/* Gives the file its name; without pictures there is no file. */
 int  ctt_drawer_finish(struct ctt_drawer **d);
 void ctt_drawer_close(struct ctt_drawer **d);    /* writes nothing */
 
@@ -262,38 +258,38 @@ struct ctt_infer_set;
 struct ctt_live_with {
     const struct ctt_infer_set   *set;
     const struct ctt_infer       *m;
-    struct ctt_session           *session;    /* of the first source, and others
-                                                 have such, too; NULL: they are
-                                                 a batch */
+    struct ctt_session           *session;    /* of the first source; others get
+                                                 new ones; NULL: one batch */
     const struct ctt_input       *in;
     char *const                  *label;      /* the model's classes */
     int                           classes;
     const struct ctt_live_list *sources;
 };
 
-/* Runs until all sources have ended or failed, or until the user stops it, and
- * prints the counts.  A source of a list that fails is named in a line, the
- * others go on, and at the end that is CTT_EIO.  CTT_EINVAL: an option or a
- * source's name is wrong. */
+/* Runs until all sources have ended or failed, or the user stops the program,
+ * and prints the counts.  A failed source of a list is named in a line, the
+ * others go on, and the result is CTT_EIO.  CTT_EINVAL: a wrong option or name
+ * of a source. */
 int ctt_live_run(const struct ctt_live_with *with);
 
 /* ---- live_one.c ---- */
 
-/* What all sources of a run have in common. */
+/* Shared by all sources of a run. */
 struct ctt_live_share {
     const struct ctt_live_with *with;
     struct ctt_event_out       *out;
     struct ctt_watch           *watch;
     struct ctt_places          *places;
-    int                         apart;    /* a list's: lines name them */
+    int                         apart;    /* 1: lines name the source (lists) */
 };
 
-/* Places of a source: two with --sliding, else one.  Both see all frames; one
- * is reset every half of its seconds, in turns, and the other one answers: it
+/* Places of a source: two with --sliding, else one.  Both get all frames; every
+ * half of --sliding one is reset, in turns, and the other one answers, as it
  * has seen at least that half. */
 struct ctt_live_past {
     int    first, places;
-    int    answers, reset;    /* of them, from 0; reset: the last one */
+    int    answers, reset;    /* the place that answers, and the last one reset,
+                                 from 0 */
     double half, next;        /* seconds */
 };
 
@@ -306,42 +302,40 @@ struct ctt_live_one {
     struct ctt_events     *events;
     float                 *probs;
     int                   *order;
-    int64_t                seen;        /* frames since it began anew */
-    int                    answered;    /* the last one of them was */
-    int                    decided;     /* since it began anew, too */
-    int                    going;       /* the class of the event that was told
-                                           last and goes on, or -1 */
+    int64_t                seen;        /* frames since the last restart */
+    int                    answered;    /* 1: the last frame has an answer */
+    int                    decided;     /* 1: since the last restart */
+    int                    going;       /* class of the current event, or -1 */
     struct ctt_live_frame  frame;       /* the last one */
-    int                    has, due;    /* it is of this turn; its answer is */
+    int                    has, due;    /* a frame in this turn, an answer */
     int                    lost, lame;  /* the source has failed; the model has
                                            no finite answer */
 };
 
-/* number: of the source, from 0.  The source is opened after that, by the
- * caller. */
+/* number: of the source, from 0.  The caller opens the source afterwards. */
 int  ctt_live_one_open(const struct ctt_live_share *share, int number,
                        const char *name, struct ctt_live_one *out);
 void ctt_live_one_close(struct ctt_live_one *o);
 
-/* A line for the user, which names the source. */
+/* Prints a line that names the source. */
 void ctt_live_one_say(const struct ctt_live_one *o, const char *line);
 
-/* Before a frame is pushed: what the model remembers is forgotten if it is
- * fresh, and by --sliding.  After it: whether an answer is due. */
+/* begin, before a frame is pushed: resets the model if the frame begins anew,
+ * and for --sliding.  pushed, after it: finds whether an answer is due. */
 int  ctt_live_one_begin(struct ctt_live_one *o);
 int  ctt_live_one_pushed(struct ctt_live_one *o);
 
-/* With --decide: tells a decision that the model has made by this frame, once
- * until the stream begins anew. */
+/* --decide: prints a decision made by this frame, once per restart of the
+ * stream. */
 int  ctt_live_one_decide(struct ctt_live_one *o);
 
 /* The place that answers. */
 int  ctt_live_one_place(const struct ctt_live_one *o);
 
-/* o->probs is the answer to the frame: its line, and its events. */
+/* Prints the answer o->probs to the frame, and its events. */
 int  ctt_live_one_answer(struct ctt_live_one *o);
 
-/* Events that go on end. */
+/* Ends the current events. */
 int  ctt_live_one_finish(struct ctt_live_one *o);
 
 #endif

@@ -11,17 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds that rank 0 has to say an error before another rank does, and those
- * that each of the next ranks waits longer; by how much longer they wait before
- * MPI is open, as the launcher alone ends them then; and all after a signal,
- * which may be the launcher's, who then kills them.  Seconds that a launcher
- * needs to end processes. */
-#define WORD 1.0
-#define NEXT 0.1
-#define LAUNCHER 1.0
-#define SIGNAL 2.0
-#define KILLED 10.0
-enum { MOST = 20 };
+/* Delays of error messages, in seconds, so that only one rank prints: rank r
+ * waits REPORT_BASE + r * REPORT_STEP (at most for r = REPORT_RANKS), NO_MPI
+ * longer before MPI is open, as the launcher alone ends processes then, and
+ * AFTER_SIGNAL longer after a signal, which may be the launcher's.  A launcher
+ * kills processes within KILL_TIME. */
+#define REPORT_BASE  1.0
+#define REPORT_STEP  0.1
+#define NO_MPI       1.0
+#define AFTER_SIGNAL 2.0
+#define KILL_TIME    10.0
+enum { REPORT_RANKS = 20 };
 
 void ctt_ranks_hush(void)
 {
@@ -68,7 +68,7 @@ int ctt_ranks_writes(const struct ctt_train_cfg *cfg)
     return ctt_comm_place(cfg->wiring.comm)->rank == 0;
 }
 
-/* ---- a rank that waits for ever ---- */
+/* ---- a rank that stalls ---- */
 
 static struct {
     struct ctt_comm *comm;
@@ -87,7 +87,7 @@ void ctt_ranks_step(int64_t now)
     step = now;
 }
 
-/* 0 if a signal came first. */
+/* Returns 0 if a signal came first. */
 static int wait_for(double seconds)
 {
     struct timespec t = { .tv_sec = (time_t)seconds };
@@ -96,20 +96,20 @@ static int wait_for(double seconds)
     return nanosleep(&t, NULL) == 0;
 }
 
-/* MPI may be what hangs, so the process ends even if it does not end all. */
+/* MPI itself may hang: the process ends even if it cannot end the others. */
 static void end_stalled(int64_t calls)
 {
     ctt_tool_die(CTT_EXIT_FAIL, "nothing has gone on for %.0f s (--stall): "
                  "after %lld %s, %s", watch.seconds, (long long)step,
                  watch.unit,
                  calls & 1 ? "waiting for other processes" : "at work");
-    wait_for(WORD);
-    alarm((unsigned)KILLED);
+    wait_for(REPORT_BASE);
+    alarm((unsigned)KILL_TIME);
     ctt_comm_abort(watch.comm, CTT_EXIT_FAIL);
     _exit(CTT_EXIT_FAIL);
 }
 
-/* A rank that tests alone calls a comm that is NULL. */
+/* Calls of NULL count too: a rank that tests alone has no comm. */
 static void *look(void *arg)
 {
     int64_t was = -1;
@@ -133,8 +133,8 @@ static void *look(void *arg)
     return arg;
 }
 
-/* A worker of --sync may wait long, while the server tests; who stands still is
- * for the server to see, which may do without some. */
+/* With --sync only the server watches: workers may wait long while it tests,
+ * and it may do without some of them. */
 static int watches(const struct ctt_train_cfg *cfg)
 {
     const struct ctt_comm_place *p = ctt_comm_place(cfg->wiring.comm);
@@ -174,24 +174,25 @@ void ctt_ranks_unwatch(void)
 
 /* ---- the end ---- */
 
-/* When a rank may speak. */
-static double turn_of(int rank, const struct ctt_comm *comm)
+/* Seconds until a rank may print an error. */
+static double report_delay(int rank, const struct ctt_comm *comm)
 {
-    double turn = rank ? WORD + NEXT * (rank < MOST ? rank : MOST) : 0;
+    int steps = rank < REPORT_RANKS ? rank : REPORT_RANKS;
+    double delay = rank ? REPORT_BASE + REPORT_STEP * steps : 0;
 
     if (rank && !comm)
-        turn += LAUNCHER;
+        delay += NO_MPI;
     if (ctt_comm_place(comm)->ranks > 1 && ctt_tool_stop())
-        turn += SIGNAL;
-    return turn;
+        delay += AFTER_SIGNAL;
+    return delay;
 }
 
 int ctt_ranks_fail(const struct ctt_train_cfg *cfg, int status)
 {
-    double turn = turn_of(ctt_tool_rank(-1), cfg->wiring.comm);
+    double delay = report_delay(ctt_tool_rank(-1), cfg->wiring.comm);
 
-    if (turn > 0 && !wait_for(turn))    /* it is being ended */
-        wait_for(KILLED);
+    if (delay > 0 && !wait_for(delay))    /* this process is being ended */
+        wait_for(KILL_TIME);
     else
         ctt_tool_fail(status);
     fflush(stdout);

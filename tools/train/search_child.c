@@ -153,8 +153,8 @@ out:
 
 /* ---- a process ---- */
 
-/* In the new process: only what a signal handler may do.  It does not outlive
- * its parent, however that ends. */
+/* Runs in the child process, with async-signal-safe calls only.  The child does
+ * not outlive its parent. */
 static void become(char **argv, char **env, int in, int said, pid_t parent)
 {
 #ifdef __linux__
@@ -244,10 +244,10 @@ out:
     return rc;
 }
 
-/* ---- what became of it ---- */
+/* ---- the result ---- */
 
-/* The last line of an error in what it said, without the program's name; ""
- * if there is none. */
+/* The last error line of the child's output, without the program's name, or "".
+ * */
 static void last_error(const char *path, char *line, size_t size)
 {
     static const char name[] = "convtt-train: ", not[] = "warning: ";
@@ -295,7 +295,7 @@ int ctt_search_look(struct ctt_search_child *child)
 
     if (got == 0 || (got < 0 && errno == EINTR))
         return 0;
-    if (got < 0)    /* nobody knows what became of it */
+    if (got < 0)    /* its status is lost */
         child->status = SIGKILL;
     child->id = 0;
     child->ended = 1;

@@ -111,7 +111,7 @@ static void draw_scores(const struct plot *p)
     draw_tick(p, axis, NAN, "failed");
 }
 
-/* Grey is bad, blue good; what was trained to the end is drawn bolder. */
+/* Grey is bad, blue good; trials trained to the end are bold. */
 static void draw_trial(const struct plot *p, int i)
 {
     const struct ctt_search *s = p->s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * search_ranks.c: who trains the trials of a search: processes here, or one on
- * each of several ranks.  Rank 0 decides; all ranks come to a turn together
- * some times a second and say what has ended, so one that stands still or is
- * gone is noticed there (--stall, the launcher). */
+ * search_ranks.c: places for the trials of a search: child processes, or one on
+ * each of several ranks.  Rank 0 decides; all ranks meet in a turn some times a
+ * second and report ended trials, so a rank that stalls or is gone is noticed
+ * there (--stall, the launcher). */
 #include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "device/device.h"
@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Milliseconds between two looks at processes here, and between two turns of
- * ranks, which wait for each other without a break in them. */
+/* Milliseconds between two checks of child processes, and between two turns of
+ * the ranks, which wait busily for each other. */
 enum { LOOK = 10, TURN = 100 };
 
-/* What a rank says in a turn. */
+/* The report of a rank in a turn. */
 struct ctt_search_row {
     int    ended, status, stop;
-    int    orders;      /* of rank 0: what it tells others follows */
+    int    orders;      /* of rank 0: its orders follow */
     double seconds;
 };
 
@@ -56,7 +56,7 @@ void ctt_search_close(struct ctt_search_run *r)
 
 /* ---- the start ---- */
 
-/* Settings come last, as what they are told by has all of a search in it. */
+/* Settings come last, as their checksum covers all of a search. */
 enum word { VERSION, SPACE, MODEL, CLIPS, VAL, DEVICE, PROCESSOR, SETTINGS,
             WORDS };
 
@@ -67,7 +67,7 @@ static const char *const names[WORDS] = {
     [SETTINGS] = "settings",
 };
 
-/* What a rank says at the start; the last two name a file of rank 0. */
+/* The report of a rank at the start; process and time name a file of rank 0. */
 struct card { uint32_t word[WORDS]; long long process, time; };
 
 static uint32_t text_sum(const char *text)
@@ -100,9 +100,8 @@ out:
     return rc;
 }
 
-/* A name that no rank has looked for before, so that no file system has kept
- * that it was not there; it begins as those of trials do, so that it is removed
- * with them. */
+/* A new name, so that no network file system has cached its absence; it begins
+ * like the trials' files and is removed with them. */
 static int shared_name(const struct ctt_search_run *r, const struct card *c,
                        char path[CTT_SEARCH_PATH])
 {
@@ -203,7 +202,7 @@ static int alone(const struct ctt_search_run *r)
     return r->place->ranks == 1;
 }
 
-/* Whether a process here has ended that had not. */
+/* Returns 1 if a child process has ended since the last call. */
 static int look_here(struct ctt_search_run *r)
 {
     int news = 0;
@@ -213,7 +212,7 @@ static int look_here(struct ctt_search_run *r)
     return news;
 }
 
-/* What all have said; returns whether something follows at once. */
+/* Takes the reports of all ranks; returns 1 if another turn follows at once. */
 static int hear(struct ctt_search_run *r)
 {
     const struct ctt_search_row *row = r->row;
@@ -241,7 +240,7 @@ static int stops(const struct ctt_search_run *r)
     return stop;
 }
 
-/* Gives what is to be done to the others, and does it. */
+/* Exchanges orders and executes the one for this rank. */
 static int obey(struct ctt_search_run *r)
 {
     struct ctt_search_order *mine = &r->order[r->place->rank];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * search_say.c: what a search says: progress, results, tables, CSV. */
+ * search_say.c: output of a search: progress, results, tables, CSV. */
 #include "tools/train/train_tool.h"
 #include "base/clock.h"
 #include "base/newfile.h"

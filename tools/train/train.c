@@ -134,7 +134,7 @@ out:
     return rc;
 }
 
-/* Checks what the table of options cannot express. */
+/* Checks that the table of options cannot express. */
 static int complete(struct ctt_training *j, int argc, char **argv, int first)
 {
     struct ctt_train_cfg *c = &j->cfg;

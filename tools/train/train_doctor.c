@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train_doctor.c: what convtt-train says of the checks of clips and settings.
+ * train_doctor.c: output of the checks of clips and settings.
  */
 #include "tools/train/train_tool.h"
 #include "libtrain/before.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_folds.c: the trainings of a cross-validation, one after the other, and
- * the table of what they came to. */
+ * the table of their results. */
 #include "tools/train/train_tool.h"
 #include "base/newfile.h"
 #include "base/wilson.h"
@@ -247,7 +247,7 @@ out:
 
 /* ---- all folds ---- */
 
-/* What fold k makes is nothing that the later ones read. */
+/* Fails if an output of fold k is an input of later folds. */
 static int check_fold(const struct ctt_train_cfg *cfg, int own, int k)
 {
     const char *const read[] = { cfg->init, cfg->data, cfg->classes };

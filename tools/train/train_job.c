@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train_job.c: opens what a run of convtt-train needs: model, clips, outputs.
- */
+ * train_job.c: opens the model, clips and outputs of a run of convtt-train. */
 #include "tools/train/train_tool.h"
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
@@ -54,7 +53,7 @@ int ctt_training_data(struct ctt_training *j, const char *path,
                          &j->cfg, &ctt_say_events, out);
 }
 
-/* What differs between tasks. */
+/* Differences between tasks. */
 struct task {
     int  labels;    /* the model has classes */
     void (*data)(const char *what, const struct ctt_data *d);
@@ -166,7 +165,7 @@ static int read_text(const struct ctt_training *j, struct ctt_graph **out)
     int rc;
 
     CTT_TRY(ctt_tool_net(j->text, &g));
-    if (j->cfg.task != CTT_BOTH && ctt_aux_head_find(g) >= 0) {
+    if (j->cfg.task != CTT_BOTH && ctt_graph_ahead(g) >= 0) {
         CTT_TRY(ctt_aux_head_drop(g, out));
         goto out;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train_result.c: what a training came to: tests of the model at its end. */
+ * train_result.c: tests of the trained model at the end of a training. */
 #include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "base/limits.h"
@@ -43,7 +43,7 @@ static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
     [CTT_BOTH] = tell_accuracy,
 };
 
-/* What validation has to do with the model. */
+/* The role of validation for the model, in words. */
 static const char *choice(const struct ctt_train_cfg *cfg)
 {
     return ctt_picks_last(cfg)
@@ -52,8 +52,8 @@ static const char *choice(const struct ctt_train_cfg *cfg)
              "the choice";
 }
 
-/* What the clips that chose nothing have to do with it; opened: what opening
- * split test returned, if they are not there. */
+/* The role of the held-out clips, in words; opened: the result of opening split
+ * test, if they are missing. */
 static const char *proof(const struct ctt_train_cfg *cfg,
                          const struct ctt_data *test, int opened)
 {

@@ -155,8 +155,8 @@ out:
 
 /* ---- trials ---- */
 
-/* None was trained, and the first ones have failed: of several at a time those
- * that fail are known before those that do not. */
+/* Returns 1 if no trial was trained and the first ones have failed (of several
+ * at a time, failures end first). */
 static int all_fail(const struct ctt_search *s)
 {
     for (int i = 0; i < s->cfg->trials; i++) {
@@ -386,7 +386,7 @@ out:
         if (writes(&r))
             ctt_tool_fail(CTT_EXIT_FAIL);
     }
-    if (!writes(&r))    /* what is wrong may be so here alone: it is said */
+    if (!writes(&r))    /* the error may be of this rank alone: print it */
         j->status = CTT_EXIT_FAIL;
     return rc;
 }

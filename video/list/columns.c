@@ -115,6 +115,16 @@ int ctt_columns_list(const struct ctt_columns *c)
             at[CTT_COLUMN_FRAME] >= 0);
 }
 
+int ctt_columns_are_ids(const struct ctt_columns *c)
+{
+    const int *at = c->place;
+
+    return at[CTT_COLUMN_PATH] >= 0 && at[CTT_COLUMN_START] >= 0 &&
+           at[CTT_COLUMN_END] >= 0 &&
+           strcmp(spelling[CTT_COLUMN_PATH][c->rank[CTT_COLUMN_PATH]],
+                  "youtubeid") == 0;
+}
+
 int ctt_columns_check(const struct ctt_columns *c, const char *path,
                       int number, char *const *name)
 {
@@ -154,8 +164,8 @@ int ctt_columns_add(struct ctt_lines *t, char *const value[CTT_COLUMNS],
         any |= is_given(value[k]);
     if (!any)
         goto out;    /* as spreadsheets leave them behind */
-    CTT_CHECK(is_given(value[CTT_COLUMN_PATH]), CTT_EFORMAT, "%s:%d: no path",
-              t->path, number);
+    CTT_CHECK(is_given(value[CTT_COLUMN_PATH]), CTT_EFORMAT, "%s:%d: no path "
+              "or id", t->path, number);
     l = &t->line[t->count++];
     *l = (struct ctt_line){ .path = value[CTT_COLUMN_PATH], .value = -1,
         .number = number, .label = value[CTT_COLUMN_LABEL],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * columns.h: lists whose columns have names: how these are called, and the
- * lines of a list from what is in them. */
+ * columns.h: lists whose columns have names: spellings of the names, and lines
+ * made of the fields. */
 #ifndef CTT_COLUMNS_H
 #define CTT_COLUMNS_H
 
@@ -13,28 +13,35 @@ enum ctt_column {
     CTT_COLUMNS
 };
 
-/* For each column the place of the one that stands for it, or -1: the first of
- * its spellings that occurs.  other: the place of a column that names a begin
- * or an end in a way that is not known, or -1. */
+/* place: of each column, by the first of its spellings that occurs; -1: absent.
+ * rank: number of that spelling.  other: place of a column that seems to be a
+ * begin or an end, but has no known spelling, or -1. */
 struct ctt_columns {
     int place[CTT_COLUMNS], rank[CTT_COLUMNS], other;
 };
 
 void ctt_columns_init(struct ctt_columns *c);
 
-/* Takes note that the column at this place is called so. */
+/* Adds the name of the column at this place. */
 void ctt_columns_name(struct ctt_columns *c, const char *name, int place);
 
-/* 1 if they are those of a list: a path and a class, or a path and a begin. */
+/* 1 for the columns of a list: a path and a class, or a path and a begin. */
 int  ctt_columns_list(const struct ctt_columns *c);
 
-/* CTT_EFORMAT if a begin has no end, or the reverse, or a column that says so
- * is not known; path:number and name[place] are for the message. */
+/* 1 for the columns of Kinetics: a youtube_id, a begin and an end. */
+int  ctt_columns_are_ids(const struct ctt_columns *c);
+
+/* list_table.c: 1 and the columns that the first line of a text names; 0: it
+ * names none. */
+int  ctt_table_heading(const char *text, struct ctt_columns *out);
+
+/* CTT_EFORMAT if a begin has no end or the reverse, or `other` is set;
+ * path:number and name[place] are for the message. */
 int  ctt_columns_check(const struct ctt_columns *c, const char *path,
                        int number, char *const *name);
 
-/* Adds a line of the list; value: of each column, "" or NULL: none.  Seconds
- * count if there are frames, too. */
+/* Adds a line of the list; value: the field of each column, "" or NULL: none.
+ * If a line has seconds and frames, seconds count. */
 int  ctt_columns_add(struct ctt_lines *t, char *const value[CTT_COLUMNS],
                      int number);
 

@@ -7,10 +7,10 @@
 enum { CTT_CSV_FIELDS = 256 };
 
 struct ctt_csv {
-    char *at;       /* what was not read yet; is changed by reading */
+    char *at;       /* the unread rest; reading changes it */
     char  sep;
-    int   line;     /* in which the last record began, from 1 */
-    int   lines;    /* that were read */
+    int   line;     /* where the last record began, from 1 */
+    int   lines;    /* read so far */
 };
 
 /* The next record: the number of its fields, which are trimmed; 0 at the end;

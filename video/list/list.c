@@ -27,13 +27,13 @@ out:
 /* The readers of layouts that a folder may have; the first that returns 1 has
  * read it. */
 static int (*const folder_forms[])(struct ctt_listing *) = {
-    ctt_list_pictures, ctt_list_json, ctt_list_activity, ctt_list_objects,
+    ctt_list_pictures, ctt_list_something, ctt_list_activity, ctt_list_objects,
     ctt_list_kinetics, ctt_list_hmdb, ctt_list_ucf, ctt_list_class,
 };
 
 /* And of files. */
 static int (*const file_forms[])(struct ctt_listing *) = {
-    ctt_list_json, ctt_list_activity, ctt_list_objects, ctt_list_kinetics,
+    ctt_list_something, ctt_list_activity, ctt_list_objects, ctt_list_kinetics,
     ctt_list_hmdb, ctt_list_text, single_clip,
 };
 

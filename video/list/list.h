@@ -7,28 +7,18 @@
 
 /* Each returns 1, or 0 if s->path has another layout. */
 
-/* list_json.c: Something-Something V2. */
-int ctt_list_json(struct ctt_listing *s);
-
-/* The name of the class of a template: "Holding [something]" becomes "Holding
- * something". */
-enum { CTT_CLASS_NAME = 1024 };
-void ctt_list_plain(const char *s, char out[CTT_CLASS_NAME]);
+/* list_something.c: Something-Something V2. */
+int ctt_list_something(struct ctt_listing *s);
 
 /* listing.c: opens a JSON file. */
 struct ctt_json;
 int ctt_list_json_open(const char *path, struct ctt_json **out);
 
-/* list_answers.c: gives clips without a class, whose paths are still ids, that
- * of NAME-answers.csv, if there is one beside split, the path of NAME.json.  An
- * error if a line is not "id;class" with a class of s->names. */
-int ctt_list_answers(struct ctt_listing *s, const char *split);
-
 /* list_activity.c: the JSON file of ActivityNet, or Kinetics. */
 int ctt_list_activity(struct ctt_listing *s);
 
-/* list_objects.c: a JSON file with an object per clip, as Diving48 has, any
- * other one is CTT_EFORMAT; or the folder of the lists of Diving48. */
+/* list_objects.c: a JSON file with an object per clip, as Diving48 has, or the
+ * folder of the lists of Diving48.  Any other JSON file is CTT_EFORMAT. */
 int ctt_list_objects(struct ctt_listing *s);
 
 /* list_kinetics.c: the csv files of Kinetics. */
@@ -38,9 +28,9 @@ int ctt_list_kinetics(struct ctt_listing *s);
 int ctt_list_hmdb(struct ctt_listing *s);
 int ctt_list_ucf(struct ctt_listing *s);
 
-/* list_text.c: a text list, one line per clip.  at: reads the file at path,
- * which is not that of s.  lines: adds the clips of the lines of such a list,
- * which has the path t->path; table: they were made by columns.h. */
+/* list_text.c: a text list, one line per clip.  at: the list at another path
+ * than s->path.  lines: adds the clips of lines already read from t->path;
+ * table: made by columns.h. */
 struct ctt_lines;
 int ctt_list_text(struct ctt_listing *s);
 int ctt_list_text_at(struct ctt_listing *s, const char *path);

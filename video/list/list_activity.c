@@ -4,43 +4,10 @@
 #include "video/list/list_rows.h"
 #include "base/json.h"
 #include "video/disk.h"
+#include "video/list/files.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* BARE: the videos are not in a "database". */
-enum form { OTHER, DATABASE, BARE };
-
-/* The form of the file, from its first member that is an object. */
-static int find_form(const char *path, enum form *out)
-{
-    const struct ctt_value *v;
-    struct ctt_json *j = NULL;
-    const char *key;
-    int rc, database;
-
-    *out = OTHER;
-    CTT_TRY(ctt_list_json_open(path, &j));
-    if (!ctt_json_is(j, '{'))
-        goto out;
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while (*out == OTHER && (rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
-        database = strcmp(key, "database") == 0;
-        if (database && ctt_json_is(j, '{')) {
-            *out = DATABASE;
-            break;
-        }
-        CTT_TRY(ctt_json_value(j, &v));
-        if (ctt_json_kind(v) != '{')
-            continue;
-        *out = ctt_json_get(v, "annotations") ? BARE : OTHER;
-        break;
-    }
-out:
-    ctt_json_close(&j);
-    return rc < 0 ? rc : 0;
-}
 
 /* ---- one video ---- */
 
@@ -91,8 +58,7 @@ static int read_note(const struct reading *r, const struct ctt_value *v)
     if (!label || !*label)
         return ctt_json_error(r->j, "an annotation of '%s' without a label",
                               r->id);
-    CTT_TRY(ctt_rows_add(r->rows, &row));
-    row->id = r->id;
+    CTT_TRY(ctt_rows_add(r->rows, r->id, &row));
     CTT_TRY(ctt_rows_word(r->rows, label, &row->label));
     if (segment)
         CTT_TRY(read_segment(r, segment, &row->part));
@@ -115,7 +81,8 @@ static int read_notes(const struct reading *r, const struct ctt_value *v)
     if (row->part.kind != CTT_PART_TIME)
         goto out;
     row->part.or_all = 1;
-    ctt_row_stem(row, (int)row->part.start, (int)row->part.end);
+    row->from = (int)row->part.start;
+    row->to = (int)row->part.end;
 out:
     return rc;
 }
@@ -136,17 +103,18 @@ static void finish_video(struct ctt_rows *rows, int first, const char *split,
 }
 
 /* A video without annotations is a row without a class. */
-static int read_video(struct reading *r)
+static int read_video(const struct reading *r, const struct ctt_value *v)
 {
-    const struct ctt_value *v, *subset, *length;
+    const struct ctt_value *subset, *length;
     int rc, first = r->rows->count;
     const char *split = NULL;
     struct ctt_row *row;
     double duration = 0;
 
-    CTT_TRY(ctt_json_value(r->j, &v));
+    if (!ctt_row_id_is_good(r->id))
+        return ctt_json_error(r->j, "'%s' is no name of a video", r->id);
     if (ctt_json_kind(v) != '{')
-        return ctt_json_error(r->j, "'%s' is no object", r->id);
+        return ctt_json_error(r->j, "'%s': expected an object", r->id);
     subset = ctt_json_get(v, "subset");
     length = ctt_json_get(v, "duration");
     if (subset && !ctt_json_text(subset))
@@ -156,10 +124,8 @@ static int read_video(struct reading *r)
     if (length)
         CTT_TRY(read_number(r, length, &duration));
     CTT_TRY(read_notes(r, ctt_json_get(v, "annotations")));
-    if (r->rows->count == first) {
-        CTT_TRY(ctt_rows_add(r->rows, &row));
-        row->id = r->id;
-    }
+    if (r->rows->count == first)
+        CTT_TRY(ctt_rows_add(r->rows, r->id, &row));
     finish_video(r->rows, first, split, duration);
 out:
     return rc;
@@ -167,81 +133,56 @@ out:
 
 /* ---- the file ---- */
 
-static int read_videos(struct ctt_json *j, struct ctt_rows *rows)
-{
-    struct reading r = { j, rows, NULL };
-    const char *key;
-    int rc;
-
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
-        if (!ctt_row_id_is_good(key))
-            return ctt_json_error(j, "'%s' is no name of a video", key);
-        CTT_TRY(ctt_rows_word(rows, key, &r.id));
-        CTT_TRY(read_video(&r));
-    }
-out:
-    return rc;
-}
-
-static int read_file(struct ctt_json *j, enum form form, struct ctt_rows *rows)
+/* Reads the members of an object as videos, once one of them has annotations;
+ * or those of its member "database".  *form: of the file, or NULL. */
+static int read_members(struct reading *r, const char **form)
 {
     const struct ctt_value *v;
     const char *key;
     int rc;
 
-    if (form == BARE) {
-        CTT_TRY(read_videos(j, rows));
-        return ctt_json_end(j);
-    }
-    CTT_TRY(ctt_json_enter(j, '{'));
-    while ((rc = ctt_json_next(j)) > 0) {
-        CTT_TRY(ctt_json_key(j, &key));
-        CTT_TRY(strcmp(key, "database") == 0 ? read_videos(j, rows)
-                                             : ctt_json_value(j, &v));
-    }
-    CTT_TRY(rc);
-    CTT_TRY(ctt_json_end(j));
-out:
-    return rc;
-}
-
-/* The file activity_net.v1-3.min.json or alike in the folder dir, or NULL. */
-static int find_file(const char *dir, char **out)
-{
-    static const char name[] = "activity_net";
-    struct ctt_folder f = { 0 };
-    int rc;
-
-    CTT_TRY(ctt_folder_read(dir, &f));
-    for (int i = 0; i < f.count && !*out; i++) {
-        if (strncmp(f.name[i], name, sizeof(name) - 1) != 0 ||
-            strcmp(ctt_path_ending(f.name[i]), ".json") != 0)
+    CTT_TRY(ctt_json_enter(r->j, '{'));
+    while ((rc = ctt_json_next(r->j)) > 0) {
+        CTT_TRY(ctt_json_key(r->j, &key));
+        if (!*form && strcmp(key, "database") == 0 && ctt_json_is(r->j, '{')) {
+            *form = "ActivityNet";
+            CTT_TRY(read_members(r, form));
+            *form = "";
             continue;
-        *out = ctt_path_join(dir, f.name[i]);
-        CTT_TRY(*out ? 0 : CTT_ENOMEM);
+        }
+        CTT_TRY(ctt_rows_word(r->rows, key, &r->id));
+        CTT_TRY(ctt_json_value(r->j, &v));
+        if (!*form && ctt_json_get(v, "annotations"))
+            *form = "Kinetics";
+        if (*form && **form)
+            CTT_TRY(read_video(r, v));
     }
 out:
-    ctt_folder_clear(&f);
     return rc;
 }
 
-static int list_file(struct ctt_listing *s, const char *path, enum form form)
+static int list_file(struct ctt_listing *s, const char *path)
 {
+    struct ctt_layout layout = { .prefix = { "", "v_" }, .place = { "" },
+                                 .depth = 3, .extension = ".mp4" };
     struct ctt_rows rows = { .row = NULL };
-    struct ctt_json *j = NULL;
+    struct reading r = { .rows = &rows };
     char *dir = ctt_path_dir(path);
     int rc = dir ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(ctt_list_json_open(path, &j));
-    CTT_TRY(read_file(j, form, &rows));
-    CTT_TRY(ctt_rows_list(s, &rows, path, dir));
-    s->list->form = form == DATABASE ? "ActivityNet" : "Kinetics";
-    rc = 1;
+    CTT_TRY(ctt_list_json_open(path, &r.j));
+    if (!ctt_json_is(r.j, '{'))
+        goto out;
+    CTT_TRY(read_members(&r, &layout.form));
+    CTT_TRY(ctt_json_end(r.j));
+    if (!layout.form)
+        goto out;
+    if (!*layout.form)
+        layout.form = "ActivityNet";
+    CTT_TRY(ctt_rows_list(s, &rows, &layout, path, dir));
 out:
-    ctt_json_close(&j);
+    ctt_json_close(&r.j);
     ctt_free(dir);
     ctt_rows_clear(&rows);
     return rc;
@@ -249,18 +190,18 @@ out:
 
 int ctt_list_activity(struct ctt_listing *s)
 {
-    enum form form = OTHER;
+    static const struct ctt_list_files files = {
+        .place = { "" }, .name = { "activity_net*.json" },
+    };
     char *path = NULL;
     int rc = 0;
 
     if (ctt_disk_kind(s->path) == CTT_DISK_FOLDER)
-        CTT_TRY(find_file(s->path, &path));
+        CTT_TRY(ctt_list_file(&files, s->path, "", &path));
     else if (strcmp(ctt_path_ending(s->path), ".json") == 0)
         CTT_TRY((path = ctt_strdup(s->path)) ? 0 : CTT_ENOMEM);
     if (path)
-        CTT_TRY(find_form(path, &form));
-    if (form != OTHER)
-        rc = list_file(s, path, form);
+        rc = list_file(s, path);
 out:
     ctt_free(path);
     return rc;

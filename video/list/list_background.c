@@ -24,8 +24,8 @@ struct spans {
     struct ctt_names file;
 };
 
-/* Adds the segment that a clip is, if it is one.  What a video that may have
- * been cut holds is not known. */
+/* Adds the segment that a clip is, if it is one.  The content of a video
+ * that may have been cut is unknown. */
 static int add_span(struct spans *t, const struct ctt_item *item, int other)
 {
     struct span *p = &t->span[t->count];

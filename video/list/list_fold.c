@@ -2,10 +2,10 @@
  * list_fold.c: the numbered splits of HMDB51 (Kuehne et al. 2011) and UCF101
  * (Soomro et al. 2012): "train2" and "test2" are those of split 2, "train" and
  * "test" of split 1.  Both have no clips for validation: that is "test". */
-#include "video/list/list.h"
+#include "video/list/list_rows.h"
 #include "video/disk.h"
+#include "video/list/files.h"
 #include "video/list/split.h"
-#include "video/list/videos.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static int no_split(const struct ctt_listing *s)
 
 /* ---- HMDB51 ---- */
 
-enum { UNUSED, TRAIN, TEST };    /* what a line says of its clip */
+enum { UNUSED, TRAIN, TEST };    /* use of a clip, by its line */
 
 /* The class in "brush_hair_test_split1.txt", and the number of the split; 0:
  * another name. */
@@ -57,13 +57,14 @@ static int class_of(const char *file, char name[NAME])
     return fold;
 }
 
-/* Adds the clips that the file at path takes for `use`; their paths are
- * class/file until they are found. */
-static int read_class(struct ctt_listing *s, struct ctt_videos *v,
+/* Adds the clips that the file at path takes for `use`, with ids class/file. */
+static int read_class(struct ctt_listing *s, struct ctt_rows *rows,
                       const char *path, const char *class, int use)
 {
     char *text = NULL, *at, *line, *end, name[NAME];
     int rc, number = 0, label, value, n;
+    struct ctt_row *r;
+    const char *id, *file;
     size_t size;
 
     CTT_TRY(ctt_text_read(path, LIMIT, &text, &size));
@@ -83,9 +84,12 @@ static int read_class(struct ctt_listing *s, struct ctt_videos *v,
                   "%s:%d: a bad file name", path, number);
         if (value != use)
             continue;
-        CTT_TRY(ctt_listing_add(s, "", name, label));
+        CTT_TRY(ctt_rows_word(rows, name, &file));
         name[n - (int)strlen(ctt_path_ending(name))] = 0;
-        CTT_TRY(ctt_videos_want(v, name));
+        CTT_TRY(ctt_rows_word(rows, name, &id));
+        CTT_TRY(ctt_rows_add(rows, id, &r));
+        r->file = file;
+        r->label = s->names.name[label];
     }
     rc = 0;
 out:
@@ -94,7 +98,7 @@ out:
 }
 
 /* Reads the lists in the folder dir; returns their number, or 0. */
-static int read_classes(struct ctt_listing *s, struct ctt_videos *v,
+static int read_classes(struct ctt_listing *s, struct ctt_rows *rows,
                         const char *dir, int only)
 {
     struct ctt_folder f = { 0 };
@@ -112,7 +116,7 @@ static int read_classes(struct ctt_listing *s, struct ctt_videos *v,
             continue;
         path = ctt_path_join(dir, f.name[i]);
         CTT_TRY(path ? 0 : CTT_ENOMEM);
-        CTT_TRY(read_class(s, v, path, class, tested ? TEST : TRAIN));
+        CTT_TRY(read_class(s, rows, path, class, tested ? TEST : TRAIN));
         ctt_free(path);
         path = NULL;
     }
@@ -125,46 +129,20 @@ out:
     return rc;
 }
 
-/* Replaces class/file by the file found below root, or by where it is
- * expected. */
-static int place_videos(struct ctt_listing *s, const struct ctt_videos *v,
-                        const char *root)
-{
-    char name[NAME];
-    int rc = 0;
-
-    for (int i = 0; i < s->list->count; i++) {
-        struct ctt_item *item = &s->list->item[i];
-        const char *path = item->path, *file;
-        snprintf(name, sizeof(name), "%.*s",
-                 (int)(strlen(path) - strlen(ctt_path_ending(path))), path);
-        file = ctt_videos_file(v, name);
-        snprintf(name, sizeof(name), "%s", path);
-        CTT_TRY(ctt_listing_move(item, file ? "" : root, file ? file : name));
-    }
-out:
-    return rc;
-}
-
-/* Reads the lists in dir, and finds the videos below root. */
+/* Reads the lists in dir; the videos are below root. */
 static int read_hmdb(struct ctt_listing *s, const char *dir, const char *root,
                      int only)
 {
-    struct ctt_videos v = { 0 };
+    static const struct ctt_layout layout = { .form = "HMDB51",
+        .prefix = { "" }, .place = { "" }, .depth = 2, .extension = "" };
+    struct ctt_rows rows = { .row = NULL };
     int rc;
 
-    CTT_TRY(read_classes(s, &v, dir, only));
-    if (rc == 0)
-        goto out;
-    CTT_TRY(ctt_videos_find(&v, root, 2));
-    CTT_CHECK(v.found || !s->list->count, CTT_EFORMAT, "%s: there is no video "
-              "of its %d clips, such as %s, in %s or below", dir,
-              s->list->count, s->list->item[0].path, root);
-    CTT_TRY(place_videos(s, &v, root));
-    s->list->form = "HMDB51";
-    rc = 1;
+    CTT_TRY(read_classes(s, &rows, dir, only));
+    if (rc)
+        CTT_TRY(ctt_rows_list(s, &rows, &layout, dir, root));
 out:
-    ctt_videos_clear(&v);
+    ctt_rows_clear(&rows);
     return rc;
 }
 
@@ -203,53 +181,20 @@ out:
 
 /* ---- UCF101 ---- */
 
-/* dir, if trainlist01.txt is in it. */
-static int look_for_lists(const char *dir, char **out)
-{
-    char *file = ctt_path_join(dir, "trainlist01.txt");
-    int rc = file ? 0 : CTT_ENOMEM;
-
-    CTT_TRY(rc);
-    if (ctt_disk_kind(file) == CTT_DISK_FILE)
-        CTT_TRY((*out = ctt_strdup(dir)) ? 0 : CTT_ENOMEM);
-out:
-    ctt_free(file);
-    return rc;
-}
-
-/* The folder of trainlist01.txt: s->path or a folder in it, which has the name
- * ucfTrainTestlist as published; NULL: none. */
-static int find_lists(const struct ctt_listing *s, char **out)
-{
-    struct ctt_folder f = { 0 };
-    char *dir = NULL;
-    int rc;
-
-    *out = NULL;
-    CTT_TRY(look_for_lists(s->path, out));
-    if (!*out)
-        CTT_TRY(ctt_folder_read(s->path, &f));
-    for (int i = 0; i < f.count && !*out; i++) {
-        dir = ctt_path_join(s->path, f.name[i]);
-        CTT_TRY(dir ? 0 : CTT_ENOMEM);
-        CTT_TRY(look_for_lists(dir, out));
-        ctt_free(dir);
-        dir = NULL;
-    }
-out:
-    ctt_free(dir);
-    ctt_folder_clear(&f);
-    return rc;
-}
-
 int ctt_list_ucf(struct ctt_listing *s)
 {
-    char *dir = NULL, *path = NULL, name[32];
+    /* The folder has the name ucfTrainTestlist as published. */
+    static const struct ctt_list_files files = {
+        .place = { "", "*" }, .name = { "trainlist01.txt" },
+    };
+    char *dir = NULL, *path = NULL, *first = NULL, name[32];
     int rc, fold, tested = 0;
 
-    CTT_TRY(find_lists(s, &dir));
-    if (!dir)
+    CTT_TRY(ctt_list_file(&files, s->path, "", &first));
+    if (!first)
         goto out;    /* not this layout */
+    dir = ctt_path_dir(first);
+    CTT_TRY(dir ? 0 : CTT_ENOMEM);
     fold = fold_of(s->split, &tested);
     snprintf(name, sizeof(name), "%slist0%d.txt", tested ? "test" : "train",
              fold);
@@ -261,6 +206,7 @@ int ctt_list_ucf(struct ctt_listing *s)
     s->list->form = "UCF101";
     rc = 1;
 out:
+    ctt_free(first);
     ctt_free(dir);
     ctt_free(path);
     return rc;

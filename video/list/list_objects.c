@@ -5,11 +5,10 @@
 #include "video/list/columns.h"
 #include "base/json.h"
 #include "video/disk.h"
-#include "video/list/split.h"
+#include "video/list/files.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* The keys of Something-Something, whose classes are in another file. */
 static int is_something(const char *key)
@@ -17,29 +16,26 @@ static int is_something(const char *key)
     return strcmp(key, "template") == 0 || strcmp(key, "placeholders") == 0;
 }
 
-/* 1 if the first object has keys that are columns of a list. */
-static int is_list(struct ctt_json *j)
+/* 1 if the keys of an object are columns of a list. */
+static int is_list(const struct ctt_value *v)
 {
-    const struct ctt_value *v, *member;
+    const struct ctt_value *member;
     struct ctt_columns c;
-    int rc = 0, other = 0;
+    int other = 0;
     const char *key;
 
     ctt_columns_init(&c);
-    if (!ctt_json_is(j, '['))
-        goto out;
-    CTT_TRY(ctt_json_enter(j, '['));
-    CTT_TRY(ctt_json_next(j));
-    if (rc == 0)
-        goto out;
-    CTT_TRY(ctt_json_value(j, &v));
     for (void *at = NULL; ctt_json_each(v, &at, &key, &member);) {
         ctt_columns_name(&c, key, 0);
         other |= is_something(key);
     }
-    rc = ctt_columns_list(&c) && !other;
-out:
-    return rc;
+    return ctt_columns_list(&c) && !other;
+}
+
+static int no_list(const char *path)
+{
+    return ctt_error(CTT_EFORMAT, "%s: no labels.json beside it, and not a "
+                     "list like those of ActivityNet or Diving48", path);
 }
 
 /* ---- its clips ---- */
@@ -52,15 +48,6 @@ struct entry {
     char *key[KEYS], *value[KEYS];
     int   keys;
 };
-
-static int keep(struct ctt_names *words, const char *s, char **out)
-{
-    int rc = ctt_names_add(words, s);
-
-    if (rc >= 0)
-        *out = words->name[rc];
-    return rc;
-}
 
 /* 1 if a list has a column of that name. */
 static int is_column(const char *key)
@@ -77,13 +64,12 @@ static int is_column(const char *key)
 
 /* Takes a text or a number.  Other values are passed over, but a known column
  * must not be lost. */
-static int read_member(struct ctt_json *j, struct ctt_names *words,
+static int read_member(struct ctt_json *j, struct ctt_pool *texts,
                        struct entry *e, const char *key,
                        const struct ctt_value *v)
 {
     char digits[CTT_JSON_NUMBER];
     const char *text = ctt_json_scalar(v, digits);
-    int rc = 0;
 
     if (!text && strchr("{[", ctt_json_kind(v)) && is_column(key))
         return ctt_json_error(j, "the value of '%s' is no text or number",
@@ -92,14 +78,15 @@ static int read_member(struct ctt_json *j, struct ctt_names *words,
         return 0;
     if (e->keys == KEYS)
         return ctt_json_error(j, "more than %d keys", KEYS);
-    CTT_TRY(keep(words, text, &e->value[e->keys]));
-    CTT_TRY(keep(words, key, &e->key[e->keys]));
+    e->value[e->keys] = ctt_pool_add(texts, text);
+    e->key[e->keys] = ctt_pool_add(texts, key);
+    if (!e->value[e->keys] || !e->key[e->keys])
+        return CTT_ENOMEM;
     ctt_columns_name(&e->c, key, e->keys++);
-out:
-    return rc;
+    return 0;
 }
 
-static int read_entry(struct ctt_json *j, struct ctt_names *words,
+static int read_entry(struct ctt_json *j, struct ctt_pool *texts,
                       struct ctt_lines *t)
 {
     const struct ctt_value *v, *member;
@@ -110,10 +97,12 @@ static int read_entry(struct ctt_json *j, struct ctt_names *words,
 
     ctt_columns_init(&e.c);
     CTT_TRY(ctt_json_value(j, &v));
+    if (t->count == 0 && !is_list(v))
+        return no_list(t->path);
     if (ctt_json_kind(v) != '{')
         return ctt_json_error(j, "expected an object");
     for (void *at = NULL; ctt_json_each(v, &at, &key, &member);)
-        CTT_TRY(read_member(j, words, &e, key, member));
+        CTT_TRY(read_member(j, texts, &e, key, member));
     CTT_TRY(ctt_columns_check(&e.c, t->path, line, e.key));
     for (int k = 0; k < CTT_COLUMNS; k++)
         value[k] = e.c.place[k] < 0 ? NULL : e.value[e.c.place[k]];
@@ -122,16 +111,19 @@ out:
     return rc;
 }
 
-static int read_entries(struct ctt_json *j, struct ctt_names *words,
+static int read_entries(struct ctt_json *j, struct ctt_pool *texts,
                         struct ctt_lines *t)
 {
     int rc;
 
+    if (!ctt_json_is(j, '['))
+        return no_list(t->path);
     CTT_TRY(ctt_json_enter(j, '['));
     while ((rc = ctt_json_next(j)) > 0)
-        CTT_TRY(read_entry(j, words, t));
+        CTT_TRY(read_entry(j, texts, t));
     CTT_TRY(rc);
     CTT_TRY(ctt_json_end(j));
+    CTT_TRY(t->count ? 0 : no_list(t->path));
 out:
     return rc;
 }
@@ -210,13 +202,14 @@ out:
 
 static int list_file(struct ctt_listing *s, const char *path)
 {
-    struct ctt_names words = { 0 }, classes = { 0 };
+    struct ctt_names classes = { 0 };
+    struct ctt_pool texts = { NULL };
     struct ctt_lines t = { .path = path };
     struct ctt_json *j = NULL;
     int rc;
 
     CTT_TRY(ctt_list_json_open(path, &j));
-    CTT_TRY(read_entries(j, &words, &t));
+    CTT_TRY(read_entries(j, &texts, &t));
     CTT_TRY(ctt_columns_choose(&t, s->split));
     CTT_TRY(name_numbers(&t, &classes));
     CTT_TRY(ctt_list_lines(s, &t, 1));
@@ -225,97 +218,19 @@ static int list_file(struct ctt_listing *s, const char *path)
 out:
     ctt_json_close(&j);
     ctt_lines_clear(&t);
-    ctt_names_clear(&words);
+    ctt_pool_clear(&texts);
     ctt_names_clear(&classes);
     return rc;
 }
 
-static int check_file(const char *path)
-{
-    struct ctt_json *j = NULL;
-    int rc, known;
-
-    CTT_TRY(ctt_list_json_open(path, &j));
-    CTT_TRY(known = is_list(j));
-    CTT_CHECK(known, CTT_EFORMAT, "%s: no labels.json beside it, and not a "
-              "list like those of ActivityNet or Diving48", path);
-out:
-    ctt_json_close(&j);
-    return rc;
-}
-
-/* ---- the folder ---- */
-
-/* The number of the split in "Diving48_V2_train.json", or -1: another name. */
-static int split_of(const char *name)
-{
-    const char *end = ctt_path_ending(name), *word = strrchr(name, '_');
-    char split[32];
-
-    if (strncasecmp(name, "Diving48_", 9) != 0 || word >= end ||
-        strcmp(end, ".json") != 0)
-        return -1;
-    snprintf(split, sizeof(split), "%.*s", (int)(end - word) - 1, word + 1);
-    return ctt_split_number(split);
-}
-
-/* The list of this split in dir, or the first one if part is -1.  Those of the
- * second version, whose labels are corrected, sort before those of the
- * first. */
-static int find_file(const char *dir, int part, char **out)
-{
-    struct ctt_folder f = { 0 };
-    int rc = 0;
-
-    if (ctt_disk_kind(dir) != CTT_DISK_FOLDER)
-        return 0;
-    CTT_TRY(ctt_folder_read(dir, &f));
-    for (int i = 0; i < f.count && !*out; i++) {
-        int number = split_of(f.name[i]);
-        if (number < 0 || (part >= 0 && number != part))
-            continue;
-        *out = ctt_path_join(dir, f.name[i]);
-        CTT_TRY(*out ? 0 : CTT_ENOMEM);
-    }
-out:
-    ctt_folder_clear(&f);
-    return rc;
-}
-
-/* The data set has no clips for validation: that is "test", unless somebody
- * made a list of some. */
-static int find_split(const struct ctt_listing *s, const char *dir, char **out)
-{
-    int part = ctt_split_number(s->split), rc = 0;
-    char *any = NULL;
-
-    CTT_TRY(find_file(dir, -1, &any));
-    if (!any)
-        goto out;    /* not this layout */
-    if (part >= 0)
-        CTT_TRY(find_file(dir, part, out));
-    if (part == 1 && !*out)
-        CTT_TRY(find_file(dir, 2, out));
-    CTT_CHECK(*out, CTT_EINVAL, "%s: no list Diving48_V2_%s.json in it", dir,
-              s->split);
-out:
-    ctt_free(any);
-    return rc;
-}
-
-static int find_list(const struct ctt_listing *s, char **out)
-{
-    char *below = ctt_path_join(s->path, "annotations");
-    int rc = below ? 0 : CTT_ENOMEM;
-
-    CTT_TRY(rc);
-    CTT_TRY(find_split(s, s->path, out));
-    if (!*out)
-        CTT_TRY(find_split(s, below, out));
-out:
-    ctt_free(below);
-    return rc;
-}
+/* A folder as it is published has a list per split, of two versions; the second
+ * has corrected labels.  There are no clips for validation: that is "test",
+ * unless somebody made a list of some. */
+static const struct ctt_list_files files = {
+    .place = { "", "annotations" },
+    .name = { "Diving48_V2_%s.json", "Diving48*_%s.json" },
+    .test_validates = 1,
+};
 
 int ctt_list_objects(struct ctt_listing *s)
 {
@@ -323,12 +238,11 @@ int ctt_list_objects(struct ctt_listing *s)
     int rc = 0;
 
     if (ctt_disk_kind(s->path) == CTT_DISK_FOLDER)
-        CTT_TRY(find_list(s, &path));
+        CTT_TRY(ctt_list_split_file(s, &files, &path));
     else if (strcmp(ctt_path_ending(s->path), ".json") == 0)
         CTT_TRY((path = ctt_strdup(s->path)) ? 0 : CTT_ENOMEM);
     if (!path)
         goto out;
-    CTT_TRY(check_file(path));
     CTT_TRY(list_file(s, path));
 out:
     ctt_free(path);

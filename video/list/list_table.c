@@ -18,12 +18,13 @@ static int read_heading(struct ctt_csv *c, char *field[CTT_CSV_FIELDS],
     return ctt_columns_list(out);
 }
 
-/* Finds the separator with which the first line is a heading; 0: none. */
-static int find_separator(const char *text, char *sep)
+/* Finds the separator with which the first line is a heading: 1 and its
+ * columns; 0: none. */
+static int find_separator(const char *text, char *sep,
+                          struct ctt_columns *columns)
 {
     static const char all[] = { ',', '\t', ';' };
     char *field[CTT_CSV_FIELDS], *copy;
-    struct ctt_columns columns;
     int rc = 0, n;
     size_t size;
 
@@ -37,10 +38,17 @@ static int find_separator(const char *text, char *sep)
         memcpy(copy, text, size);
         *sep = all[i];
         rc = read_heading(&(struct ctt_csv){ .at = copy, .sep = all[i] },
-                          field, &n, &columns);
+                          field, &n, columns);
         ctt_free(copy);
     }
     return rc;
+}
+
+int ctt_table_heading(const char *text, struct ctt_columns *out)
+{
+    char sep;
+
+    return find_separator(text, &sep, out);
 }
 
 /* Where a comma separates decimals, columns are separated by semicolons. */
@@ -75,7 +83,7 @@ int ctt_lines_table(struct ctt_lines *t, const char *split)
     struct ctt_columns columns;
     int rc, n, fields;
 
-    CTT_TRY(find_separator(t->text, &c.sep));
+    CTT_TRY(find_separator(t->text, &c.sep, &columns));
     if (rc == 0)
         return 0;
     read_heading(&c, field, &fields, &columns);

@@ -183,7 +183,7 @@ static int is_any_number(const char *s)
     return end != s && *end == 0;
 }
 
-/* What is between the path and the label of each line, from the first of the
+/* Fields between the path and the label of each line, from the first of the
  * lines whose file or folder exists. */
 enum between { NOTHING, FRAMES, OFFSET_FRAMES, TIMES };
 

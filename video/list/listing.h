@@ -11,16 +11,16 @@
 /* The labels of the list's items are indices into names. */
 struct ctt_listing {
     const char       *path, *split;
-    int               own;        /* path was given for this split alone */
+    int               own;        /* the path is of this split alone */
     int               numeric;    /* the data numbers its classes */
     struct ctt_names  names;
-    struct ctt_names  numbers;    /* that the data gives them, as text; empty:
-                                     0, 1 ... */
+    struct ctt_names  numbers;    /* of the classes in the data, as text;
+                                     empty: 0, 1 ... */
     double            fps;        /* of folders of pictures; 0: none */
     struct ctt_list  *list;
-    struct ctt_list  *others;     /* NULL, or takes the clips of other splits
-                                     as far as the file of the list has them:
-                                     a background class spares these */
+    struct ctt_list  *others;     /* NULL, or receives the clips of other
+                                     splits in the same list, which are no
+                                     background */
 };
 
 /* Adds a clip; its path is dir/file. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * names.c: a hash table of names, numbered in the order of adding. */
+ * names.c: a hash table of names, numbered in the order of adding; a pool of
+ * texts. */
 #include "video/list/names.h"
 
 #include <string.h>
@@ -78,4 +79,38 @@ void ctt_names_clear(struct ctt_names *n)
     ctt_free(n->name);
     ctt_free(n->slot);
     memset(n, 0, sizeof(*n));
+}
+
+/* ---- a pool of texts ---- */
+
+enum { PART = 1 << 16 };
+
+struct ctt_pool_part {
+    struct ctt_pool_part *older;
+    size_t                used, size;
+    char                  text[];
+};
+
+char *ctt_pool_add(struct ctt_pool *p, const char *s)
+{
+    struct ctt_pool_part *part = p->part;
+    size_t n = strlen(s) + 1, size = n > PART ? n : PART;
+
+    if (!part || n > part->size - part->used) {
+        part = ctt_realloc(NULL, sizeof(*part) + size);
+        if (!part)
+            return NULL;
+        *part = (struct ctt_pool_part){ p->part, 0, size };
+        p->part = part;
+    }
+    part->used += n;
+    return memcpy(part->text + part->used - n, s, n);
+}
+
+void ctt_pool_clear(struct ctt_pool *p)
+{
+    for (struct ctt_pool_part *part; (part = p->part) != NULL;) {
+        p->part = part->older;
+        ctt_free(part);
+    }
 }

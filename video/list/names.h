@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * names.h: a hash table of names, numbered in the order of adding. */
+ * names.h: a hash table of names, numbered in the order of adding; a pool of
+ * texts. */
 #ifndef CTT_NAMES_H
 #define CTT_NAMES_H
 
@@ -18,5 +19,12 @@ int  ctt_names_find(const struct ctt_names *n, const char *name);
 /* The number of a name, which is added if new; or an error. */
 int  ctt_names_add(struct ctt_names *n, const char *name);
 void ctt_names_clear(struct ctt_names *n);
+
+/* Copies of texts, which stay until the pool is cleared. */
+struct ctt_pool { struct ctt_pool_part *part; };
+
+/* NULL: out of memory. */
+char *ctt_pool_add(struct ctt_pool *p, const char *s);
+void  ctt_pool_clear(struct ctt_pool *p);
 
 #endif

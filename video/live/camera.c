@@ -224,7 +224,8 @@ void ctt_camera_close(struct ctt_camera **camera)
     *camera = NULL;
 }
 
-/* 1 if the frame at hand is whole: what the device says of it is checked. */
+/* 1 if the frame at hand is whole, and its size as stated by the device is
+ * valid. */
 static int is_whole(const struct ctt_camera *c)
 {
     const struct v4l2_buffer *b = &c->at;

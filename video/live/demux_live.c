@@ -32,7 +32,7 @@ static void rest(void)
 
 /* ---- pipes ---- */
 
-/* What has come so far, at least one byte, or the end.  A FIFO that nobody
+/* Reads the bytes available, at least one, or the end.  A FIFO that nobody
  * writes yet has none. */
 static int read_pipe(void *demux, uint8_t *to, int n)
 {
@@ -80,7 +80,7 @@ out:
     return rc;
 }
 
-/* A file may be passed as standard input: it is read as a file is. */
+/* Standard input may be a file, which is read like any other. */
 static int open_pipe(struct ctt_demux *d)
 {
     struct stat s;

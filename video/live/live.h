@@ -7,9 +7,9 @@
 
 #include "net/graph.h"
 
-/* What happens to frames while the caller is busy. */
+/* Policy for frames that arrive while the caller is busy. */
 enum ctt_behind {
-    CTT_BEHIND_AUTO,      /* wait where the source waits, else drop */
+    CTT_BEHIND_AUTO,      /* wait if the source waits, else drop */
     CTT_BEHIND_DROP,      /* the oldest of more than CTT_LIVE_QUEUE frames is
                              dropped, after it was decoded; a caller that is
                              always late gets the newest */
@@ -26,8 +26,8 @@ enum {
     CTT_LIVE_LATER = 2,        /* ctt_live_poll(): nothing yet */
 };
 
-/* What a source must provide; members that are 0 are off or the default.
- * Nothing is kept of it but the functions after ctt_live_open(). */
+/* Settings of a source; 0 is off or the default.  After ctt_live_open() only
+ * the functions are used. */
 struct ctt_live_set {
     /* One of these, by its form; a path that exists is never an address:
      *  - "-": standard input, any container that a clip may have, or raw;
@@ -74,10 +74,10 @@ struct ctt_live_set {
     void           *arg;       /* of both */
 };
 
-/* Why a frame is the first one of a stream: what the model remembers does not
- * belong to it. */
+/* Reason why a frame begins a stream: the state of the model does not belong to
+ * it. */
 enum ctt_fresh {
-    CTT_FRESH_NO,           /* it goes on */
+    CTT_FRESH_NO,           /* the stream continues */
     CTT_FRESH_START,        /* the source's first frame */
     CTT_FRESH_GAP,          /* after a gap of reset_after seconds */
     CTT_FRESH_CUT,          /* the scene is another one */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* In seconds: what a stamp may go back, as frames that are out of order do, and
+/* Seconds: how far a stamp may go back, as with frames out of order, and
  * leap ahead; how long a window is.  FAST: against the clock. */
 #define BACK 0.5
 #define LEAP 10

@@ -34,11 +34,11 @@ struct ctt_live_slot {
     int            busy;              /* waits, is filled or was given */
 };
 
-/* What came of the set's text (live_set.c). */
+/* The settings, parsed (live_set.c). */
 struct ctt_live_plan {
     char             *source, *name;  /* name: for messages */
     struct ctt_stream how;
-    int               again;          /* it is one that can be opened again */
+    int               again;          /* can be opened again */
 };
 
 struct ctt_live {

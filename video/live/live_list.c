@@ -63,7 +63,7 @@ out:
     return rc;
 }
 
-/* name NULL: it has none of its own. */
+/* name NULL: the source has no name of its own. */
 static int take(struct ctt_live_list *s, const char *dir, const char *name,
                 const char *text, int line)
 {

@@ -78,7 +78,7 @@ static void tell_damaged(struct ctt_live *l, const struct ctt_stream_told *told)
     }
 }
 
-/* What the user should know, once. */
+/* Warnings, each once. */
 static void tell(struct ctt_live *l, struct ctt_video *v,
                  const struct ctt_stream_told *told)
 {
@@ -254,7 +254,7 @@ int ctt_live_asked(void *live)
 
 /* ---- connections ---- */
 
-/* What the source is, once it is open. */
+/* Properties of the source, once it is open. */
 static void set_up(struct ctt_live *l, struct ctt_video *v)
 {
     double fps = (double)ctt_video_fps(v), in = (double)l->in.fps;
@@ -282,7 +282,7 @@ static void set_up(struct ctt_live *l, struct ctt_video *v)
                (told.waits && !l->paced && l->behind == CTT_BEHIND_WAIT);
 }
 
-/* At the end: what the source said that it has, and has not given. */
+/* At the end: frames that the source stated, but did not deliver. */
 static void tell_missing(struct ctt_live *l, const struct ctt_video *v)
 {
     int64_t n = ctt_video_stated(v) - ctt_video_seen(v);

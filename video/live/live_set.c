@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * live_set.c: what the name of a live source means, and whether the settings
+ * live_set.c: the kind of a live source by its name, and whether the settings
  * fit it. */
 #include "base/limits.h"
 #include "video/disk.h"
@@ -140,7 +140,7 @@ static char *public_name(const char *source)
     return name;
 }
 
-/* What a path is that exists and is no regular file or folder. */
+/* The kind of a path that is neither a regular file nor a folder. */
 static int special(const char *path, const struct stat *s,
                    struct ctt_stream *how)
 {
@@ -187,7 +187,7 @@ static int find_kind(struct ctt_stream *how)
     } else if (ctt_pictures_is_pattern(source))
         how->kind = CTT_STREAM_PATTERN;
     else if (strncmp(source, "/dev/video", 10) == 0)
-        how->kind = CTT_STREAM_CAMERA;    /* it may be plugged in later */
+        how->kind = CTT_STREAM_CAMERA;    /* perhaps plugged in later */
     else
         CTT_CHECK(!host_of(source), CTT_EINVAL, "%s: not an address of "
                   "rtsp://, rtsps://, http://, https://, tcp:// or udp://",
@@ -202,7 +202,7 @@ int ctt_live_looks(const char *path)
 
     struct stat s;
 
-    /* These first: what find_kind() refuses would leave a message. */
+    /* First, as find_kind() sets an error even where it is not returned. */
     if (stat(path, &s) == 0)
         return !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
     return host_of(path) ||

@@ -8,8 +8,7 @@
 
 struct ctt_video;
 
-/* What the name of a source is.  From CTT_STREAM_ADDRESS on it may be opened
- * again. */
+/* Kinds of sources.  Those from CTT_STREAM_ADDRESS on may be opened again. */
 enum ctt_stream_kind {
     CTT_STREAM_CLIP,       /* a path as ctt_video_open() takes it */
     CTT_STREAM_PATTERN,    /* pictures, img_%05d.png */
@@ -29,22 +28,22 @@ struct ctt_raw {
 
 struct ctt_stream {
     enum ctt_stream_kind kind;
-    const char    *source;       /* what is opened; NULL: standard input */
+    const char    *source;       /* file or address; NULL: standard input */
     const char    *name;         /* for messages: without a password */
-    const char    *protocols;    /* of an address: those that it needs */
+    const char    *protocols;    /* needed by an address */
     struct ctt_raw raw;
     double         timeout;      /* seconds without a new frame, an error */
     int          (*quit)(void *arg);    /* any thread: 1 ends it, CTT_ESTOP */
     void          *arg;
 };
 
-/* Opens it for the functions of video.h; how and its texts must stay.  CTT_EIO:
- * it cannot be reached now, or ends or stalls: another try may help. */
+/* Opens a stream for the functions of video.h; `how` and its texts must stay.
+ * CTT_EIO: unreachable, ended or stalled; another try may help. */
 int  ctt_video_stream(const char *name, const struct ctt_stream *how,
                       struct ctt_video **out);
 
 struct ctt_stream_told {
-    int     waits;      /* it sends no faster than it is read */
+    int     waits;      /* sends no faster than it is read */
     double  stamp;      /* of the frame that ctt_video_ahead() gave last, in
                            seconds, as it is in the stream; NAN: none */
     int64_t bytes;      /* of all packets so far */

@@ -276,7 +276,7 @@ static int input_part(const struct ctt_pack *p, struct dataset *x)
     FILE *f = NULL;
     int rc = 0, bad;
 
-    /* What is done with the bytes of a pack is not in it. */
+    /* Processing of the bytes of a pack is not stored. */
     attr.input.normalise = CTT_NORMALISE_SET;
     attr.input.gamma = 1;
     x->data = ctt_calloc(INPUT_MAX, 1);

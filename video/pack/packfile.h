@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * packfile.h: what writing and reading a pack share.
+ * packfile.h: the format of a pack, for its writer and its reader.
  *
  * A pack is an HDF5 file with contiguous datasets:
  *     /input         u8: the settings of a model's input line, as text

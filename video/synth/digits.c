@@ -22,7 +22,7 @@ struct ctt_digits {
 
 /* ---- the files ---- */
 
-/* What a file is, by the end of its name without .gz. */
+/* Kinds of files, by the end of the name without .gz. */
 enum file { TRAIN, TEST };
 enum { ENDINGS = 4 };
 static const struct { enum file of; enum ctt_idx_kind kind;

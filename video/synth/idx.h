@@ -9,7 +9,7 @@
 enum ctt_idx_kind { CTT_IDX_IMAGES, CTT_IDX_LABELS };
 
 struct ctt_idx {
-    char    *file;             /* what was read */
+    char    *file;             /* its path */
     uint8_t *data;             /* [count][h][w]; of labels [count] */
     int      count, room, h, w;
 };

@@ -8,8 +8,7 @@
 /* Frames per second, and frames per clip. */
 enum { CTT_SYNTH_FPS = 12, CTT_SYNTH_MIN = 24, CTT_SYNTH_MAX = 60 };
 
-/* What a clip shows, for the lists: its class, and the colour and shape of its
- * object. */
+/* Content of a clip, for the lists: class, colour and shape of the object. */
 struct ctt_caption { int label, colour, shape; };
 int ctt_synth_make(const struct ctt_synth *s, int i, struct ctt_frames *out,
                    struct ctt_caption *c);

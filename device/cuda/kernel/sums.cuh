@@ -8,8 +8,9 @@
 #include "device/cuda/kernel/block.cuh"
 #include "device/cuda/kernel/walk.cuh"
 
-/* How a block's threads share a chunk: tx (a power of two) threads along the
- * channels, V channels each, and ty along the rows, every ty-th row each. */
+/* The division of a chunk among a block's threads: tx (a power of two) threads
+ * along the channels, V channels each, and ty along the rows, every ty-th row
+ * each. */
 struct sums_plan {
     int64_t rows, c;
     int     tx, ty, tiles, chunks;
@@ -155,7 +156,7 @@ CTT_GPU double over_ways(double x, double (*shared)[LANES])
     return sum;
 }
 
-/* Where the K sums are added; NULL: not wanted. */
+/* The addresses to which the K sums are added; NULL: not wanted. */
 template <int K> struct sums_to { float *p[K]; };
 
 template <int K>

@@ -37,7 +37,7 @@ CTT_GPU int64_t rest(struct quick q, int64_t n, int64_t *quot)
     return n - *quot * q.by;
 }
 
-/* What the tensors of a kernel, all of one shape, have in common: their type,
+/* The common form of a kernel's tensors, all of one shape: their type;
  * dense: all are dense, odd, odd_rows: not 0 if addresses or row strides are no
  * multiples of 16 bytes. */
 struct form { int64_t rows, c; int type, dense; uintptr_t odd, odd_rows; };

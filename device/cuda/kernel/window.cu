@@ -26,7 +26,7 @@ struct windows {
     struct ctt_window_attr  attr;
     struct ctt_window_place place;
 
-    /* Where that is which slot j of an ask shows. */
+    /* The place of the value that slot j of an ask shows. */
     __device__ __forceinline__ int64_t at(struct ctt_ask ask, int64_t j) const
     {
         return ctt_window_at(&attr, &place, j, ask.step);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_assignment.c: a mix does what it says. */
+ * test_assignment.c: a model is compressed as its assignment says. */
+#include "compress/search/assignment.h"
 #include "net/op.h"
 #include "tests/lib/sensed.h"
 
 #include <math.h>
 
-/* ---- a mix ---- */
+/* ---- an assignment ---- */
 
-/* A model, its points and a mix of them; run makes the model that. */
 struct mixed {
-    struct ctt_model      *m;
-    struct ctt_sensitivity      *s;
-    struct ctt_part        part[8];
+    struct ctt_model       *m;
+    struct ctt_sensitivity *s;
+    struct ctt_assignment  *a;
     struct ctt_assignment_recipe *o;
 };
 
@@ -20,6 +20,7 @@ static struct mixed begin(void)
     struct mixed x = { .m = small_model(sensed_net, 3) };
 
     x.s = sensed(x.m);
+    CHECK_OK(ctt_assignment_new(x.s, &x.a));
     return x;
 }
 
@@ -28,7 +29,8 @@ static void run(struct mixed *x, const struct ctt_recipe *given)
     struct ctt_recipe_calls calls = { .sample = NULL };
     struct ctt_report *r = NULL;
 
-    CHECK_OK(ctt_assignment_recipe(x->s, x->part, given, &x->o));
+    CHECK_OK(ctt_assignment_recipe(x->s, x->a, given, &x->o));
+    CHECK_OK(ctt_recipe_check(ctt_assignment_settings(x->o), x->m));
     CHECK_OK(ctt_recipe_run(ctt_assignment_settings(x->o), &calls,
                             "test_assignment.tmp", NULL, &x->m, &r));
     ctt_report_free(&r);
@@ -38,8 +40,18 @@ static void run(struct mixed *x, const struct ctt_recipe *given)
 static void end(struct mixed *x)
 {
     ctt_assignment_recipe_free(&x->o);
+    ctt_free(x->a);
     ctt_sensitivity_free(&x->s);
     ctt_model_free(&x->m);
+}
+
+/* The text of the assignment has, or has not, these words. */
+static int says(const struct mixed *x, const char *words)
+{
+    char text[256];
+
+    ctt_assignment_print(x->s, x->a, text, sizeof(text));
+    return strstr(text, words) != NULL;
 }
 
 /* The rank of the first factor of weight i. */
@@ -51,24 +63,24 @@ static int64_t rank(const struct mixed *x, int i)
     return x->m->g->node[ctt_graph_find(x->m->g, text)].out.c;
 }
 
-/* Pruning is of all together, with the form of the part; each weight gets what
- * else its part says, and only that. */
+/* Pruning is of all weights together that are assigned it; each weight gets the
+ * options of its own, and no others. */
 static void test_assignment(void)
 {
     struct mixed x = begin();
     struct ctt_recipe given = defaults();
     const struct ctt_recipe *o;
     int64_t values = 0;
-    char text[256];
 
-    x.part[0].prune = point(x.s, "a", "prune any", 0.9);
-    x.part[1].prune = point(x.s, x.s->weight[1].name, "prune any", 0.9);
-    x.part[1].share = point(x.s, x.s->weight[1].name, "share", 3);
-    x.part[2].form = point(x.s, x.s->weight[2].name, "svd", 0.25);
-    ctt_assignment_print(x.s, 0, x.part, text, sizeof(text));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "a: prune any 0.9; "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "prune any 0.9, share 3; "));
-    CU_ASSERT_PTR_NULL(strstr(text, "y:"));
+    CU_ASSERT(says(&x, CTT_ASSIGNMENT_NONE) && !ctt_assignment_changes(x.a));
+    x.a->pruning = point(x.s, "a", "prune any", 0.9)->ladder;
+    x.a->prune = 0.9;
+    x.a->weight[0].pruned = x.a->weight[1].pruned = 1;
+    x.a->weight[1].share = point(x.s, x.s->weight[1].name, "share", 3);
+    x.a->weight[2].form = point(x.s, x.s->weight[2].name, "svd", 0.25);
+    CU_ASSERT(says(&x, "a: prune any 0.9; "));
+    CU_ASSERT(says(&x, "prune any 0.9, share 3; ") && !says(&x, "y:"));
+    CU_ASSERT(ctt_assignment_retrains(x.a));
     run(&x, &given);
     o = ctt_assignment_settings(x.o);
     CU_ASSERT_DOUBLE_EQUAL(o->prune.share, 0.9, 1e-6);
@@ -88,12 +100,10 @@ static void test_thinned(void)
     struct ctt_recipe given = defaults();
     int64_t was = x.m->g->node[x.s->weight[0].node].out.c;
     const char *first = x.s->weight[0].name;
-    char text[256];
 
-    x.part[1].form = point(x.s, x.s->weight[1].name, "svd", 0.5);
-    given.thin.share = 0.5f;
-    ctt_assignment_print(x.s, 0.5, x.part, text, sizeof(text));
-    CU_ASSERT_EQUAL(strncmp(text, "thin 0.5; ", 10), 0);
+    x.a->weight[1].form = point(x.s, x.s->weight[1].name, "svd", 0.5);
+    x.a->thin = 0.5;
+    CU_ASSERT(says(&x, "thin 0.5; "));
     run(&x, &given);
     CU_ASSERT(x.m->g->node[ctt_graph_find(x.m->g, first)].out.c < was);
     CU_ASSERT_EQUAL(rank(&x, 1), round(0.25 * x.s->weight[1].rank));
@@ -129,13 +139,13 @@ static void test_numbers(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        { "mix", test_assignment },
+        { "assignment", test_assignment },
         { "thinned", test_thinned },
         { "numbers for names", test_numbers },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
-        { "mix", NULL, NULL, NULL, NULL, tests },
+        { "assignment", NULL, NULL, NULL, NULL, tests },
         CU_SUITE_INFO_NULL
     };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_budget.c: budgets are read, weights get the ways that all choices tried
  * one by one show to be best, and clips refute. */
-#include "compress/search/budget.h"
+#include "compress/search/ways.h"
 #include "tests/lib/check.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ enum { WEIGHTS = 4, WAYS = 6, SEEDS = 60 };
 struct curves {
     struct ctt_way way[WEIGHTS * WAYS];
     int            first[WEIGHTS + 1];
-    struct ctt_savings m;
+    struct ctt_ways m;
 };
 
 static double draw(unsigned *seed)
@@ -78,11 +78,11 @@ static double draw(unsigned *seed)
 /* Harm rises as costs fall; two costs go their own ways. */
 static void make_curves(struct curves *c, unsigned seed)
 {
-    c->m = (struct ctt_savings){ WEIGHTS, c->first, c->way, { 1, 1, 0 } };
+    c->m = (struct ctt_ways){ WEIGHTS, c->first, c->way, { 1, 1, 0 } };
     for (int i = 0; i <= WEIGHTS; i++)
         c->first[i] = i * WAYS;
     for (int i = 0; i < WEIGHTS; i++) {
-        struct ctt_way w = { 0, { 10, 10, 0 } };
+        struct ctt_way w = { .cost = { 10, 10, 0 } };
 
         for (int k = 0; k < WAYS; k++) {
             c->way[i * WAYS + k] = w;
@@ -102,7 +102,7 @@ static double least_harm(const struct curves *c, const struct ctt_aim_at *a)
         int pick[WEIGHTS] = { n % WAYS, n / WAYS % WAYS,
                               n / WAYS / WAYS % WAYS,
                               n / WAYS / WAYS / WAYS };
-        struct ctt_way sum = ctt_savings_sum(&c->m, pick);
+        struct ctt_way sum = ctt_ways_sum(&c->m, pick);
 
         if (sum.cost[0] <= a->most[0] && sum.cost[1] <= a->most[1])
             least = fmin(least, sum.harm);
@@ -116,9 +116,9 @@ static struct ctt_aim_at limited(double bytes, double ms)
                                 .most = { bytes, ms, INFINITY, INFINITY } };
 }
 
-/* What is found holds, and harms hardly more than the best there is; if nothing
- * holds it says so. */
-static void test_allot(void)
+/* A choice within the limits harms hardly more than the best of all; if there
+ * is none that is said. */
+static void test_allocate(void)
 {
     double found = 0, best = 0;
     int pick[WEIGHTS], equal = 0, all = 0;
@@ -137,7 +137,7 @@ static void test_allot(void)
         CU_ASSERT(rc == 0 || isinf(least));
         if (rc)
             continue;
-        sum = ctt_savings_sum(&c.m, pick);
+        sum = ctt_ways_sum(&c.m, pick);
         CU_ASSERT(sum.cost[0] <= a.most[0] && sum.cost[1] <= a.most[1]);
         CU_ASSERT(sum.harm >= least - 1e-9);
         found += sum.harm;
@@ -152,15 +152,16 @@ static void test_allot(void)
     CU_ASSERT(found <= 1.1 * best);
 }
 
+#define WAY(h, bytes) { .harm = (h), .cost = { (bytes), 0, 0 } }
+
 /* Convex curves, whose corners are all on the hull: the greedy optimum. */
 static void test_convex(void)
 {
     static const struct ctt_way way[] = {
-        { 0, { 8, 0, 0 } }, { 1, { 4, 0, 0 } }, { 3, { 2, 0, 0 } },
-        { 0, { 8, 0, 0 } }, { 0.1, { 4, 0, 0 } }, { 0.4, { 2, 0, 0 } },
+        WAY(0, 8), WAY(1, 4), WAY(3, 2), WAY(0, 8), WAY(0.1, 4), WAY(0.4, 2),
     };
     int first[] = { 0, 3, 6 }, pick[2];
-    struct ctt_savings m = { 2, first, (struct ctt_way *)way, { 0 } };
+    struct ctt_ways m = { 2, first, (struct ctt_way *)way, { 0 } };
     struct ctt_aim_at a = limited(10, INFINITY);
 
     CU_ASSERT_EQUAL(ctt_allocate(&m, &a, pick), 0);
@@ -238,7 +239,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "reading", test_read },
         { "refused", test_refused },
-        { "choice", test_allot },
+        { "choice", test_allocate },
         { "convex curves", test_convex },
         { "acceptance", test_accept },
         { "doubt", test_doubt },

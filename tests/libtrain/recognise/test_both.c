@@ -249,7 +249,7 @@ static void resumed_is_uninterrupted(void)
             CU_ASSERT(r.stopped && r.steps == at[i]);
             ctt_model_free(&m);
             CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
-            CU_ASSERT(ctt_aux_head_find(m->g) >= 0);
+            CU_ASSERT(ctt_graph_ahead(m->g) >= 0);
             CHECK_OK(ctt_train(m, &cfg, toy, toy_val, NULL, &r));
             CU_ASSERT(same_weights(m, whole));
             ctt_model_free(&m);

@@ -208,7 +208,7 @@ static void update(const struct ctt_train_cfg *c, struct reference *r,
     if (c->optimizer == CTT_ADAMW)
         r->w[i] -= lr * wd * r->w[i];
     r->w[i] -= lr * (r->m[i] / (1 - pow(b1, t))) /
-               (sqrt(r->v[i] / (1 - pow(b2, t))) + (double)c->eps);
+               (sqrt(r->v[i] / (1 - pow(b2, t))) + 1e-8);
 }
 
 static int node_of(const struct ctt_graph *g, int64_t i, int *k)
@@ -283,7 +283,7 @@ static void compare(const struct ctt_graph *g, const struct ctt_train_cfg *c,
 static void shared_weights_move_together(void)
 {
     struct ctt_train_cfg c = { .lr = 0.01f, .beta1 = 0.9f, .beta2 = 0.99f,
-        .eps = 1e-6f, .weight_decay = 0.1f, .optimizer = CTT_ADAMW };
+        .weight_decay = 0.1f, .optimizer = CTT_ADAMW };
     struct ctt_optim *o = NULL;
     struct ctt_dev *dev = NULL;
     struct ctt_model *m = NULL;
@@ -340,7 +340,7 @@ static void shared_weights_move_together(void)
 static void optimizers_are_the_formulas(void)
 {
     struct ctt_train_cfg c = { .lr = 0.01f, .momentum = 0.9f, .beta1 = 0.9f,
-        .beta2 = 0.99f, .eps = 1e-6f, .weight_decay = 0.1f };
+        .beta2 = 0.99f, .weight_decay = 0.1f };
     static const float clip[] = { 0.5f, 1e9f };
     struct ctt_graph *g = NULL;
     uint8_t *keep;

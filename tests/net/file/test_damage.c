@@ -4,6 +4,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/saved.h"
 #include "net/file/h5.h"
+#include "net/file/file.h"
 #include "base/limits.h"
 
 #include <fcntl.h>

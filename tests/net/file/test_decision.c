@@ -6,6 +6,7 @@
 #include "net/file/decision.h"
 #include "net/file/h5.h"
 #include "net/code/zip.h"
+#include "net/file/file.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * written. */
 #include "tests/lib/check.h"
 #include "tests/lib/saved.h"
+#include "net/file/file.h"
 
 #include <math.h>
 #include <signal.h>

@@ -6,6 +6,7 @@
  * this program. */
 #include "tests/lib/check.h"
 #include "tests/lib/saved.h"
+#include "net/file/file.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -5,6 +5,7 @@
 #include "tests/lib/saved.h"
 #include "net/file/h5.h"
 #include "net/code/zip.h"
+#include "net/file/file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * test_version1.c: model files that convtt 0.1 wrote, in version 1 of the
  * format, are read: a dense one with a training state, and a pruned one. */
 #include "net/code/zip.h"
+#include "net/file/file.h"
 #include "tests/lib/check.h"
 #include "tests/lib/saved.h"
 

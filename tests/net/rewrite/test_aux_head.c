@@ -60,7 +60,7 @@ static void dropped_without_a_trace(void)
         struct ctt_model *b = made(pairs[i].without);
         size_t bytes = (size_t)b->g->weights * sizeof(float);
 
-        CU_ASSERT_EQUAL(ctt_aux_head_find(b->g), -1);
+        CU_ASSERT_EQUAL(ctt_graph_ahead(b->g), -1);
         CU_ASSERT_EQUAL(memcmp(a->w, b->w, bytes), 0);
         CHECK_OK(ctt_aux_head_drop_model(a, &m));
         same_text(m->g, b->g);

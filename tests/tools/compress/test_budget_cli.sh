@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_budget_cli.sh: convtt-compress --budget finds a mix that keeps a model
-# within limits, goes on where it was killed, and refuses what cannot be.
+# test_budget_cli.sh: convtt-compress --budget finds an assignment that keeps a
+# model within limits, goes on where it was killed, and refuses what cannot be.
 set -u
 tools="convtt-compress convtt-data convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
@@ -38,7 +38,7 @@ says 2 'budget requires --data' "$compress" m.h5 -o s.h5 --budget bytes=2k
 says 2 'dry-run requires' "$compress" m.h5 -o s.h5 $plain --prune 0.5 --dry-run
 says 2 'for has no effect with limits of bytes, ms, macs or ram' \
     budget bytes=2k,top1=-1 --for ms
-what='the least found is [0-9]+, most of it of .* \([1-9]'
+what='the least found is [0-9]+, most of it of [a-z]'
 says 2 "bytes=100 cannot be met: $what" budget bytes=100
 least=$(sed 's/.*the least found is \([0-9]*\).*/\1/' err)
 ls > now
@@ -52,18 +52,8 @@ cp m.h5.budget.jsonl first.jsonl
 grep -q '"trained"' first.jsonl && fail 'a dry run trained'
 [ "$(grep -c '"short"' first.jsonl)" -gt 5 ] || fail 'no short retraining'
 grep -qE "^prune any 0.995 " out || fail "no table of it: $(cat out)"
-grep -qE '^(by weight|alike) .*[0-9]+ bytes' out ||
-    fail "no mixes that compete: $(cat out)"
-grep -qE '^thinner by half .*[0-9]+ bytes' out ||
-    fail "none of them is thinner: $(cat out)"
-# What is pruned lies between the values that are measured, so that a mix that
-# prunes uses up what bytes it may have.
-says 0 'without retraining' budget bytes=1500 --dry-run --sense-log near.jsonl
-grep '"tried"' near.jsonl | grep -E 'prune any 0[.][0-9]{4}' |
-    awk -F'"bytes":' '{ split($2, n, ",")
-                        if (n[1] <= 1500 && n[1] > most) most = n[1] }
-                      END { exit !(most > 1430) }' ||
-    fail "no pruned mix is near the limit: $(cat near.jsonl)"
+grep -qE '^least harm, by weight .*[0-9]+ bytes' out ||
+    fail "no candidates: $(cat out)"
 cp first.jsonl least.jsonl
 says 2 "bytes=100 cannot be met: the least found is $least, most of it of " \
     budget bytes=100 --sense-log least.jsonl
@@ -73,19 +63,17 @@ says 2 'top1@100=100 cannot be met: the model as given has' budget top1=100
 
 # 3. A budget that is met: the file is as small as it must be; nothing is
 # measured again.
-says 0 's.h5 written: round' budget bytes=2k,top1=-100 --budget-csv s.csv \
-    --budget-plot s.svg
+says 0 's.h5 written: round' budget bytes=2k,top1=-100 --budget-csv s.csv
 [ "$(stat -c %s s.h5)" -le 2000 ] || fail "$(stat -c %s s.h5) bytes"
 grep -q 'results are in m.h5.budget.jsonl already' out || fail 'a cold start'
 grep -qE '^bytes +2000 ' out || fail 'no costs'
 grep -q "^split 'test', 12 clips, which chose nothing" out || fail 'no proof'
 grep -A 3 '^split' out > proof
 grep -q '^retrained,' s.csv && grep -q '^tried,' s.csv || fail 'no CSV'
-[ "$(tail -n 1 s.svg)" = '</svg>' ] || fail 'no picture'
 grep -q '^short,,' s.csv || fail 'no short row in the CSV'
 [ "$(grep -cE '^bytes +2000 ' out)" = "$(grep -c '^round [1-4]: ' out)" ] ||
     fail "not the costs of each round: $(cat out)"
-grep -q 'over it %' out || fail 'no error of the table'
+grep -q 'over predicted %' out || fail 'no prediction'
 # Columns: what, four costs, six top-1, loss, steps, front_bytes, front_ms.
 csv() { awk -F, -v what="^$1\$" -v column="$2" -v want="$3" '
     $1 ~ what && $column ~ want { n++ } END { print n + 0 }' s.csv; }
@@ -111,8 +99,6 @@ front() {
               exit !(wrong == 0 && some > 0) }' "$1"
 }
 front s.csv 2 14 || fail "another front: $(cat s.csv)"
-grep -q 'fill="none"' s.svg && grep -q '<line.*stroke="#1f5fbf"' s.svg ||
-    fail 'no short retraining, or no front, in the picture'
 ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
 cp s.h5 want.h5
 cp m.h5.budget.jsonl want.jsonl
@@ -124,7 +110,7 @@ ls want.h5.* > now 2> /dev/null && fail "a log of what is refused: $(cat now)"
 # model if its file is gone.
 cp -p s.h5 was.h5
 says 0 's.h5 is there already: round' budget bytes=2k,top1=-100 \
-    --budget-csv s.csv --budget-plot s.svg
+    --budget-csv s.csv
 grep -q 'chose nothing, as it was tested before' out || fail 'proved twice'
 grep -q 'retrained again' out && fail 'retrained again'
 grep -A 3 '^split' out | sed 's/, as it was tested before//' | cmp - proof ||
@@ -147,7 +133,7 @@ if budget "$limits" > out 2> err; then
     cp want.h5 s.h5
 else
     [ $? = 1 ] && grep -q 'not met, and nothing is written: [0-9]* bytes' err ||
-        fail "not met: $(tail -3 out err)"
+        fail "not met: $(cat out err)"
     cmp s.h5 want.h5 || fail 'the old file was changed'
 fi
 ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
@@ -259,15 +245,10 @@ grep -qE '^ram +1\.[0-9]+e\+06 +[0-9.e+]+ ' out || fail "no ram: $(cat out)"
 # Refused by what is measured, before anything more is trained.
 trained() { grep -c '"short"\|"trained"' r.jsonl; }
 was=$(trained)
-what='the least found is [0-9.e+]+, most of it of what is no weight'
+what='the least found is [0-9.e+]+, most of it of '
 says 2 "ram=1000 cannot be met: $what" \
     "$compress" m.h5 -o r.h5 $timed --budget ram=1000 --sense-log r.jsonl
 [ "$(trained)" = "$was" ] || fail 'what was refused was trained'
-# The least is pruned, as its values are then not all kept in memory.
-least=$(grep '"tried"' r.jsonl | sed 's/.*"ram":\([0-9]*\).*/\1/' |
-    sort -n | head -n 1)
-grep '"tried"' r.jsonl | grep "\"ram\":$least[,}]" | grep -q ' prune' ||
-    fail "nothing is pruned at $least bytes: $(grep '"tried"' r.jsonl)"
 
 # 10. Times that a budget of bytes leaves out are measured once when another
 # budget asks for them.

@@ -42,11 +42,10 @@ says 2 'every' "$infer" --decide --every 2 "$@"
 says 2 'observe' "$infer" --calibrate --observe 0.5 "$@"
 says 2 'predict' "$infer" --decide --predict 2 "$@"
 says 2 'bench' "$infer" --decide --bench m.h5
-for o in max-gap=0.1 delta=0.2 guarantee=marginal running-mean=0.5 \
-    answers=a.csv; do
+for o in max-gap=0.1 delta=0.2 guarantee=marginal answers=a.csv; do
     says 2 "${o%%=*}.*calibrate" "$infer" --decide "--$o" "$@"
 done
-for o in max-gap=0 max-gap=1 delta=0 delta=nan guarantee=sure running-mean=1; do
+for o in max-gap=0 max-gap=1 delta=0 delta=nan guarantee=sure; do
     says 2 "${o%%=*}" "$infer" --calibrate "--$o" "$@"
 done
 says 2 'answers would replace the model' "$infer" --calibrate "$@" \

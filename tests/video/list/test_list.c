@@ -120,14 +120,14 @@ static void test_ssv2(void)
 static void test_ssv2_errors(void)
 {
     static const struct { const char *file, *text, *says; } row[] = {
-        { "labels", "{", "e/labels.json:1: expected a string" },
+        { "labels", "{", "e/labels.json:1: expected a key" },
         { "labels", "{\"a\":\"0\",\n\"b\":\"x\"}", ":2: class 'b' has no num" },
         { "labels", "{\"a\":\"0\",\"a\":\"1\"}", "'a' is listed twice" },
         { "labels", "{\"a\":\"0\",\"b\":\"2\"}", "numbers must be 0 to 1" },
         { "labels", "{\"a\":\"0\",\"b\":\"0\"}", "numbers must be 0 to 1" },
         { "labels", "{}", "no labels in it" },
         { "labels", "[]", "expected an object" },
-        { "labels", "{\"a\":\"0\"} x", "something follows" },
+        { "labels", "{\"a\":\"0\"} x", "expected the end" },
         { "train", "{}", "e/train.json:1: expected an array" },
         { "train", "[{\"id\":\"1\",\n\"template\":\"c\"}]", "no class 'c'" },
         { "train", "[{\"template\":\"a\"}]", "a clip without an id" },

@@ -110,31 +110,31 @@ static void test_kinetics(void)
 static void test_activity_errors(void)
 {
     static const struct { const char *video, *says; } row[] = {
-        { "[1]", ":2: expected an object" },
-        { "{\"annotations\": [7]}", ":2: expected an object" },
+        { "[1]", ":2: 'aaa': expected an object" },
+        { "{\"annotations\": [7]}", ":2: an annotation of 'aaa' without" },
         { "{\"annotations\": [{\"label\": \"x\", \"segment\": 3}]}",
-          "expected an array" },
+          "'aaa': a segment that is not two times" },
         { "{\"annotations\": [{\"label\": \"x\", \"segment\": [3]}]}",
           "not two times" },
         { "{\"annotations\": [{\"label\": \"x\", \"segment\": [3, 2]}]}",
           "not two times" },
         { "{\"annotations\": [{\"label\": \"x\", \"segment\": [1, 2, 3]}]}",
-          "more than two times" },
+          "not two times" },
         { "{\"annotations\": [{\"label\": \"x\", \"segment\": [-1, 2]}]}",
           "'-1' is no time" },
         { "{\"annotations\": [{\"label\": \"x\", \"segment\": [0, 1e999]}]}",
-          "'1e999' is no time" },
+          "real number overflow near '1e999'" },
         { "{\"annotations\": [{\"label\": \"x\", \"segment\": [0, \"a\"]}]}",
           "'a' is no time" },
         { "{\"annotations\": [{\"label\": \"x\", \"segment\": [0, null]}]}",
-          "expected a string or a number" },
+          "'aaa': 'null' is no time" },
         { "{\"annotations\": [{\"label\": 7, \"segment\": [0, 1]}]}",
-          "expected a string" },
+          "without a label" },
         { "{\"annotations\": [{\"segment\": [0, 1]}]}", "without a label" },
         { "{\"annotations\": [{\"label\": \"\"}]}", "without a label" },
-        { "{\"subset\": 7}", "expected a string" },
+        { "{\"subset\": 7}", "the subset of 'aaa' is no text" },
         { "{\"duration\": \"long\"}", "'long' is no time" },
-        { "{\"x\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[0", "nested too deep" },
+        { "{\"x\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[0", "']' expected" },
     };
     char text[512];
 
@@ -147,7 +147,7 @@ static void test_activity_errors(void)
         refuse("e/list.json", row[r].says);
     }
     clip_text("e/list.json", "{\"database\": {\"../aaa\": {}}}");
-    refuse("e/list.json", "a bad name of a video");
+    refuse("e/list.json", "'../aaa' is no name of a video");
     cut("a/annotations/list.json", activity);
 }
 
@@ -204,7 +204,7 @@ static void test_diving_folder(void)
            "rgb/d2.mp4#4+16:0");
     expect("dive", "test", "Inward\nrgb/d2.mp4:0");
     expect("dive", "val", "Inward\nrgb/d2.mp4:0");
-    list_refuse(clip_path("dive"), "extra", NULL, 0, NULL, "dive: no list "
+    list_refuse(clip_path("dive"), "extra", NULL, 0, NULL, "dive: no "
                 "Diving48_V2_extra.json in it");
     clip_text("dive/Diving48_V2_val.json", "[{\"vid_name\": \"d1\", "
               "\"label\": 0}]");

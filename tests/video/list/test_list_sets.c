@@ -108,13 +108,13 @@ static void test_kinetics_mixed(void)
 static void test_kinetics_errors(void)
 {
     static const struct { const char *rows, *says; } row[] = {
-        { "x,aaa,1\n", "e/train.csv:2: too few columns" },
+        { "x,aaa,1\n", "e/train.csv:2: '' is no time" },
         { "x,aaa,1,2,train\n\"x,aaa,1,2,train\n", ":3: a quote" },
         { "x,aaa,1,2,\"\n", ":2: a quote" },
         { "x,aaa,1,2,\"train\"\"\n", ":2: a quote" },
-        { ",aaa,1,2,train\n", ":2: no label" },
-        { "x,,1,2,train\n", ":2: no youtube_id" },
-        { "x,../aaa,1,2,train\n", ":2: a bad youtube_id" },
+        { "x,bbb,1,2,train\n,aaa,1,2,train\n", ":3: no label" },
+        { "x,,1,2,train\n", ":2: no path or id" },
+        { "x,../aaa,1,2,train\n", ":2: '../aaa' is no youtube_id" },
         { "x,aaa,-1,2,train\n", ":2: '-1' is no time" },
         { "x,aaa,1,two,train\n", ":2: 'two' is no time" },
         { "x,aaa,1,nan,train\n", ":2: 'nan' is no time" },

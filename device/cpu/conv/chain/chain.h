@@ -40,7 +40,8 @@ struct ctt_chain_band { int64_t from, to, top, high; };
 /* chain_plan.c: the kernels for a conv, or NULL. */
 const struct ctt_int8_isa *ctt_chain_isa(const struct ctt_call *c);
 
-/* Whether the value between two convs lies as kernels of the next read it. */
+/* 1 if the value between two convs has the layout that kernels of the next
+ * read. */
 int ctt_chain_follows(const struct ctt_call *c, const struct ctt_call *next);
 
 /* The shapes and the bands of a call with a chain. */
@@ -51,8 +52,8 @@ void ctt_chain_plan(const struct ctt_dev *d, const struct ctt_call *c,
 void ctt_chain_bands(const struct ctt_chain *p, int64_t from, int64_t to,
                      struct ctt_chain_band *band);
 
-/* Bytes of the values that conv k reads, of so many rows; 0: they are read
- * where they are. */
+/* Bytes of the values that conv k reads, of `rows` rows; 0: they are read where
+ * they are. */
 int64_t ctt_chain_bytes(const struct ctt_chain *p, int k, int64_t high);
 
 /* chain_run.c: computes it; the jobs have their weights, and p its room. */

@@ -47,7 +47,7 @@ static int takes_type(const struct ctt_call *c, const struct ctt_tensor *t)
     return t->dtype == CTT_F32 || (ctt_call_is_int8(c) && ctt_is_bytes(t));
 }
 
-/* Why there are no kernels for a conv, or NULL. */
+/* The reason why there are no kernels for a conv, or NULL. */
 static const char *refuses(const struct ctt_call *c)
 {
     int plus = c->node->plus && c->in[1].data;

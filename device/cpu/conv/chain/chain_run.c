@@ -27,7 +27,7 @@ static int64_t line_of(const struct piece *v)
     return v->j.size[2] * pixel_of(v);
 }
 
-/* What padding holds: the value 0. */
+/* The byte of padding, for the value 0. */
 static int nothing(const struct piece *v)
 {
     return v->isa->bytes == 1 ? v->j.c->in[0].zero : 0;
@@ -75,7 +75,7 @@ static void lay(const struct piece *v)
 
 /* ---- sums ---- */
 
-/* Where the window of a row of the result begins. */
+/* The start of the window of a row of the result. */
 static char *window(const struct piece *v, int64_t d, int64_t row)
 {
     const int *stride = v->j.c->node->attr.conv.stride;
@@ -88,7 +88,7 @@ static char *window(const struct piece *v, int64_t d, int64_t row)
     return v->x + line * line_of(v);
 }
 
-/* Where a row of the values lies. */
+/* The place of a row of the values. */
 static char *place(const struct piece *v, int64_t d, int64_t row)
 {
     const int *pad = v->j.c->node->attr.conv.pad;

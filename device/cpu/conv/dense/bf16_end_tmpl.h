@@ -7,7 +7,7 @@ INLINE __m256i short_of(__m512 v)
     return (__m256i)_mm512_cvtneps_pbh(v);
 }
 
-/* What is the same for all sums of a call. */
+/* The data for all sums of a call. */
 struct ending {
     const float *bias, *plus;    /* or NULL */
     char        *y;

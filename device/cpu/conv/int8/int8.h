@@ -8,7 +8,7 @@
 #include "device/cpu/cpu.h"
 #include "net/quant.h"
 
-/* What becomes of the sums of a conv.  factor: by output channel, the step of
+/* The operations on the sums of a conv.  factor: by output channel, the step of
  * the values times that of the channel's weights. */
 struct ctt_int8_end {
     const struct ctt_call *c;

@@ -54,7 +54,7 @@ static void turn_floats(fvec v[FOUR])
     memcpy(v, w, sizeof(w));
 }
 
-/* Where channel i of a block is in that order. */
+/* The place of channel i of a block in that order. */
 static int64_t turned(int64_t i)
 {
     return i % LANES / FOUR * LANES + i / LANES * FOUR + i % FOUR;
@@ -297,7 +297,7 @@ void put_slowly(const struct ending *e, const struct block *b, int64_t row,
     put_any(e, row, 1, b->from, b->from, b->left, sum, regs);
 }
 
-/* What the results of a block and row of the image have in common. */
+/* The data for all results of a block and row of the image. */
 struct strip {
     const struct ending *end;
     const struct block  *block;

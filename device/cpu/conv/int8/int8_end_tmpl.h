@@ -82,7 +82,7 @@ INLINE void store_few(float *p, fvec v, int64_t n)
 
 #include "device/cpu/conv/int8/int8_plus_tmpl.h"
 
-/* What is the same for all sums of a call. */
+/* The data for all sums of a call. */
 struct ending {
     const float *factor, *bias;           /* bias: or NULL */
     struct plus  plus;
@@ -143,8 +143,8 @@ static __attribute__((noinline)) void act_on(int act, float *y)
     K(act_row)(act, y, LANES);
 }
 
-/* What n numbers, LANES of them or fewer, become: from sums and the numbers of
- * the plus input at `plus` to those of the result at y. */
+/* Computes n numbers of the result at y, LANES or fewer, from their sums and
+ * the numbers of the plus input at `plus`. */
 INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
                      const char *plus, char *y, int64_t n)
 {

@@ -109,7 +109,7 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
 int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
                       const struct ctt_int8_job *j, int64_t o);
 
-/* Where the first weight of channel o of a group is among packed ones. */
+/* The offset of the first weight of channel o of a group in packed weights. */
 int64_t ctt_int8_first(const struct ctt_int8_isa *isa,
                        const struct ctt_int8_job *j, int64_t group, int64_t o);
 

@@ -20,7 +20,7 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
     memcpy(to, ctt_row(&j->c->in[0], row) + channel, (size_t)n * sizeof(*to));
 }
 #elif !defined(LAYS_HALF)    /* bf16_avx512.c has its own */
-/* What an element holds for 0. */
+/* The element for the value 0. */
 static elem nothing(const struct ctt_int8_job *j)
 {
     return (elem)(sizeof(elem) == 1 ? j->c->in[0].zero - LESS : 0);

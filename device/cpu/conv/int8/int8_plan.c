@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_plan.c: convs of quantised values by kernels: which kernels, and the
- * shape of what they are given. */
+ * shape of their arguments. */
 #include "device/cpu/conv/int8/int8_job.h"
 
 static int is_depthwise(const struct ctt_call *c)

@@ -18,7 +18,7 @@ static struct plus plus_of(const struct ctt_call *c)
     return (struct plus){ x->data, x->ld * 4, 0, 0 };
 }
 
-/* Where its numbers of a row are, from a channel on. */
+/* The address of the numbers of a row of the plus input, from a channel on. */
 INLINE const char *plus_at(const struct plus *p, int64_t row, int64_t from)
 {
     return p->x ? p->x + row * p->ld + (p->scale > 0 ? from : 4 * from) : NULL;

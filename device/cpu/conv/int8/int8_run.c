@@ -115,9 +115,9 @@ static int64_t kept_of(const struct ctt_int8_isa *isa,
                     : ctt_int8_packed(isa, j);
 }
 
-/* How the work is divided into tasks, of which each thread takes a run: by
- * rows, the same share of them in each conv, so that what a thread wrote it
- * reads; or by blocks, if weights are more bytes than values and the threads
+/* The division of the work into tasks, of which each thread takes a run: by
+ * rows, the same share of them in each conv, so that a thread reads what it
+ * wrote; or by blocks, if weights are more bytes than values and the threads
  * get equal shares, so that each thread reads its part of the weights only. */
 static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
                    int threads)

@@ -321,7 +321,7 @@ out:
 
 /* ---- the provider ---- */
 
-/* Whether oneDNN has fast code is known only once the primitive is made. */
+/* Only a primitive that is made tells whether oneDNN has fast code. */
 static int can(struct ctt_conv_ask *q)
 {
     struct ctt_plan_key key;

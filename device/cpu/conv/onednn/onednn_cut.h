@@ -21,7 +21,7 @@ struct ctt_cut ctt_cut_none(const struct ctt_fold *f);
  * bit. */
 struct ctt_cut ctt_cut_exact(const struct ctt_fold *f);
 
-/* The folded shape of a share of so many units. */
+/* The folded shape of a share of `units` units. */
 struct ctt_fold ctt_cut_fold(const struct ctt_cut *cut,
                              const struct ctt_fold *f, int64_t units);
 

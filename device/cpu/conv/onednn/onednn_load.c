@@ -35,7 +35,8 @@ static void close_passed(void *state)
     ctt_free(p);
 }
 
-/* What a failed open has made is closed, as it may be tried again. */
+/* After a failure the parts that were opened are closed, as it may be tried
+ * again. */
 static int open_module(struct ctt_dev *d, void **state)
 {
     int rc = atomic_load(&module)->open(d, state);

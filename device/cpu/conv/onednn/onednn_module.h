@@ -6,7 +6,8 @@
 
 #include "device/dev.h"
 
-/* What it needs of the device: more of struct ctt_host. */
+/* The functions of the device that the module needs: `more` of struct
+ * ctt_host. */
 struct ctt_onednn_host {
     void *(*scratch)(struct ctt_dev *d, size_t bytes);
     void  (*team_close)(struct ctt_team **t);

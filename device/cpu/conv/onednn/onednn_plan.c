@@ -254,7 +254,7 @@ int ctt_dnnl_try(int (*work)(void *arg), void *arg)
 
     if (thrown == CTT_THROWN_NOTHING)
         return rc;
-    /* What was thrown while a primitive was made stays in oneDNN's cache of
+    /* An exception thrown while a primitive was made stays in oneDNN's cache of
      * primitives, which throws it again when asked for the same one. */
     if (dnnl_get_primitive_cache_capacity(&room) == dnnl_success &&
         dnnl_set_primitive_cache_capacity(0) == dnnl_success)

@@ -20,7 +20,7 @@ struct ctt_plan_key {
  * what oneDNN works in. */
 struct ctt_plan_size { size_t dw, db, pad; };
 
-/* What one run of a plan needs for itself; weights: in the primitive's
+/* The resources of one run of a plan; weights: in the primitive's
  * layout. */
 struct ctt_plan_lane {
     dnnl_stream_t stream;

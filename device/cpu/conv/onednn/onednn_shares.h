@@ -7,7 +7,7 @@
 #include "device/cpu/conv/onednn/onednn_plan.h"
 #include "device/provider.h"
 
-/* How a part of a call is computed: the cut, and the plans of a share and of
+/* The way to compute a part of a call: the cut, and the plans of a share and of
  * the last one. */
 struct ctt_dnnl_found {
     struct ctt_cut   cut;
@@ -37,7 +37,7 @@ static inline struct ctt_plan *ctt_dnnl_plan(const struct ctt_dnnl_found *f,
     return f->plan[i + 1 == f->cut.shares];
 }
 
-/* Where share i of a packed tensor begins. */
+/* The start of share i of a packed tensor. */
 static inline void *ctt_dnnl_place(const struct ctt_dnnl_job *j,
                                    const struct ctt_tensor *t, int64_t i)
 {
@@ -66,7 +66,7 @@ int  ctt_dnnl_room(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
  * OpenMP's number of threads back. */
 int  ctt_dnnl_shares(struct ctt_dnnl_job *j);
 
-/* Runs a primitive by so many threads of OpenMP. */
+/* Runs a primitive by `threads` threads of OpenMP. */
 int  ctt_dnnl_execute(const struct ctt_conv_ask *q, dnnl_primitive_t f,
                       int threads, const struct ctt_plan_lane *l, int n,
                       const dnnl_exec_arg_t *arg);

@@ -37,7 +37,7 @@ enum { CTT_SPARSE_ROW = 16 };    /* output channels of a row */
 /* at: elements from where a window begins. */
 struct ctt_sparse_row { int32_t at; float w[CTT_SPARSE_ROW]; };
 
-/* Where values lie, of so many samples. */
+/* The layout of the values of `samples` samples. */
 struct ctt_sparse_shape {
     int64_t samples;
     int64_t units;       /* a group has so many channels; groups */
@@ -126,7 +126,8 @@ int  ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                      const struct ctt_sparse_shape *s,
                      struct ctt_sparse_weights *k);
 
-/* The same for values in planes of so many units before, now of so many. */
+/* Changes the offsets of `units` units from planes of size `from` to planes of
+ * size `to`. */
 void ctt_sparse_move(struct ctt_sparse_weights *k, int64_t units, int64_t from,
                      int64_t to);
 
@@ -163,10 +164,10 @@ int     ctt_sparse_team(const struct ctt_dev *d,
 
 /* ---- sparse_cell.c: with an LSTM ---- */
 
-/* Whether kernels of units can compute the call with its pair and lstm. */
+/* 1 if kernels of units can compute the call with its pair and lstm. */
 int  ctt_sparse_has_cell(const struct ctt_call *c);
 
-/* Whether the values of two calls lie alike. */
+/* 1 if the values of two calls have the same layout. */
 int ctt_sparse_same(const struct ctt_sparse_shape *a,
                     const struct ctt_sparse_shape *b);
 

@@ -78,7 +78,7 @@ static void convert(const struct ctt_sparse_job *j, int64_t line)
         lay_some(&j->j, first + row + i, 0, to + i * c, c);
 }
 
-/* What padding holds. */
+/* Fills the padding. */
 static void blank(const struct ctt_sparse_job *j)
 {
     elem *to = j->blank, zero = nothing(&j->j);

@@ -34,8 +34,8 @@ static int32_t unit_of(const struct from *f, int64_t o, int64_t tap,
     return bits;
 }
 
-/* Where the values of a group of channels lie that a tap multiplies, or that
- * one of its row in the first column does. */
+/* The offset of the values of a group of channels that a tap multiplies, or
+ * that the tap of its row in the first column does. */
 static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;

@@ -15,7 +15,7 @@ const struct ctt_sparse_isa *ctt_sparse_best(const struct ctt_call *c)
     return NULL;
 }
 
-/* How far a side goes from row to row: the pixels of the input that are read,
+/* The distance of rows on one side: the pixels of the input that are read,
  * and the padding before or after them, whichever is more; with padding wider
  * than the window the results need more. */
 static int64_t pitch_of(int64_t in, int64_t out, int64_t kernel,
@@ -83,8 +83,8 @@ struct ctt_sparse_shape ctt_sparse_plan(const struct ctt_sparse_isa *isa,
     s.plane = s.samples * size;
     if (s.plane < s.span + far)
         s.plane = s.span + far;
-    /* What the last register reads behind the last result, or the one after
-     * it. */
+    /* Room for the reads of the last register behind the last result, or of the
+     * one after it. */
     s.plane = ctt_align(s.plane + (s.columns > 1 ? 2 : 1) * isa->lanes, 16);
     return s;
 }

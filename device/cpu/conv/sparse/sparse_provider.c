@@ -100,7 +100,7 @@ static int can(struct ctt_conv_ask *q)
     return has_zeros(k, c) && (!pair.node || has_zeros(k + PAIR, &pair));
 }
 
-/* Whether it is faster, the same for every number of threads: compares products
+/* 1 if it is faster, the same for every number of threads: compares products
  * of registers, of which dense convs reach about the processor's rate.  One of
  * units takes as long as two of them (its values are read for it alone, and not
  * from a multiple of 64 bytes on), or one and a half with lists by columns; a
@@ -249,7 +249,8 @@ out:
     return rc;
 }
 
-/* How many units and rows there are: of whole numbers the lists say it. */
+/* Counts units and rows; for whole numbers they are the lengths of the lists.
+ * */
 static int count(struct ctt_dev *d, const struct ctt_call *c, struct kept *k)
 {
     int rc = 0;
@@ -264,7 +265,8 @@ out:
     return rc;
 }
 
-/* Which kernel is faster, and whether it is than a dense conv. */
+/* The time of the faster kernel, by units or by rows, to compare it with that
+ * of a dense conv. */
 static double least_of(const struct ctt_call *c, const struct kept *k,
                        int *by_rows)
 {
@@ -316,8 +318,8 @@ static double with_lstm(const struct kept *k, const struct ctt_call *c,
            GATE * places_of(isa, k, c) * (double)c->out.c;
 }
 
-/* Whether the conv with its pair and lstm is faster than each by itself, or
- * than Winograd, which takes them along too. */
+/* Decides if the conv with its pair and lstm is faster than each by itself, and
+ * than Winograd, which fuses them too. */
 static int decide_cell(struct ctt_conv_ask *q, struct kept *k)
 {
     const struct ctt_call *c = q->call, pair = ctt_call_pair(c);

@@ -264,7 +264,7 @@ static void collect(const struct ctt_wino_isa *i,
     }
 }
 
-/* What each thread of a region does; the block is shared, so all of them wait
+/* The work of each thread of a region; the block is shared, so all of them wait
  * before they read it and before they write it again. */
 static void grad_blocks(const struct ctt_wino_isa *i,
                         const struct ctt_wino_back *b)

@@ -32,7 +32,7 @@ struct ctt_wino_cell {
     int64_t      ldold, ldh, ldc;
 };
 
-/* What is done with each result y: y = act(sum + bias + bias2 + plus), or y +=
+/* The operations on each result y: y = act(sum + bias + bias2 + plus), or y +=
  * sum; then the cell reads it.  NULL and 0: not. */
 struct ctt_wino_end {
     const float *bias, *bias2, *plus;

@@ -54,8 +54,8 @@ static inline fvec smaller(fvec a, fvec b)
 
 struct limits { fvec low, high; int32_t zero; };
 
-/* What is below the lower limit, or a NaN, is still negative when it is packed,
- * and packed to 0. */
+/* A number below the lower limit, or a NaN, is still negative when it is
+ * packed, and is packed to 0. */
 static inline void store_bytes(void *p, fvec v, const struct limits *l)
 {
     __m256i w = _mm256_cvtps_epi32((__m256)smaller(l->high, v));

@@ -56,7 +56,7 @@ static int can(struct ctt_conv_ask *q)
     return !q->why;
 }
 
-/* Whether it is faster than direct sums, the same for every number of threads:
+/* 1 if it is faster than direct sums, the same for every number of threads:
  * compares how many products of registers both take, of which direct sums
  * reach about 4 in 5 of the processor's rate.  Of a register, the transform
  * back takes as long as BACK products per frequency, the one forth as FORTH,

@@ -73,7 +73,7 @@ INLINE void scatter_tile(int side, const uint8_t *const *px, int64_t at,
     }
 }
 
-/* Where the pixels of a tile are, outside the image those of job->blank. */
+/* The addresses of the pixels of a tile; outside the image job->blank. */
 static void find_pixels(const struct ctt_wino16_job *job, struct place at,
                         int side, const uint8_t **px)
 {
@@ -155,7 +155,7 @@ INLINE ivec divided(vec times, int side, int i, int j)
 
 #include "device/cpu/conv/int8/int8_plus_tmpl.h"
 
-/* What becomes of the sums of a register of channels, from..from + n - 1: see
+/* The operations on the sums of a register of channels, from..from + n - 1: see
  * ctt_int8_end.  Acts other than relu are left to K(int8_end).  bias: -0 if
  * there is none, which changes no sum. */
 enum ending { FLOATS, QUANTISED, OTHER };

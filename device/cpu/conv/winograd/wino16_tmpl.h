@@ -24,7 +24,7 @@ enum { PANEL = 2 * LANES, SHORTS = sizeof(shorts) / sizeof(int16_t) };
 #define UNROLL _Pragma("GCC unroll 16")
 #define LOOP _Pragma("GCC unroll 1")
 
-/* What loads and stores at any address, in one instruction. */
+/* Vectors that are loaded and stored at any address, in one instruction. */
 typedef vec loose_vec __attribute__((aligned(2), may_alias));
 typedef shorts loose_shorts __attribute__((aligned(2), may_alias));
 

@@ -78,7 +78,7 @@ static void cells(struct gates *g, const float *old, float *h, float *c)
                      old[j], &h[j], &c[j]);
 }
 
-/* What will be read of pixel r is asked for before it is needed. */
+/* Prefetches the values of pixel r. */
 INLINE void fetch(const struct ctt_wino_job *job, int64_t r, int64_t at)
 {
     const struct ctt_wino_end *end = job->end;

@@ -58,7 +58,7 @@ static int can(struct ctt_conv_ask *q)
     return !q->why;
 }
 
-/* Whether Winograd is faster, the same for every number of threads. */
+/* 1 if Winograd is faster, the same for every number of threads. */
 static int pays(struct ctt_conv_ask *q)
 {
     const struct ctt_wino_isa *i = q->state;

@@ -83,8 +83,8 @@ INLINE void fetch_next(const struct view *x, int64_t at, struct place p,
             __builtin_prefetch(top + (i * x->w + j) * x->ld);
 }
 
-/* What is transformed: the image, or the gradient of the result, which has
- * fewer numbers per tile. */
+/* The source of a transform: the image, or the gradient of the result, which
+ * has fewer numbers per tile. */
 enum source { IMAGE, GRADIENT };
 
 /* One direction: `side` frequencies of a row or column.  Callers pass side and

@@ -9,8 +9,8 @@ enum { PANEL = 2 * LANES, HALF = LANES / 2, MAXT = 8 };
 #define UNROLL _Pragma("GCC unroll 16")
 #define LOOP _Pragma("GCC unroll 1")
 
-/* What loads and stores at any address, in one instruction: gcc 12 copies the
- * 32 bytes of a memcpy in two halves, through the stack. */
+/* Vectors that are loaded and stored at any address, in one instruction: gcc 12
+ * copies the 32 bytes of a memcpy in two halves, through the stack. */
 typedef vec loose_vec __attribute__((aligned(4), may_alias));
 typedef half loose_half __attribute__((aligned(4), may_alias));
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * budget_prove.c: tests what --budget has found on clips that chose nothing,
- * once. */
-#include "compress/search/budget_run.h"
-#include "tools/shared/training.h"
+ * budget_prove.c: tests the result of --budget once on clips that chose
+ * nothing. */
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-/* What a proof is of: the model, and the clips. */
+/* The key of a proof: the model and the clips. */
 static struct ctt_budget_row row_of(const struct ctt_budget_row *row,
                                     const struct ctt_data *d)
 {
@@ -19,15 +18,15 @@ static struct ctt_budget_row row_of(const struct ctt_budget_row *row,
 }
 
 /* The row of the log with that model; *others: how many it has of others. */
-static const struct ctt_budget_row *find(const struct ctt_budget_run *r,
+static const struct ctt_budget_row *find(const struct ctt_budget_job *r,
                                          const struct ctt_budget_row *like,
                                          int *others)
 {
     const struct ctt_budget_row *found = NULL;
 
     *others = 0;
-    for (int i = 0; i < r->rows.rows; i++) {
-        const struct ctt_budget_row *is = &r->rows.row[i];
+    for (int i = 0; i < r->s.rows.rows; i++) {
+        const struct ctt_budget_row *is = &r->s.rows.row[i];
 
         if (is->kind != CTT_BUDGET_PROVED || is->how != like->how)
             continue;
@@ -39,7 +38,7 @@ static const struct ctt_budget_row *find(const struct ctt_budget_run *r,
     return found;
 }
 
-static int score(struct ctt_budget_run *r, const struct ctt_model *m,
+static int score(struct ctt_budget_job *r, const struct ctt_model *m,
                  struct ctt_data *d, struct ctt_budget_row *row)
 {
     struct ctt_metrics *was = NULL, *is = NULL;
@@ -48,7 +47,8 @@ static int score(struct ctt_budget_run *r, const struct ctt_model *m,
     CTT_TRY(ctt_budget_test(r, r->j->m, d, &was));
     CTT_TRY(ctt_budget_test(r, m, d, &is));
     ctt_budget_pair(was, is, ctt_data_clips(d), row->seen[0]);
-    CTT_TRY(ctt_budget_row_add(&r->rows, r->log, row));
+    CTT_TRY(ctt_budget_rows_add(&r->s.rows, row));
+    CTT_TRY(ctt_budget_row_log(r->log, row));
 out:
     ctt_metrics_free(&was);
     ctt_metrics_free(&is);
@@ -65,7 +65,7 @@ static void add_row(const char *what, const int64_t right[CTT_ACCURACIES],
                   100 * (double)right[2] / n);
 }
 
-static int say(const struct ctt_budget_run *r,
+static int say(const struct ctt_budget_job *r,
                const struct ctt_budget_row *row, int known, int others)
 {
     const struct ctt_paired *seen = row->seen[0];
@@ -79,7 +79,7 @@ static int say(const struct ctt_budget_run *r,
     }
     ctt_table_row(&t, "top-1 %% of\tat 25%%\t50%%\t100%%");
     add_row(r->j->path, was, seen[0].clips, &t);
-    add_row(r->j->c.out, is, seen[0].clips, &t);
+    add_row(r->s.out, is, seen[0].clips, &t);
     ctt_tool_say("\nsplit 'test', %" PRId64 " clips, which chose nothing%s:",
                  seen[0].clips, known ? ", as it was tested before" : "");
     CTT_TRY(ctt_table_print(&t));
@@ -92,7 +92,7 @@ out:
     return rc;
 }
 
-int ctt_budget_prove(struct ctt_budget_run *r, const struct ctt_model *m,
+int ctt_budget_prove(struct ctt_budget_job *r, const struct ctt_model *m,
                      const struct ctt_budget_row *row)
 {
     const struct ctt_compress_job *j = r->j;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * budget_search.c: the rounds of --budget: a mix is planned, retrained,
- * judged and corrected. */
-#include "compress/search/budget_run.h"
-#include "tools/shared/tool.h"
+ * search.c: the rounds of the search: the winner of a race is retrained whole,
+ * judged, and the limits are corrected. */
+#include "compress/search/search.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -81,7 +80,7 @@ struct found {
     int                     round;
 };
 
-struct search {
+struct rounds {
     struct ctt_aim_at a;
     double low, high;     /* of log harm: accepted and refused; NAN: none */
     struct found best;
@@ -91,37 +90,35 @@ struct search {
     int   pasts;
 };
 
-/* What is small if only top-1 is limited: by --for, each relative to the model
- * as given. */
-static void aim_small(const struct ctt_budget_run *r,
-                      const struct ctt_costs *given, struct search *x)
+/* The objective if only top-1 is limited: costs as --for says, each relative to
+ * the model as given. */
+static void aim_small(const struct ctt_budget_run *r, struct rounds *x)
 {
-    int aim = r->j->c.recipe.aim;
+    const double *given = r->given.cost;
+    int timed = !isnan(given[CTT_COST_MS]);
 
     x->a.harm = 1e-6;
-    if (aim != CTT_AIM_MS || isnan(r->ms))
-        x->a.price[CTT_COST_BYTES] = 1 / given->cost[CTT_COST_BYTES];
-    if (aim != CTT_AIM_BYTES && !isnan(r->ms))
-        x->a.price[CTT_COST_MS] = 1 / r->ms;
+    if (r->o.aim != CTT_AIM_MS || !timed)
+        x->a.price[CTT_COST_BYTES] = 1 / given[CTT_COST_BYTES];
+    if (r->o.aim != CTT_AIM_BYTES && timed)
+        x->a.price[CTT_COST_MS] = 1 / given[CTT_COST_MS];
     x->a.most_harm = 0.05;
 }
 
-static void begin(const struct ctt_budget_run *r,
-                  const struct ctt_costs *given, struct search *x)
+static void begin(const struct ctt_budget_run *r, struct rounds *x)
 {
-    *x = (struct search){ .low = NAN, .high = NAN };
+    *x = (struct rounds){ .low = NAN, .high = NAN };
     x->a.most_harm = INFINITY;
     memcpy(x->a.most, r->b.most, sizeof(x->a.most));
     if (ctt_budget_has_cost(&r->b))
         x->a.harm = 1;
     else
-        aim_small(r, given, x);
+        aim_small(r, x);
 }
 
-/* With limits of costs what is corrected are costs that retraining has
- * changed. */
+/* With limits of costs those that retraining has exceeded are lowered. */
 static void correct(const struct ctt_budget_run *r,
-                    const struct ctt_budget_row *row, struct search *x)
+                    const struct ctt_budget_row *row, struct rounds *x)
 {
     for (int k = 0; k < CTT_COSTS; k++) {
         double is = row->costs.cost[k], most = r->b.most[k];
@@ -132,9 +129,9 @@ static void correct(const struct ctt_budget_run *r,
     }
 }
 
-/* Without them harm is what is corrected, by its logarithm: by bisection once
- * it is known from both sides. */
-static int adjust(double loss, int accepted, struct search *x)
+/* Without them the limit of harm is corrected, by its logarithm: by bisection
+ * once it is known from both sides. */
+static int adjust(double loss, int accepted, struct rounds *x)
 {
     double at = log(x->a.most_harm);
 
@@ -150,7 +147,7 @@ static int adjust(double loss, int accepted, struct search *x)
     return isnan(x->low) || isnan(x->high) || x->high - x->low > 0.1;
 }
 
-static double size_of(const struct search *x, const struct ctt_budget_row *row)
+static double size_of(const struct rounds *x, const struct ctt_budget_row *row)
 {
     double sum = 0;
 
@@ -160,7 +157,7 @@ static double size_of(const struct search *x, const struct ctt_budget_row *row)
     return sum;
 }
 
-static void keep(struct search *x, struct ctt_budget_plan **p, int round,
+static void keep(struct rounds *x, struct ctt_budget_plan **p, int round,
                  const struct ctt_budget_row *row)
 {
     if (x->best.plan && size_of(x, row) >= size_of(x, &x->best.row))
@@ -170,9 +167,9 @@ static void keep(struct search *x, struct ctt_budget_plan **p, int round,
     *p = NULL;
 }
 
-static int remember(struct search *x, const struct ctt_budget_plan *p)
+static int remember(struct rounds *x, const struct ctt_budget_plan *p)
 {
-    char *mix = ctt_strdup(p->origin ? p->origin : p->mix);
+    char *mix = ctt_strdup(p->mix);
 
     if (mix)
         x->past[x->pasts++] = mix;
@@ -195,7 +192,7 @@ static double excess(const struct ctt_budget_run *r,
 /* Keeps what came to the nearest, and why it is not accepted. */
 static void miss(const struct ctt_budget_run *r,
                  const struct ctt_budget_row *row, double loss,
-                 const char *why, struct search *x)
+                 const char *why, struct rounds *x)
 {
     double is = excess(r, row, loss);
     char text[192];
@@ -204,12 +201,12 @@ static void miss(const struct ctt_budget_run *r,
         return;
     x->exceeds = is;
     snprintf(x->nearest, sizeof(x->nearest), "%s; %s",
-             ctt_budget_costs(row->costs.cost, text, sizeof(text)), why);
+             ctt_costs_print(row->costs.cost, text, sizeof(text)), why);
 }
 
 /* Retrains the mix of round n, and keeps it if it is accepted; *more: whether
  * another round can help. */
-static int try_plan(struct ctt_budget_run *r, struct search *x, int n,
+static int try_plan(struct ctt_budget_run *r, struct rounds *x, int n,
                     struct ctt_budget_plan **p, int *more)
 {
     int limited = ctt_budget_has_cost(&r->b), rc;
@@ -218,11 +215,9 @@ static int try_plan(struct ctt_budget_run *r, struct search *x, int n,
     const char *fault;
     double loss;
 
-    CTT_TRY(ctt_budget_train(r, *p, n, &row));
-    CTT_TRY(ctt_budget_say_costs(r, *p, &row));
+    CTT_TRY(ctt_budget_whole(r, *p, n, &row));
     fault = judge(r, &row, &loss, why);
-    ctt_budget_say_round(n, &row, fault);
-    ctt_budget_say_top1(&row);
+    CTT_TRY(ctt_budget_say_round(r, n, *p, &row, fault));
     if (limited && fault)
         correct(r, &row, x);
     *more = limited ? fault != NULL : adjust(loss, !fault, x);
@@ -236,7 +231,7 @@ out:
 
 /* A round; *more: whether another one can help.  Bisection of the harm may come
  * back to a mix but for the last one. */
-static int run_round(struct ctt_budget_run *r, struct search *x, int n,
+static int run_round(struct ctt_budget_run *r, struct rounds *x, int n,
                      int *more)
 {
     int limited = ctt_budget_has_cost(&r->b), rc;
@@ -250,12 +245,13 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     CTT_TRY(remember(x, p));
     CTT_TRY(limited && n == 1 && !p->meets ? ctt_budget_refuse(r, p) : 0);
     if (limited && !p->meets) {
-        ctt_tool_say("\nround %d: no other mix is within the limits", n);
+        ctt_budget_say(r, "\nround %d: no other assignment is within the "
+                       "limits", n);
         goto out;
     }
-    CTT_TRY(ctt_budget_time(r, p));
+    CTT_TRY(ctt_budget_plan_try(r, p->a, 1, &p->tried));
     CTT_TRY(ctt_budget_say_plan(r, p));
-    if (!r->j->c.dry_run)
+    if (!r->dry_run)
         CTT_TRY(try_plan(r, x, n, &p, more));
 out:
     ctt_budget_plan_free(&p);
@@ -270,21 +266,7 @@ static void drop_tries(const struct ctt_budget_run *r)
         unlink(ctt_budget_try_name(r, n, path, sizeof(path)));
 }
 
-/* All that is known by now. */
-static int write_front(const struct ctt_budget_run *r)
-{
-    const struct ctt_compress_cfg *c = &r->j->c;
-    int rc = 0;
-
-    if (c->budget_csv)
-        CTT_TRY(ctt_budget_csv(r, c->budget_csv));
-    if (c->budget_plot)
-        CTT_TRY(ctt_budget_plot(r, c->budget_plot));
-out:
-    return rc;
-}
-
-static int finish(struct ctt_budget_run *r, struct search *x)
+static int finish(struct ctt_budget_run *r, struct rounds *x)
 {
     struct ctt_model *m = NULL;
     int there, rc = 0;
@@ -294,32 +276,41 @@ static int finish(struct ctt_budget_run *r, struct search *x)
     CTT_TRY(there = ctt_budget_model(r, x->best.plan, x->best.round,
                                      &x->best.row, &m));
     if (!there)
-        CTT_TRY(ctt_model_save(r->j->c.out, m));
-    CTT_TRY(ctt_budget_prove(r, m, &x->best.row));
-    if (there)
-        ctt_tool_say("\n%s is there already: round %d", r->j->c.out,
-                     x->best.round);
-    else
-        ctt_tool_say("\n%s written: round %d", r->j->c.out, x->best.round);
+        CTT_TRY(ctt_model_save(r->out, m));
+    CTT_TRY(r->calls->prove(r->calls->arg, m, &x->best.row));
+    ctt_budget_say(r, there ? "\n%s is there already: round %d"
+                   : "\n%s written: round %d", r->out,
+          x->best.round);
 out:
     ctt_model_free(&m);
     return rc;
 }
 
-int ctt_budget_search(struct ctt_budget_run *r, const struct ctt_costs *given)
+static int run_rounds(struct ctt_budget_run *r, struct rounds *x)
 {
-    struct search x;
     int rc = 0, more = 1;
 
-    begin(r, given, &x);
     for (int n = 1; n <= CTT_BUDGET_ROUNDS && more; n++)
-        CTT_TRY(run_round(r, &x, n, &more));
-    CTT_TRY(write_front(r));
-    if (r->j->c.dry_run)
+        CTT_TRY(run_round(r, x, n, &more));
+    if (r->dry_run)
         goto out;
-    rc = finish(r, &x);
+    rc = finish(r, x);
     if (rc >= 0 || rc == CTT_EUNSUP)
         drop_tries(r);
+out:
+    return rc;
+}
+
+int ctt_budget_search(struct ctt_budget_run *r)
+{
+    struct rounds x = { .pasts = 0 };
+    int rc;
+
+    CTT_TRY(ctt_budget_plan_given(r));
+    CTT_TRY(ctt_budget_possible(r));
+    CTT_TRY(ctt_budget_recovery(r));
+    begin(r, &x);
+    CTT_TRY(run_rounds(r, &x));
 out:
     for (int i = 0; i < x.pasts; i++)
         ctt_free(x.past[i]);
