@@ -361,13 +361,13 @@ is 'with --behind wait' "$(count inferred out) $(count dropped out)" '300 0'
 
 # 9. A long stream: all is counted, and memory does not grow.
 turns=$((frames / 200))
+for _ in $(seq 200); do bright 100; dark 100; done > turn
 long() {
-    for _ in $(seq 200); do bright 100; dark 100; done > turn
     for _ in $(seq $((turns / 200))); do cat turn; done
 }
 n=$((turns / 200 * 200 * 200))
 long | $infer lit.h5 --stream - $raw --json --stats 0.1 --sliding 600 \
-    --reset-after 5 > out 2> err || fail "$(cat err)"
+    --reset-after 5 --timeout "$patience" > out 2> err || fail "$(cat err)"
 is 'frames of a day' "$(count decoded out)" $n
 is inferred "$(count inferred out)" $n
 adds_up out
