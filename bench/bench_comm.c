@@ -16,7 +16,7 @@
 
 enum { MOST = 1000, WARM = 3, KINDS = 3 };
 
-/* One rank's memory, and what the runs took. */
+/* One rank's memory, and the times of the runs. */
 struct bench {
     struct ctt_comm    *comm;
     struct ctt_squeeze  how;
@@ -28,9 +28,9 @@ struct bench {
     int     runs;
 };
 
-/* What is timed: the copy is what one rank must do at least, to put its floats
- * into memory that others read and to take the sum. */
-static int copy(struct bench *b)
+/* Timed functions. copy: lower bound of one rank's work, to put its floats into
+ * memory that others read and to read the sum. */
+static int copy_once(struct bench *b)
 {
     size_t bytes = (size_t)(b->floats * b->x.size);
 
@@ -58,9 +58,9 @@ static int mpi(struct bench *b)
     return rc == MPI_SUCCESS ? 0 : ctt_error(CTT_EIO, "MPI_Allreduce fails");
 }
 
-static int (*const kinds[KINDS])(struct bench *b) = { ours, mpi, copy };
+static int (*const kinds[KINDS])(struct bench *b) = { ours, mpi, copy_once };
 
-static int run(struct bench *b, int kind, double *seconds)
+static int time_kind(struct bench *b, int kind, double *seconds)
 {
     double mine;
     int rc;
@@ -80,7 +80,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double at(const struct bench *b, int kind, double share)
+static double quantile(const struct bench *b, int kind, double share)
 {
     return 1e3 * b->seconds[kind][(int)(share * (b->runs - 1) + 0.5)];
 }
@@ -95,33 +95,34 @@ static double sent(const struct bench *b)
     return all * (b->x.ranks - 1) / b->x.ranks;
 }
 
-static void say(const struct bench *b)
+static void print_row(const struct bench *b)
 {
     printf("| %lld | %d | %.3f, %.3f | %.3f, %.3f | %.2f | %.2f | %.3f "
-           "| %.1f |\n", (long long)b->floats, b->x.ranks, at(b, 0, 0.5),
-           at(b, 0, 0.99), at(b, 1, 0.5), at(b, 1, 0.99),
-           at(b, 0, 0.5) / at(b, 1, 0.5), at(b, 0, 0.5) / at(b, 2, 0.5),
-           1e-6 * sent(b), 1e-6 * sent(b) / at(b, 0, 0.5));
+           "| %.1f |\n", (long long)b->floats, b->x.ranks, quantile(b, 0, 0.5),
+           quantile(b, 0, 0.99), quantile(b, 1, 0.5), quantile(b, 1, 0.99),
+           quantile(b, 0, 0.5) / quantile(b, 1, 0.5),
+           quantile(b, 0, 0.5) / quantile(b, 2, 0.5),
+           1e-6 * sent(b), 1e-6 * sent(b) / quantile(b, 0, 0.5));
 }
 
-static int measure(struct bench *b)
+static int measure_size(struct bench *b)
 {
     int rc = 0;
 
     for (int i = -WARM; i < b->runs; i++)
         for (int k = 0; k < KINDS; k++)
-            CTT_TRY(run(b, k, &b->seconds[k][i < 0 ? 0 : i]));
+            CTT_TRY(time_kind(b, k, &b->seconds[k][i < 0 ? 0 : i]));
     for (int k = 0; k < KINDS; k++)
         qsort(b->seconds[k], (size_t)b->runs, sizeof(double), by_value);
     if (ctt_comm_place(b->comm)->rank == 0)
-        say(b);
+        print_row(b);
 out:
     return rc;
 }
 
 /* All memory is written, so that none is the system's page of zeros.  Sums stay
  * 0, but sparse gradients need numbers. */
-static void fill(struct bench *b)
+static void fill_input(struct bench *b)
 {
     memset(b->x.whole, 0, (size_t)(b->floats * b->x.size));
     for (int64_t i = 0; i < b->floats; i++)
@@ -129,7 +130,7 @@ static void fill(struct bench *b)
                                  2147483648.f : 0;
 }
 
-static int size(struct bench *b, int64_t floats)
+static int open_size(struct bench *b, int64_t floats)
 {
     int rc;
 
@@ -142,8 +143,8 @@ static int size(struct bench *b, int64_t floats)
     b->in = ctt_calloc((size_t)floats, sizeof(float));
     b->out = ctt_calloc((size_t)floats, sizeof(float));
     CTT_TRY(b->in && b->out ? 0 : CTT_ENOMEM);
-    fill(b);
-    CTT_TRY(measure(b));
+    fill_input(b);
+    CTT_TRY(measure_size(b));
 out:
     ctt_exchange_close(&b->x);
     ctt_gather_close(&b->gather);
@@ -170,13 +171,13 @@ static int all(struct bench *b, const char *const *list)
 
         CTT_CHECK(n > 0 && n < 1 << 30, CTT_EINVAL, "%s: not 1 to %d floats",
                   *list, (1 << 30) - 1);
-        CTT_TRY(size(b, n));
+        CTT_TRY(open_size(b, n));
     }
 out:
     return rc;
 }
 
-/* Options, each with a value; *list: what follows. */
+/* Reads options, each with a value; *list: the following arguments. */
 static int options(const char *const **list, struct bench *b)
 {
     const char *const *p = *list;
@@ -197,7 +198,7 @@ out:
     return rc;
 }
 
-static int start(char **argv, struct bench *b)
+static int open_comm(char **argv, struct bench *b)
 {
     const char *const *list = (const char *const *)argv + 1;
     int rc;
@@ -214,7 +215,7 @@ out:
 int main(int argc, char **argv)
 {
     static struct bench b;
-    int rc = start(argv, &b);
+    int rc = open_comm(argv, &b);
 
     (void)argc;
     if (rc < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_decide.c: whether calibrated thresholds keep what they promise, and
- * what they save.
+ * bench_decide.c: tests the guarantees of calibrated thresholds, and measures
+ * the frames that early decisions save.
  * Usage: bench_decide ANSWERS.csv CLIPS SPLITS [DELTA [CURVE.png]].
  *
- * ANSWERS.csv is what convtt-infer --calibrate --answers writes.  For each gap
+ * ANSWERS.csv is written by convtt-infer --calibrate --answers.  For each gap
  * and guarantee, thresholds are found SPLITS times on CLIPS clips,
  *
  *   split: drawn without repetition, and tried on all others;
@@ -32,19 +32,19 @@ enum { GAPS = CTT_LEN(gaps) };
 
 struct bench {
     struct decide_clips all;
-    struct ctt_trials   some;     /* those to calibrate on */
+    struct ctt_trials   some;     /* clips for calibration */
     struct ctt_trials   tried;    /* all, with confidences of the head */
-    struct ctt_head_row *row;     /* of those that it is fitted on */
-    int                *pick;     /* those that are drawn */
+    struct ctt_head_row *row;     /* rows of the clips for fitting */
+    int                *pick;     /* drawn clips */
     int                 head;     /* 1: there is one */
-    int                *order;    /* all clips; those to try begin at `from` */
+    int                *order;    /* all clips; test clips begin at `from` */
     int                 from, to;
     int                 clips, splits;
     double              delta;
 };
 
-/* What thresholds do to clips, as shares of them; worst: the largest gap of
- * those that are decided by a check. */
+/* Effect of thresholds, as shares of the clips; worst: the largest gap among
+ * the clips decided at one check. */
 struct result { double seen, early, gap, early_gap, worst; };
 
 /* ---- drawing ---- */
@@ -63,7 +63,7 @@ static int random_below(uint64_t key, int i, int n)
     return (int)(ctt_key(key, (uint64_t)i) % (uint64_t)n);
 }
 
-static void draw(struct bench *b, uint64_t key, int again)
+static void draw_clips(struct bench *b, uint64_t key, int again)
 {
     int n = b->all.t.clips;
 
@@ -82,7 +82,7 @@ static void draw(struct bench *b, uint64_t key, int again)
     }
 }
 
-/* All confidences, by a head that the first so many of those drawn are for. */
+/* Sets all confidences by a head fitted on the first `fitted` drawn clips. */
 static int set_sure(struct bench *b, int fitted)
 {
     const struct ctt_answers *all = &b->all.answers;
@@ -107,8 +107,8 @@ out:
     return rc;
 }
 
-/* Those drawn, but for those that the head is fitted on. */
-static int prepare(struct bench *b)
+/* Takes the drawn clips except the ones for fitting the head. */
+static int fit_and_split(struct bench *b)
 {
     int fitted = b->head ? b->clips / 3 : 0, rc;
 
@@ -152,8 +152,8 @@ static struct result try(const struct bench *b, const float *threshold)
 }
 
 /* One line: the means of all splits. */
-static int run(struct bench *b, const struct ctt_guarantee_set *set, int again,
-               struct result *mean)
+static int run_splits(struct bench *b, const struct ctt_guarantee_set *set,
+                      int again, struct result *mean)
 {
     float threshold[CTT_DECISION_CHECKS];
     int rc = 0, broken = 0, none = 0;
@@ -162,8 +162,8 @@ static int run(struct bench *b, const struct ctt_guarantee_set *set, int again,
     *mean = (struct result){ 0 };
     for (int s = 0; s < b->splits; s++) {
         struct result r;
-        draw(b, (uint64_t)(2 * s + again), again);
-        CTT_TRY(prepare(b));
+        draw_clips(b, (uint64_t)(2 * s + again), again);
+        CTT_TRY(fit_and_split(b));
         CTT_TRY(ctt_calibrate(&b->some, set, threshold));
         none += rc == 0;
         r = try(b, threshold);
@@ -187,7 +187,7 @@ out:
 }
 
 /* The curve without thresholds: all clips are answered at one check. */
-static int plain(const struct bench *b, struct decide_point *p)
+static int curve_point(const struct bench *b, struct decide_point *p)
 {
     const struct ctt_trials *t = &b->all.t;
     float threshold[CTT_DECISION_CHECKS];
@@ -221,20 +221,20 @@ static int run_all(struct bench *b, const char *png)
         int again = row % 2, i = row / 2 % GAPS, kind = row / 2 / GAPS / 2;
 
         b->head = row / 2 / GAPS % 2;
-        CTT_TRY(run(b, &(struct ctt_guarantee_set){
+        CTT_TRY(run_splits(b, &(struct ctt_guarantee_set){
                         (enum ctt_guarantee)kind, gaps[i], b->delta },
-                    again, &mean));
+                           again, &mean));
         p[kind][i] = (struct decide_point){ mean.seen, mean.gap };
     }
     b->from = 0;
-    curve[2].points = plain(b, p[2]);
+    curve[2].points = curve_point(b, p[2]);
     if (png)
         CTT_TRY(decide_plot(png, curve, 3));
 out:
     return rc;
 }
 
-static int begin(struct bench *b, char **argv)
+static int open_bench(struct bench *b, char **argv)
 {
     size_t n;
     int rc;
@@ -273,7 +273,7 @@ int main(int argc, char **argv)
                 "[CURVE.png]]\n");
         return 2;
     }
-    CTT_TRY(begin(&b, argv));
+    CTT_TRY(open_bench(&b, argv));
     CTT_TRY(run_all(&b, argc > 5 ? argv[5] : NULL));
 out:
     if (rc < 0)

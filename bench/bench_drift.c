@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_drift.c: how far the states of a quantised model drift from those of
- * the model that it was made of, over a long stream: the relative root mean
- * square error of each LSTM's result and cell state after 1, 10, 100 .. steps,
- * the root mean square of these over all steps, and the largest.  The frames
- * are artificial waves, or those of all clips of a set one after another, as
- * often as needed, without a reset between them.
+ * bench_drift.c: drift of the states of a quantised model from its original's,
+ * over a long stream: the relative root mean square error of each LSTM's result
+ * and cell state after 1, 10, 100 .. steps, the root mean square of these over
+ * all steps, and the largest.  The frames are artificial waves, or those of all
+ * clips of a set one after another, as often as needed, without a reset between
+ * them.
  * Usage: bench_drift MODEL.h5 INT8.h5|bf16 [STEPS [CLIPS]].  bf16: the same
- * model, whose convs multiply bf16: what only they read has 16 bits. */
+ * model with bf16 products, and 16 bits for values read by convs only. */
 #include "infer/inside.h"
 #include "infer/infer.h"
 #include "base/random.h"
@@ -42,13 +42,13 @@ struct pair {
     struct reel         reel;
 };
 
-static const struct ctt_graph *graph(const struct pair *p, int k)
+static const struct ctt_graph *session_graph(const struct pair *p, int k)
 {
     return ctt_session_run(p->s[k])->g;
 }
 
 /* Other values are gone after a step. */
-static int is_kept(const struct pair *p, int k, int node)
+static int has_history(const struct pair *p, int k, int node)
 {
     const struct ctt_run *r = ctt_session_run(p->s[k]);
 
@@ -57,16 +57,16 @@ static int is_kept(const struct pair *p, int k, int node)
 
 static void add_state(struct pair *p, int node, const char *other)
 {
-    int at = ctt_graph_find(graph(p, 1), other);
+    int at = ctt_graph_find(session_graph(p, 1), other);
 
-    if (is_kept(p, 0, node) && is_kept(p, 1, at) && p->states < MOST)
+    if (has_history(p, 0, node) && has_history(p, 1, at) && p->states < MOST)
         p->state[p->states++] = (struct state){ { node, at }, 0, 0, 0 };
 }
 
 /* The quantised model keeps an LSTM's result as bytes, NAME.q8. */
 static void find_states(struct pair *p)
 {
-    const struct ctt_graph *g = graph(p, 0);
+    const struct ctt_graph *g = session_graph(p, 0);
     char name[LONG_NAME];
 
     for (int i = 0; i < g->count; i++) {
@@ -75,7 +75,7 @@ static void find_states(struct pair *p)
         if (n->op != CTT_OP_LSTM)
             continue;
         snprintf(name, sizeof(name), "%s.q8", n->name);
-        if (ctt_graph_find(graph(p, 1), name) < 0)
+        if (ctt_graph_find(session_graph(p, 1), name) < 0)
             snprintf(name, sizeof(name), "%s", n->name);
         add_state(p, i, name);
         if (n->cell >= 0)
@@ -84,7 +84,7 @@ static void find_states(struct pair *p)
 }
 
 /* Waves that move and change their speed, under noise. */
-static void draw(const struct ctt_infer_input *in, int64_t t, uint8_t *to)
+static void draw_wave(const struct ctt_infer_input *in, int64_t t, uint8_t *to)
 {
     double x0 = 9 * sin((double)t / 23) + (double)t / 7,
            y0 = 5 * cos((double)t / 31) - (double)t / 11;
@@ -101,10 +101,10 @@ static void draw(const struct ctt_infer_input *in, int64_t t, uint8_t *to)
     }
 }
 
-static int compare(struct pair *p, struct state *s)
+static int compare_state(struct pair *p, struct state *s)
 {
     double error = 0, sum = 0;
-    int64_t n = ctt_volume(&graph(p, 0)->node[s->node[0]].out);
+    int64_t n = ctt_volume(&session_graph(p, 0)->node[s->node[0]].out);
     int rc = 0;
 
     for (int k = 0; k < 2; k++) {
@@ -129,7 +129,7 @@ out:
 /* Stored frames get the size of the model's, without a margin to crop. */
 static int open_reel(struct pair *p, const char *path)
 {
-    const struct ctt_graph *g = graph(p, 0);
+    const struct ctt_graph *g = session_graph(p, 0);
     struct ctt_input in = g->node[ctt_graph_input(g)].attr.input;
     struct ctt_source_set set = { .labels = CTT_LABELS_ANY, .sequences = 100,
                                   .digits = 2, .frames = 20,
@@ -159,28 +159,29 @@ out:
     return rc;
 }
 
-static int step(struct pair *p, int64_t t)
+static int drift_step(struct pair *p, int64_t t)
 {
     int rc = 0;
 
     if (p->reel.s)
         CTT_TRY(next_frame(&p->reel, p->frame));
     else
-        draw(ctt_infer_wants(p->m[0]), t, p->frame);
+        draw_wave(ctt_infer_wants(p->m[0]), t, p->frame);
     for (int k = 0; k < 2; k++)
         CTT_TRY(ctt_session_push(p->s[k], p->frame, 1));
     for (int i = 0; i < p->states; i++)
-        CTT_TRY(compare(p, &p->state[i]));
+        CTT_TRY(compare_state(p, &p->state[i]));
 out:
     return rc;
 }
 
-static void say(const struct pair *p, int64_t t)
+static void print_drift(const struct pair *p, int64_t t)
 {
     for (int i = 0; i < p->states; i++)
         printf("%-8lld  %-16s  %.5f  %.5f  %.5f\n", (long long)t,
-               graph(p, 0)->node[p->state[i].node[0]].name, p->state[i].now,
-               sqrt(p->state[i].sum / (double)t), p->state[i].worst);
+               session_graph(p, 0)->node[p->state[i].node[0]].name,
+               p->state[i].now, sqrt(p->state[i].sum / (double)t),
+               p->state[i].worst);
 }
 
 /* The model, and the other one or the same in 16 bits. */
@@ -198,16 +199,17 @@ out:
     return rc;
 }
 
-static int run(struct pair *p, char **path, int64_t steps, const char *clips)
+static int run_drift(struct pair *p, char **path, int64_t steps,
+                     const char *clips)
 {
     const struct ctt_infer_input *in;
     int64_t most = 1;
     int rc = 0;
 
     CTT_TRY(open_models(p, path));
-    for (int i = 0; i < graph(p, 0)->count; i++)
-        if (ctt_volume(&graph(p, 0)->node[i].out) > most)
-            most = ctt_volume(&graph(p, 0)->node[i].out);
+    for (int i = 0; i < session_graph(p, 0)->count; i++)
+        if (ctt_volume(&session_graph(p, 0)->node[i].out) > most)
+            most = ctt_volume(&session_graph(p, 0)->node[i].out);
     in = ctt_infer_wants(p->m[0]);
     find_states(p);
     for (int k = 0; k < 2; k++)
@@ -219,9 +221,9 @@ static int run(struct pair *p, char **path, int64_t steps, const char *clips)
     printf("%-8s  %-16s  %-7s  %-7s  %s\n", "step", "state", "error", "so far",
            "largest");
     for (int64_t t = 1, next = 1; t <= steps; t++) {
-        CTT_TRY(step(p, t));
+        CTT_TRY(drift_step(p, t));
         if (t == next || t == steps)
-            say(p, t);
+            print_drift(p, t);
         next *= t == next ? 10 : 1;
     }
 out:
@@ -238,8 +240,8 @@ int main(int argc, char **argv)
                 "[STEPS [CLIPS]]\n");
         return 2;
     }
-    rc = run(&p, argv + 1, argc > 3 ? atoll(argv[3]) : 1000,
-             argc > 4 ? argv[4] : NULL);
+    rc = run_drift(&p, argv + 1, argc > 3 ? atoll(argv[3]) : 1000,
+                   argc > 4 ? argv[4] : NULL);
     if (rc < 0)
         fprintf(stderr, "bench_drift: %s\n", ctt_errmsg());
     for (int k = 0; k < 2; k++) {

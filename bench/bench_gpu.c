@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_gpu.c: what each idea gains when a model is trained on a GPU: the
- * 12-layer network models/mnist-convttlstm.net, whose published ladder is mixed
+ * bench_gpu.c: gain of each optimisation in training on a GPU: the 12-layer
+ * network models/mnist-convttlstm.net, whose published ladder is mixed
  * precision 1.67 times, a fused cell and optimizer 1.77, recomputation 2.38;
  * and a recogniser.  Shares are of the matrix rate measured in the same run.
  * Frames are random and made once. */
@@ -84,7 +84,7 @@ static const struct row rows[] = {
 /* ---- a step ---- */
 
 /* One update for all weights, or one for each. */
-static int update(struct work *k, double norm)
+static int apply_update(struct work *k, double norm)
 {
     static const struct ctt_rule rule = { .is_adam = 1, .adam = { 1e-5f, 0.9f,
         0.999f, 1e-8f, 1, 1, 0, 0 }, .scale = 0x1p-10f };
@@ -108,7 +108,7 @@ out:
     return rc;
 }
 
-static int step(struct work *k)
+static int train_step(struct work *k)
 {
     struct ctt_turn turn = { .data = &k->data, .batch = &k->batch, .seed = 1,
         .truth = !!(k->r->how & TRUE), .scale = 1024 };
@@ -125,13 +125,13 @@ static int step(struct work *k)
     }
     CTT_TRY(ctt_optim_norm(k->o, k->x->dw, &norm));
     CTT_CHECK(isfinite(norm), CTT_ENAN, "the gradient is not finite");
-    CTT_TRY(update(k, norm));
+    CTT_TRY(apply_update(k, norm));
     CTT_TRY(ctt_dev_sync(k->dev));
 out:
     return rc;
 }
 
-static int by_size(const void *a, const void *b)
+static int by_seconds(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -141,21 +141,21 @@ static int by_size(const void *a, const void *b)
 enum { REPEATS = 400 };
 
 /* The median of some steps. */
-static int measure(struct work *k)
+static int measure_row(struct work *k)
 {
     static double t[REPEATS];
     double end;
     int n = 0, rc = 0;
 
     for (int i = 0; i < 3; i++)
-        CTT_TRY(step(k));
+        CTT_TRY(train_step(k));
     end = ctt_seconds() + (double)k->c->seconds;
     while (n < 3 || (n < REPEATS && ctt_seconds() < end)) {
         double from = ctt_seconds();
-        CTT_TRY(step(k));
+        CTT_TRY(train_step(k));
         t[n++] = (ctt_seconds() - from) * 1e3;
     }
-    qsort(t, (size_t)n, sizeof(t[0]), by_size);
+    qsort(t, (size_t)n, sizeof(t[0]), by_seconds);
     k->ms = t[n / 2];
 out:
     return rc;
@@ -173,7 +173,7 @@ static double operations(const struct work *k)
     return 3 * sum * k->n * (k->steps - row_predicts(k->r));
 }
 
-static void tell(const struct work *k, const double rate[2])
+static void print_rates(const struct work *k, const double rate[2])
 {
     const struct ctt_tensor *in = &k->g->node[ctt_graph_input(k->g)].out;
     double ops = operations(k), peak = rate[k->r->amp != CTT_O0];
@@ -195,9 +195,9 @@ static int do_row(const struct cfg *c, const struct row *r, struct ctt_dev *d,
     int rc = 0;
 
     CTT_TRY(work_open(&k));
-    CTT_TRY(measure(&k));
+    CTT_TRY(measure_row(&k));
     k.bytes = before - ctt_dev_room(d);
-    tell(&k, rate);
+    print_rates(&k, rate);
 out:
     work_close(&k);
     return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_half.c: convs of bf16 against those of floats on the device "cpu", in
- * turns: what the rule of run/half.c was drawn from. */
+ * bench_half.c: convs of bf16 against those of floats on the device "cpu",
+ * alternately: the measurements behind the rule of run/half.c. */
 #include "device/device.h"
 #include "base/clock.h"
 #include "base/half.h"
@@ -127,7 +127,7 @@ static void *memory(int64_t n)
     return p;
 }
 
-static void set(struct way *w, const struct ctt_graph *g, int way)
+static void set_way(struct way *w, const struct ctt_graph *g, int way)
 {
     const struct ctt_node *n = &g->node[1];
     enum ctt_dtype type = way == SHORT ? CTT_BF16 : CTT_F32;
@@ -152,7 +152,7 @@ static void set(struct way *w, const struct ctt_graph *g, int way)
     w->best = 1e9;
 }
 
-static int measure(struct ctt_dev *d, struct way *w, double for_s)
+static int time_way(struct ctt_dev *d, struct way *w, double for_s)
 {
     double start = ctt_seconds();
     int rc = 0;
@@ -168,7 +168,7 @@ out:
     return rc;
 }
 
-static int one(struct ctt_dev *d, const struct shape *s)
+static int bench_shape(struct ctt_dev *d, const struct shape *s)
 {
     char text[300];
     struct ctt_graph *g = NULL;
@@ -179,8 +179,8 @@ static int one(struct ctt_dev *d, const struct shape *s)
              s->in, s->conv);
     CTT_TRY(ctt_net_parse(text, &g));
     for (int k = 0; k < WAYS; k++)
-        set(&w[k], g, k);
-    CTT_TRY(measure(d, w, 0.3));
+        set_way(&w[k], g, k);
+    CTT_TRY(time_way(d, w, 0.3));
     printf("%-22s %-40s %9.2f us", s->in, s->conv, w[0].best * 1e6);
     for (int k = 1; k < WAYS; k++)
         printf(" %5.2f", w[k].best / w[0].best);
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
     puts("best of many calls in turns: floats; bf16 with values in floats, in "
          "16 bits, floats with a result of 16 bits, each : floats");
     for (size_t i = 0; i < CTT_LEN(shapes); i++)
-        CTT_TRY(one(d, &shapes[i]));
+        CTT_TRY(bench_shape(d, &shapes[i]));
 out:
     if (rc < 0)
         fprintf(stderr, "%s\n", ctt_errmsg());

@@ -58,7 +58,7 @@ static const struct ctt_program program = {
     .name = "bench_model", .synopsis = "[OPTION...] MODEL...", .opts = opts
 };
 
-static void fill(float *x, int64_t n, uint64_t key, float scale)
+static void fill_random(float *x, int64_t n, uint64_t key, float scale)
 {
     for (int64_t i = 0; i < n; i++)
         x[i] = scale * ((float)ctt_random(key, (uint64_t)i) * 0x1p-31f - 1);
@@ -109,10 +109,11 @@ static void frames(float *x, int64_t n, int step)
 struct batch {
     const struct ctt_job *job;
     const struct ctt_ask *ask;
-    float *x, *dy;    /* frames of a clip, the gradient of what is asked */
+    float *x, *dy;    /* frames of a clip, gradient of the answers */
 };
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int give_frames(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *p)
 {
     const struct ctt_graph *g = x->r->g;
     const struct batch *b = arg;
@@ -125,7 +126,8 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
                        ctt_rows(&g->node[in].out));
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int seed_gradient(void *arg, struct ctt_exec *x,
+                         const struct ctt_window *p)
 {
     const struct batch *b = arg;
     const struct ctt_tensor *y = &x->r->g->node[ctt_graph_output(x->r->g)].out;
@@ -151,17 +153,17 @@ static int new_batch(const struct ctt_graph *g, const struct cfg *c,
     b->dy = ctt_calloc((size_t)(out * c->batch), sizeof(float));
     if (!b->x || !b->dy)
         return CTT_ENOMEM;
-    fill(b->dy, out * c->batch, 5, 1e-3f);
+    fill_random(b->dy, out * c->batch, 5, 1e-3f);
     return 0;
 }
 
-static int step(struct ctt_exec *x, const struct cfg *c, struct batch *b)
+static int time_step(struct ctt_exec *x, const struct cfg *c, struct batch *b)
 {
     const struct ctt_graph *g = x->r->g;
     struct ctt_job job = { .steps = c->steps, .feedback = c->steps,
                            .ask = b->ask,
                            .asks = g->clip < g->count ? 2 * c->batch : 0,
-                           .give = give, .seed = seed };
+                           .give = give_frames, .seed = seed_gradient };
     int rc = 0;
 
     b->job = &job;
@@ -211,7 +213,7 @@ static struct spent now(void)
         (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6 };
 }
 
-static int by_size(const void *a, const void *b)
+static int by_seconds(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -220,7 +222,7 @@ static int by_size(const void *a, const void *b)
 
 static double median(double *x, int n)
 {
-    qsort(x, (size_t)n, sizeof(*x), by_size);
+    qsort(x, (size_t)n, sizeof(*x), by_seconds);
     return (x[(n - 1) / 2] + x[n / 2]) / 2;
 }
 
@@ -236,7 +238,7 @@ static int pairs(struct ctt_exec *x, struct ctt_dev *dev, const struct cfg *c,
             struct spent t = now(), u;
             ctt_dev_deterministic(dev, exact);
             x->r->stamp++;
-            CTT_TRY(step(x, c, b));
+            CTT_TRY(time_step(x, c, b));
             u = now();
             if (i < 0)
                 continue;
@@ -254,8 +256,8 @@ out:
     return rc;
 }
 
-static int train(const struct ctt_graph *g, const float *w,
-                 struct ctt_dev *dev, const struct cfg *c, double rate)
+static int bench_train(const struct ctt_graph *g, const float *w,
+                       struct ctt_dev *dev, const struct cfg *c, double rate)
 {
     struct ctt_profile (*p)[CTT_PASSES] = NULL;
     struct ctt_exec *x = NULL;
@@ -277,11 +279,11 @@ static int train(const struct ctt_graph *g, const float *w,
         goto out;
     }
     ops = operations(g, c, x);
-    CTT_TRY(step(x, c, &b));    /* prepares */
+    CTT_TRY(time_step(x, c, &b));    /* prepares */
     for (int i = 0; i < c->repeat; i++) {
         x->r->stamp++;      /* as after an optimizer's step */
         t = ctt_seconds();
-        CTT_TRY(step(x, c, &b));
+        CTT_TRY(time_step(x, c, &b));
         t = ctt_seconds() - t;
         best = t < best ? t : best;
     }
@@ -294,7 +296,7 @@ static int train(const struct ctt_graph *g, const float *w,
     CTT_TRY(p ? 0 : CTT_ENOMEM);
     ctt_dev_profile(dev, g, p);
     for (int i = 0; i < c->repeat; i++)
-        CTT_TRY(step(x, c, &b));
+        CTT_TRY(time_step(x, c, &b));
     ctt_dev_profile(dev, g, NULL);
     print_profile(g, c, p, c->repeat);
 out:
@@ -315,8 +317,8 @@ static int get_answer(struct ctt_infer *m, struct ctt_session *s, float *y)
 }
 
 /* Frames in pieces of `chunk`; the answer is read after each piece. */
-static int stream(struct ctt_infer *m, const struct cfg *c, int chunk,
-                  const double each[2], double rate)
+static int bench_stream(struct ctt_infer *m, const struct cfg *c, int chunk,
+                        const double each[2], double rate)
 {
     const struct ctt_infer_input *in = ctt_infer_wants(m);
     size_t frame = (size_t)in->h * (size_t)in->w * (size_t)in->c;
@@ -330,7 +332,7 @@ static int stream(struct ctt_infer *m, const struct cfg *c, int chunk,
 
     CTT_TRY(rc);
     CTT_TRY(ctt_session_open(m, &s));
-    fill(x, (int64_t)frame * chunk, 9, 1);
+    fill_random(x, (int64_t)frame * chunk, 9, 1);
     for (int i = 0; i < 20 * c->repeat; i++) {
         double t = ctt_seconds();
         CTT_TRY(ctt_session_push_float(s, x, chunk));
@@ -360,15 +362,15 @@ static int infer(const char *path, const struct ctt_graph *g,
         ops[i >= g->clip] += 2 * (double)ctt_node_macs(g, i);
     CTT_TRY(ctt_infer_open(path, c->device, c->threads, &m));
     printf("open        %9.1f ms\n", (ctt_seconds() - t) * 1e3);
-    CTT_TRY(stream(m, c, 1, ops, rate));
-    CTT_TRY(stream(m, c, 8, ops, rate));
-    CTT_TRY(stream(m, c, 32, ops, rate));
+    CTT_TRY(bench_stream(m, c, 1, ops, rate));
+    CTT_TRY(bench_stream(m, c, 8, ops, rate));
+    CTT_TRY(bench_stream(m, c, 32, ops, rate));
 out:
     ctt_infer_close(&m);
     return rc;
 }
 
-static int load(const char *path, struct ctt_model **m)
+static int load_bench_model(const char *path, struct ctt_model **m)
 {
     struct ctt_graph *g = NULL;
     char *text = NULL;
@@ -395,7 +397,7 @@ static int bench(const char *path, const struct cfg *c)
     int fd = mkstemp(temp), rc = 0;
 
     CTT_CHECK(fd >= 0, CTT_EIO, "%s: cannot make it", temp);
-    CTT_TRY(load(path, &m));
+    CTT_TRY(load_bench_model(path, &m));
     CTT_TRY(ctt_model_save(temp, m));
     CTT_TRY(ctt_dev_open(c->device, c->threads, &dev));
     ctt_dev_deterministic(dev, c->deterministic);
@@ -404,7 +406,7 @@ static int bench(const char *path, const struct cfg *c)
            ctt_dev_threads(dev));
     if (!c->pairs)
         CTT_TRY(infer(temp, m->g, c, rate));
-    CTT_TRY(train(m->g, m->w, dev, c, rate));
+    CTT_TRY(bench_train(m->g, m->w, dev, c, rate));
 out:
     if (fd >= 0) {
         close(fd);

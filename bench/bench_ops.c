@@ -76,8 +76,8 @@ static const struct { int n; const char *a, *b, *op; } rows[] = {
 };
 
 /* Small numbers, not zero. */
-static int fill(const struct ctt_tensor *shape, int64_t n,
-                struct ctt_tensor *t)
+static int fill_tensor(const struct ctt_tensor *shape, int64_t n,
+                       struct ctt_tensor *t)
 {
     float *p;
 
@@ -99,18 +99,18 @@ static int open_call(struct ctt_graph *g, int n, struct ctt_call *c)
     c->train = 1;
     c->stamp = 1;
     for (int k = 0; k < y->nin; k++) {
-        CTT_TRY(fill(&g->node[y->in[k]].out, n, &c->in[k]));
-        CTT_TRY(fill(&g->node[y->in[k]].out, n, &c->din[k]));
+        CTT_TRY(fill_tensor(&g->node[y->in[k]].out, n, &c->in[k]));
+        CTT_TRY(fill_tensor(&g->node[y->in[k]].out, n, &c->din[k]));
     }
     for (int k = 0; k < y->nw; k++) {
-        CTT_TRY(fill(&y->w[k], y->w[k].n, &c->w[k].t));
-        CTT_TRY(fill(&y->w[k], y->w[k].n, &c->dw[k]));
+        CTT_TRY(fill_tensor(&y->w[k], y->w[k].n, &c->w[k].t));
+        CTT_TRY(fill_tensor(&y->w[k], y->w[k].n, &c->dw[k]));
     }
-    CTT_TRY(fill(&y->out, n, &c->out));
-    CTT_TRY(fill(&y->out, n, &c->dout));
+    CTT_TRY(fill_tensor(&y->out, n, &c->out));
+    CTT_TRY(fill_tensor(&y->out, n, &c->dout));
     if (y->op == CTT_OP_LSTM) {
-        CTT_TRY(fill(&y->out, n, &c->also));
-        CTT_TRY(fill(&y->out, n, &c->dalso));
+        CTT_TRY(fill_tensor(&y->out, n, &c->also));
+        CTT_TRY(fill_tensor(&y->out, n, &c->dalso));
     }
 out:
     return rc;
@@ -157,7 +157,7 @@ out:
 
 enum { FORWARD, DIN, DW, FRESH, INT8, BYTES, WAYS };
 
-/* The call of a way to measure an op; 0: it is none of this op. */
+/* Sets the call of a measured pass; returns 0 if the op has no such pass. */
 static int call_of(const struct ctt_call *c, double flop, int way,
                    struct ctt_call *part)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_predict.c: the 12-layer networks that predict the next frame
- * (models/mnist-*.net): a frame, a training step, their memory, and what each
- * idea gains.  Each row is a process of its own, so that its peak memory is
- * its own; its share is of the sgemm rate in that process. */
+ * (models/mnist-*.net): time and memory of a frame and of a training step, and
+ * the gain of each optimisation.  Each row is a process of its own, so that its
+ * peak memory is its own; its share is of the sgemm rate in that process. */
 #include "bench/measure.h"
 #include "bench/predict.h"
 #include "bench/rows.h"
@@ -62,7 +62,7 @@ static const struct ctt_program program = {
 
 /* ---- rows ---- */
 
-/* What a row does without, one by one. */
+/* Optimisations that a row leaves out. */
 enum {
     NO_WINO  = 1,     /* oneDNN and direct sums */
     NO_CORES = 2,     /* a conv for each core of a train */
@@ -73,8 +73,8 @@ enum {
     NO_IDEA  = 63
 };
 
-/* How often, and what the row is: a frame at a time, `input` frames at once,
- * a training step shown true frames, or fed its own answers. */
+/* Kind of a row: a frame at a time, `input` frames at once, a training step on
+ * true frames, or one on its own predictions. */
 enum kind { ONE, SEE, TRUE, FED };
 static const char *const kinds[] = { "infer", "see", "train", "train-fed" };
 
@@ -135,7 +135,7 @@ static void no_winograd(struct ctt_dev *d)
     s->count--;
 }
 
-static unsigned plain(const struct row *r)
+static unsigned without(const struct row *r)
 {
     return (r->without & NO_LSTM ? CTT_RUN_NO_LSTM : 0) |
            (r->without & NO_PAIR ? CTT_RUN_NO_PAIR : 0) |
@@ -197,9 +197,9 @@ out:
     return rc;
 }
 
-/* The least time of so many runs, after one that prepares. */
-static int best_of(struct work *k, int (*once)(struct work *k, void *arg),
-                   void *arg, double seconds, int least)
+/* Least time of `runs` runs, after one that prepares. */
+static int least_time(struct work *k, int (*once)(struct work *k, void *arg),
+                      void *arg, double seconds, int least)
 {
     double end = ctt_seconds() + seconds, t;
     int rc = 0;
@@ -243,8 +243,8 @@ static int infer(struct work *k)
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = k->g, .dev = k->dev, .w = k->w, .samples = 1,
         .steps = frames_at_once(k) }, &r));
-    r->plain = plain(k->r);
-    CTT_TRY(best_of(k, frame, r, (double)k->c->seconds, 3));
+    r->plain = without(k->r);
+    CTT_TRY(least_time(k, frame, r, (double)k->c->seconds, 3));
     CTT_TRY(profile(k, k->g, frame, r));
     k->best /= frames_at_once(k);
 out:
@@ -262,7 +262,7 @@ struct learner {
     int                   clip[1024], length[1024];
 };
 
-static int step(struct work *k, void *arg)
+static int predict_step(struct work *k, void *arg)
 {
     struct learner *l = arg;
     struct ctt_turn turn = { .batch = &l->batch, .seed = 1,
@@ -299,7 +299,7 @@ static void learner_settings(const struct work *k, struct learner *l)
         l->length[j] = c->input + c->future;
 }
 
-static int train(struct work *k)
+static int bench_training(struct work *k)
 {
     struct learner *l = ctt_calloc(1, sizeof(*l));
     struct ctt_memory m;
@@ -311,9 +311,9 @@ static int train(struct work *k)
     CTT_TRY(ctt_memory_parse(&l->cfg, &m));
     CTT_TRY(ctt_predict_step_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
     CTT_TRY(ctt_optim_open(k->g, &l->cfg, NULL, k->w, k->dev, &l->o));
-    l->s->x->r->plain = plain(k->r);
-    CTT_TRY(best_of(k, step, l, 0, k->c->repeat));
-    CTT_TRY(profile(k, l->s->g, step, l));
+    l->s->x->r->plain = without(k->r);
+    CTT_TRY(least_time(k, predict_step, l, 0, k->c->repeat));
+    CTT_TRY(profile(k, l->s->g, predict_step, l));
     k->plan = ctt_exec_plan(l->s->x);
 out:
     if (l) {
@@ -327,7 +327,7 @@ out:
 /* ---- reporting a row ---- */
 
 /* Backward counts twice the forward pass. */
-static void tell(const struct work *k, long megabytes)
+static void print_memory(const struct work *k, long megabytes)
 {
     const struct row *r = k->r;
     int size = k->c->size ? k->c->size : r->size, trains = r->kind >= TRUE;
@@ -355,9 +355,9 @@ static int do_row(const struct cfg *c, const struct row *r)
     int rc = 0;
 
     CTT_TRY(work_open(c, r, &k));
-    CTT_TRY(r->kind >= TRUE ? train(&k) : infer(&k));
+    CTT_TRY(r->kind >= TRUE ? bench_training(&k) : infer(&k));
     getrusage(RUSAGE_SELF, &use);
-    tell(&k, use.ru_maxrss / 1024);
+    print_memory(&k, use.ru_maxrss / 1024);
 out:
     work_close(&k);
     return rc;

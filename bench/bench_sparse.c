@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_sparse.c: convs whose weights are mostly zeros against the dense convs
- * of the device "cpu", in turns: what pays() in
- * device/cpu/conv/sparse/sparse_provider.c was drawn from.
+ * of the device "cpu", alternately: the measurements behind the cost model of
+ * device/cpu/conv/sparse/sparse_provider.c.
  *
  * The floor of a row is the number of units that are not 0 times the registers
  * of results; a core multiplies one register of units a cycle (AVX-512). */
@@ -31,12 +31,12 @@ static const struct shape { const char *name, *in, *conv; } shapes[] = {
     { "1x1", "c=256 h=14 w=14", "out=256" },
 };
 
-/* What is pruned together: as convtt-infer --zeros-form. */
+/* Numbers pruned together: as convtt-infer --zeros-form. */
 static const struct form { const char *name; int ins, outs; } forms[] = {
     { "any", 1, 1 }, { "block", 4, 1 }, { "row", 1, 16 }
 };
 
-/* Types, and whether the kernels are those of rows. */
+/* Types of values and of lists. */
 static const struct kind { const char *name; int is_int8, by_rows; } kinds[] = {
     { "int8", 1, 0 }, { "fp32", 0, 0 }, { "rows", 0, 1 }
 };
@@ -51,7 +51,7 @@ struct pair {
     struct ctt_sparse_shape   s;
 };
 
-static float *floats(int64_t n, uint64_t key)
+static float *random_floats(int64_t n, uint64_t key)
 {
     float *p = ctt_calloc((size_t)n + 1, sizeof(*p));
 
@@ -61,7 +61,7 @@ static float *floats(int64_t n, uint64_t key)
     return p;
 }
 
-static void prune(const struct ctt_tensor *w, struct form f, double share)
+static void prune_form(const struct ctt_tensor *w, struct form f, double share)
 {
     int64_t taps = w->d * w->h * w->w;
 
@@ -86,22 +86,22 @@ static int open_pair(struct pair *p, const struct shape *s, int is_int8)
     CTT_TRY(ctt_net_parse(text, &p->g));
     n = &p->g->node[2];
     x = p->g->node[is_int8].out;
-    x.data = floats(ctt_volume(&x), 1);
+    x.data = random_floats(ctt_volume(&x), 1);
     if (is_int8)
         x.dtype = CTT_U8;
     p->dense = (struct ctt_call){ .node = n, .stamp = 1, .cache = &p->cache,
                                   .in = { x }, .out = n->out };
-    p->dense.out.data = floats(ctt_volume(&n->out), 2);
+    p->dense.out.data = random_floats(ctt_volume(&n->out), 2);
     if (is_int8) {
         p->dense.out.dtype = CTT_U8;
         p->dense.out.scale = 0.1f;
     }
     for (int k = 0; k < n->nw; k++) {
         p->dense.w[k].t = n->w[k];
-        p->dense.w[k].t.data = floats(ctt_volume(&n->w[k]), 3);
+        p->dense.w[k].t.data = random_floats(ctt_volume(&n->w[k]), 3);
     }
     p->sparse = p->dense;
-    p->sparse.w[0].t.data = floats(ctt_volume(&n->w[0]), 3);
+    p->sparse.w[0].t.data = random_floats(ctt_volume(&n->w[0]), 3);
 out:
     return rc;
 }
@@ -120,7 +120,8 @@ static void close_pair(struct pair *p, struct ctt_dev *d)
 }
 
 /* Makes the lists of the call's weights; the registers of products of them. */
-static int pack(struct ctt_dev *d, struct pair *p, int by_rows, double *floor)
+static int pack_pair(struct ctt_dev *d, struct pair *p, int by_rows,
+                     double *floor)
 {
     const struct ctt_sparse_isa *isa = ctt_sparse_best(&p->sparse);
     const struct ctt_int8_isa *rows = ctt_sparse_rows_best(&p->sparse);
@@ -139,7 +140,7 @@ out:
     return rc;
 }
 
-static int run(struct ctt_dev *d, struct pair *p, int by_rows)
+static int run_kernel(struct ctt_dev *d, struct pair *p, int by_rows)
 {
     return by_rows ? ctt_sparse_rows_run(ctt_sparse_rows_best(&p->sparse), d,
                                          &p->sparse, &p->w)
@@ -148,8 +149,8 @@ static int run(struct ctt_dev *d, struct pair *p, int by_rows)
 }
 
 /* Best times in seconds of both, in turns. */
-static int measure(struct ctt_dev *d, struct pair *p, int by_rows,
-                   double best[2])
+static int time_pair(struct ctt_dev *d, struct pair *p, int by_rows,
+                     double best[2])
 {
     double start = ctt_seconds(), t;
     int rc = 0;
@@ -161,7 +162,7 @@ static int measure(struct ctt_dev *d, struct pair *p, int by_rows,
         t = ctt_seconds() - t;
         best[0] = t < best[0] ? t : best[0];
         t = ctt_seconds();
-        CTT_TRY(run(d, p, by_rows));
+        CTT_TRY(run_kernel(d, p, by_rows));
         t = ctt_seconds() - t;
         best[1] = t < best[1] ? t : best[1];
     }
@@ -169,7 +170,7 @@ out:
     return rc;
 }
 
-/* What the device chose for the call: '*' for these kernels. */
+/* The device's choice for the call: '*' for these kernels. */
 static char chosen(struct ctt_dev *d, const struct pair *p, int by_rows)
 {
     const char *impl = ctt_dev_impl(d, p->chosen, CTT_FWD);
@@ -179,8 +180,8 @@ static char chosen(struct ctt_dev *d, const struct pair *p, int by_rows)
 }
 
 /* A line: how many times faster than dense, by share. */
-static int one(struct ctt_dev *d, const struct shape *s, struct kind k,
-               struct form f)
+static int bench_conv(struct ctt_dev *d, const struct shape *s, struct kind k,
+                      struct form f)
 {
     struct pair p;
     double best[2] = { 0, 0 };
@@ -193,9 +194,9 @@ static int one(struct ctt_dev *d, const struct shape *s, struct kind k,
     printf("%-9s %-4s %-5s", s->name, k.name, f.name);
     for (size_t i = 0; i < CTT_LEN(shares); i++) {
         double floor;
-        prune(&p.sparse.w[0].t, f, shares[i]);
-        CTT_TRY(pack(d, &p, k.by_rows, &floor));
-        CTT_TRY(measure(d, &p, k.by_rows, best));
+        prune_form(&p.sparse.w[0].t, f, shares[i]);
+        CTT_TRY(pack_pair(d, &p, k.by_rows, &floor));
+        CTT_TRY(time_pair(d, &p, k.by_rows, best));
         p.sparse.stamp = i + 2;
         p.sparse.cache = &p.chosen;
         CTT_TRY(ctt_dev_run(d, &p.sparse, CTT_FWD));
@@ -222,7 +223,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < 9 && rc >= 0; k++)
             if (bench_wanted(list, shapes[i].name) &&
                 bench_wanted(argc > 3 ? argv[3] : NULL, kinds[k / 3].name))
-                rc = one(d, &shapes[i], kinds[k / 3], forms[k % 3]);
+                rc = bench_conv(d, &shapes[i], kinds[k / 3], forms[k % 3]);
     if (rc < 0)
         fprintf(stderr, "bench_sparse: %s\n", ctt_errmsg());
     ctt_dev_close(&d);

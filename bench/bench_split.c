@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_split.c: what a step takes of one process, and of each of several that
- * share its graph (net/rewrite/split.h):
+ * bench_split.c: time of a step of one process, and of each of several that
+ * divide its graph (net/rewrite/split.h):
  *     bench_split MODEL HOW PARTS [--steps N] [--runs N] [--latency US]
- * HOW: bands or filters.  Computing is measured, of one part after
- * the other, in seconds of the processor on one thread, the least of so many
- * runs; the group's other parts are not there, so what comes from them is
- * zeros.  Exchanges are simulated: of each the bytes are known, and the time is
- * a latency and the bytes at a rate, for messages to neighbours once, for an
- * all-gather or all-to-all as a ring, parts - 1 times.  Prints one line:
- * milliseconds of the whole and of the slowest part; share of the
- * multiplications that is divided; messages and MB of a rank; and for 100 and
- * for 10 Gbit/s milliseconds of the exchange and how many times as fast the
- * parts are; MB of values and gradients of the whole and of the largest part.
- */
+ * HOW: bands or filters.  Computing is measured for one part after
+ * the other, in CPU seconds on one thread, the least of N runs; messages from
+ * the other parts are zeros.  Exchanges are simulated: latency plus bytes over
+ * rate, once for messages to neighbours, parts - 1 times for an all-gather or
+ * all-to-all as a ring.  Prints one line: milliseconds of the whole and of the
+ * slowest part; share of the multiplications that is divided; messages and MB
+ * of a rank; and for 100 and for 10 Gbit/s milliseconds of the exchange and how
+ * many times as fast the parts are; MB of values and gradients of the whole and
+ * of the largest part. */
 #include "net/rewrite/split.h"
 #include "run/back/exec.h"
 
@@ -25,7 +23,7 @@ enum { NETS = 2 };
 
 struct net { double gbit, seconds; };
 
-/* What would have passed. */
+/* Messages that would have passed. */
 struct passed { double bytes; int64_t messages; struct net net[NETS]; };
 
 struct bench {
@@ -50,8 +48,8 @@ static double clock_of_thread(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* `times` messages of so many bytes, one after the other. */
-static void pass(struct bench *b, double bytes, int times)
+/* Counts `times` messages of `bytes` bytes, one after the other. */
+static void count_messages(struct bench *b, double bytes, int times)
 {
     struct passed *p = &b->passed;
 
@@ -62,37 +60,39 @@ static void pass(struct bench *b, double bytes, int times)
                                       (p->net[k].gbit * 1e9));
 }
 
-static int tell(void *arg, const void *mine, int64_t n, void *all)
+static int simulate_allgather(void *arg, const void *mine, int64_t n, void *all)
 {
     struct bench *b = arg;
 
     memcpy(all, mine, (size_t)n);
-    pass(b, (double)n, b->parts - 1);
+    count_messages(b, (double)n, b->parts - 1);
     return 0;
 }
 
-static int trade(void *arg, const void *from, void *to, int64_t each)
+static int simulate_alltoall(void *arg, const void *from, void *to,
+                             int64_t each)
 {
     struct bench *b = arg;
 
     memcpy(to, from, (size_t)(each * b->parts));
-    pass(b, (double)each, b->parts - 1);
+    count_messages(b, (double)each, b->parts - 1);
     return 0;
 }
 
 /* To both sides over one link at the same time. */
-static int swap(void *arg, const struct ctt_swap *s)
+static int simulate_swap(void *arg, const struct ctt_swap *s)
 {
     int64_t out = s->sends[0] + s->sends[1], in = s->takes[0] + s->takes[1];
 
     for (int k = 0; k < 2; k++)
         if (s->takes[k])
             memset(s->from[k], 0, (size_t)s->takes[k]);
-    pass(arg, (double)(out > in ? out : in), 1);
+    count_messages(arg, (double)(out > in ? out : in), 1);
     return 0;
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int give_frames(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *p)
 {
     int input = ctt_graph_input(x->r->g), rc = 0;
     const struct ctt_tensor *t = &x->r->g->node[input].out;
@@ -109,7 +109,8 @@ out:
     return rc;
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int seed_gradient(void *arg, struct ctt_exec *x,
+                         const struct ctt_window *p)
 {
     int out = ctt_graph_output(x->r->g);
     const struct ctt_tensor *t = &x->r->g->node[out].out;
@@ -124,8 +125,8 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 }
 
 /* The sum of gradients of weights that the parts come to. */
-static int add_weights(struct bench *b, const struct ctt_split *s,
-                       struct ctt_dev *dev)
+static int fill_part(struct bench *b, const struct ctt_split *s,
+                     struct ctt_dev *dev)
 {
     float *x, *room;
     int64_t n = 0;
@@ -144,12 +145,13 @@ out:
 }
 
 /* Forward and back; the least seconds of the runs. */
-static int measure(struct bench *b, const struct ctt_graph *g,
-                   struct ctt_dev *dev, double *least, int64_t *bytes)
+static int measure_graph(struct bench *b, const struct ctt_graph *g,
+                         struct ctt_dev *dev, double *least, int64_t *bytes)
 {
     float *w = ctt_calloc((size_t)g->weights, sizeof(*w));
     struct ctt_job job = { .steps = b->steps, .feedback = b->steps,
-                           .arg = b, .give = give, .seed = seed };
+                           .arg = b, .give = give_frames,
+                           .seed = seed_gradient };
     struct ctt_exec *x = NULL;
     int rc = w ? 0 : CTT_ENOMEM;
 
@@ -178,7 +180,7 @@ out:
     return rc;
 }
 
-static int open_dev(struct ctt_dev **dev)
+static int open_one_thread(struct ctt_dev **dev)
 {
     int rc = ctt_dev_open("cpu", 1, dev);
 
@@ -202,15 +204,16 @@ static int measure_parts(struct bench *b, double *slowest, double *share,
     CTT_CHECK(w < CTT_LEN(ways), CTT_EINVAL, "%s: no way to divide", b->how);
     *slowest = 0;
     for (int k = 0; k < b->parts; k++) {
-        struct ctt_group group = { k, b->parts, b, tell, trade, swap };
+        struct ctt_group group = { k, b->parts, b, simulate_allgather,
+                                   simulate_alltoall, simulate_swap };
         int64_t bytes;
         double took;
 
-        CTT_TRY(open_dev(&dev));
+        CTT_TRY(open_one_thread(&dev));
         CTT_TRY(ctt_dev_join(dev, &group));
         CTT_TRY(ways[w].split(b->g, k, b->parts, &s));
-        CTT_TRY(measure(b, s->g, dev, &took, &bytes));
-        CTT_TRY(add_weights(b, s, dev));
+        CTT_TRY(measure_graph(b, s->g, dev, &took, &bytes));
+        CTT_TRY(fill_part(b, s, dev));
         if (took > *slowest)
             *slowest = took;
         *largest = bytes > *largest ? bytes : *largest;
@@ -234,8 +237,8 @@ static int bench(struct bench *b)
     int64_t bytes = 0, largest = 0;
     int rc;
 
-    CTT_TRY(open_dev(&dev));
-    CTT_TRY(measure(b, b->g, dev, &whole, &bytes));
+    CTT_TRY(open_one_thread(&dev));
+    CTT_TRY(measure_graph(b, b->g, dev, &whole, &bytes));
     CTT_TRY(measure_parts(b, &slowest, &share, &largest));
     printf("%.4g %.4g %.1f%% %lld %.3g", 1000 * whole, 1000 * slowest,
            100 * share, (long long)b->passed.messages, b->passed.bytes / 1e6);

@@ -16,18 +16,19 @@ static const uint8_t colours[COLOURS][3] = { { 0x1f, 0x5f, 0xbf },
     { 0xe0, 0x7b, 0x10 }, { 0x88, 0x88, 0x88 } };
 static const uint8_t grid[3] = { 0xe4, 0xe4, 0xe4 }, axis[3] = { 0, 0, 0 };
 
-static double x_of(double seen)
+static double plot_x(double seen)
 {
     return EDGE + seen * (W - 2 * EDGE);
 }
 
-static double y_of(double gap)
+static double plot_y(double gap)
 {
     return H - EDGE - gap / most * (H - 2 * EDGE);
 }
 
 /* A square of 2 * r + 1 pixels. */
-static void dot(struct picture *p, double x, double y, int r, const uint8_t *c)
+static void draw_dot(struct picture *p, double x, double y, int r,
+                     const uint8_t *c)
 {
     for (int i = (int)lround(y) - r; i <= (int)lround(y) + r; i++)
         for (int j = (int)lround(x) - r; j <= (int)lround(x) + r; j++)
@@ -41,31 +42,32 @@ static void line(struct picture *p, double x0, double y0, double x1, double y1,
     int n = (int)(fabs(x1 - x0) + fabs(y1 - y0)) + 1;
 
     for (int i = 0; i <= n; i++)
-        dot(p, x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * i / n, r, c);
+        draw_dot(p, x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * i / n, r, c);
 }
 
 static void draw_grid(struct picture *p)
 {
     memset(p, 0xff, sizeof(*p));
     for (int i = 0; i <= 10; i++)
-        line(p, x_of(0.1 * i), y_of(0), x_of(0.1 * i), y_of(most), 0, grid);
+        line(p, plot_x(0.1 * i), plot_y(0), plot_x(0.1 * i), plot_y(most), 0,
+             grid);
     for (double gap = 0; gap < most + 0.01; gap += 0.05)
-        line(p, x_of(0), y_of(gap), x_of(1), y_of(gap), 0, grid);
-    line(p, x_of(0), y_of(0), x_of(1), y_of(0), 0, axis);
-    line(p, x_of(0), y_of(0), x_of(0), y_of(most), 0, axis);
+        line(p, plot_x(0), plot_y(gap), plot_x(1), plot_y(gap), 0, grid);
+    line(p, plot_x(0), plot_y(0), plot_x(1), plot_y(0), 0, axis);
+    line(p, plot_x(0), plot_y(0), plot_x(0), plot_y(most), 0, axis);
 }
 
 static void draw_curve(struct picture *p, const struct decide_curve *c,
                        const uint8_t *colour)
 {
     for (int i = 0; i < c->points; i++) {
-        double x = x_of(c->point[i].seen), y = y_of(c->point[i].gap);
+        double x = plot_x(c->point[i].seen), y = plot_y(c->point[i].gap);
         if (y < EDGE)
             continue;
-        dot(p, x, y, 3, colour);
-        if (i && y_of(c->point[i - 1].gap) >= EDGE)
-            line(p, x_of(c->point[i - 1].seen), y_of(c->point[i - 1].gap), x,
-                 y, 0, colour);
+        draw_dot(p, x, y, 3, colour);
+        if (i && plot_y(c->point[i - 1].gap) >= EDGE)
+            line(p, plot_x(c->point[i - 1].seen), plot_y(c->point[i - 1].gap),
+                 x, y, 0, colour);
     }
 }
 

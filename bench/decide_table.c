@@ -11,7 +11,7 @@
 enum { LINE = 1 << 14, TEXTS = 4, FIELDS = 7 };
 
 /* Cuts a line into fields, of which some are quoted; returns their number. */
-static int cut(char *s, char *field[FIELDS])
+static int split_fields(char *s, char *field[FIELDS])
 {
     int n = 0;
 
@@ -39,7 +39,7 @@ static int cut(char *s, char *field[FIELDS])
 struct names { char *of[CTT_HEAD_CLASSES]; int count; };
 
 /* The number of a class, which is a new one if it has none. */
-static int number_of(struct names *n, const char *name)
+static int name_index(struct names *n, const char *name)
 {
     int i = 0, rc = 0;
 
@@ -55,15 +55,15 @@ out:
 }
 
 /* Takes a line: check 0 begins a clip. */
-static int take(char *line, int row, const char *path, struct names *names,
-                struct ctt_answers *all)
+static int add_line(char *line, int row, const char *path, struct names *names,
+                    struct ctt_answers *all)
 {
     char *f[FIELDS];
     struct ctt_answer *a = NULL;
     int rc = 0, k;
 
-    CTT_CHECK(cut(line, f) == FIELDS, CTT_EFORMAT, "%s:%d: not %d fields",
-              path, row, FIELDS);
+    CTT_CHECK(split_fields(line, f) == FIELDS, CTT_EFORMAT,
+              "%s:%d: not %d fields", path, row, FIELDS);
     if (atoi(f[5]) == 1)
         CTT_TRY(ctt_answers_add(all, f[0], &a));
     CTT_CHECK(all->count > 0, CTT_EFORMAT, "%s:%d: not check 1", path, row);
@@ -73,9 +73,9 @@ static int take(char *line, int row, const char *path, struct names *names,
               atoi(f[4]) >= atoi(f[5]), CTT_EFORMAT, "%s:%d: no check after "
               "frame %s", path, row, f[5]);
     a->frames = atoi(f[4]);
-    CTT_TRY(a->label = number_of(names, f[1]));
-    CTT_TRY(a->end = number_of(names, f[2]));
-    CTT_TRY(a->answer[k] = number_of(names, f[3]));
+    CTT_TRY(a->label = name_index(names, f[1]));
+    CTT_TRY(a->end = name_index(names, f[2]));
+    CTT_TRY(a->answer[k] = name_index(names, f[3]));
     a->sure[k] = strtof(f[6], NULL);
     a->checks++;
     rc = 0;
@@ -83,8 +83,8 @@ out:
     return rc;
 }
 
-static int read_lines(const char *path, FILE *f, struct names *names,
-                      struct ctt_answers *all)
+static int read_answers(const char *path, FILE *f, struct names *names,
+                        struct ctt_answers *all)
 {
     char line[LINE];
     int rc = 0, row = 1;
@@ -93,7 +93,7 @@ static int read_lines(const char *path, FILE *f, struct names *names,
               sizeof(CTT_ANSWERS_BEGIN) - 1) == 0, CTT_EFORMAT,
               "%s: not a table of --answers", path);
     while (fgets(line, LINE, f))
-        CTT_TRY(take(line, ++row, path, names, all));
+        CTT_TRY(add_line(line, ++row, path, names, all));
 out:
     return rc;
 }
@@ -107,7 +107,7 @@ int decide_read(const char *path, struct decide_clips *out)
     int rc = 0;
 
     CTT_CHECK(f, CTT_EIO, "%s: %s", path, strerror(errno));
-    CTT_TRY(read_lines(path, f, &names, &all));
+    CTT_TRY(read_answers(path, f, &names, &all));
     CTT_TRY(ctt_answers_trials(&all, &none, &out->t));
     out->frames = ctt_calloc((size_t)all.count + 1, sizeof(*out->frames));
     CTT_TRY(out->frames ? 0 : CTT_ENOMEM);

@@ -5,7 +5,7 @@
 
 #include "tools/infer/infer_tool.h"
 
-/* What the clips of a table answer, how many frames each has, and its rows. */
+/* Answers of a table's clips, with frames and rows of each clip. */
 struct decide_clips {
     struct ctt_trials  t;
     int               *frames;

@@ -13,8 +13,8 @@ struct product {
     float            *x;
 };
 
-static int make(struct ctt_dev *d, enum ctt_dtype type, int n,
-                struct product *p)
+static int make_product(struct ctt_dev *d, enum ctt_dtype type, int n,
+                        struct product *p)
 {
     int64_t count = (int64_t)n * n, bytes = count * ctt_dtype_size(type);
     int rc = 0;
@@ -64,7 +64,7 @@ int bench_rate(struct ctt_dev *d, enum ctt_dtype type, int n, double *out)
     double best = 1e30;
     int rc = 0;
 
-    CTT_TRY(make(d, type, n, &p));
+    CTT_TRY(make_product(d, type, n, &p));
     CTT_TRY(bind(d, type, &p));
     for (int i = 0; i < ROUNDS; i++) {
         double t = ctt_seconds();

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* h = o tanh(c), c = f c1 + i g; gates lie i, f, o, g in z. */
+/* h = o tanh(c), c = f c1 + i g; z holds the gates i, f, o, g. */
 static void print_apart(FILE *f, const char *n, const char *z, const char *old,
                         int hidden)
 {
@@ -24,7 +24,7 @@ static void print_apart(FILE *f, const char *n, const char *z, const char *old,
             n);
 }
 
-/* What the graph says of the node of a line's name is what its shapes are. */
+/* Hidden channels of the node named in a line, from the parsed graph. */
 static int hidden_of(const struct ctt_graph *g, const char *name)
 {
     int i = ctt_graph_find(g, name);

@@ -20,12 +20,12 @@ static int frames_of(const struct work *k)
     return row_predicts(k->r) ? k->c->input + k->c->future : EARLY_STEPS;
 }
 
-static int size_of(const struct work *k)
+static int frame_side(const struct work *k)
 {
     return k->r->size && k->c->size ? k->c->size : k->r->size;
 }
 
-static void fill_weights(const struct ctt_graph *g, float *w)
+static void random_weights(const struct ctt_graph *g, float *w)
 {
     bench_fill(w, g->weights, 3, -0.05f, 0.05f);
     for (int i = 0; i < g->count; i++)    /* norms: the identity */
@@ -35,7 +35,7 @@ static void fill_weights(const struct ctt_graph *g, float *w)
 
 /* ctt_train_opts would bring all that reads clips with it.  With a fixed scale
  * no step is skipped while time is taken. */
-static struct ctt_train_cfg settings(const struct work *k)
+static struct ctt_train_cfg train_settings(const struct work *k)
 {
     int how = k->r->how;
 
@@ -59,7 +59,7 @@ static int64_t budget(const struct work *k)
 }
 
 /* A multiple of 4, at most 1024; bytes grow with n. */
-static int largest(struct work *k)
+static int largest_batch(struct work *k)
 {
     struct ctt_amp_plan *plan = NULL;
     struct ctt_graph *g = NULL;
@@ -104,7 +104,7 @@ static int open_batch(struct work *k)
     k->clip = ctt_calloc(n, sizeof(*k->clip));
     CTT_CHECK(k->w && k->frame && k->which && k->length && k->clip, CTT_ENOMEM,
               "out of memory");
-    fill_weights(k->g, k->w);
+    random_weights(k->g, k->w);
     bench_fill(k->frame, k->frames, 4, 0, 1);
     for (int j = 0; j < k->n; j++) {
         k->which[j] = j;
@@ -148,12 +148,12 @@ int work_open(struct work *k)
     const struct row *r = k->r;
     int rc = 0;
 
-    CTT_TRY(bench_graph(k->c->models, r->model, size_of(k), r->channels,
+    CTT_TRY(bench_graph(k->c->models, r->model, frame_side(k), r->channels,
                         r->how & APART, &k->g));
     k->n = k->c->batch ? k->c->batch : r->batch;
-    k->cfg = settings(k);
+    k->cfg = train_settings(k);
     if (r->how & LARGEST)
-        CTT_TRY(largest(k));
+        CTT_TRY(largest_batch(k));
     k->cfg.batch = k->n;
     CTT_TRY(open_batch(k));
     ctt_dev_streams(k->dev, r->streams);

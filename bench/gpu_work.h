@@ -20,7 +20,7 @@ struct cfg {
     int64_t     memory;
 };
 
-/* What a row does without; what else it is. */
+/* Optimisations that a row leaves out; other properties. */
 enum {
     NO_GRAPH  = 1,     /* kernels are started one by one */
     APART     = 2,     /* cells as nodes of their own, an update a weight */

@@ -11,8 +11,8 @@
 int bench_predict_graph(const char *dir, const char *name, int size,
                         int channels, int cores, struct ctt_graph **out);
 
-/* Prints milliseconds and calls, a line for each kind of node; p is what
- * ctt_dev_profile filled, of each node of g. */
+/* Prints milliseconds and calls, a line for each kind of node; p: filled by
+ * ctt_dev_profile, for each node of g. */
 void bench_profile(const struct ctt_graph *g,
                    struct ctt_profile (*p)[CTT_PASSES]);
 

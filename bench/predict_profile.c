@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Time by what nodes are named for: "h01.zx" is "zx", "h01.a2" is "a". */
+/* Label of a node, the part after the dot without digits: "h01.zx" gives "zx",
+ * "h01.a2" gives "a". */
 static void label(const struct ctt_node *n, char *out, size_t size)
 {
     const char *dot = strchr(n->name, '.');

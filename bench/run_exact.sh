@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run_exact.sh: what --deterministic costs in training, as a table.  From the
-# build folder, on a machine that does nothing else:
+# run_exact.sh: cost of --deterministic in training, as a table.  From the build
+# folder, on a machine that does nothing else:
 #     run_exact.sh MODEL.net...
 # Each figure is bench_model --pairs: steps without and with it, in turns in one
 # process.  BATCHES="16 2", THREADS="1 2" and PAIRS=15 change what is measured;

@@ -22,7 +22,7 @@ convtt() {
 }
 
 # torch MODEL "VARIANT..." OPTION...: one a process, so its memory is its own.
-# What is compiled needs some training steps before it stays as it is.
+# Compiled models need some training steps before recompilation ends.
 torch() {
     local model=$1 variants=$2 v repeat before
     shift 2

@@ -32,9 +32,9 @@ int ctt_cores_cut(struct ctt_core *core, int n, int k, int parts, int *first)
     return (int)((int64_t)n * (k + 1) / parts) - *first;
 }
 
-/* ---- what Linux says of them ---- */
+/* ---- processors in /sys ---- */
 
-/* The first number in a file of /sys, or what it is without one. */
+/* The first number in a file of /sys, or a default without the file. */
 static int number_of(const char *path, int without)
 {
     FILE *f = fopen(path, "re");
@@ -99,11 +99,10 @@ static int list_cores(const cpu_set_t *set, struct ctt_core *core)
 
 /* ---- among ranks ---- */
 
-/* What a rank says: its machine, and the processors that it may use. */
+/* A rank: its machine, and the processors that it may use. */
 struct card { int machine; cpu_set_t set; };
 
-/* Of the ranks with the same card: how many there are, and how many of them
- * come before this one. */
+/* The number of ranks with the same card, and of those before this one. */
 static int alike(const struct card *card, int ranks, int rank, int *before)
 {
     int n = 0;

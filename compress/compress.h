@@ -192,23 +192,19 @@ struct ctt_prune {
                               least one element is kept */
     int         least;     /* weights with fewer elements are not pruned */
     const char *except;    /* names not to prune, as in struct ctt_tt */
-    const char *each;      /* with scope layer: shares of some, as of
-                              ctt_names_number(), at most `share`; or NULL */
 };
 
 /* Prunes the conv and deconv weights (never biases) of m by magnitude (Han and
  * others 2015), whole units of `form` (net/unit.h), until `share` of the
  * elements of all weights that may be pruned are zero, and at most one unit
  * more: the smallest of all weights together (scope global), or of each weight
- * (scope layer; with `each`, of some a smaller share in proportion).  Elements
- * pruned before stay pruned and count.  The size of a unit is the mean square
- * of its elements that are not pruned.  With scope global, units are compared
- * by it over the mean square of their weight (score magnitude), or over the sum
- * of squares of the units of their weight that are not smaller (score LAMP; Lee
- * and others 2021).  Of equal units, the first is pruned.  Gives the model a
- * mask if it has none.
- * CTT_ENAN if a weight is not finite, CTT_EINVAL if no weight may be pruned.
- * On failure m is unchanged. */
+ * (scope layer).  Elements pruned before stay pruned and count.  The size of a
+ * unit is the mean square of its elements that are not pruned.  With scope
+ * global, units are compared by it over the mean square of their weight (score
+ * magnitude), or over the sum of squares of the units of their weight that are
+ * not smaller (score LAMP; Lee and others 2021).  Of equal units, the first is
+ * pruned.  Gives the model a mask if it has none. CTT_ENAN if a weight is not
+ * finite, CTT_EINVAL if no weight may be pruned. On failure m is unchanged. */
 int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share);
 
 /* The share of the elements of these weights that is pruned; o NULL: of all

@@ -36,14 +36,6 @@ static int note(struct ctt_model *m, const char *line)
     return 0;
 }
 
-int ctt_walk_accuracy(const struct ctt_walk *k, const char *what,
-                      const struct ctt_model *m, struct ctt_score *s)
-{
-    if (!k->calls->accuracy)
-        return 0;
-    return k->calls->accuracy(k->calls->arg, what, m, s);
-}
-
 /* Adds a row to the report, measured on the saved model, whose file is then
  * dropped. */
 static int measure(struct run *a, struct ctt_stage_row **row)
@@ -217,13 +209,6 @@ static int retrain(struct run *a, const struct ctt_changes *c,
     }
 out:
     return rc;
-}
-
-void ctt_walk_same(struct ctt_walk *k, const char *what)
-{
-    k->same = 1;
-    snprintf(k->name, sizeof(k->name), "%s: no change", what);
-    snprintf(k->line, sizeof(k->line), "%s", k->name);
 }
 
 /* Whether a round is retrained.  One that changed nothing is not, unless it is
@@ -448,7 +433,8 @@ int ctt_recipe_run(const struct ctt_recipe *o,
                    struct ctt_recipe_from *from, struct ctt_model **m,
                    struct ctt_report **out)
 {
-    struct run a = { .k = { .calls = calls, .path = path, .m = m,
+    struct run a = { .k = { .stages = ctt_stages, .calls = calls,
+                            .path = path, .m = m,
                             .name = "as given" }, .o = *o, .given = o };
     int rc = 0;
 

@@ -7,8 +7,11 @@
 
 #include "compress/compress.h"
 
+struct ctt_stage;
+
 /* The inputs and outputs of a round of a stage. */
 struct ctt_walk {
+    const struct ctt_stage *const *stages;    /* of the recipe; NULL ends it */
     const struct ctt_recipe       *o;
     const struct ctt_recipe_calls *calls;
     const char        *path;      /* models are measured in files beside it */

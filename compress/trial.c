@@ -35,22 +35,24 @@ static int run_stage(const struct ctt_stage *s, struct ctt_walk *k)
 }
 
 /* The stages behind `done`, or all, on *m. */
-static int run_stages(const struct ctt_stage *done, const struct ctt_recipe *o,
+static int run_stages(const struct ctt_stage *const *stages,
+                      const struct ctt_stage *done, const struct ctt_recipe *o,
                       const struct ctt_report *r, struct ctt_model **m)
 {
     static const struct ctt_recipe_calls none;
     struct ctt_recipe at_once = *o;
     struct ctt_report *rows = NULL;
-    struct ctt_walk k = { .o = &at_once, .calls = &none, .m = m };
+    struct ctt_walk k = { .stages = stages, .o = &at_once, .calls = &none,
+                          .m = m };
     int i = 0, rc;
 
     at_once.prune.rounds = 1;
     CTT_TRY(ctt_trial_rows(r, &rows));
     k.r = rows;
-    while (done && ctt_stages[i++] != done)
+    while (done && stages[i++] != done)
         ;
-    for (; ctt_stages[i]; i++)
-        CTT_TRY(run_stage(ctt_stages[i], &k));
+    for (; stages[i]; i++)
+        CTT_TRY(run_stage(stages[i], &k));
 out:
     ctt_report_free(&rows);
     return rc;
@@ -61,9 +63,11 @@ int ctt_trial_or_full(int rc, long refused)
     return rc == CTT_ENOMEM && ctt_memory_refused() > refused ? 1 : rc;
 }
 
-int ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
-                   const struct ctt_recipe *o, const struct ctt_report *r,
-                   const char *path, struct ctt_trial *t)
+int ctt_trial_make(const struct ctt_model *m,
+                   const struct ctt_stage *const *stages,
+                   const struct ctt_stage *done, const struct ctt_recipe *o,
+                   const struct ctt_report *r, const char *path,
+                   struct ctt_trial *t)
 {
     struct ctt_model *copy = NULL;
     long refused = ctt_memory_refused();
@@ -71,7 +75,7 @@ int ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
 
     *t = (struct ctt_trial){ .file = NULL };
     CTT_TRY(ctt_model_copy(m, &copy));
-    CTT_TRY(run_stages(done, o, r, &copy));
+    CTT_TRY(run_stages(stages, done, o, r, &copy));
     CTT_TRY(ctt_newfile_open(path, &t->file));
     CTT_TRY(ctt_model_put(t->file, copy));
     CTT_TRY(ctt_model_stored(ctt_newfile_temp(t->file), &t->stored,
@@ -84,20 +88,22 @@ out:
 int ctt_trial_plain(const struct ctt_model *m, const char *path,
                     struct ctt_trial *t)
 {
+    static const struct ctt_stage *const none[] = { NULL };
     static const struct ctt_recipe nothing;
     struct ctt_report *r = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_report_new(m, &r));
-    rc = ctt_trial_make(m, &ctt_stage_round, &nothing, r, path, t);
+    rc = ctt_trial_make(m, none, NULL, &nothing, r, path, t);
 out:
     ctt_report_free(&r);
     return rc;
 }
 
-int ctt_trial_recipe(const struct ctt_model *m, const struct ctt_stage *done,
-                     const struct ctt_recipe *o, const char *path,
-                     struct ctt_trial *t)
+int ctt_trial_recipe(const struct ctt_model *m,
+                     const struct ctt_stage *const *stages,
+                     const struct ctt_stage *done, const struct ctt_recipe *o,
+                     const char *path, struct ctt_trial *t)
 {
     struct ctt_recipe weights = *o;
     struct ctt_report *r = NULL;
@@ -105,7 +111,8 @@ int ctt_trial_recipe(const struct ctt_model *m, const struct ctt_stage *done,
 
     weights.svd.on = weights.tt.on = CTT_ON_WEIGHTS;
     CTT_TRY(ctt_report_new(m, &r));
-    CTT_TRY(full = ctt_trial_make(m, done, &weights, r, path, t));
+    CTT_TRY(full = ctt_trial_make(m, stages, done, &weights, r, path,
+                                  t));
     rc = full ? CTT_ENOMEM : 0;
 out:
     ctt_report_free(&r);

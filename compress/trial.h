@@ -16,20 +16,23 @@ struct ctt_trial {
     int                 nstored;
 };
 
-/* Makes t of a copy of m, on which the stage `done` and those before it have
- * run (NULL: none has): the stages behind run at once, without clips.  o:
- * settings without AUTO; r: has rows of the weights of m, and stays as it is;
- * path: the file is beside it.  The caller drops t, also after a failure.  1:
- * it does not fit into the limit of memory. */
-int  ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
-                    const struct ctt_recipe *o, const struct ctt_report *r,
-                    const char *path, struct ctt_trial *t);
+/* Makes t of a copy of m, on which the stage `done` of a list and those before
+ * it have run (NULL: none has): the stages behind run at once, without clips.
+ * o: settings without AUTO; r: has rows of the weights of m, and stays as it
+ * is; path: the file is beside it.  The caller drops t, also after a failure.
+ * 1: it does not fit into the limit of memory. */
+int  ctt_trial_make(const struct ctt_model *m,
+                    const struct ctt_stage *const *stages,
+                    const struct ctt_stage *done, const struct ctt_recipe *o,
+                    const struct ctt_report *r, const char *path,
+                    struct ctt_trial *t);
 
 /* A trial of settings with a report of its own; without clips, as sizes do not
  * depend on what values are fitted to. */
-int  ctt_trial_recipe(const struct ctt_model *m, const struct ctt_stage *done,
-                      const struct ctt_recipe *o, const char *path,
-                      struct ctt_trial *t);
+int  ctt_trial_recipe(const struct ctt_model *m,
+                      const struct ctt_stage *const *stages,
+                      const struct ctt_stage *done, const struct ctt_recipe *o,
+                      const char *path, struct ctt_trial *t);
 
 /* A trial of a model as it is: no stage runs. */
 int  ctt_trial_plain(const struct ctt_model *m, const char *path,

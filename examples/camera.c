@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * camera.c: what a camera sees, by V4L2 alone: camera MODEL [/dev/video0].
- * Pictures (YUYV) are cut and reduced to the model's frame by nearest pixel. */
+ * camera.c: recognises frames of a camera, by V4L2 alone: camera MODEL
+ * [/dev/video0].  Pictures (YUYV) are cut and reduced to the model's frame by
+ * nearest pixel. */
 #include <convtt/infer.h>
 
 #include <fcntl.h>
@@ -11,8 +12,9 @@
 #include <sys/mman.h>
 
 /* The colours of ITU-R BT.601; on: pixels of the model's frame. */
-static void convert(const unsigned char *yuyv, const struct v4l2_pix_format *f,
-                    const struct ctt_infer_input *in, unsigned char *on)
+static void yuyv_to_frame(const unsigned char *yuyv,
+                          const struct v4l2_pix_format *f,
+                          const struct ctt_infer_input *in, unsigned char *on)
 {
     int w = (int)f->width, h = (int)f->height, line = (int)f->bytesperline;
     int high = w * in->h < h * in->w ? w * in->h / in->w : h;
@@ -68,7 +70,7 @@ int main(int argc, char **argv)
         ioctl(fd, VIDIOC_STREAMON, &type) < 0)
         return fail(name, "cannot start");
     for (; ioctl(fd, VIDIOC_DQBUF, &b) == 0; ioctl(fd, VIDIOC_QBUF, &b)) {
-        convert(picture, &f.fmt.pix, ctt_infer_wants(m), frame);
+        yuyv_to_frame(picture, &f.fmt.pix, ctt_infer_wants(m), frame);
         if (ctt_session_push(s, frame, 1) < 0 || ctt_session_read(s, p) < 0)
             return fail("frame", ctt_infer_error());
         for (int i = best = 0; i < ctt_infer_classes(m); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pipe.c: what is seen in frames from a pipe:
+ * pipe.c: recognises frames from a pipe:
  *
  *     ffmpeg -i CLIP -vf scale=W:H -f rawvideo -pix_fmt rgb24 - | pipe MODEL
  *
@@ -16,7 +16,8 @@ static int fail(const char *what)
     return 1;
 }
 
-static int say(const struct ctt_infer *m, long frame, const float *probs)
+static int print_answer(const struct ctt_infer *m, long frame,
+                        const float *probs)
 {
     int best = 0;
 
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
             ctt_session_read(s, probs) < 0)
             failed = fail("frame");
         else
-            failed = say(m, (long)ctt_session_frames(s), probs);
+            failed = print_answer(m, (long)ctt_session_frames(s), probs);
     }
     ctt_session_close(&s);
     ctt_infer_close(&m);

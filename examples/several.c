@@ -25,7 +25,7 @@ static int fail(const char *what, const char *why)
     return 1;
 }
 
-static void say(const char *name, long frames, const float *p)
+static void print_clip(const char *name, long frames, const float *p)
 {
     int best = 0;
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     if (!failed && ctt_batch_read(b, probs) < 0)
         failed = fail("read", ctt_infer_error());
     for (int i = 0; i < n && !failed; i++)
-        say(argv[i + 2], (long)ctt_batch_frames(b, i), probs[i]);
+        print_clip(argv[i + 2], (long)ctt_batch_frames(b, i), probs[i]);
     ctt_batch_close(&b);
     ctt_infer_close(&m);
     return failed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch.c: many streams through a model as one batch: opening it, frames. */
-#include "infer/batch_inside.h"
+#include "infer/batch_internal.h"
 #include "base/clock.h"
 #include "run/sample.h"
 
@@ -10,18 +10,18 @@ enum { STREAMS_MOST = 4096 };
 
 /* ---- open and close ---- */
 
-/* The size of a step for n streams. */
-static int rounded(const struct ctt_batch *b, int n)
+/* Size of a step for n streams. */
+static int step_size(const struct ctt_batch *b, int n)
 {
     int up = (n + b->grain - 1) / b->grain * b->grain;
 
     return up < b->streams ? up : b->streams;
 }
 
-/* By as many threads as pay. */
+/* Uses as many threads as make the step faster. */
 int ctt_batch_compute(struct ctt_batch *b, int part, int n)
 {
-    int size = rounded(b, n), rc = 0;
+    int size = step_size(b, n), rc = 0;
     struct ctt_thread_tuner *g =
         &b->gain[part][(size + b->grain - 1) / b->grain];
     double begin = ctt_seconds();
@@ -40,7 +40,8 @@ out:
     return rc;
 }
 
-/* One step of each size, the largest first, whose memory is enough for all. */
+/* Runs one step of each size, the largest first, whose memory suffices for
+ * all. */
 static int warm_up(struct ctt_batch *b)
 {
     struct ctt_run *r = b->run;
@@ -74,7 +75,7 @@ static void begin_streams(struct ctt_batch *b)
                                    ctt_dev_used(b->engine.dev));
 }
 
-static int make(struct ctt_batch *b)
+static int alloc_batch(struct ctt_batch *b)
 {
     size_t streams = (size_t)b->streams;
     int64_t most = ctt_engine_frame(b->m);
@@ -120,7 +121,7 @@ int ctt_batch_open(const struct ctt_infer *m, int streams,
     b->m = m;
     b->streams = streams;
     b->grain = (streams + CTT_BATCH_SIZES - 1) / CTT_BATCH_SIZES;
-    CTT_TRY(make(b));
+    CTT_TRY(alloc_batch(b));
     if (m->tune)
         CTT_TRY(ctt_infer_blame(m, ctt_run_tune(b->run, 1)));
     CTT_TRY(ctt_sample_begin(b->run));
@@ -195,8 +196,8 @@ out:
     return rc;
 }
 
-static int push(struct ctt_batch *b, const void *const *frames,
-                ctt_batch_in *in)
+static int push_frames(struct ctt_batch *b, const void *const *frames,
+                       ctt_batch_in *in)
 {
     int rc = 0;
 
@@ -217,12 +218,12 @@ out:
 
 int ctt_batch_push(struct ctt_batch *b, const uint8_t *const *frames)
 {
-    return push(b, (const void *const *)frames, bytes_in);
+    return push_frames(b, (const void *const *)frames, bytes_in);
 }
 
 int ctt_batch_push_float(struct ctt_batch *b, const float *const *frames)
 {
-    return push(b, (const void *const *)frames, ctt_batch_floats);
+    return push_frames(b, (const void *const *)frames, ctt_batch_floats);
 }
 
 int64_t ctt_batch_bytes(const struct ctt_batch *b)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch_answers.c: what a batch says of its streams: classes, or frames. */
-#include "infer/batch_inside.h"
+ * batch_answers.c: answers of a batch's streams: classes, or frames. */
+#include "infer/batch_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The answers of the streams with a pointer, in their order if they are
- * computed on demand, else at their places, so many numbers each. */
-static int answers(struct ctt_batch *b, const void *const *wanted)
+/* Copies the answers of the streams with a pointer from the device, `size`
+ * numbers each: in their order if the model computes answers on demand, else by
+ * place. */
+static int copy_answers(struct ctt_batch *b, const void *const *wanted)
 {
     struct ctt_run *r = b->run;
     int64_t rows = ctt_rows(&r->g->node[b->m->output].out);
@@ -29,9 +30,9 @@ out:
     return rc;
 }
 
-/* Their numbers, which answers() has written. */
-static const float *answer(const struct ctt_batch *b, int stream, int ask,
-                           int64_t size)
+/* Numbers of a stream's answer, after copy_answers(). */
+static const float *stream_answer(const struct ctt_batch *b, int stream,
+                                  int ask, int64_t size)
 {
     int on_demand = b->run->g->clip < b->run->g->count;
 
@@ -54,11 +55,11 @@ int ctt_batch_probs(struct ctt_batch *b, float *const *probs)
 {
     int n = b->m->classes, bad, rc = 0;
 
-    CTT_TRY(answers(b, (const void *const *)probs));
+    CTT_TRY(copy_answers(b, (const void *const *)probs));
     for (int i = 0, ask = 0; i < b->streams; i++) {
         if (!probs[i])
             continue;
-        bad = ctt_engine_softmax(answer(b, i, ask++, n), n, probs[i]);
+        bad = ctt_engine_softmax(stream_answer(b, i, ask++, n), n, probs[i]);
         b->stream[i].bad = bad < 0;
         if (bad < 0 && rc == 0)
             rc = ctt_error(bad, "stream %d: %s", i, ctt_errmsg());
@@ -82,17 +83,17 @@ out:
     return rc;
 }
 
-/* The frames that follow the last ones, each to to[i] + at. */
+/* Copies the predicted frames of the streams to to[i] + at. */
 static int take_frames(struct ctt_batch *b, float *const *to, int64_t at)
 {
     int64_t size = ctt_engine_frame(b->m);
     int rc = 0;
 
-    CTT_TRY(answers(b, (const void *const *)to));
+    CTT_TRY(copy_answers(b, (const void *const *)to));
     for (int i = 0; i < b->streams; i++) {
         if (!to[i])
             continue;
-        memcpy(to[i] + at, answer(b, i, 0, size),
+        memcpy(to[i] + at, stream_answer(b, i, 0, size),
                (size_t)size * sizeof(float));
         for (int64_t k = 0; k < size; k++)
             CTT_CHECK(isfinite(to[i][at + k]), CTT_ENAN, "stream %d: predict: "

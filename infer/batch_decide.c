@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch_decide.c: early decisions of the streams of a batch: those that have a
- * check after the same push are answered together. */
-#include "infer/batch_inside.h"
+ * batch_decide.c: early decisions of the streams of a batch; checks due after
+ * the same push are answered together. */
+#include "infer/batch_internal.h"
 
 #include <string.h>
 
-/* The streams with a pointer have answers; who has none that is finite will not
- * decide before it begins anew. */
-static void decide(struct ctt_batch *b)
+/* Applies the answers of the streams with a pointer; a stream without a finite
+ * one does not decide until it is reset. */
+static void decide_streams(struct ctt_batch *b)
 {
     for (int i = 0; i < b->streams; i++) {
         struct ctt_batch_stream *s = &b->stream[i];
@@ -41,7 +41,7 @@ int ctt_batch_check(struct ctt_batch *b, const void *const *frames)
         b->broken = 1;
         return rc;
     }
-    decide(b);
+    decide_streams(b);
     return 0;
 }
 

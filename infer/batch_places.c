@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch_places.c: which streams of a batch are in the run, and where. */
-#include "infer/batch_inside.h"
+#include "infer/batch_internal.h"
 #include "run/sample.h"
 
 char *ctt_batch_park(const struct ctt_batch *b, int stream)
@@ -30,7 +30,7 @@ out:
     return rc;
 }
 
-/* The stream takes a free place. */
+/* Moves the stream to a free place. */
 static int seat(struct ctt_batch *b, int stream, int at)
 {
     struct ctt_batch_stream *s = &b->stream[stream];
@@ -48,7 +48,7 @@ out:
     return rc;
 }
 
-/* The first free place from `from` on. */
+/* First free place from `from` on. */
 static int free_place(const struct ctt_batch *b, int from)
 {
     while (from < b->end && b->who[from] != CTT_NOWHERE)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch_streams.c: streams join a batch, leave it, and are saved. */
-#include "infer/batch_inside.h"
+#include "infer/batch_internal.h"
 #include "infer/saved.h"
 #include "run/sample.h"
 
-static void start(struct ctt_batch *b, int stream, int joined)
+static void start_stream(struct ctt_batch *b, int stream, int joined)
 {
     struct ctt_batch_stream *s = &b->stream[stream];
 
@@ -27,13 +27,13 @@ int ctt_batch_join(struct ctt_batch *b, int *stream)
     CTT_CHECK(i < b->streams, CTT_EINVAL,
               "join: the batch has room for %d streams, all of which have "
               "joined", b->streams);
-    start(b, i, 1);
+    start_stream(b, i, 1);
     *stream = i;
 out:
     return rc;
 }
 
-/* The stream that has joined is over; joined: it stays. */
+/* Ends a joined stream; joined: 1 if its number stays in use. */
 static int end_stream(struct ctt_batch *b, int stream, int joined,
                       const char *what)
 {
@@ -41,7 +41,7 @@ static int end_stream(struct ctt_batch *b, int stream, int joined,
 
     CTT_CHECK(b, CTT_EINVAL, "%s: b is NULL", what);
     CHECK_STREAM(b, stream, what);
-    start(b, stream, joined);
+    start_stream(b, stream, joined);
 out:
     return rc;
 }
@@ -102,7 +102,7 @@ int ctt_batch_restore(struct ctt_batch *b, int stream, const char *path)
     CHECK_WHOLE(b);
     CTT_TRY(ctt_saved_read(path, b->m, b->run, &b->stream[stream].decide,
                            &saved));
-    start(b, stream, 1);
+    start_stream(b, stream, 1);
     if (saved.bytes)
         CTT_TRY(ctt_dev_copy(b->engine.dev, CTT_TO_DEVICE, saved.values,
                              ctt_batch_park(b, stream), saved.bytes));

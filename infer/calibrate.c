@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The levels that a threshold may have, from the highest: logistic, as
- * confidences crowd near 1, in steps of 0.01 at one half and below.  They must
- * not depend on the clips. */
+/* Candidate thresholds, from the highest: on a logistic scale, as confidences
+ * are dense near 1, in steps of 0.01 at one half and below.  They must not
+ * depend on the clips. */
 enum { LEVELS = 480 };
 
 static void set_levels(float level[LEVELS])
@@ -19,15 +19,15 @@ static void set_levels(float level[LEVELS])
     level[LEVELS - 1] = 0;
 }
 
-/* The clips of a part, and how each stands at the check at hand. */
+/* The clips of a part, and the state of each at the current check. */
 struct part {
     const struct ctt_trials *t;
     const float *level;
     int *clip;       /* their numbers in t */
     int  clips;
-    int *stop;       /* the check at which each is decided; t->checks: none */
-    int *most;       /* [clips + 1]: of n decided ones, so many may be lost; -1:
-                        these are too few */
+    int *stop;       /* check of each one's decision; t->checks: none */
+    int *most;       /* [clips + 1]: most lost clips of n decided ones that pass
+                        the test; -1: n is too small */
 };
 
 static float sure(const struct part *p, int i, int k)
@@ -48,9 +48,9 @@ static void close_part(struct part *p)
     ctt_free(p->most);
 }
 
-/* The least n above `low` with which k lost clips pass, where `low` is not
- * enough, or one that is more than most. */
-static int least(int k, int low, int most, double max_gap, double delta)
+/* Least n above `low` (which fails) with which k lost clips pass, or a number
+ * above `most`. */
+static int least_clips(int k, int low, int most, double max_gap, double delta)
 {
     int high = low + 1, step = 1;
 
@@ -69,13 +69,13 @@ static int least(int k, int low, int most, double max_gap, double delta)
     return high;
 }
 
-/* Of n decided clips so many may be lost at that level of the test: with one
- * more clip at most one more. */
+/* Sets p->most[n], the most lost clips of n decided ones at level delta; it
+ * grows by at most one per clip. */
 static void set_most(struct part *p, double max_gap, double delta)
 {
     p->most[0] = -1;
     for (int n = 0, k = 0; n < p->clips; k++) {
-        int next = least(k, n, p->clips, max_gap, delta);
+        int next = least_clips(k, n, p->clips, max_gap, delta);
         for (n++; n < next && n <= p->clips; n++)
             p->most[n] = k - 1;
         if (next <= p->clips)
@@ -90,8 +90,8 @@ static void restart(struct part *p)
         p->stop[i] = p->t->checks;
 }
 
-static int open_part(const struct ctt_trials *t, const int *clip, int clips,
-                     const struct ctt_guarantee_set *set, struct part *p)
+static int open_clips(const struct ctt_trials *t, const int *clip, int clips,
+                      const struct ctt_guarantee_set *set, struct part *p)
 {
     size_t n = (size_t)clips + 1;
 
@@ -110,8 +110,8 @@ static int open_part(const struct ctt_trials *t, const int *clip, int clips,
 
 /* ---- marginal ---- */
 
-/* Moves each clip to the first check at which it is as sure as that, which is
- * never later than for a higher level; returns how many are lost. */
+/* Moves each clip to the first check with confidence at_least, which is never
+ * later than for a higher level; returns the count of lost clips. */
 static int stop_all(struct part *p, float at_least, float *highest)
 {
     int checks = p->t->checks, losses = 0;
@@ -125,8 +125,8 @@ static int stop_all(struct part *p, float at_least, float *highest)
     return losses;
 }
 
-/* The highest confidence of each clip up to each check. */
-static float *rising(const struct part *p)
+/* Running maximum of each clip's confidence over the checks. */
+static float *running_max(const struct part *p)
 {
     int checks = p->t->checks;
     float *up = ctt_calloc((size_t)p->clips * (size_t)checks, sizeof(*up));
@@ -143,7 +143,7 @@ static float *rising(const struct part *p)
 
 static int marginal(struct part *p, float *threshold)
 {
-    float *highest = rising(p), found = INFINITY;
+    float *highest = running_max(p), found = INFINITY;
 
     if (!highest)
         return CTT_ENOMEM;
@@ -162,13 +162,13 @@ static int marginal(struct part *p, float *threshold)
 
 struct sum { int stopped, lost; };
 
-static int passes(const struct part *p, struct sum s)
+static int passes_test(const struct part *p, struct sum s)
 {
     return s.lost <= p->most[s.stopped];
 }
 
-/* Of the clips that are not decided before check k, those that would be there
- * with each level.  by[j]: with p->level[j]. */
+/* Counts, for each threshold p->level[j], the clips first decided at check k:
+ * by[j]. */
 static void tally(const struct part *p, int k, struct sum by[LEVELS])
 {
     memset(by, 0, LEVELS * sizeof(*by));
@@ -178,7 +178,7 @@ static void tally(const struct part *p, int k, struct sum by[LEVELS])
 
         if (p->stop[i] < k || x < 0)
             continue;
-        while (j < high) {    /* the first level that x reaches */
+        while (j < high) {    /* first level that x reaches */
             int mid = (j + high) / 2;
             if (x >= p->level[mid])
                 high = mid;
@@ -194,7 +194,7 @@ static void tally(const struct part *p, int k, struct sum by[LEVELS])
     }
 }
 
-/* Decides at check k whoever is as sure as that and not decided before. */
+/* Decides at check k each undecided clip with confidence at_least. */
 static struct sum stop_at(struct part *p, int k, float at_least)
 {
     struct sum s = { 0, 0 };
@@ -210,9 +210,9 @@ static struct sum stop_at(struct part *p, int k, float at_least)
     return s;
 }
 
-/* Sets the threshold of each check in turn, the least with which those decided
- * so far pass; returns how many are finite. */
-static int choose(struct part *p, float *threshold)
+/* Sets the threshold of each check in turn, the least one with which the clips
+ * decided so far pass; returns the count of finite ones. */
+static int choose_thresholds(struct part *p, float *threshold)
 {
     struct sum by[LEVELS], all = { 0, 0 }, now;
     int finite = 0;
@@ -224,7 +224,7 @@ static int choose(struct part *p, float *threshold)
         for (int j = 0; j < LEVELS; j++) {
             now = (struct sum){ all.stopped + by[j].stopped,
                                 all.lost + by[j].lost };
-            if (by[j].stopped && passes(p, now))
+            if (by[j].stopped && passes_test(p, now))
                 threshold[k] = p->level[j];
         }
         now = stop_at(p, k, threshold[k]);
@@ -235,7 +235,7 @@ static int choose(struct part *p, float *threshold)
     return finite;
 }
 
-/* Whether those decided by each check that decides pass. */
+/* 1 if the clips decided at each check with a threshold pass the test. */
 static int pass_all(struct part *p, const float *threshold)
 {
     struct sum all = { 0, 0 }, now;
@@ -247,19 +247,19 @@ static int pass_all(struct part *p, const float *threshold)
         now = stop_at(p, k, threshold[k]);
         all.stopped += now.stopped;
         all.lost += now.lost;
-        if (!passes(p, all))
+        if (!passes_test(p, all))
             return 0;
     }
     return 1;
 }
 
-/* The levels at which thresholds are chosen, from the strictest: half decades
- * up to that of the test, and beyond, where they seldom pass. */
+/* Test levels for choosing thresholds, from the strictest: in half decades up
+ * to the level of the test, and LAX beyond, which seldom pass. */
 enum { STRICT = 12, LAX = 2 };
 
-/* Those chosen the most strictly are tested first.  The order and the
- * thresholds follow from one half of the clips, so no correction is needed for
- * how many are tried on the other. */
+/* Tests the most strictly chosen thresholds first.  The order and the
+ * thresholds follow from one half of the clips, so the other half needs no
+ * correction for multiple tests. */
 static int conditional(struct part half[2],
                        const struct ctt_guarantee_set *set, float *threshold)
 {
@@ -270,7 +270,7 @@ static int conditional(struct part half[2],
         threshold[k] = INFINITY;
     for (int j = -STRICT; j <= LAX; j++) {
         set_most(&half[0], set->max_gap, set->delta * pow(10, 0.5 * j));
-        if (!choose(&half[0], tried))
+        if (!choose_thresholds(&half[0], tried))
             continue;
         if (!pass_all(&half[1], tried))
             break;
@@ -288,7 +288,7 @@ int64_t ctt_calibrate_least(const struct ctt_guarantee_set *set)
     return set->kind == CTT_GUARANTEE_CONDITIONAL ? 2 * n - 1 : n;
 }
 
-/* An order that no order of the list survives (Fisher and Yates 1938). */
+/* A random permutation of n clips (Fisher and Yates 1938). */
 static int *shuffled(int n)
 {
     int *order = ctt_calloc((size_t)n + 1, sizeof(*order));
@@ -301,8 +301,9 @@ static int *shuffled(int n)
     return order;
 }
 
-static int run(const struct ctt_trials *t, const struct ctt_guarantee_set *set,
-               const int *order, float *threshold)
+static int calibrate_split(const struct ctt_trials *t,
+                           const struct ctt_guarantee_set *set,
+                           const int *order, float *threshold)
 {
     float level[LEVELS];
     struct part part[2] = { { .level = level }, { .level = level } };
@@ -310,8 +311,8 @@ static int run(const struct ctt_trials *t, const struct ctt_guarantee_set *set,
     int some = both ? t->clips / 2 : t->clips;
 
     set_levels(level);
-    CTT_TRY(open_part(t, order, some, set, &part[0]));
-    CTT_TRY(open_part(t, order + some, t->clips - some, set, &part[1]));
+    CTT_TRY(open_clips(t, order, some, set, &part[0]));
+    CTT_TRY(open_clips(t, order + some, t->clips - some, set, &part[1]));
     if (both)
         CTT_TRY(conditional(part, set, threshold));
     else
@@ -331,7 +332,7 @@ int ctt_calibrate(const struct ctt_trials *t,
               "calibrate: %d checks", t->checks);
     order = shuffled(t->clips);
     CTT_TRY(order ? 0 : CTT_ENOMEM);
-    CTT_TRY(run(t, set, order, threshold));
+    CTT_TRY(calibrate_split(t, set, order, threshold));
     rc = 0;
     for (int k = 0; k < t->checks; k++)
         rc += !isinf(threshold[k]);

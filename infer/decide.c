@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int best_of(const float *p, int n)
+static int likeliest(const float *p, int n)
 {
     int best = 0;
 
@@ -23,12 +23,12 @@ int ctt_smooth_next(struct ctt_smooth *s, int k, const float *probs,
 
     for (int i = 0; i < s->classes; i++)
         s->p[i] = k ? s->p[i] + share * (probs[i] - s->p[i]) : probs[i];
-    best = best_of(s->p, s->classes);
+    best = likeliest(s->p, s->classes);
     *confidence = s->p[best];
     return best;
 }
 
-/* Thresholds hold for the arithmetic that they were calibrated with. */
+/* Thresholds are valid for the arithmetic of their calibration only. */
 int ctt_decide_open(const struct ctt_infer *m, struct ctt_decide *s)
 {
     const struct ctt_decision *d = &m->decision;
@@ -80,8 +80,8 @@ int ctt_decide_due(const struct ctt_decide *s, int64_t frames)
     return !is_over(s) && frames == ctt_decision_frame(s->check);
 }
 
-static void make(struct ctt_decide *s, int answer, float confidence,
-                 int64_t frame, int early)
+static void set_decision(struct ctt_decide *s, int answer, float confidence,
+                         int64_t frame, int early)
 {
     s->done = 1;
     s->made = (struct ctt_infer_decision){ .answer = answer, .early = early,
@@ -95,22 +95,23 @@ void ctt_decide_check(struct ctt_decide *s)
 
     best = ctt_smooth_next(&s->smooth, k, s->probs, &confidence);
     if (ctt_head_sure(&s->d->head, k, best, confidence) >= s->d->threshold[k])
-        make(s, best, confidence, ctt_decision_frame(k), 1);
+        set_decision(s, best, confidence, ctt_decision_frame(k), 1);
 }
 
-/* Whoever waits for the end gets the answer there, not the mean. */
+/* A decision at the end takes the last answer, not the mean. */
 void ctt_decide_end(struct ctt_decide *s, int64_t frames)
 {
-    int best = best_of(s->probs, s->smooth.classes);
+    int best = likeliest(s->probs, s->smooth.classes);
 
     s->ended = 1;
     if (!s->done)
-        make(s, best, s->probs[best], frames, 0);
+        set_decision(s, best, s->probs[best], frames, 0);
 }
 
 /* ---- saved streams ---- */
 
-/* Before the mean of the probabilities, in doc/format.md's order. */
+/* Stored state before the mean of the probabilities, in doc/format.md's
+ * order. */
 struct kept {
     int32_t check, done, ended, answer, early;
     float   confidence;
@@ -124,7 +125,7 @@ int64_t ctt_decide_bytes(const struct ctt_decide *s)
                   s->smooth.classes * (int64_t)sizeof(float) : 0;
 }
 
-void ctt_decide_keep(const struct ctt_decide *s, char *to)
+void ctt_decide_store(const struct ctt_decide *s, char *to)
 {
     struct kept k = { .check = s->check, .done = s->done, .ended = s->ended,
         .answer = s->made.answer, .early = s->made.early,
@@ -144,7 +145,7 @@ static int is_share(float p)
     return p >= 0 && p <= 1.001f;    /* a mean may round up */
 }
 
-/* How many checks a stream of so many frames has had, if it is not decided. */
+/* Count of checks of an undecided stream after `frames` frames. */
 static int checks_by(const struct ctt_decide *s, int64_t frames)
 {
     int n = 0;
@@ -154,8 +155,8 @@ static int checks_by(const struct ctt_decide *s, int64_t frames)
     return n;
 }
 
-static int is_kept(const struct ctt_decide *s, const struct kept *k,
-                   int64_t frames)
+static int is_valid_state(const struct ctt_decide *s, const struct kept *k,
+                          int64_t frames)
 {
     int due = checks_by(s, frames);
 
@@ -180,17 +181,17 @@ static int are_shares(const char *p, int n)
     return 1;
 }
 
-int ctt_decide_fits(const struct ctt_decide *s, const char *from,
-                    int64_t frames)
+int ctt_decide_valid(const struct ctt_decide *s, const char *from,
+                     int64_t frames)
 {
     struct kept k;
 
     memcpy(&k, from, sizeof(k));
-    return is_kept(s, &k, frames) &&
+    return is_valid_state(s, &k, frames) &&
            are_shares(from + sizeof(k), s->smooth.classes);
 }
 
-void ctt_decide_take(struct ctt_decide *s, const char *from)
+void ctt_decide_load(struct ctt_decide *s, const char *from)
 {
     struct kept k;
 
@@ -204,7 +205,7 @@ void ctt_decide_take(struct ctt_decide *s, const char *from)
         .early = k.early, .confidence = k.confidence, .frame = k.frame };
 }
 
-int ctt_decide_rules(const struct ctt_decide *s, uint32_t *out)
+int ctt_decide_crc(const struct ctt_decide *s, uint32_t *out)
 {
     char *text = NULL;
     int rc = 0;

@@ -6,8 +6,8 @@
 
 #include "infer/loaded.h"
 
-/* The mean of a stream's probabilities so far, of which a head may make what is
- * compared with the thresholds, in calibration as in use. */
+/* Running mean of a stream's probabilities.  Calibration and inference compare
+ * its largest one, or a head's function of it, with the thresholds. */
 struct ctt_smooth {
     double smooth;
     float *p;          /* classes; the caller's */
@@ -19,7 +19,7 @@ struct ctt_smooth {
 int ctt_smooth_next(struct ctt_smooth *s, int k, const float *probs,
                     float *confidence);
 
-/* The state of a stream; d NULL: it is not asked for decisions. */
+/* Decision state of a stream; d NULL: the stream does not decide. */
 struct ctt_decide {
     const struct ctt_decision *d;
     struct ctt_smooth smooth;
@@ -29,31 +29,32 @@ struct ctt_decide {
     struct ctt_infer_decision made;
 };
 
-/* open: allocates what the checks of a model need, if its streams are to
- * decide.  CTT_EINVAL: it was calibrated with other arithmetic. */
+/* open: allocates the state, if the model's streams decide.  CTT_EINVAL: the
+ * model was calibrated with other arithmetic.  CTT_ENOMEM. */
 int  ctt_decide_open(const struct ctt_infer *m, struct ctt_decide *s);
 void ctt_decide_close(struct ctt_decide *s);
 void ctt_decide_reset(struct ctt_decide *s);
 
-/* How many frames may follow the first `frames` until probabilities are to be
- * read, at most `most`; and whether that is now, after so many frames. */
+/* until: frames from the first `frames` to the next check, at most `most`. due:
+ * 1 if a check follows the first `frames` frames. */
 int ctt_decide_until(const struct ctt_decide *s, int64_t frames, int most);
 int ctt_decide_due(const struct ctt_decide *s, int64_t frames);
 
-/* Takes s->probs at a check that is due, or at the end of the stream. */
+/* Applies s->probs to the decision at a check that is due, or at the end of the
+ * stream after `frames` frames. */
 void ctt_decide_check(struct ctt_decide *s);
 void ctt_decide_end(struct ctt_decide *s, int64_t frames);
 
-/* What a saved stream must remember of it (saved.h): so many bytes, 0 if the
- * stream is not asked for decisions.  fits: 1 if a stream of so many frames may
- * have that; take: goes on with it. */
+/* The state in a saved stream (saved.h): its bytes, 0 without decisions; store:
+ * writes it; valid: 1 if a stream of `frames` frames can have the stored state;
+ * load: reads it. */
 int64_t ctt_decide_bytes(const struct ctt_decide *s);
-void    ctt_decide_keep(const struct ctt_decide *s, char *to);
-int     ctt_decide_fits(const struct ctt_decide *s, const char *from,
-                        int64_t frames);
-void    ctt_decide_take(struct ctt_decide *s, const char *from);
+void    ctt_decide_store(const struct ctt_decide *s, char *to);
+int     ctt_decide_valid(const struct ctt_decide *s, const char *from,
+                         int64_t frames);
+void    ctt_decide_load(struct ctt_decide *s, const char *from);
 
-/* A CRC-32 of its thresholds; 0 without decisions.  CTT_ENOMEM. */
-int ctt_decide_rules(const struct ctt_decide *s, uint32_t *out);
+/* CRC-32 of the thresholds; 0 without decisions.  CTT_ENOMEM. */
+int ctt_decide_crc(const struct ctt_decide *s, uint32_t *out);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * engine.c: what a session and a batch have in common. */
+ * engine.c: the common part of a session and a batch. */
 #include "infer/engine.h"
 #include "base/warn.h"
 #include "run/sample.h"
 
 #include <math.h>
 
-/* Values of more floats than this are computed for fewer steps at once: cache
- * misses would cost more than a batch of steps gains. */
+/* Most floats of values for several steps at once: beyond, cache misses cost
+ * more than a batch of steps gains. */
 static const int64_t ample = INT64_C(1) << 20;
 
 int64_t ctt_engine_frame(const struct ctt_infer *m)
@@ -15,8 +15,8 @@ int64_t ctt_engine_frame(const struct ctt_infer *m)
     return (int64_t)m->wants.h * m->wants.w * m->wants.c;
 }
 
-/* Several steps per window, so that they run at once and the history is moved
- * seldom; fewer steps if values are large. */
+/* Steps per window: several, so that they run at once and the history is moved
+ * seldom; fewer if values are large. */
 static int steps_of(const struct ctt_infer *m, int streams, int own_past)
 {
     const struct ctt_graph *g = m->model->g;
@@ -31,8 +31,8 @@ static int steps_of(const struct ctt_infer *m, int streams, int own_past)
     return own_past ? ctt_sample_room(g, room) : room;
 }
 
-static int open_run(const struct ctt_infer *m, int streams, int own_past,
-                    struct ctt_engine *e)
+static int open_engine_run(const struct ctt_infer *m, int streams, int own_past,
+                           struct ctt_engine *e)
 {
     const struct ctt_model *model = m->model;
     struct ctt_weight *weight = NULL;
@@ -63,7 +63,7 @@ int ctt_engine_open(const struct ctt_infer *m, int streams, int own_past,
     if (m->multiply != CTT_F32 && !ctt_dev_bf16(e->dev))
         ctt_warn("%s: the device has no kernels for bf16 here (AVX512-BF16), "
                  "so convs multiply floats", m->path);
-    CTT_TRY(ctt_infer_blame(m, open_run(m, streams, own_past, e)));
+    CTT_TRY(ctt_infer_blame(m, open_engine_run(m, streams, own_past, e)));
 out:
     return rc;
 }

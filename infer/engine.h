@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * engine.h: what a session and a batch have in common: a device with threads of
+ * engine.h: the common part of a session and a batch: a device with threads of
  * its own, a run on it, and probabilities. */
 #ifndef CTT_ENGINE_H
 #define CTT_ENGINE_H
@@ -12,13 +12,13 @@ enum { CTT_ENGINE_STEPS = 8 };
 struct ctt_engine {
     struct ctt_dev *dev;
     struct ctt_run *run;
-    void           *w;       /* weights, if the device has memory of its own */
+    void           *w;       /* copy of the weights in the device's own memory;
+                                NULL: it has none */
 };
 
-/* Opens it for so many streams side by side, and as many steps at once as pay:
- * at most CTT_ENGINE_STEPS or, if samples will have a past of their own
- * (run/sample.h), as many as that allows.  On failure it is to be closed, too.
- */
+/* Opens a device and a run for `streams` samples, with as many steps per window
+ * as are faster: at most CTT_ENGINE_STEPS or, with own_past (run/sample.h), as
+ * many as that allows.  Must be closed on failure, too. */
 int  ctt_engine_open(const struct ctt_infer *m, int streams, int own_past,
                      struct ctt_engine *e);
 void ctt_engine_close(struct ctt_engine *e);

@@ -10,21 +10,21 @@
 struct run {
     double  start, peak, end;
     double  top, sum;    /* of the smoothed probability */
-    int64_t count;       /* pushes; 0: there is none */
-    int     sure;        /* it was once at least at `enter` */
+    int64_t count;       /* pushes; 0: no run */
+    int     sure;        /* the probability has reached `enter` */
     int     told;
 };
 
 struct track {
     double     p;       /* smoothed */
-    struct run now;     /* goes on */
-    struct run held;    /* is over, but one close by may continue it */
+    struct run now;     /* the current run */
+    struct run held;    /* ended, but a run within `gap` continues it */
 };
 
 struct ctt_events {
     struct ctt_events_set set;
     double                last;      /* time of the last push */
-    int                   begun;     /* there was one */
+    int                   begun;     /* 1 after the first push */
     struct track         *track;     /* a row per class */
     struct ctt_event     *news;      /* room for two per class */
     int                   count, read;
@@ -78,8 +78,8 @@ void ctt_events_close(struct ctt_events **e)
     *e = NULL;
 }
 
-static void tell(struct ctt_events *e, enum ctt_event_kind kind, int label,
-                 const struct run *r)
+static void report_event(struct ctt_events *e, enum ctt_event_kind kind,
+                         int label, const struct run *r)
 {
     e->news[e->count++] = (struct ctt_event){ .kind = kind, .label = label,
         .start = r->start, .peak = r->peak, .end = r->end,
@@ -87,11 +87,11 @@ static void tell(struct ctt_events *e, enum ctt_event_kind kind, int label,
         .mean = (float)(r->sum / (double)r->count) };
 }
 
-/* Tells the end of a run; those that were too short were never told. */
+/* Reports the end of a run, unless it was too short to be reported. */
 static void end_run(struct ctt_events *e, int label, struct run *r)
 {
     if (r->told)
-        tell(e, CTT_EVENT_END, label, r);
+        report_event(e, CTT_EVENT_END, label, r);
     *r = (struct run){ .count = 0 };
 }
 
@@ -108,7 +108,7 @@ static void extend(struct run *r, double t, double p)
     r->end = t;
 }
 
-/* Makes the run that goes on the continuation of the one before. */
+/* Merges the held run into the current one. */
 static void merge(struct track *k)
 {
     struct run *a = &k->held, *b = &k->now;
@@ -124,12 +124,13 @@ static void merge(struct track *k)
     *a = (struct run){ .count = 0 };
 }
 
-static int is_near(const struct ctt_events *e, const struct track *k, double t)
+static int within_gap(const struct ctt_events *e, const struct track *k,
+                      double t)
 {
     return k->held.count && t - k->held.end <= e->set.gap;
 }
 
-static void follow(struct ctt_events *e, int label, double t)
+static void update_track(struct ctt_events *e, int label, double t)
 {
     struct track *k = &e->track[label];
     struct run *now = &k->now;
@@ -138,7 +139,7 @@ static void follow(struct ctt_events *e, int label, double t)
         extend(now, t, k->p);
         if (!now->sure && k->p >= e->set.enter) {
             now->sure = 1;
-            if (is_near(e, k, now->start))
+            if (within_gap(e, k, now->start))
                 merge(k);
         }
     } else {
@@ -146,11 +147,11 @@ static void follow(struct ctt_events *e, int label, double t)
             k->held = *now;
         *now = (struct run){ .count = 0 };
     }
-    if (k->held.count && !is_near(e, k, now->count ? now->start : t))
+    if (k->held.count && !within_gap(e, k, now->count ? now->start : t))
         end_run(e, label, &k->held);
     if (now->sure && !now->told && t - now->start >= e->set.least) {
         now->told = 1;
-        tell(e, CTT_EVENT_BEGIN, label, now);
+        report_event(e, CTT_EVENT_BEGIN, label, now);
     }
 }
 
@@ -181,7 +182,7 @@ int ctt_events_push(struct ctt_events *e, double t, const float *probs)
     for (int i = 0; i < e->set.classes; i++) {
         e->track[i].p += by * ((double)probs[i] - e->track[i].p);
         if (i != e->set.background)
-            follow(e, i, t);
+            update_track(e, i, t);
     }
     e->begun = 1;
     e->last = t;

@@ -14,13 +14,14 @@ struct fit {
     int64_t rows;
     int     classes;
     double  mean[CTT_HEAD_TERMS], deviation[CTT_HEAD_TERMS];
-    double  w[COMMON], *bias;        /* of the terms and of 1; of classes */
+    double  w[COMMON], *bias;        /* of the terms and the constant; of
+                                        classes */
     double  dw[COMMON], *dbias;      /* Newton's step */
     double  gradient[COMMON], *slope;
     double  hessian[COMMON][COMMON], *diagonal, (*border)[COMMON];
 };
 
-/* The terms with mean 0 and deviation 1, and 1. */
+/* Standardised terms (mean 0, deviation 1), then the constant 1. */
 static void terms(const struct fit *f, const struct ctt_head_row *r,
                   double x[COMMON])
 {
@@ -51,7 +52,7 @@ static void standardise(struct fit *f)
     }
 }
 
-static double sum_of(const struct fit *f, const double x[COMMON], int answer)
+static double logit(const struct fit *f, const double x[COMMON], int answer)
 {
     double z = f->bias[answer];
 
@@ -66,7 +67,7 @@ static double softplus(double z)
     return z > 0 ? z + log1p(exp(-z)) : log1p(exp(z));
 }
 
-static double loss(const struct fit *f)
+static double fit_loss(const struct fit *f)
 {
     double x[COMMON], sum = 0;
 
@@ -74,7 +75,7 @@ static double loss(const struct fit *f)
         double z;
 
         terms(f, &f->row[r], x);
-        z = sum_of(f, x, f->row[r].answer);
+        z = logit(f, x, f->row[r].answer);
         sum += softplus(f->row[r].may ? -z : z);
     }
     for (int i = 0; i < COMMON; i++)
@@ -84,12 +85,12 @@ static double loss(const struct fit *f)
     return sum;
 }
 
-static void add_row(struct fit *f, const struct ctt_head_row *r)
+static void add_derivatives(struct fit *f, const struct ctt_head_row *r)
 {
     double x[COMMON], p, error, curve;
 
     terms(f, r, x);
-    p = 1 / (1 + exp(-sum_of(f, x, r->answer)));
+    p = 1 / (1 + exp(-logit(f, x, r->answer)));
     error = p - r->may;
     curve = p * (1 - p);
     f->slope[r->answer] += error;
@@ -117,7 +118,7 @@ static void derive(struct fit *f)
         f->diagonal[i] = 1;
     }
     for (int64_t r = 0; r < f->rows; r++)
-        add_row(f, &f->row[r]);
+        add_derivatives(f, &f->row[r]);
 }
 
 /* Solves a x = b for a positive definite matrix by elimination; x is b. */
@@ -162,7 +163,7 @@ static void newton(struct fit *f)
     }
 }
 
-static void move(struct fit *f, double by)
+static void move_by(struct fit *f, double by)
 {
     for (int i = 0; i < COMMON; i++)
         f->w[i] -= by * f->dw[i];
@@ -170,20 +171,21 @@ static void move(struct fit *f, double by)
         f->bias[c] -= by * f->dbias[c];
 }
 
-/* A step is halved until it lowers the loss, which then has one minimum. */
+/* Newton's method with step halving; the loss is convex, so it has one
+ * minimum. */
 static void minimise(struct fit *f)
 {
-    double before = loss(f), now;
+    double before = fit_loss(f), now;
 
     for (int i = 0; i < STEPS; i++) {
         double by = 1;
 
         derive(f);
         newton(f);
-        move(f, by);
-        for (int k = 0; (now = loss(f)) > before && k < HALVES; k++) {
+        move_by(f, by);
+        for (int k = 0; (now = fit_loss(f)) > before && k < HALVES; k++) {
             by /= 2;
-            move(f, -by);
+            move_by(f, -by);
         }
         if (before - now <= 1e-10 * before)
             break;
@@ -191,8 +193,8 @@ static void minimise(struct fit *f)
     }
 }
 
-/* In terms as they are. */
-static void take(const struct fit *f, struct ctt_head *out)
+/* Converts weights to unscaled terms. */
+static void unscale(const struct fit *f, struct ctt_head *out)
 {
     double one = f->w[CTT_HEAD_TERMS];
 
@@ -226,7 +228,7 @@ int ctt_head_fit(const struct ctt_head_row *row, int64_t rows, int classes,
             ? 0 : CTT_ENOMEM);
     standardise(&f);
     minimise(&f);
-    take(&f, out);
+    unscale(&f, out);
 out:
     ctt_free(f.bias);
     ctt_free(f.dbias);

@@ -5,18 +5,18 @@
 
 #include "net/file/decision.h"
 
-/* An answer at check k, its probability there, and whether it may be given
- * there: waiting for the end would not turn it from wrong to right. */
+/* Training row: an answer at a check, its probability p, and may: 1 if the
+ * answer is right or also wrong at the end of the clip. */
 struct ctt_head_row {
     int   check, answer, may;
     float p;
 };
 
-/* The head of so many classes with the least loss on the rows: the sum of
- * -log of what it gives to what is so, and half the square of each weight, in
- * standard deviations of what it multiplies (ridge: le Cessie and van
- * Houwelingen 1992).  The clips of the rows must not be those that thresholds
- * are calibrated on afterwards.  CTT_ENOMEM. */
+/* Fits a head of `classes` classes by penalised logistic regression of `may` on
+ * the rows (ridge: le Cessie and van Houwelingen 1992): log loss plus half the
+ * square of each weight, with terms in standard deviations.  The clips of the
+ * rows must not be those that thresholds are calibrated on afterwards.
+ * CTT_ENOMEM. */
 int ctt_head_fit(const struct ctt_head_row *row, int64_t rows, int classes,
                  struct ctt_head *out);
 

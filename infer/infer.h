@@ -8,12 +8,12 @@
  * one thread at a time.  Close all sessions before their model.
  *
  * A function that returns int fails with a negative number; ctt_infer_error()
- * then returns a message of one line that names the thing and what is wrong.
- * Output arguments come last and are written only on success.  What an open
- * function allocates, its close function frees; it sets the pointer to NULL
- * and accepts NULL.  A pointer that must not be NULL but is: functions that
- * return int fail, except those that return what a model is, which return 0, as
- * does ctt_session_frames(); those that return a pointer return NULL, and those
+ * then returns a message of one line that names the file, value or call and the
+ * reason.  Output arguments come last and are written only on success.  Memory
+ * of an open function is freed by its close function, which sets the pointer to
+ * NULL and accepts NULL. A NULL pointer where none is allowed: functions that
+ * return int fail, except the queries of a model and ctt_session_frames(),
+ * which return 0; functions that return a pointer return NULL, and functions
  * that return nothing do nothing.
  *
  * A model file is not trusted: a damaged or forged one is an error.  Memory is
@@ -29,8 +29,7 @@
  *     kernel may kill the process when the memory is used; the limit is there
  *     to stay below that.
  *   - On a GPU a failed allocation is an error, but what the driver itself
- *     needs in the process's memory is out of reach.
- */
+ *     needs in the process's memory is out of reach. */
 #ifndef CTT_INFER_H
 #define CTT_INFER_H
 
@@ -57,20 +56,21 @@ struct ctt_infer_input {
                                   (w, h), then cut the frame from its middle */
     enum ctt_infer_fit    fit;       /* how to fit pictures of another shape */
     enum ctt_infer_colour colour;    /* order of the channels */
-    enum ctt_infer_normalise normalise;    /* CLIP: mean and deviation are those
-                                  of the stream's frames so far, not mean and
-                                  std, which are then 0 and 1 */
-    float gamma;               /* values in 0..1 are raised to it first */
+    enum ctt_infer_normalise normalise;    /* CLIP: normalise by mean and
+                                              deviation of the stream's frames
+                                              so far; mean and std are then 0
+                                              and 1 */
+    float gamma;               /* exponent applied first to values in 0..1 */
 };
 
-/* What models and sessions of this process may take.  A model that exceeds a
- * limit is an error that names it. */
+/* Limits of this process's models and sessions.  A model that exceeds a limit
+ * is an error that names the limit. */
 struct ctt_infer_limits {
     int64_t memory;     /* bytes that this library allocates for all models and
-                           sessions together; 0: what the machine, its control
-                           group and RLIMIT_AS had free at the first call of
-                           this library.  Not counted: what oneDNN, HDF5 and
-                           libgomp take for themselves, and memory of a GPU. */
+                           sessions together; 0: the free memory of the machine,
+                           its control group and RLIMIT_AS at the first call of
+                           this library.  Not counted: memory of oneDNN, HDF5,
+                           libgomp and a GPU. */
     int     classes;    /* of a model; 0: 65536 */
     int     nodes;      /* of a model; 0: 65536 */
 };
@@ -98,13 +98,13 @@ const char *ctt_infer_version(void);
  * used here is found when a session is opened. */
 const char *ctt_infer_device(int i);
 
-/* The same as ctt_infer_open() with more settings; those that are 0 or NULL
- * have the defaults named here.  options NULL: all have. */
+/* Opens a model as ctt_infer_open() with more settings.  A setting of 0 or
+ * NULL, or options NULL, means the default named here. */
 struct ctt_infer_options {
     size_t      size;       /* sizeof(struct ctt_infer_options) */
     const char *device;     /* "cpu" */
     int         threads;    /* per session; 0: one per processor */
-    const char *type;       /* what convs multiply, ctt_infer_multiply():
+    const char *type;       /* type of convs' products, ctt_infer_multiply():
                                "fp32" */
     int         tune;       /* 1: ctt_infer_tune(), */
     const char *tune_file;  /* with this file */
@@ -117,30 +117,30 @@ int  ctt_infer_open_with(const char *path,
                          const struct ctt_infer_options *options,
                          struct ctt_infer **out);
 
-/* Warnings, such as a type that the processor has no instructions for, are
- * given to say(arg, message), one line each; NULL: to nobody, as at first.  It
- * may be called in any thread that uses the library, one at a time, and must
- * not call the library. */
+/* Passes warnings, such as a type without instructions on this processor, to
+ * say(arg, message), one line each; NULL (the default): to nobody. say is
+ * called in any thread that uses the library, by one at a time, and must not
+ * call the library. */
 void ctt_infer_log(void (*say)(void *arg, const char *message), void *arg);
 
-/* What the convs of sessions opened from now on multiply: "fp32", as at first,
- * or "bf16": those that are faster so on a processor with AVX512-BF16 (and not
- * slower on others but for conversions) round weights and values to bfloat16,
- * and values that only they read are stored in 16 bits; sums, cell states and
- * answers stay floats.  Quantised values stay bytes.  Not for "cuda". */
+/* Sets the type of products of convs in sessions opened from now on: "fp32"
+ * (the default) or "bf16". With bf16, convs that are faster by it on a
+ * processor with AVX512-BF16 (on others it costs conversions) round weights and
+ * values to bfloat16, and values that only they read are stored in 16 bits;
+ * sums, cell states and answers stay floats.  Quantised values stay bytes.  Not
+ * for "cuda". */
 int  ctt_infer_multiply(struct ctt_infer *m, const char *type);
 
-/* Sessions opened from now on compute each conv with the code that is the
- * fastest here.  That is found by timing when the first frames of a stream are
- * pushed, which takes up to some hundred frames once, and remembered: file is
- * the path of a file for that, NULL the one of this machine and version in
- * $XDG_CACHE_HOME/convtt or ~/.cache/convtt, "" none.  Without a file, or with
- * one that cannot be read or written, it is remembered until the model is
- * closed.  At first the code is chosen by rule: answers are then the same in
- * every run on this machine, and the bits of floats may differ from those after
- * timing; INT8 sums never do.  Windows of other lengths than the first push
- * made go by rule.  The first push of a session waits for one that measures.
- * Only for "cpu", once, before the model's first session. */
+/* Makes sessions opened from now on compute each conv with the fastest code on
+ * this machine, found by timing.  Timing takes up to some hundred frames at the
+ * start of a stream, once; results are stored in `file`. NULL: the file of this
+ * machine and version in $XDG_CACHE_HOME/convtt or ~/.cache/convtt; "": none.
+ * Without a readable and writable file results last until the model is closed.
+ * By default the code is chosen by rule: answers are then the same in every run
+ * on this machine.  The bits of floats may change by timing, INT8 sums never
+ * do.  Windows of other lengths than the first push made go by rule.  The first
+ * push of a session waits for one that measures.  Only for "cpu", once, before
+ * the model's first session. */
 int  ctt_infer_tune(struct ctt_infer *m, const char *file);
 
 /* Sessions and batches opened from now on decide early, by thresholds that
@@ -168,8 +168,8 @@ const char *ctt_infer_class(const struct ctt_infer *m, int i);
 /* The message of the last failure in this thread. */
 const char *ctt_infer_error(void);
 
-/* Starts a stream; fails if the device cannot be used, or if what the model
- * computes does not fit into memory. */
+/* Starts a stream; fails if the device cannot be used, or if the model's values
+ * do not fit into memory. */
 int  ctt_session_open(const struct ctt_infer *m, struct ctt_session **out);
 void ctt_session_close(struct ctt_session **s);
 
@@ -193,26 +193,27 @@ int64_t ctt_session_frames(const struct ctt_session *s);
  * frames pushed so far.  Fails if there is none, or if the model predicts. */
 int  ctt_session_read(struct ctt_session *s, float *probs);
 
-/* What a session has decided. */
+/* Decision of a stream. */
 struct ctt_infer_decision {
     int     answer;        /* the class */
     int     early;         /* 1: by a threshold; 0: at the end of the stream */
-    int64_t frame;         /* after so many frames of the stream */
+    int64_t frame;         /* frames of the stream before the decision */
     float   confidence;    /* the class's probability, or of an early one the
                               mean so far, if the calibration had
                               --running-mean */
 };
 
-/* 1 and the decision, if the stream has one, else 0.  It is made while frames
- * are pushed, after certain numbers of them (every one up to 16, then eight
- * times until the number has doubled), however many a push has; it stays the
- * same until the session is reset.  Fails without ctt_infer_decide(). */
+/* Returns 1 and the decision, if the stream has one, else 0.  A decision is
+ * made while frames are pushed, after certain numbers of them (every one up to
+ * 16, then eight times until the number has doubled), however many a push has;
+ * it stays the same until the session is reset.  Fails without
+ * ctt_infer_decide(). */
 int  ctt_session_decided(const struct ctt_session *s,
                          struct ctt_infer_decision *out);
 
-/* Says that the stream has ended: a session that has not decided decides for
- * the most likely class.  Push no more frames before a reset.  Fails if no
- * frame has been pushed, or without ctt_infer_decide(). */
+/* Ends the stream: an undecided session decides for the most likely class.
+ * Push no more frames before a reset.  Fails if no frame has been pushed, or
+ * without ctt_infer_decide(). */
 int  ctt_session_end(struct ctt_session *s);
 
 /* Predicts the next `count` frames, at least one, from all frames pushed so
@@ -222,15 +223,15 @@ int  ctt_session_end(struct ctt_session *s);
  * `frames` may be partly written. */
 int  ctt_session_predict(struct ctt_session *s, int count, float *frames);
 
-/* Times each node of the session from now on (on = 1, from 0 again), or no
- * more.  It slows a session down a little. */
+/* Starts timing each node of the session (on = 1, from 0 again), or stops it
+ * (on = 0).  Timing slows a session down a little. */
 int  ctt_session_time_nodes(struct ctt_session *s, int on);
 
-/* Node i of what the session runs, from 0 on: its name and op in the text of
- * the model, the code that computed it last, how often, and in how many
- * milliseconds together, since it is timed.  calls is 0 for a node that needs
- * no work or is computed along with another one.  Fails if there is no such
- * node.  The texts are valid until the next call for the session. */
+/* Returns node i (from 0) of the session's graph: name and op of the model's
+ * text, the code that computed it last, and calls and milliseconds since timing
+ * began.  calls is 0 for a node that needs no work or is computed along with
+ * another one.  Fails if there is no such node.  The texts are valid until the
+ * next call for the session. */
 struct ctt_infer_node {
     const char *name, *op, *kernel;
     int64_t     calls;
@@ -274,33 +275,33 @@ int64_t ctt_batch_frames(const struct ctt_batch *b, int stream);
 int  ctt_batch_push(struct ctt_batch *b, const uint8_t *const *frames);
 int  ctt_batch_push_float(struct ctt_batch *b, const float *const *frames);
 
-/* The probabilities of some streams after all their frames, probs[i] those of
- * stream i, NULL if they are not wanted.  Fails, writing nothing, if one of
- * these streams has had no frame, or if the model predicts.  If an answer is
- * not finite, that is an error which names the first such stream; all others
- * are written. */
+/* Writes the probabilities of some streams after all their frames: probs[i] is
+ * for stream i, NULL if not wanted.  Fails, writing nothing, if one of these
+ * streams has had no frame, or if the model predicts.  An answer that is not
+ * finite is an error that names the first such stream; all others are
+ * written. */
 int  ctt_batch_read(struct ctt_batch *b, float *const *probs);
 
-/* As ctt_session_decided() and ctt_session_end(), of one stream: it decides
- * when a session with its frames would, and streams for which that is at the
- * same push are answered together.  A stream whose answer is not finite then,
- * or at its end, alone has that error: decided fails with it until the stream
- * begins anew, push does not.  The frames of a prediction decide nothing. */
+/* As ctt_session_decided() and ctt_session_end(), of one stream: a stream
+ * decides after the same frames as in a session of its own.  A stream whose
+ * answer is not finite at a check, or at its end, fails alone: decided returns
+ * the error until the stream is reset, push does not.  The frames of a
+ * prediction decide nothing. */
 int  ctt_batch_decided(const struct ctt_batch *b, int stream,
                        struct ctt_infer_decision *out);
 int  ctt_batch_end(struct ctt_batch *b, int stream);
 
 /* Predicts the next `count` frames of some streams as ctt_session_predict()
- * does: frames[i], those of stream i, or NULL. */
+ * does: frames[i] is for stream i, or NULL. */
 int  ctt_batch_predict(struct ctt_batch *b, int count, float *const *frames);
 
 /* ---- streams that outlive the process ----
  *
- * save writes what a stream remembers to a file, which appears complete or not
- * at all; restore reads it into a stream of the same model, which then goes on
- * as the saved one would have: with the same bits, if the device, its kernels
- * (see ctt_infer_tune()) and the kind, session or batch, are the same.  A file
- * that is damaged, of another version or byte order, of another model, or of a
+ * save writes the state of a stream to a file, which appears complete or not at
+ * all; restore reads it into a stream of the same model, which then goes on as
+ * the saved one would have: with the same bits, if the device, its kernels (see
+ * ctt_infer_tune()) and the kind, session or batch, are the same.  A file that
+ * is damaged, of another version or byte order, of another model, or of a
  * device or type that stores values differently is an error, and the stream is
  * as it was; if the device itself fails, it begins anew.  A stream may be saved
  * in a session and go on in a batch, and the other way; one that decides early
@@ -342,13 +343,13 @@ struct ctt_events_set {
 
 enum ctt_event_kind { CTT_EVENT_BEGIN, CTT_EVENT_END };
 
-/* An END is told at the first push that is more than `gap` after it, or as soon
- * as it is known that nothing continues it: while the result stays between
- * `leave` and `enter` after a shorter gap, a run may.
+/* An END is reported at the first push more than `gap` after it, or as soon as
+ * no run can continue the event: while the result stays between `leave` and
+ * `enter` after a shorter gap, a run may.
  * start, end: times of the first and the last push of its runs; peak: of the
  * highest smoothed probability in it, which is the confidence; mean: of that in
- * all of its runs.  Of a BEGIN, told as soon as `least` is reached, peak, end,
- * confidence and mean are those until now. */
+ * all of its runs.  A BEGIN is reported as soon as `least` is reached, with
+ * peak, end, confidence and mean until then. */
 struct ctt_event {
     enum ctt_event_kind kind;
     int                 label;    /* its class */
@@ -360,18 +361,19 @@ int  ctt_events_open(const struct ctt_events_set *set, struct ctt_events **out);
 void ctt_events_close(struct ctt_events **e);
 
 /* push: the probabilities at time t in seconds, which must not decrease.  end:
- * all that goes on is over at the last push; the next push is the first of a
- * stream.  Both return how many events there are to read: at most two per
- * class; what was not read before is forgotten.  Every BEGIN is followed by an
+ * all current events end at the last push; the next push is the first of a
+ * stream.  Both return the number of events to read, at most two per class;
+ * unread events of earlier calls are dropped.  Every BEGIN is followed by an
  * END with the same start and class, and no END comes without.  A push that
  * fails changes nothing. */
 int  ctt_events_push(struct ctt_events *e, double t, const float *probs);
 int  ctt_events_end(struct ctt_events *e);
 
-/* 1 and the next event of the last push or end, or 0: there are no more. */
+/* Returns 1 and the next event of the last push or end, or 0: no more. */
 int  ctt_events_next(struct ctt_events *e, struct ctt_event *out);
 
-/* The smoothed probability of a class; 1 if its event was told and goes on. */
+/* Writes the smoothed probability of a class; returns 1 during its reported
+ * event. */
 int  ctt_events_now(const struct ctt_events *e, int label, double *p);
 
 #ifdef __cplusplus

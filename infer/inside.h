@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * inside.h: what a session runs, for our own programs; it is not installed. */
+ * inside.h: internals of a session for our own programs; not installed. */
 #ifndef CTT_INSIDE_H
 #define CTT_INSIDE_H
 
@@ -10,8 +10,7 @@
  * the simplified model, and its caches say which kernels computed it. */
 struct ctt_run *ctt_session_run(const struct ctt_session *s);
 
-/* The threads that its latest frames were shared by: fewer than it may have
- * where more did not pay. */
+/* Threads of the latest frames: fewer than allowed if more were not faster. */
 int ctt_session_threads(struct ctt_session *s);
 
 #endif

@@ -51,8 +51,8 @@ static void look_at_input(struct ctt_infer *m)
     memcpy(w->std, a->std, sizeof(w->std));
 }
 
-/* Whether the output is the next frame: it is computed every step, has the
- * shape of a frame, and the model has no labels. */
+/* 1 if the output is the next frame: computed every step, with the shape of a
+ * frame, in a model without labels. */
 static int is_frame(const struct ctt_model *m, const struct ctt_node *in,
                     const struct ctt_node *out)
 {
@@ -89,7 +89,7 @@ out:
 
 /* A model must have one input, a picture per step, and as its output one number
  * per class or a frame. */
-static int check(const char *path, struct ctt_infer *m)
+static int check_interface(const char *path, struct ctt_infer *m)
 {
     const struct ctt_graph *g = m->model->g;
     const struct ctt_node *in;
@@ -109,7 +109,7 @@ out:
     return rc;
 }
 
-/* Reads the thresholds of the model as it is in the file. */
+/* Reads the file's thresholds and compares them with the model. */
 static int look_at_decision(struct ctt_infer *m)
 {
     int rc = 0;
@@ -123,7 +123,7 @@ out:
     return rc;
 }
 
-static int check_device(const char *name)
+static int check_device_name(const char *name)
 {
     int known = 0, rc = 0;
 
@@ -148,7 +148,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     GIVEN(path);
     GIVEN(device);
     GIVEN(out);
-    CTT_TRY(check_device(device));
+    CTT_TRY(check_device_name(device));
     CTT_CHECK(threads >= 0, CTT_EINVAL, "%d threads", threads);
     m = ctt_calloc(1, sizeof(*m));
     CTT_TRY(m ? 0 : CTT_ENOMEM);
@@ -160,7 +160,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     CTT_TRY(look_at_decision(m));
     CTT_TRY(ctt_aux_head_drop_from(&m->model));    /* of a checkpoint */
     CTT_TRY(ctt_infer_blame(m, ctt_model_finite(m->model)));
-    CTT_TRY(check(path, m));
+    CTT_TRY(check_interface(path, m));
     m->number = ctt_calloc((size_t)m->classes + 1, sizeof(*m->number));
     CTT_TRY(m->number ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->classes; i++)

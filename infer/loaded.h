@@ -13,10 +13,10 @@ struct ctt_infer {
     char                  *path, *device;
     int                    threads;
     enum ctt_dtype         multiply;
-    struct ctt_tune       *tune;        /* NULL: kernels by rule */
+    struct ctt_tune       *tune;        /* NULL: kernels are chosen by rule */
     struct ctt_decision    decision;
-    int                    has_decision, holds;    /* the file has one, for this
-                                           model */
+    int                    has_decision, holds;    /* the file has a decision;
+                                                      it is for this model */
     int                    decides;     /* sessions do */
     int                    input, output, classes;
     int                    predicts;    /* the output is a frame */
@@ -25,7 +25,7 @@ struct ctt_infer {
     struct ctt_infer_input wants;
 };
 
-/* Refuses a pointer that must be given. */
+/* CTT_EINVAL for a NULL pointer; needs an int rc and a label out. */
 #define GIVEN(p) CTT_CHECK(p, CTT_EINVAL, "%s: %s is NULL", __func__, #p)
 
 /* Puts the model's file before the message of an error. */

@@ -9,10 +9,10 @@
 /* Sums of each node by pass; sum NULL until nodes are timed first. */
 struct ctt_node_sums { struct ctt_profile (*sum)[CTT_PASSES]; };
 
-/* on: from now on nodes are timed, from 0; else no more. */
+/* on: starts timing of nodes, from 0; else stops it.  CTT_ENOMEM. */
 int  ctt_nodes_time(struct ctt_run *r, int on, struct ctt_node_sums *s);
 
-/* Node i of the run, which is there. */
+/* Name, op, kernel and time of node i of the run, which must exist. */
 void ctt_nodes_get(const struct ctt_run *r, const struct ctt_node_sums *s,
                    int i, struct ctt_infer_node *out);
 

@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "base/warn.h"
 
-/* The size of the structure as the first version had it; members that a
- * program does not know are 0. */
+/* Size of the structure in the first version; members unknown to a program are
+ * 0. */
 #define LEAST_SIZE                                                         \
     (offsetof(struct ctt_infer_options, memory) + sizeof(int64_t))
 

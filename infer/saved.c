@@ -11,11 +11,11 @@
 
 static const char magic[16] = "convtt stream 1\n";    /* without its 0 */
 
-/* ORDER shows the machine's order of bytes. */
+/* ORDER shows the byte order. */
 enum { ORDER = 0x01020304 };
 static const int64_t FRAMES_MOST = INT64_C(1) << 48;
 
-/* Fields have no gaps between them. */
+/* Fields have no padding between them. */
 struct header {
     char     magic[16];
     uint32_t order, kind;
@@ -23,13 +23,13 @@ struct header {
     int64_t  frames, bytes;
     uint64_t mean, square;
     int32_t  seen;
-    uint32_t crc;              /* of the file with a 0 here */
+    uint32_t crc;              /* of the file with 0 in this field */
     uint32_t rules;
     int32_t  decision;
 };
 _Static_assert(sizeof(struct header) == 80, "doc/format.md states the places");
 
-static int make(struct ctt_saved *s)
+static int alloc_image(struct ctt_saved *s)
 {
     s->image = ctt_calloc(sizeof(struct header) +
                           (size_t)(s->bytes + s->decision), 1);
@@ -47,9 +47,9 @@ int ctt_saved_new(const struct ctt_run *run, int64_t frames,
         .square = pixels->square, .seen = pixels->frames, .decide = decide,
         .decision = ctt_decide_bytes(decide),
         .bytes = frames ? ctt_sample_bytes(run) : 0 };
-    CTT_TRY(make(s));
+    CTT_TRY(alloc_image(s));
     if (s->decision)
-        ctt_decide_keep(decide, s->values + s->bytes);
+        ctt_decide_store(decide, s->values + s->bytes);
 out:
     return rc;
 }
@@ -60,7 +60,7 @@ void ctt_saved_free(struct ctt_saved *s)
     s->image = s->values = NULL;
 }
 
-/* The text and the weights of a model. */
+/* Hash of a model's text and weights. */
 static int fingerprint(const struct ctt_model *m, uint64_t *out)
 {
     char *text = ctt_net_print(m->g);
@@ -74,7 +74,7 @@ static int fingerprint(const struct ctt_model *m, uint64_t *out)
     return rc;
 }
 
-/* Of the whole file; the checksum itself counts as 0. */
+/* CRC-32 of the whole file, with the checksum itself as 0. */
 static uint32_t checksum(struct ctt_saved *s, struct header *h)
 {
     h->crc = 0;
@@ -94,7 +94,7 @@ int ctt_saved_write(const char *path, const struct ctt_infer *m,
 
     memcpy(h.magic, magic, sizeof(magic));
     CTT_TRY(fingerprint(m->model, &h.model));
-    CTT_TRY(ctt_decide_rules(s->decide, &h.rules));
+    CTT_TRY(ctt_decide_crc(s->decide, &h.rules));
     h.crc = checksum(s, &h);
     memcpy(s->image, &h, sizeof(h));
     CTT_TRY(ctt_file_replace(path, s->image,
@@ -105,7 +105,7 @@ out:
 
 /* ---- reading ---- */
 
-/* Before what the header says is believed. */
+/* Checks sizes before any use of the header. */
 static int check_sizes(const char *path, const struct header *h, int64_t size)
 {
     size_t version = sizeof(magic) - 2;
@@ -125,7 +125,7 @@ out:
     return rc;
 }
 
-/* What only a forged file has, its checksum being right. */
+/* Checks for numbers that only a forged file with a correct checksum has. */
 static int check_numbers(const char *path, const struct header *h)
 {
     uint64_t seen = (uint64_t)h->seen, white = CTT_PIXELS_WHITE;
@@ -140,8 +140,8 @@ out:
     return rc;
 }
 
-static int check_model(const char *path, const struct ctt_infer *m,
-                       const struct ctt_run *run, const struct header *h)
+static int check_same_model(const char *path, const struct ctt_infer *m,
+                            const struct ctt_run *run, const struct header *h)
 {
     int64_t bytes = h->frames ? ctt_sample_bytes(run) : 0;
     uint64_t model = 0;
@@ -158,14 +158,14 @@ out:
     return rc;
 }
 
-/* A stream that decides early goes on with its own kind alone. */
+/* A stream that decides continues with the same thresholds only. */
 static int check_decision(const char *path, const struct header *h,
                           const struct ctt_decide *d)
 {
     uint32_t rules;
     int rc = 0;
 
-    CTT_TRY(ctt_decide_rules(d, &rules));
+    CTT_TRY(ctt_decide_crc(d, &rules));
     CTT_CHECK(!h->decision == !d->d, CTT_EINVAL,
               "%s: this stream was saved where streams %s early", path,
               h->decision ? "decide" : "do not decide");
@@ -177,9 +177,9 @@ out:
     return rc;
 }
 
-static int check(const char *path, const struct ctt_infer *m,
-                 const struct ctt_run *run, struct header *h,
-                 const struct ctt_decide *d, struct ctt_saved *s)
+static int check_header(const char *path, const struct ctt_infer *m,
+                        const struct ctt_run *run, struct header *h,
+                        const struct ctt_decide *d, struct ctt_saved *s)
 {
     uint32_t crc = h->crc;
     int rc = 0;
@@ -187,10 +187,10 @@ static int check(const char *path, const struct ctt_infer *m,
     CTT_CHECK(checksum(s, h) == crc, CTT_EFORMAT,
               "%s: the file is damaged: its checksum is wrong", path);
     CTT_TRY(check_numbers(path, h));
-    CTT_TRY(check_model(path, m, run, h));
+    CTT_TRY(check_same_model(path, m, run, h));
     CTT_TRY(check_decision(path, h, d));
     CTT_CHECK(!h->decision ||
-              ctt_decide_fits(d, s->values + s->bytes, h->frames), CTT_EFORMAT,
+              ctt_decide_valid(d, s->values + s->bytes, h->frames), CTT_EFORMAT,
               "%s: numbers of its decision are out of range", path);
     s->frames = h->frames;
     s->mean = h->mean;
@@ -200,10 +200,10 @@ out:
     return rc;
 }
 
-/* No more memory is taken than this run's streams need. */
-static int read_all(const char *path, int fd, int64_t size,
-                    const struct ctt_infer *m, const struct ctt_run *run,
-                    const struct ctt_decide *d, struct ctt_saved *s)
+/* Reads no more bytes than a stream of this run has. */
+static int read_stream(const char *path, int fd, int64_t size,
+                       const struct ctt_infer *m, const struct ctt_run *run,
+                       const struct ctt_decide *d, struct ctt_saved *s)
 {
     struct header h;
     int rc = 0;
@@ -212,16 +212,16 @@ static int read_all(const char *path, int fd, int64_t size,
               "%s: this is no saved stream", path);
     CTT_TRY(ctt_file_read_at(path, fd, 0, &h, sizeof(h)));
     CTT_TRY(check_sizes(path, &h, size));
-    CTT_TRY(h.bytes > ctt_sample_bytes(run) ? check_model(path, m, run, &h)
+    CTT_TRY(h.bytes > ctt_sample_bytes(run) ? check_same_model(path, m, run, &h)
                                             : 0);
     if (h.decision > ctt_decide_bytes(d))
         CTT_TRY(check_decision(path, &h, d));
     s->bytes = h.bytes;
     s->decision = h.decision;
-    CTT_TRY(make(s));
+    CTT_TRY(alloc_image(s));
     CTT_TRY(ctt_file_read_at(path, fd, (int64_t)sizeof(h), s->values,
                              h.bytes + h.decision));
-    CTT_TRY(check(path, m, run, &h, d, s));
+    CTT_TRY(check_header(path, m, run, &h, d, s));
 out:
     return rc;
 }
@@ -235,7 +235,7 @@ int ctt_saved_read(const char *path, const struct ctt_infer *m,
 
     *s = (struct ctt_saved){ .frames = 0 };
     CTT_TRY(ctt_file_open(path, &fd, &size));
-    CTT_TRY(read_all(path, fd, size, m, run, decide, s));
+    CTT_TRY(read_stream(path, fd, size, m, run, decide, s));
 out:
     if (fd >= 0)
         close(fd);
@@ -252,5 +252,5 @@ void ctt_saved_pixels(const struct ctt_saved *s, struct ctt_pixels *pixels)
 void ctt_saved_decision(const struct ctt_saved *s, struct ctt_decide *decide)
 {
     if (s->decision)
-        ctt_decide_take(decide, s->values + s->bytes);
+        ctt_decide_load(decide, s->values + s->bytes);
 }

@@ -9,32 +9,34 @@
 #include "run/run.h"
 
 struct ctt_saved {
-    int64_t  frames;          /* of the stream; 0: there are no values */
-    uint64_t mean, square;    /* of struct ctt_pixels, and its frames: */
+    int64_t  frames;          /* of the stream; 0: no values */
+    uint64_t mean, square;    /* of struct ctt_pixels */
     int      seen;
     const struct ctt_decide *decide;
-    int64_t  bytes;           /* what a sample remembers (run/sample.h) */
-    int64_t  decision;        /* and behind it what decide does */
-    char    *values;          /* so many of both, or NULL */
+    int64_t  bytes;           /* of a sample's state (run/sample.h) */
+    int64_t  decision;        /* bytes of the decision state after it */
+    char    *values;          /* both states, or NULL */
     char    *image;           /* the whole file; owned */
 };
 
-/* A place for what a stream of this run remembers: image and values, zeros but
- * for what it has decided. */
+/* Allocates image and values for a stream of this run: zeros and the decision
+ * state.  CTT_ENOMEM. */
 int  ctt_saved_new(const struct ctt_run *run, int64_t frames,
                    const struct ctt_pixels *pixels,
                    const struct ctt_decide *decide, struct ctt_saved *s);
 void ctt_saved_free(struct ctt_saved *s);
 
-/* Writes it to a file; reads it from one that was saved with this model, this
- * kind of run and these decisions, else CTT_EFORMAT or CTT_EINVAL. */
+/* Writes the stream to a file, or reads it.  The file must be of the same
+ * model, kind of run and thresholds: else CTT_EINVAL; CTT_EFORMAT if it is
+ * damaged. */
 int  ctt_saved_write(const char *path, const struct ctt_infer *m,
                      const struct ctt_run *run, struct ctt_saved *s);
 int  ctt_saved_read(const char *path, const struct ctt_infer *m,
                     const struct ctt_run *run, const struct ctt_decide *decide,
                     struct ctt_saved *s);
 
-/* What has been decided, and the pixels, of a stream that goes on. */
+/* Restores the decision state and the pixel statistics of a continued
+ * stream. */
 void ctt_saved_decision(const struct ctt_saved *s, struct ctt_decide *decide);
 void ctt_saved_pixels(const struct ctt_saved *s, struct ctt_pixels *pixels);
 

@@ -19,9 +19,9 @@ struct ctt_session {
     struct ctt_run         *run;
     float                  *numbers; /* frames to be copied to the device, or
                                         an output copied from it: */
-    int64_t                 most;    /* so many */
+    int64_t                 most;    /* length of numbers */
     struct ctt_node_sums    sums;    /* times of nodes */
-    unsigned                tuned;   /* bit n: windows of n steps are */
+    unsigned                tuned;   /* bit n: windows of n steps are tuned */
     struct ctt_pixels       pixels;  /* byte to float */
     struct ctt_decide       decide;
     struct ctt_thread_tuner gain[1 + CTT_ENGINE_STEPS]; /* of the clip
@@ -133,8 +133,8 @@ static void floats_in(struct ctt_session *s, const void *from, int64_t count,
     memcpy(to, from, (size_t)count * sizeof(float));
 }
 
-/* At the start of a stream, as tuning leaves other states: for windows of so
- * many steps, and of one, in which predictions go on. */
+/* Tunes windows of `steps` steps and of one step (for predictions).  Only at
+ * the start of a stream, as tuning changes states. */
 static int tune(struct ctt_session *s, int steps)
 {
     int rc = 0;
@@ -150,8 +150,9 @@ out:
     return rc;
 }
 
-/* Runs so many steps, or 0: the clip part, by as many threads as pay. */
-static int run(struct ctt_session *s, int steps)
+/* Runs `steps` steps, or the clip part (0), with as many threads as are
+ * faster. */
+static int run_steps(struct ctt_session *s, int steps)
 {
     struct ctt_thread_tuner *g = &s->gain[steps];
     double begin = ctt_seconds();
@@ -167,8 +168,8 @@ out:
     return rc;
 }
 
-/* Decides if it is time to. */
-static int check(struct ctt_session *s)
+/* Decides if a check is due. */
+static int check_decision(struct ctt_session *s)
 {
     int rc = 0;
 
@@ -180,10 +181,10 @@ out:
     return rc;
 }
 
-static int push(struct ctt_session *s, const void *frames, size_t size,
-                int count,
-                void (*in)(struct ctt_session *, const void *, int64_t,
-                           float *))
+static int push_frames(struct ctt_session *s, const void *frames, size_t size,
+                       int count,
+                       void (*in)(struct ctt_session *, const void *, int64_t,
+                                  float *))
 {
     int64_t frame, rows;
     int rc = 0, some;
@@ -204,8 +205,8 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
            s->numbers);
         CTT_TRY(ctt_run_put(s->run, s->m->input, s->run->cursor, s->numbers,
                             some * rows));
-        CTT_TRY(run(s, some));
-        CTT_TRY(check(s));
+        CTT_TRY(run_steps(s, some));
+        CTT_TRY(check_decision(s));
     }
 out:
     return rc;
@@ -213,13 +214,13 @@ out:
 
 int ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count)
 {
-    return push(s, frames, 1, count, bytes_in);
+    return push_frames(s, frames, 1, count, bytes_in);
 }
 
 int ctt_session_push_float(struct ctt_session *s, const float *frames,
                            int count)
 {
-    return push(s, frames, sizeof(float), count, floats_in);
+    return push_frames(s, frames, sizeof(float), count, floats_in);
 }
 
 int ctt_session_read(struct ctt_session *s, float *probs)
@@ -232,11 +233,11 @@ int ctt_session_read(struct ctt_session *s, float *probs)
     r = s->run;
     CTT_CHECK(!s->m->predicts, CTT_EINVAL,
               "read: this model has no classes, it predicts frames");
-    /* A push that failed may have moved the window and run no step of it. */
+    /* A failed push may have moved the window without running a step. */
     CTT_CHECK(r->cursor > 0, CTT_EINVAL, "read: no frame has been pushed");
     if (r->g->clip < r->g->count) {
         r->ask[0] = (struct ctt_ask){ 0, r->cursor - 1 };
-        CTT_TRY(run(s, 0));
+        CTT_TRY(run_steps(s, 0));
     }
     CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, 1, s->numbers));
     CTT_TRY(ctt_engine_softmax(s->numbers, s->m->classes, probs));
@@ -273,7 +274,7 @@ out:
     return rc;
 }
 
-/* The output of the last step. */
+/* Copies the output of the last step. */
 static int take_frame(const struct ctt_session *s, float *frame)
 {
     const struct ctt_run *r = s->run;
@@ -347,7 +348,7 @@ int ctt_session_save(struct ctt_session *s, const char *path)
     GIVEN(path);
     CTT_TRY(ctt_saved_new(s->run, ctt_session_frames(s), &s->pixels,
                           &s->decide, &saved));
-    /* A push that failed may have moved the window and run no step of it. */
+    /* A failed push may have moved the window without running a step. */
     CTT_CHECK(s->run->cursor > 0 || !saved.frames, CTT_EINVAL,
               "%s: the last push failed; there is nothing to save", path);
     if (saved.frames)
@@ -358,8 +359,9 @@ out:
     return rc;
 }
 
-/* As after a reset and so many frames, the last one alone in its window. */
-static int go_on(struct ctt_session *s, const struct ctt_saved *saved)
+/* Restores the state after a reset and `frames` frames, the last one alone in
+ * its window. */
+static int continue_stream(struct ctt_session *s, const struct ctt_saved *saved)
 {
     int rc = 0;
 
@@ -384,7 +386,7 @@ int ctt_session_restore(struct ctt_session *s, const char *path)
     GIVEN(path);
     CTT_TRY(ctt_saved_read(path, s->m, s->run, &s->decide, &saved));
     ctt_session_reset(s);
-    CTT_TRY(go_on(s, &saved));
+    CTT_TRY(continue_stream(s, &saved));
     ctt_saved_decision(&saved, &s->decide);
 out:
     ctt_saved_free(&saved);

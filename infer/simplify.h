@@ -5,11 +5,12 @@
 
 #include "net/file/file.h"
 
-/* Replaces a loaded model by one that computes the same without training, up to
- * rounding: a batch norm is folded into the weights of the conv before it, and
- * it and dropouts become views of their input.  Pruned weights stay pruned,
- * except biases that a norm adds to.  Nodes keep their indices and names.
- * On failure *m is unchanged. */
+/* Replaces a loaded model by a faster one with the same inference results up to
+ * rounding: a batch norm is folded into the weights of the conv before it;
+ * folded norms and dropouts become views of their input.  Pruned weights stay
+ * pruned, except biases that a norm adds to.  Nodes keep their indices and
+ * names.
+ * On failure (CTT_ENOMEM) *m is unchanged. */
 int ctt_simplify(struct ctt_model **m);
 
 #endif

@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-/* More threads must make a frame ENOUGH times faster; half a trial decides if
- * it is CLEAR times faster, or not at all, and of frames that take LONG
- * seconds the second that is slower.  A late frame takes LATE seconds,
- * less than a thread waits that lost its processor, and LATE_TIMES as long as
- * with fewer threads.  WARM: seconds of the first frames, in which OpenMP's
- * threads, which packed weights, go to sleep.  REST: seconds between trials at
- * most, if these are HOLD_LEAST frames, unless EACH frames for each that had
- * more threads in vain take longer: so these stay rare. */
+/* ENOUGH: speedup required of more threads.  CLEAR: half a trial decides with
+ * this speedup, or with none; for frames of LONG seconds the second slower one
+ * decides.  A late frame takes LATE seconds, less than the wait for a thread
+ * that lost its processor, and LATE_TIMES as long as with fewer threads.  WARM:
+ * seconds of the first frames, while OpenMP's threads from the packing of
+ * weights fall asleep.  REST: most seconds between trials, if these are at
+ * least HOLD_LEAST frames, or EACH frames for each frame that more threads did
+ * not make faster. */
 static const double ENOUGH = 1.15, CLEAR = 1.35;
 static const double LATE = 0.3e-3, LATE_TIMES = 1.25, WARM = 10e-3, REST = 2;
 static const double LONG = 5e-3;
@@ -71,8 +71,8 @@ static void use_more(struct ctt_thread_tuner *g, double lower)
     g->left = g->now < g->most ? HOLD : 0;
 }
 
-/* After more threads were used for so many frames, of no use at the end: of no
- * use at all for `vain` frames. */
+/* Returns to fewer threads after `lasted` frames with more, `vain` of which
+ * were not faster. */
 static void use_fewer(struct ctt_thread_tuner *g, int threads, int64_t lasted,
                       int vain, double time)
 {
@@ -93,7 +93,7 @@ static int is_late(double seconds, double lower)
     return seconds > LATE_TIMES * lower + LATE;
 }
 
-/* 1 if fewer threads would be faster, or as fast and never late. */
+/* 1 if fewer threads are faster, or as fast and never late. */
 static int falls_short(struct ctt_thread_tuner *g, double seconds)
 {
     int late = is_late(seconds, g->lower);
@@ -116,7 +116,7 @@ static void stay(struct ctt_thread_tuner *g, double seconds)
 
 /* ---- trials ---- */
 
-static int by_size(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -125,11 +125,11 @@ static int by_size(const void *a, const void *b)
 
 static double median(double *x, int n)
 {
-    qsort(x, (size_t)n, sizeof(*x), by_size);
+    qsort(x, (size_t)n, sizeof(*x), by_value);
     return x[n / 2];
 }
 
-/* Frames of the trial so far that had more threads. */
+/* Count of the trial's frames with more threads. */
 static int tried(const struct ctt_thread_tuner *g)
 {
     int turns = g->at / (2 * TURN), rest = g->at % (2 * TURN) - TURN;
@@ -150,10 +150,10 @@ static void end_trial(struct ctt_thread_tuner *g, double low, double high)
     g->high = 0;
 }
 
-/* The times of the first of each turn are not kept: threads wake up, and what
- * others wrote is fetched.  But if one is late, the trial ends, too, and if two
- * long ones are slower: for them waking up is no excuse. */
-static void go_on(struct ctt_thread_tuner *g, double seconds)
+/* Records a frame of a trial.  The first frames of a turn do not count, as
+ * threads wake up and fetch data from other caches; but a late one ends the
+ * trial, and so do two slower long ones, in which waking up takes no time. */
+static void trial_frame(struct ctt_thread_tuner *g, double seconds)
 {
     int turn = g->at / TURN, high = is_high(g), last, n;
     int k = g->at++ % TURN - CTT_THREAD_TUNER_SKIP;
@@ -181,7 +181,7 @@ void ctt_thread_tuner_frame(struct ctt_thread_tuner *g, double seconds)
     if (g->most == 1)
         return;
     if (g->first < 0 && g->high) {
-        go_on(g, seconds);
+        trial_frame(g, seconds);
     } else if (g->first < 0) {
         stay(g, seconds);
     } else {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * thread_tuner.h: how many threads a session shares its frames with, found by
- * timing these frames. */
+ * thread_tuner.h: the number of threads of a session, found by timing its
+ * frames. */
 #ifndef CTT_THREAD_TUNER_H
 #define CTT_THREAD_TUNER_H
 
 #include <stdint.h>
 
-/* A trial: frames with fewer threads and with more, in turns of SKIP that do
- * not count and COUNT that do. */
+/* A trial times frames with fewer and with more threads alternately: TURNS
+ * turns of SKIP uncounted and COUNT counted frames. */
 enum {
     CTT_THREAD_TUNER_SKIP = 2,
     CTT_THREAD_TUNER_COUNT = 6,
@@ -15,30 +15,30 @@ enum {
     CTT_THREAD_TUNER_TIMES = CTT_THREAD_TUNER_COUNT * CTT_THREAD_TUNER_TURNS / 2
 };
 
-/* What is known of frames of one kind.  Times are in seconds. */
+/* Measurements of frames of one kind.  Times are in seconds. */
 struct ctt_thread_tuner {
-    int    most, now;        /* threads: at most; outside trials */
-    int    first;            /* frames before the first trial; -1: it began */
-    double seen;             /* the time of these frames but the first */
-    int    down;             /* 1: fewer and fewer threads are tried */
-    int    low, high;        /* threads of the trial; 0: there is none */
+    int    most, now;        /* threads: allowed; outside trials */
+    int    first;            /* frames before the first trial; -1: begun */
+    double seen;             /* time of these frames without the first */
+    int    down;             /* 1: the search goes to fewer threads */
+    int    low, high;        /* threads of the trial; 0: no trial */
     int    at;               /* frames of the trial so far */
-    int    slower;           /* long ones of them that more threads slowed */
+    int    slower;           /* long frames that more threads slowed down */
     double time[2][CTT_THREAD_TUNER_TIMES];    /* with low, with high threads */
-    double lower;            /* with half as many as now; 0: not known */
-    int64_t since;           /* frames since it is known */
-    int64_t late;            /* the last of these that was late */
-    int    slow;             /* of these, less those that were not */
-    int    hold, left;       /* frames until a trial: as set last; as are left,
-                                0: there will be none */
+    double lower;            /* with half the threads; 0: unknown */
+    int64_t since;           /* frames since `lower` was measured */
+    int64_t late;            /* number of the last late frame */
+    int    slow;             /* slow frames minus fast ones */
+    int    hold, left;       /* frames until a trial: initial and remaining
+                                count; 0: no more trials */
 };
 
 void ctt_thread_tuner_begin(struct ctt_thread_tuner *g, int threads);
 
-/* The threads for the next frame. */
+/* Threads for the next frame. */
 int  ctt_thread_tuner_threads(const struct ctt_thread_tuner *g);
 
-/* Takes the time of a frame that had so many.
+/* Records the time of a frame computed by that many threads.
  *
  * The first frames have all threads.  Then trials compare them with half as
  * many, which are enough unless a frame takes 1.15 times as long with them.

@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* What --amp-allow and --amp-deny say about a node, in rising priority: its
- * name overrides its op, then "deny" overrides "allow". */
+/* A node in --amp-allow and --amp-deny, in rising priority: its name overrides
+ * its op, then "deny" overrides "allow". */
 enum rule { UNSAID, ALLOW_OP, DENY_OP, ALLOW_NODE, DENY_NODE };
 
 struct planner {
@@ -136,7 +136,7 @@ out:
     return rc;
 }
 
-/* ---- a node's type, given those of the other nodes ---- */
+/* ---- a node's type, by the types of the other nodes ---- */
 
 static void say(char *why, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

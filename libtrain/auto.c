@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * auto.c: settings that are found before the training: --batch auto, --lr auto,
- * and the shards of several processes. */
+ * auto.c: automatic settings before a training: --batch auto, --lr auto, and
+ * the shards of several processes. */
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/lr_range.h"
@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum { MOST = 4096,    /* clips of a batch, as the table of settings says */
-       ALIKE = 8 };      /* processes that come to the same model */
+       ALIKE = 8 };     /* processes that make the same model */
 
 /* The number that a checkpoint's settings have, as its run had found it. */
-static int take(const char *settings, const char *name,
+static int read_number(const char *settings, const char *name,
                 struct ctt_train_cfg *cfg)
 {
     size_t n = strlen(name);
@@ -39,19 +39,19 @@ static int resumed(const struct ctt_model *m, struct ctt_train_cfg *cfg)
     int rc = 0;
 
     if (cfg->shards == 1)
-        CTT_TRY(take(settings, "shards", cfg));
+        CTT_TRY(read_number(settings, "shards", cfg));
     if (ctt_auto_batch(cfg))
-        CTT_TRY(take(settings, "batch", cfg));
+        CTT_TRY(read_number(settings, "batch", cfg));
     if (ctt_auto_lr(cfg))
-        CTT_TRY(take(settings, "lr", cfg));
+        CTT_TRY(read_number(settings, "lr", cfg));
     CTT_CHECK(!ctt_auto_batch(cfg) && !ctt_auto_lr(cfg), CTT_EFORMAT,
               "the checkpoint has no --batch or no --lr");
 out:
     return rc;
 }
 
-/* Whether a batch that fails so may be too large: what is offloaded may have no
- * room either. */
+/* 1 if the error may come from too large a batch: memory may be too small, or
+ * the folder of offloaded windows. */
 static int is_too_large(const struct ctt_train_cfg *cfg, int rc)
 {
     struct ctt_memory m;

@@ -46,7 +46,7 @@ out:
 
 /* Starts scheduled sampling, or the decrease of the rate, if the test loss
  * stalls. */
-static void sample(struct ctt_trainer *t, double loss, int last)
+static void start_sampling(struct ctt_trainer *t, double loss, int last)
 {
     char line[128];
 
@@ -56,7 +56,7 @@ static void sample(struct ctt_trainer *t, double loss, int last)
         ctt_trainer_say(t, line);
 }
 
-/* Whether the model is not yet the one that is wanted in the end. */
+/* 1 if the model will be pruned further. */
 static int changes_later(const struct ctt_trainer *t)
 {
     const struct ctt_changes *c = t->changes;
@@ -67,8 +67,8 @@ static int changes_later(const struct ctt_trainer *t)
     return 0;
 }
 
-/* What was tested last is the best so far, after best_epoch epochs. */
-static int take_best(struct ctt_trainer *t, int64_t best_epoch,
+/* The tested weights become the best so far, after best_epoch epochs. */
+static int keep_best(struct ctt_trainer *t, int64_t best_epoch,
                      const struct ctt_test_score *score)
 {
     float *w = t->m->w;
@@ -94,7 +94,7 @@ int ctt_trainer_test_given(struct ctt_trainer *t)
         goto out;
     CTT_TRY(t->task->test(t->test, t->ev, &score));
     if (rc == 0)
-        CTT_TRY(take_best(t, CTT_BEST_GIVEN, &score));
+        CTT_TRY(keep_best(t, CTT_BEST_GIVEN, &score));
 out:
     return rc;
 }
@@ -107,12 +107,12 @@ int ctt_trainer_test(struct ctt_trainer *t, int last, struct ctt_epoch *e)
     if (rc == 1)
         goto out;
     e->tested = 1;
-    sample(t, e->val.loss, last);
+    start_sampling(t, e->val.loss, last);
     e->best = ctt_picks_last(t->cfg) ? last
               : !changes_later(t) && (!t->at.best_epoch ||
                                       t->task->better(&e->val, &t->at.val));
     if (e->best)
-        CTT_TRY(take_best(t, t->at.epoch + 1, &e->val));
+        CTT_TRY(keep_best(t, t->at.epoch + 1, &e->val));
 out:
     return rc;
 }

@@ -28,8 +28,7 @@ out:
     return rc;
 }
 
-/* Which clips they are: number CLIPS is of those to train on, and VAL of those
- * to test on, 0 if there are none. */
+/* Checksums of the clips: CLIPS to train on, VAL to test on, 0 without. */
 enum { CLIPS, VAL, SETS };
 
 static int add_clips(struct ctt_state *s, const struct ctt_data *d,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * doctor.c: checks that find what quietly ruins learning: clips that do not
- * suit the model's input line, settings that spoil them, first steps that go
- * nowhere. */
+ * doctor.c: checks for silent causes of bad learning: clips that do not suit
+ * the model's input line, settings that spoil them, first steps without
+ * progress. */
 #include "libtrain/doctor.h"
 #include "libtrain/data/augment.h"
 
@@ -22,11 +22,11 @@ static const double STILL_MOST = 0.5;
 static const double RATES_APART = 1.25;
 static const double BORDER_MOST = 0.5;
 static const double CLASSES_APART = 20;   /* clips, most to fewest */
-static const double FEW_APART = 5;        /* if those are fewer than FEW */
+static const double FEW_APART = 5;        /* for fewer than FEW */
 enum { FEW = 5 };
 static const double LOSS_OVER = 1;        /* nats over an even guess */
 
-/* What the checks look at. */
+/* Input of the checks. */
 struct patient {
     const struct ctt_model     *m;
     const struct ctt_train_cfg *cfg;
@@ -131,7 +131,7 @@ static int still(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
-/* "12" or "20 to 30", of the files; those of packs are not known. */
+/* "12" or "20 to 30", rates of files; rates in packs are unknown. */
 static const char *file_rate(const struct ctt_survey *s, char *buf,
                              size_t size)
 {
@@ -172,7 +172,7 @@ static int window_past(const struct ctt_window_attr *a)
     return a->spread ? INT_MAX : (a->steps - 1) * a->every;
 }
 
-/* past[] of a node from those of what it reads; INT_MAX: without end. */
+/* past[] of a node by the nodes that it reads; INT_MAX: without end. */
 static int past_of(const struct ctt_graph *g, int i, const int *past)
 {
     const struct ctt_node *n = &g->node[i];

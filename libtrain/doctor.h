@@ -6,7 +6,7 @@
 #include "libtrain/before.h"
 #include "libtrain/data/data.h"
 
-enum { CTT_FIRST_STEPS = 60 };    /* or what two minutes suffice for */
+enum { CTT_FIRST_STEPS = 60 };    /* or as many as fit into two minutes */
 
 /* The first steps of a training on the same few clips: loss of the first one
  * and the lowest.  failed: the message of a loss that is not finite, or "". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * doctor_steps.c: what --doctor learns by loading a few clips: the first steps
- * of a training on them, and what augmentation makes of them. */
+ * doctor_steps.c: checks of --doctor that load a few clips: the first steps of
+ * a training on them, and their augmentation. */
 #include "libtrain/doctor.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"

@@ -12,7 +12,7 @@ int ctt_eval_batch(const struct ctt_train_cfg *cfg, const struct ctt_data *d)
     return cfg->val_batch < d->clips ? cfg->val_batch : d->clips;
 }
 
-/* What a rank says of a batch; behind it lie lengths and answers. */
+/* Head of a rank's message about a batch; lengths and answers follow. */
 struct head {
     int  stop;
     int  rc;

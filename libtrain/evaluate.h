@@ -27,16 +27,17 @@ int  ctt_eval_batch(const struct ctt_train_cfg *cfg, const struct ctt_data *d);
 
 /* Opens batches of n clips of at most `frames` frames; buckets: as --buckets;
  * the order may be changed until it is run.  The ranks of comm share the
- * batches; answers: bytes that a batch comes to. */
+ * batches; answers: bytes of the answers of a batch. */
 int  ctt_eval_set_open(struct ctt_data *d, int n, int frames,
                        const char *buckets, struct ctt_comm *comm,
                        int64_t answers, struct ctt_eval_set *out);
 /* Must also be called after a failure; a set that is all zero is ignored. */
 void ctt_eval_set_close(struct ctt_eval_set *s);
 
-/* run computes the answers of a batch, on one of the ranks; add gets those of
- * all batches in their order, on each rank: of its batch it may read steps, n,
- * clip and length.  answers: at a multiple of 8 bytes; add may be NULL. */
+/* run computes the answers of a batch, on one of the ranks; add gets the
+ * answers of all batches in their order, on each rank: of its batch it may read
+ * steps, n, clip and length.  answers: at a multiple of 8 bytes; add may be
+ * NULL. */
 struct ctt_eval_job {
     void *arg;
     int (*run)(void *arg, const struct ctt_batch *b, void *answers);

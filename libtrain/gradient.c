@@ -71,9 +71,10 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-/* Of a shard: what it comes to, in its row.  skip: it is only loaded. */
-static int take_shard(struct ctt_trainer *t, struct ctt_batch *b,
-                      struct ctt_turn *turn, int k, int skip)
+/* Loads shard k and computes its gradient; fills its row.  skip: 1: only loads
+ * the shard. */
+static int load_and_run(struct ctt_trainer *t, struct ctt_batch *b,
+                        struct ctt_turn *turn, int k, int skip)
 {
     struct ctt_row *row = &t->mine[k];
     int rc;
@@ -100,7 +101,7 @@ void ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
     for (int k = 0; k < t->shards.mine && rc >= 0; k++) {
         struct ctt_row *row = &t->mine[k];
 
-        rc = take_shard(t, b, turn, k, none);
+        rc = load_and_run(t, b, turn, k, none);
         none |= row->none;
         row->rc = rc < 0 ? rc : 0;
         if (rc < 0)

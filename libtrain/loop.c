@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum why { GOES_ON, LIMIT, STOPPED };    /* why an epoch ended */
+enum why { GOES_ON, LIMIT, STOPPED };    /* reason of the end of an epoch */
 
 /* ---- an epoch ---- */
 
@@ -57,8 +57,8 @@ static double ahead(const struct ctt_trainer *t, int64_t step)
     return ctt_aux_head_weight(t->cfg, (double)step / fmax(until - 1, 1));
 }
 
-/* The share of the run that is over, of its --time-limit and of what an earlier
- * part had used; 0 without a limit. */
+/* The share of --time-limit that is used, with earlier parts of the run; 0
+ * without a limit. */
 static double time_used(const struct ctt_trainer *t)
 {
     double limit = 60 * (double)t->cfg->time_limit;
@@ -69,7 +69,7 @@ static double time_used(const struct ctt_trainer *t)
                 (ctt_seconds() - t->start) / limit);
 }
 
-static void report(const struct ctt_trainer *t, struct ctt_progress *p)
+static void fill_progress(const struct ctt_trainer *t, struct ctt_progress *p)
 {
     double seconds = ctt_seconds() - t->start;
     double done = (double)(t->at.step - t->first);
@@ -129,8 +129,8 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
 }
 
 /* done: the step has computed a gradient, times `scale`. */
-static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done,
-                  double scale)
+static int update_weights(struct ctt_trainer *t, const struct ctt_turn *turn,
+                          int done, double scale)
 {
     double norm = INFINITY;
     int rc = 0;
@@ -145,8 +145,8 @@ out:
     return rc;
 }
 
-/* Before a step: changes what is pruned. */
-static int change(struct ctt_trainer *t)
+/* Before a step: prunes more, or less. */
+static int prune_next(struct ctt_trainer *t)
 {
     const struct ctt_changes *c = t->changes;
     char line[192];
@@ -180,7 +180,7 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
     t->at.used = t->now;
     t->lr = rate(t, t->at.step);
     CTT_TRY(none = t->strategy->gradient(t, b, &turn, &scale));
-    CTT_TRY(update(t, &turn, !none, scale));
+    CTT_TRY(update_weights(t, &turn, !none, scale));
     t->clips += t->at.sums.clips - before.clips;
     t->last = known(t->at.sums.loss - before.loss,
                     t->at.sums.weight - before.weight);
@@ -203,8 +203,8 @@ static int is_time_over(const struct ctt_trainer *t)
     return limit > 0 && ctt_seconds() - t->start >= limit;
 }
 
-/* What one rank is told to do all do, after the same step. */
-static int agree(struct ctt_trainer *t, struct ctt_row_end *all)
+/* Agrees on the end: a stop of one rank stops all, after the same step. */
+static int agree_on_end(struct ctt_trainer *t, struct ctt_row_end *all)
 {
     const struct ctt_row_end mine = {
         ctt_stopped() || t->stops, is_time_over(t), time_used(t) };
@@ -228,10 +228,10 @@ static int after_batch(struct ctt_trainer *t, enum why *why)
     int rc;
 
     if (t->ev && t->ev->progress) {
-        report(t, &p);
+        fill_progress(t, &p);
         t->ev->progress(t->ev->arg, &p);
     }
-    CTT_TRY(agree(t, &all));
+    CTT_TRY(agree_on_end(t, &all));
     *why = all.stop ? STOPPED : is_last_step(t) || all.over ? LIMIT : GOES_ON;
     if (*why == LIMIT && !is_last_step(t))
         t->at.used = 1;
@@ -261,7 +261,7 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
     while (*why == GOES_ON && t->at.batch < t->plan->batches) {
         double now;
 
-        CTT_TRY(change(t));
+        CTT_TRY(prune_next(t));
         rc = train_batch(t, &b);
         if (rc == CTT_ESTOP)
             break;
@@ -301,7 +301,7 @@ static int end_epoch(struct ctt_trainer *t, int last, struct ctt_result *result)
     struct ctt_epoch e = { .tested = 0 };
     int rc = 0;
 
-    report(t, &e.p);
+    fill_progress(t, &e.p);
     tell_lost(t, &e.p);
     CTT_TRY(ctt_replicas_same(t));
     if (t->test && (last || (t->at.epoch + 1) % t->cfg->val_every == 0))

@@ -6,13 +6,13 @@
 
 #include <math.h>
 
-/* How many times the lowest the smoothed loss is when the test has diverged;
- * what the best rate is divided by; steps on either side that smooth. */
+/* Divergence: the smoothed loss is so many times the lowest; divisor of the
+ * best rate; steps on either side of the mean. */
 static const double DIVERGED = 4, SHARE = 10;
 enum { BESIDE = 5 };
 
-/* The same settings with a rate that rises, and without what belongs to the
- * whole of a run. */
+/* The same settings with a rising rate, and without settings for a whole
+ * run. */
 static struct ctt_train_cfg rising(const struct ctt_train_cfg *cfg)
 {
     struct ctt_train_cfg c = *cfg;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What happens to the windows that are not kept. */
+/* The fate of windows that are not kept. */
 static void tell_rest(const struct ctt_memory_plan *p, const char *folder,
                       char *text, size_t size)
 {
@@ -49,7 +49,7 @@ int ctt_memory_tell(const struct ctt_train_cfg *cfg,
     return ctt_memory_auto(cfg) || p->kept < p->windows || p->parts;
 }
 
-/* What stays the same while other settings are tried. */
+/* Constants of a trial of settings. */
 struct trial {
     const struct ctt_task_kind *task;
     const struct ctt_graph     *model;

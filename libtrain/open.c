@@ -195,7 +195,8 @@ static int open_all(struct ctt_trainer *t)
     ctt_sampling_begin(cfg, t->plan->batches, &t->at.sampling);
     CTT_TRY(open_val(t));
     CTT_TRY(restore(t));
-    CTT_TRY(open_loader(t));    /* --keep=auto plans with what is left */
+    CTT_TRY(open_loader(t));    /* first, as --keep=auto plans with the free
+                                   memory */
     CTT_TRY(t->strategy->open(t));
     if (!t->dw)
         t->dw = t->task->exec(t->step)->dw;

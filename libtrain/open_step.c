@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * open_step.c: opens the step of a rank that computes the whole graph; what
- * would fit if its memory does not.
- */
+ * open_step.c: opens the step of a rank that computes the whole graph; advice
+ * if its memory is too small. */
 #include "libtrain/trainer.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/data.h"

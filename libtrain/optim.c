@@ -293,7 +293,7 @@ int ctt_optim_pick(const struct ctt_optim *o, float *w)
 
 /* ---- a changed constraint ---- */
 
-/* Clears what pruned weights have in a block in the device's memory. */
+/* Clears the values of pruned weights in a block in the device's memory. */
 static int forget(struct ctt_optim *o, const struct ctt_constraint *c, float *m)
 {
     int64_t size = o->weights * (int64_t)sizeof(float);

@@ -86,7 +86,7 @@ static int64_t source(const struct ctt_node *n, int axis, int64_t o, int64_t k,
     return at < size ? at : -1;
 }
 
-/* Copies what node n reads from one frame x for its result at place `at`. */
+/* Copies the values of frame x that node n reads for its result at `at`. */
 static const float *patch_of(struct sampling *s, const struct ctt_node *n,
                              const float *x, int64_t at)
 {
@@ -112,8 +112,8 @@ static const float *patch_of(struct sampling *s, const struct ctt_node *n,
 
 /* ---- places ---- */
 
-/* Takes PLACES, or all, of the rows (pixels) of one frame's result; x: what is
- * read. */
+/* Samples PLACES, or all, of the rows (pixels) of one frame's result; x: the
+ * frame that is read. */
 static void take_frame(struct sampling *s, int k, const float *x)
 {
     const struct ctt_node *n = &s->m->g->node[s->want->node[k]];
@@ -171,8 +171,8 @@ out:
     return rc;
 }
 
-/* As many clips as have PICTURES frames; what stands after `clip` is computed
- * once a clip. */
+/* As many clips as have PICTURES frames; nodes after `clip` are computed once a
+ * clip. */
 static int enough_clips(const struct ctt_model *m, const struct ctt_data *d)
 {
     int64_t frames = ctt_data_all_frames(d);
@@ -182,7 +182,7 @@ static int enough_clips(const struct ctt_model *m, const struct ctt_data *d)
     return (int)((int64_t)PICTURES * d->clips / (frames > 0 ? frames : 1)) + 1;
 }
 
-/* All values stay, as for a backward pass; norms use what training found. */
+/* All values stay, as for a backward pass; norms use the trained statistics. */
 static int run(void *arg, struct ctt_dev *dev, const float *w)
 {
     struct sampling *s = arg;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * save.c: checkpoints of a training run, for which ranks tell what only they
- * know. */
+ * save.c: checkpoints of a training run, with the residuals of all ranks. */
 #include "libtrain/trainer.h"
 #include "libtrain/optim.h"
 

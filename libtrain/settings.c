@@ -134,8 +134,8 @@ static int is_removed(const char *line, int *same)
     return 0;
 }
 
-/* CTT_EINVAL names the first line of `these` that is not among `those` and must
- * not change. */
+/* CTT_EINVAL names the first line of `these` that is missing in `those` and
+ * must not change. */
 static int compare(const char *these, const char *those, const char *how)
 {
     int rc = 0;

@@ -25,8 +25,8 @@ struct ctt_comm;
 
 struct ctt_changes;
 
-/* What the calling program connects to a training: no option sets it.  Nothing
- * is owned, and all may be 0. */
+/* Connections of a training to the calling program, which no option sets.
+ * Nothing is owned, and all may be 0. */
 struct ctt_train_wiring {
     struct ctt_comm *comm;     /* the processes that share the work
                                   (comm/comm.h), which all call the functions
@@ -117,8 +117,8 @@ static inline int ctt_cfg_frames(const struct ctt_train_cfg *cfg)
     return cfg->input_frames + cfg->future_frames;
 }
 
-/* 1 if the model is made of the weights after the last epoch, 0 if of those
- * that validation chooses. */
+/* 1 if the model gets the weights of the last epoch, 0 if the weights that
+ * validation chooses. */
 static inline int ctt_picks_last(const struct ctt_train_cfg *cfg)
 {
     return cfg->pick == CTT_PICK_LAST || cfg->pick == CTT_PICK_EMA_LAST;
@@ -126,15 +126,15 @@ static inline int ctt_picks_last(const struct ctt_train_cfg *cfg)
 
 extern const struct ctt_opt ctt_train_opts[];
 
-/* Checks what option types and ranges cannot: settings that have no effect
+/* Checks beyond types and ranges of options: settings that have no effect
  * without others, lists of ratios, numbers of buckets, sizes of memory, loss
  * scales, and weights that leave no loss. */
 int ctt_train_check(const struct ctt_train_cfg *cfg);
 
 /* ---- events ---- */
 
-/* Gradients that came to a server (--sync), and how many steps the weights had
- * changed by since it had sent them; of those that were dropped too. */
+/* Staleness of gradients that came to a server (--sync), dropped ones too: the
+ * steps since it had sent the weights. */
 enum { CTT_STALE = 8 };
 struct ctt_staleness {
     int64_t came[CTT_STALE + 1];      /* 0, 1, .. steps; [CTT_STALE]: or more */
@@ -183,8 +183,8 @@ struct ctt_epoch {
 };
 
 
-/* Callbacks, each may be NULL.  They run in the caller's thread.  Who wants to
- * stop a run sets ctt_stop_set(). */
+/* Callbacks, each may be NULL, in the caller's thread.  ctt_stop_set() stops a
+ * run. */
 struct ctt_events {
     void *arg;
     void (*clip)(void *arg, const char *what);     /* why a clip is skipped */
@@ -234,7 +234,7 @@ int64_t ctt_data_all_frames(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */
 char *const *ctt_data_labels(const struct ctt_data *d, int *count);
 
-/* How many of the classes have a clip; 0 in prediction.  CTT_ENOMEM. */
+/* The number of classes with a clip; 0 in prediction.  CTT_ENOMEM. */
 int  ctt_data_classes(const struct ctt_data *d);
 
 /* A CRC-32 of the classes and clips (ctt_source_crc), in prediction without
@@ -242,14 +242,13 @@ int  ctt_data_classes(const struct ctt_data *d);
  * too. */
 uint32_t ctt_data_crc(const struct ctt_data *d);
 
-/* Which clips are there twice: whatever their names, those with the same
- * frames.  With cfg->strict two classes for them are an error of
- * ctt_data_open(). */
+/* Duplicates: clips with the same frames, whatever their names.  With
+ * cfg->strict two classes for them are an error of ctt_data_open(). */
 int ctt_data_duplicates(const struct ctt_data *d, struct ctt_duplicates *out);
 
-/* How many clips of b are in a too, whatever their names: those whose decoded
- * frames have the same checksum.  If there are any, the paths of the first one.
- * Drawn sequences are not compared. */
+/* The number of clips of b that are in a too, whatever their names, by the
+ * checksum of their decoded frames; the paths of the first one.  Drawn
+ * sequences are not compared. */
 int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,
                     const char **in_a, const char **in_b);
 
@@ -257,7 +256,7 @@ int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,
  * the training set of every split. */
 int  ctt_data_same(const struct ctt_data *a, const struct ctt_data *b);
 
-/* What a set looks like. mean, dev: per channel, for values in 0..1; black,
+/* Statistics of a set.  mean, dev: per channel, for values in 0..1; black,
  * white: share of values of 0 and of 255; flat: how many of `clips` clips show
  * one value only; still: share of frames that equal the one before; fps: rates
  * of the clips at the model's rate (0: unknown); lengths in frames.  Up to 16
@@ -277,12 +276,12 @@ int  ctt_data_survey(struct ctt_data *d, struct ctt_survey *out);
 int  ctt_data_measure(struct ctt_data *d, struct ctt_graph *g,
                       const struct ctt_events *ev);
 
-/* Fold k, from 0, of the cfg->folds of d: the clips to validate on, and those
- * to train on, which are all others.  Which fold a clip is in follows from
- * cfg->seed.  Clips with the same frames, or whose names say that one person or
- * video is their source, are in one fold; each has equally many of every class
- * as far as that allows.  CTT_EINVAL if there are fewer such groups.  Both live
- * no longer than d and are freed by ctt_fold_close(). */
+/* Fold k, from 0, of the cfg->folds of d: the clips to validate on, and all
+ * others, to train on.  cfg->seed decides the fold of a clip.  Clips with the
+ * same frames, or with names of one person or video, are in one fold; each has
+ * equally many of every class as far as that allows.  CTT_EINVAL if there are
+ * fewer such groups.  Both live no longer than d and are freed by
+ * ctt_fold_close(). */
 int  ctt_fold_open(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
                    int k, struct ctt_data **train, struct ctt_data **val);
 void ctt_fold_close(struct ctt_data **d);
@@ -372,10 +371,11 @@ int  ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 
 /* ---- sample.c ---- */
 
-/* What gets the values: take is called with to, k and the channels of node[k]
- * of a graph at one place; or, with CTT_SAMPLE_INPUTS, with all that the conv
- * or deconv node[k] reads for its result at one place, in the order of a row of
- * its weight (kd, kh, kw, in), 0 outside the frame; it has no groups then. */
+/* The receiver of values: take is called with to, k and the channels of node[k]
+ * of a graph at one place; or, with CTT_SAMPLE_INPUTS, with all values that the
+ * conv or deconv node[k] reads for its result at one place, in the order of a
+ * row of its weight (kd, kh, kw, in), 0 outside the frame; the node has no
+ * groups then. */
 struct ctt_sample {
     const int *node;
     int        nodes;
@@ -426,8 +426,7 @@ int  ctt_evaluate_recognise(const struct ctt_model *m,
                             const struct ctt_events *ev,
                             struct ctt_metrics **out);
 
-/* The same, and keeps the answers; those of clips that could not be read are
- * zeros. */
+/* The same, and keeps the answers; zeros for unreadable clips. */
 int  ctt_answer_recognise(const struct ctt_model *m,
                           const struct ctt_train_cfg *cfg, struct ctt_data *d,
                           const struct ctt_point *point, int points,

@@ -190,7 +190,7 @@ out:
     return rc;
 }
 
-/* What older checkpoints lack: then the last of --val-ratios decided alone,
+/* Values that older checkpoints lack: the last of --val-ratios decided alone,
  * the schedule ignored --time-limit, and no model predicted beside its answer.
  */
 static void complete(struct ctt_checkpoint_values *v, const char seen[ROWS])

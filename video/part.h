@@ -7,9 +7,9 @@
 #include "base/ctt.h"
 
 /* "#first+count": frames, counted from 0.  "#t=start,end": the frames shown in
- * these seconds (as in Media Fragments, W3C 2012); followed by "~": a video that
- * is no longer, or ends a second before `end`, is the part itself.  "@rate": frames per second of a folder of pictures, alone "#@rate".
- */
+ * these seconds (as in Media Fragments, W3C 2012); followed by "~": a video no
+ * longer than that, or one that ends a second before `end`, is the part itself.
+ * "@rate": frames per second of a folder of pictures, alone "#@rate". */
 enum ctt_part_kind { CTT_PART_ALL, CTT_PART_FRAMES, CTT_PART_TIME };
 struct ctt_part {
     enum ctt_part_kind kind;

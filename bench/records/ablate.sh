@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ablate.sh DIR: what each part of learning does to early recognition on few
+# ablate.sh DIR: effect of each part of training on early recognition with few
 # clips: optimiser, schedule, augmentation, norms, losses, what the input line
 # says, each changed alone.  The clips of train_list.txt in DIR (lines "path
 # label") are cut into four blocks of neighbours; each block is tested by a
-# model of the other three, at the last epoch, so nothing is chosen by what is
-# tested, and every clip of the list is tested once.  Prints top-1 after 25, 50
+# model of the other three, at the last epoch, so no choice depends on a tested
+# clip, and every clip of the list is tested once.  Prints top-1 after 25, 50
 # and 100% of a clip over all of them and their mean, the difference of the mean
 # to the first row, and its standard error over the clips, as both rows answer
 # the same ones.

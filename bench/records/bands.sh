@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bands.sh: from which size of frames on several processes that share a model's
-# graph gain by it.  What each of them computes in a step is measured, one after
-# the other on one thread; what passes between them is simulated
-# (bench/bench_split.c).  A line for each model, way to divide it, size of
-# frames and number of processes.
+# bands.sh: the size of frames from which several processes that divide a
+# model's graph are faster. The computing of each in a step is measured, one
+# after the other on one thread; messages are simulated (bench/bench_split.c).
+# A line for each model, way to divide it, size of frames and number of
+# processes.
 # BUILD=FOLDER: the build folder (build).  SIZES="64 256 512 1024".
 # PARTS="2 4 8".  HOW="bands filters".  NETS="conv lstm dense".
 # RUNS=3.  LATENCY=2: microseconds of a message.

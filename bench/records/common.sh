@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: Apache-2.0
-# common.sh DATA: what the records share: the folders $src, $build, $work and
-# $dir, where the data is, $threads, and how MNIST is trained and tested.
+# common.sh DATA: common part of the records: the folders $src, $build, $work
+# and $dir, where the data is, $threads, and how MNIST is trained and tested.
 # Environment: BUILD, THREADS, KEEP.
 dir=$(cd "${1:?"the folder of the data must be given"}" && pwd) || exit 2
 src=$(cd "$(dirname "$0")/../.." && pwd)
@@ -19,8 +19,8 @@ fi
 data=digits:$dir
 common="--batch 128 --val-batch 500 --observe 1 --clip-norm 0 --augment off"
 
-# Those of some options of convtt-compress that --budget leaves to the user,
-# which are about retraining.
+# Prints the retraining options among options of convtt-compress: --budget
+# leaves them to the user.
 retraining() {
     local kept=
     while [ $# -gt 0 ]; do

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# decide.sh FOLDER: whether early decisions keep what they promise, and what
-# they save.  Trains a model on made-up clips, calibrates it on others, and
-# prints what bench_decide finds on random splits of these into calibration and
-# test; FOLDER keeps clips, models, answers.csv and curve.png, and what is there
-# is not made again.
+# decide.sh FOLDER: tests the guarantees of early decisions, and measures the
+# frames that they save. Trains a model on made-up clips, calibrates it on
+# others, and prints the results of bench_decide on random splits of these into
+# calibration and test; FOLDER keeps clips, models, answers.csv and curve.png,
+# which are not made again.
 # BUILD=FOLDER: the build folder (build).  MODEL=models/early-convttlstm.net.
 # TRAIN=1200, POOL=3000: clips.  EPOCHS=24.  SIZE=64: pixels.  CLIPS=600: to
 # calibrate on, of POOL.  SPLITS=1000.  DELTA=0.1.  THREADS=2.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# dsd.sh MNISTDIR: what dense-sparse-dense training (Han and others 2017) gains
-# over as many epochs without it: the error of LeNet-300-100 on the 10,000 test
+# dsd.sh MNISTDIR: gain of dense-sparse-dense training (Han and others 2017)
+# over as many dense epochs: the error of LeNet-300-100 on the 10,000 test
 # pictures, which choose nothing.  Exit status 2: a wrong use.
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3 4 5": a pair for each.
 # THREADS=2.  EPOCHS=20.  DSD=0.3: the share that is sparse.

@@ -22,8 +22,8 @@ lenet-300-100 | 1.80 | --epochs 20
 lenet-5       | 0.75 | --epochs 10 --lr 2e-3 --weight-decay 0.05
 "
 
-# What all compressed nets share: nothing is too small to prune, and nothing is
-# chosen by the machine's times.
+# Common options of all compressed nets: no weight is too small to prune, and no
+# choice depends on the machine's times.
 small="--prune-form any --int8 none --prune-keep 0.001 --prune-least 100 \
     --prune-steps 200 --lr 2e-3 --weight-decay 0.05"
 
@@ -143,7 +143,7 @@ compress() {
  weights >= $weights x, $longest s: $(verdict "$met") ($published)"
 }
 
-# A row of what --budget finds with the bytes of compress().
+# A row of --budget's result with the bytes of compress().
 search() {
     local net=$1 row=$2 options=$3 seed errors='' times='' sizes='' out limits
     out=$work/$net-found

@@ -3,8 +3,8 @@
 # network.sh: four machines at 1 Gbit/s on this one, as network namespaces with
 # real TCP between them: the exchange alone beside MPI_Allreduce, and training
 # with 1, 2 and 4 ranks, whose files must be equal.  Root only; Open MPI.
-# RATE=1gbit: of each link in each direction.  DELAY=50us: what a link adds,
-# where the kernel has netem (nothing).  RUNS=30.  DATA=CLIPS: trains on them.
+# RATE=1gbit: of each link in each direction.  DELAY=50us: delay of a link, if
+# the kernel has netem (none).  RUNS=30.  DATA=CLIPS: trains on them.
 # SQUEEZE="none": how gradients travel.  BUILD=FOLDER: the build folder (build).
 # The four share this machine's processors, so the times of a training say
 # nothing of four machines; those of the exchange do while a processor is free.
@@ -50,7 +50,7 @@ for k in $(seq $hosts); do
     done
 done
 
-# What mpirun uses in place of ssh.
+# Replaces ssh for mpirun.
 cat > "$work/shell" << 'END'
 #!/bin/sh
 host=ctt${1##*.}

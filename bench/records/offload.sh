@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# offload.sh FOLDER: what --keep costs and saves in a training step through
-# time: all windows kept, all but one recomputed, all but two offloaded to a
-# file in FOLDER and to one in /dev/shm, which is memory (so its row shows what
-# the copies cost, and saves nothing), and what auto chooses within --memory.
+# offload.sh FOLDER: time and memory of a training step through time by --keep:
+# all windows kept, all but one recomputed, all but two offloaded to a file in
+# FOLDER and to one in /dev/shm, which is memory (so its row shows what the
+# copies cost, and saves nothing), and what auto chooses within --memory.
 # Prints, of each: the peak of the program's memory, seconds a step (the
 # shortest of the turns, which others on the machine disturb least), seconds of
-# all processors in the whole run, and what the program says of its windows.
-# All of them must write the same file.
+# all processors in the whole run, and what the program says of its windows. All
+# of them must write the same file.
 # FOLDER keeps clips and logs.  BUILD=FOLDER: the build folder (build).
 # MODEL=mnist-small.  FRAMES=10: observed, and as many predicted.  BATCH=8.
 # WINDOW=2.  SIZE=64, CLIPS=60.  STEPS=4 a run.  TURNS=3.  THREADS=1.

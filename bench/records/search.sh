@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# search.sh DIR: what a search of settings finds by ASHA (Li and others 2020)
-# and at random: the best mean top-1 on the validation clips so far, against
-# seconds and against the epochs trained, which do not depend on other work of
-# the machine.  DIR: clips with a split validation, such as those of
-# ./quickstart demo (build/demo/clips).  ASHA runs to its end, then random
-# search gets as many seconds.  At the end: what ASHA had after a third of what
-# random search took, beside the best of random search and its 95% interval
-# (Wilson 1927), and when ASHA was as good.  Exit status 2: a wrong use.
-# BUILD=FOLDER: the build folder (build).  SEEDS="1": a pair of searches for
-# each.  THREADS=2.  JOBS=1: trials at a time.  KEEP=FOLDER: logs stay there;
-# those that have ended are not made again but printed.  TRIALS=32.  EPOCHS=24:
-# of a whole trial.  FIRST=auto: --search-first of ASHA.  MODEL=FILE: the
-# model text (models/early-convttlstm.net).  SPACE=FILE: the space.
+# search.sh DIR: a search of settings by ASHA (Li and others 2020) and at
+# random: the best mean top-1 on the validation clips so far, against seconds
+# and against the epochs trained, which do not depend on other work of the
+# machine.  DIR: clips with a split validation, such as those of ./quickstart
+# demo (build/demo/clips).  ASHA runs to its end, then random search gets as
+# many seconds.  At the end: what ASHA had after a third of what random search
+# took, beside the best of random search and its 95% interval (Wilson 1927), and
+# when ASHA was as good.  Exit status 2: a wrong use. BUILD=FOLDER: the build
+# folder (build).  SEEDS="1": a pair of searches for each.  THREADS=2.  JOBS=1:
+# trials at a time.  KEEP=FOLDER: logs stay there; those that have ended are not
+# made again but printed.  TRIALS=32.  EPOCHS=24: of a whole trial.  FIRST=auto:
+# --search-first of ASHA.  MODEL=FILE: the model text
+# (models/early-convttlstm.net).  SPACE=FILE: the space.
 set -u
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# squeeze.sh FOLDER: what --squeeze costs in accuracy and saves in bytes: one
-# process with eight shards, which makes the bits of eight processes.  Prints,
-# for each optimiser and way, the share of the bytes that is left and top-1 at
-# 25, 50 and 100% of the clips of split "test", which choose nothing: the mean
-# over the seeds, and the lowest and highest.
+# squeeze.sh FOLDER: accuracy lost and bytes saved by --squeeze: one process
+# with eight shards, with the same bits as eight processes.  Prints, for each
+# optimiser and way, the share of the bytes that is left and top-1 at 25, 50 and
+# 100% of the clips of split "test", which choose nothing: the mean over the
+# seeds, and the lowest and highest.
 # FOLDER keeps clips and models, and what is there is not made again.
 # BUILD=FOLDER: the build folder (build).  DATA=CLIPS: in place of the demo's,
 # which are made up (CLIPS=1200 of SIZE=96 pixels; ./quickstart demo has the

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# stages.sh DATA: what --stages gains.  The model is trained for STEPS steps by
-# one process and by STAGES processes, whose files must be equal; what each
-# section has measured of a shard and window, in seconds of its thread, then
-# gives the time of a batch on as many machines that do nothing else: simulated,
-# with all forward before all back, and messages over a network of GBIT/s with
-# DELAY microseconds each.  Prints the sections, and for each number of shards
-# and length of windows how many times as fast a batch is as that of one process
+# stages.sh DATA: gain of --stages.  The model is trained for STEPS steps by one
+# process and by STAGES processes, whose files must be equal; what each section
+# has measured of a shard and window, in seconds of its thread, then gives the
+# time of a batch on as many machines that do nothing else: simulated, with all
+# forward before all back, and messages over a network of GBIT/s with DELAY
+# microseconds each.  Prints the sections, and for each number of shards and
+# length of windows how many times as fast a batch is as that of one process
 # with the same options, and as that of one process with the first of BUCKETS.
 # DATA: clips, such as those of ./quickstart demo (build/demo/clips).
 # BUILD=FOLDER: the build folder (build).  STAGES=4.  BATCH=16.  STEPS=8.

@@ -45,8 +45,8 @@ static int cost_of(struct ctt_budget_run *r, const struct ctt_assignment *a,
     int rc;
 
     CTT_TRY(ctt_budget_plan_recipe(r, a, &o));
-    CTT_TRY(ctt_trial_recipe(r->m, NULL, ctt_assignment_settings(o), r->out,
-                             &t));
+    CTT_TRY(ctt_trial_recipe(r->m, ctt_stages, NULL,
+                             ctt_assignment_settings(o), r->out, &t));
     CTT_TRY(ctt_trial_costs(&t, out));
     if (!timed || !calls->compare)
         goto out;
@@ -80,7 +80,7 @@ int ctt_budget_plan_try(struct ctt_budget_run *r,
         *out = known->costs;
         goto out;
     }
-    CTT_TRY(r->calls->progress(r->calls->arg, "trying an assignment"));
+    CTT_TRY(r->calls->progress(r->calls->arg, "measuring an assignment"));
     CTT_TRY(cost_of(r, a, timed, &row.costs));
     CTT_TRY(ctt_budget_rows_add(&r->rows, &row));
     CTT_TRY(r->calls->log(r->calls->arg, &row));

@@ -175,7 +175,8 @@ static int try_strong(struct ctt_budget_run *r, const struct strong *x,
 
     CTT_TRY(assign_strong(r, x, &a));
     CTT_TRY(ctt_budget_plan_recipe(r, a, &o));
-    rc = ctt_trial_recipe(r->m, NULL, ctt_assignment_settings(o), r->out, &t);
+    rc = ctt_trial_recipe(r->m, ctt_stages, NULL, ctt_assignment_settings(o),
+                          r->out, &t);
     if (is_impossible(a, rc)) {
         rc = 0;
         goto out;
@@ -208,7 +209,7 @@ int ctt_budget_begin(struct ctt_budget_run *r)
         goto out;
     for (int k = 0; strong_at(r, k, &x); k++) {
         CTT_TRY(r->calls->progress(r->calls->arg,
-                                   "trying the strongest options"));
+                                   "measuring the strongest options"));
         CTT_TRY(try_strong(r, &x, least));
     }
     for (int k = 0; k < CTT_COSTS; k++)

@@ -235,8 +235,8 @@ static int apply(const struct sensing *a, struct ctt_sensitivity_point *p,
                                       .slow_bytes = c->slow_bytes };
     struct point_recipe x = { .except = NULL };
     struct ctt_report *r = NULL;
-    struct ctt_walk k = { .o = &x.o, .calls = &plain, .path = a->path,
-                          .m = m };
+    struct ctt_walk k = { .stages = ctt_stages, .o = &x.o, .calls = &plain,
+                          .path = a->path, .m = m };
     int rc = 0;
 
     CTT_TRY(settings(a->s, p, &x));

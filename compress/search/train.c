@@ -74,8 +74,8 @@ static int follow(struct ctt_budget_run *r, const struct ctt_assignment *a,
     int rc;
 
     CTT_TRY(ctt_budget_plan_recipe(r, a, &mix));
-    CTT_TRY(ctt_trial_recipe(m, &ctt_stage_prune, ctt_assignment_settings(mix),
-                             r->out, &t));
+    CTT_TRY(ctt_trial_recipe(m, ctt_stages, &ctt_stage_prune,
+                             ctt_assignment_settings(mix), r->out, &t));
     *bytes = (double)t.bytes;
     if (out)
         CTT_TRY(ctt_model_load(ctt_newfile_temp(t.file), 0, out));

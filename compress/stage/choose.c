@@ -124,7 +124,8 @@ static int measure(const struct ctt_choosing *a, const struct ctt_model *m,
     int rc;
 
     settle(c, &o);
-    CTT_TRY(ctt_trial_make(m, &ctt_stage_tt, &o, a->rows, a->k->path, t));
+    CTT_TRY(ctt_trial_make(m, a->k->stages, &ctt_stage_tt, &o, a->rows,
+                           a->k->path, t));
     if (rc > 0)
         goto out;
     c->bytes = t->bytes;

@@ -61,7 +61,8 @@ static int make_trial(const struct ctt_choosing *a, struct ctt_trial *t)
     int rc;
 
     CTT_TRY(ctt_chain_replace(*a->k->m, a->chain, &m));
-    CTT_TRY(ctt_trial_make(m, &ctt_stage_tt, a->o, a->rows, a->k->path, t));
+    CTT_TRY(ctt_trial_make(m, a->k->stages, &ctt_stage_tt, a->o, a->rows,
+                           a->k->path, t));
 out:
     ctt_model_free(&m);
     return ctt_trial_or_full(rc, refused);
@@ -183,8 +184,8 @@ static int make_both(const struct ctt_choosing *a, struct ctt_trial *whole,
 {
     int rc;
 
-    CTT_TRY(ctt_trial_make(*a->k->m, &ctt_stage_tt, a->o, a->rows, a->k->path,
-                           whole));
+    CTT_TRY(ctt_trial_make(*a->k->m, a->k->stages, &ctt_stage_tt, a->o,
+                           a->rows, a->k->path, whole));
     if (!rc)
         CTT_TRY(make_trial(a, now));
     if (!rc)

@@ -41,8 +41,8 @@ static int measure(const struct ctt_walk *k, const struct ctt_model *const m[2],
     int rc = 0;
 
     for (int i = 0; i < 2 && !rc; i++)
-        CTT_TRY(ctt_trial_make(m[i], &ctt_stage_int8, k->o, k->r, k->path,
-                               &t[i]));
+        CTT_TRY(ctt_trial_make(m[i], k->stages, &ctt_stage_int8, k->o, k->r,
+                               k->path, &t[i]));
     if (!rc && k->calls->compare)
         CTT_TRY(ctt_trial_compare(k->calls, &t[0], &t[1], s));
 out:

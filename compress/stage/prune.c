@@ -63,10 +63,6 @@ static const struct ctt_opt options[] = {
     { .name = "prune-except", .type = CTT_STRING, .off = FIELD(except),
       .dflt = "", .help = "weights not to prune", .arg = "PATTERNS",
       .needs = "prune" },
-    { .name = "prune-each", .type = CTT_STRING, .off = FIELD(each),
-      .dflt = "", .help = "shares of some weights, at most that of --prune: "
-      "h.*=0.8,y=0.5", .arg = "NAME=SHARE,..",
-      .needs = "prune prune-scope=layer" },
     { .name = NULL }
 };
 
@@ -86,8 +82,6 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     CTT_CHECK(p->share == 0 || p->rounds > 0 || p->steps > 0, CTT_EINVAL,
               "pruning takes at least one round or step");
     CTT_TRY(ctt_names_check(m, p->except));
-    CTT_TRY(ctt_names_check_numbers(m, "prune-each", p->each, 0,
-                                    (double)p->share + 1e-6));
     if (p->share == 0 || ctt_stage_tt.asked(o) || ctt_stage_svd.asked(o))
         goto out;    /* cores are not known yet */
     CTT_CHECK(all > 0, CTT_EINVAL, "the model has no weight to prune: none has "

@@ -270,18 +270,6 @@ static void prune_first(struct ctt_model *m, const struct list *l,
     }
 }
 
-/* What is pruned of a weight if `share` is of those without a share of their
- * own. */
-static double share_of(const struct ctt_prune *o, const char *name,
-                       double share)
-{
-    double own = (double)o->share;
-
-    if (!ctt_names_number(o->each, name, &own) || !(o->share > 0))
-        return share;
-    return share * fmin(1, own / (double)o->share);
-}
-
 int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share)
 {
     struct list l = { NULL };
@@ -296,9 +284,8 @@ int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share)
     for (int i = 0; i < l.layers && o->scope == CTT_PRUNE_LAYER; i++) {
         const struct layer *y = &l.layer[i];
         protect(l.item + y->first, y->count, y->stay);
-        prune_first(m, &l, l.item + y->first, y->count,
-                    share_of(o, y->n->name, share), ctt_volume(&y->n->w[0]),
-                    y->gone);
+        prune_first(m, &l, l.item + y->first, y->count, share,
+                    ctt_volume(&y->n->w[0]), y->gone);
     }
 out:
     ctt_free(l.layer);

@@ -11,7 +11,7 @@
     static void word##_back(const float *y, const float *dy, float *dx,   \
                             int64_t n, int add)                        \
     {                                                                     \
-        if (!add) {         /* what was there may be NaN */               \
+        if (!add) {         /* y may be uninitialised (NaN) */               \
             SIMD for (int64_t j = 0; j < n; j++)                          \
                 dx[j] = ctt_##word##_bwd(y[j], dy[j]);                    \
             return;                                                       \
@@ -73,7 +73,7 @@ int K(act_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 }
 
 /* y (+)= x times the mask, which is made again from the key each time. */
-static void drop_row(const struct ctt_call *c, uint64_t at, const float *x,
+static void mask_row(const struct ctt_call *c, uint64_t at, const float *x,
                      float *y, int64_t n, int add)
 {
     float rate = c->node->attr.dropout.rate, keep = 1 / (1 - rate);
@@ -105,13 +105,13 @@ static void drop_rows(const void *arg, int64_t from, int64_t to)
     struct ctt_span s = ctt_span(p->y, p->x, p->x);
 
     for (int64_t r = from; r < to; r++)
-        drop_row(p->c, (uint64_t)(r * s.cols), ctt_at(s, p->x, r),
+        mask_row(p->c, (uint64_t)(r * s.cols), ctt_at(s, p->x, r),
                  ctt_at(s, p->y, r), ctt_len(s, r), p->add);
 }
 
-static int drop(struct ctt_dev *d, const struct ctt_call *c,
-                const struct ctt_tensor *x, const struct ctt_tensor *y,
-                int add)
+static int apply_dropout(struct ctt_dev *d, const struct ctt_call *c,
+                         const struct ctt_tensor *x, const struct ctt_tensor *y,
+                         int add)
 {
     struct ctt_span s = ctt_span(y, x, x);
 
@@ -122,10 +122,11 @@ static int drop(struct ctt_dev *d, const struct ctt_call *c,
 
 int K(dropout_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    return drop(d, c, &c->in[0], &c->out, 0);
+    return apply_dropout(d, c, &c->in[0], &c->out, 0);
 }
 
 int K(dropout_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    return c->din[0].data ? drop(d, c, &c->dout, &c->din[0], c->add & 1) : 0;
+    return c->din[0].data ? apply_dropout(d, c, &c->dout, &c->din[0],
+                                          c->add & 1) : 0;
 }

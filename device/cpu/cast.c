@@ -20,7 +20,7 @@ static __m256i half16(__m512 v)
     return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-/* Only the last numbers by a mask: such stores are slow. */
+/* A mask for the last numbers only: masked stores are slow. */
 static void to_f16(const float *x, void *to, int64_t n)
 {
     uint16_t *y = to;
@@ -135,7 +135,7 @@ FROM_INTEGER(from_i8, int8_t)
 FROM_INTEGER(from_u8, uint8_t)
 FROM_INTEGER(from_i32, int32_t)
 
-/* By type; NULL: floats are not rounded to these. */
+/* By type; NULL: no conversion from floats. */
 static const struct {
     void (*to)(const float *x, void *to, int64_t n);
     void (*from)(const void *from, float *y, int64_t n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cast.h: conversion between number types in host memory.  From any type of
- * half.h, to those of ctt_is_float_type(), which the caller has checked; the
- * rounding is that of half.h by every instruction set, floats are copied.
- * Threads share long arrays.  x and y are not the same memory. */
+ * cast.h: conversion between number types in host memory.  Sources have any
+ * type of half.h, results a type of ctt_is_float_type(), which the caller has
+ * checked; the rounding is that of half.h by every instruction set, floats are
+ * copied.  Threads share long arrays.  x and y are not the same memory. */
 #ifndef CTT_CAST_H
 #define CTT_CAST_H
 
@@ -18,13 +18,13 @@ void ctt_cast_from(struct ctt_dev *d, enum ctt_dtype type, const void *x,
 void ctt_cast_sum(struct ctt_dev *d, enum ctt_dtype type, const void *x,
                   void *y, int64_t n);
 
-/* The rows of a tensor from and to dense floats, bytes of quantised values
- * too; what lies between the rows of a view stays. */
+/* Rows of a tensor from (put) and to (get) dense floats, bytes of quantised
+ * values too.  The gaps between the rows of a view stay as they are. */
 void ctt_cast_put(struct ctt_dev *d, const float *x,
                   const struct ctt_tensor *y);
 void ctt_cast_get(struct ctt_dev *d, const struct ctt_tensor *x, float *y);
 
-/* The same on one thread, by one instruction set. */
+/* Conversions on one thread, compiled for one instruction set. */
 struct ctt_cast {
     void (*to)(const float *x, enum ctt_dtype type, void *y, int64_t n);
     void (*from)(enum ctt_dtype type, const void *x, float *y, int64_t n);
@@ -37,7 +37,7 @@ struct ctt_cast {
 };
 extern const struct ctt_cast ctt_ref_cast, ctt_avx2_cast, ctt_avx512_cast;
 
-/* The conversions for a device's instruction set: plain C on "ref", else the
+/* Conversions for the device's instruction set: plain C on "ref", else the
  * best. */
 const struct ctt_cast *ctt_cast_of(const struct ctt_dev *d);
 

@@ -5,7 +5,7 @@
 #include "device/cpu/cpu.h"
 #include "base/half.h"
 
-/* Numbers a thread takes at a time, and how many there are for it. */
+/* Numbers converted by a thread at a time; piece_len(): numbers of piece i. */
 enum { PIECE = 1 << 13 };
 
 static int64_t pieces(int64_t n)
@@ -13,7 +13,7 @@ static int64_t pieces(int64_t n)
     return (n + PIECE - 1) / PIECE;
 }
 
-static int64_t piece(int64_t n, int64_t i)
+static int64_t piece_len(int64_t n, int64_t i)
 {
     return n - i * PIECE < PIECE ? n - i * PIECE : PIECE;
 }
@@ -23,10 +23,10 @@ const struct ctt_cast *ctt_cast_of(const struct ctt_dev *d)
     return ctt_cpu_of(d)->isa->cast;
 }
 
-/* n numbers of one array into another. */
+/* Arguments for converting n numbers of one array into another. */
 struct array {
     const struct ctt_cast *f;
-    enum ctt_dtype         type;    /* of the one that is no floats */
+    enum ctt_dtype         type;    /* of the array that is not float */
     const char            *x;
     char                  *y;
     int64_t                n;
@@ -39,7 +39,7 @@ static void to_pieces(const void *arg, int64_t from, int64_t to)
 
     for (int64_t i = from; i < to; i++)
         a->f->to((const float *)(const void *)a->x + i * PIECE, a->type,
-                 a->y + i * PIECE * size, piece(a->n, i));
+                 a->y + i * PIECE * size, piece_len(a->n, i));
 }
 
 void ctt_cast_to(struct ctt_dev *d, const float *x, enum ctt_dtype type,
@@ -57,7 +57,7 @@ static void from_pieces(const void *arg, int64_t from, int64_t to)
 
     for (int64_t i = from; i < to; i++)
         a->f->from(a->type, a->x + i * PIECE * size,
-                   (float *)(void *)a->y + i * PIECE, piece(a->n, i));
+                   (float *)(void *)a->y + i * PIECE, piece_len(a->n, i));
 }
 
 void ctt_cast_from(struct ctt_dev *d, enum ctt_dtype type, const void *x,
@@ -77,11 +77,11 @@ void ctt_cast_sum(struct ctt_dev *d, enum ctt_dtype type, const void *x,
     PARALLEL(d, n / 4)
     for (int64_t i = 0; i < pieces(n); i++)
         f->sum(type, (const char *)x + i * PIECE * size,
-               (char *)y + i * PIECE * size, piece(n, i));
+               (char *)y + i * PIECE * size, piece_len(n, i));
 }
 
-/* Numbers of a tensor that lie side by side, and how often; rows of a view, or
- * pieces of all. */
+/* Contiguous numbers of a tensor: `count` runs of `len`, `step` apart; rows of
+ * a view, or pieces of a dense tensor. */
 struct run { int64_t len, count, step; };
 
 static struct run run_of(const struct ctt_tensor *t)
@@ -118,10 +118,10 @@ static void get_run(const struct ctt_cast *f, const struct ctt_tensor *x,
 static int64_t run_len(const struct ctt_tensor *t, const struct run *r,
                        int64_t i)
 {
-    return t->ld == t->c ? piece(ctt_volume(t), i) : r->len;
+    return t->ld == t->c ? piece_len(ctt_volume(t), i) : r->len;
 }
 
-/* Dense floats and a tensor. */
+/* Arguments for converting between dense floats and a tensor. */
 struct dense {
     const struct ctt_cast   *f;
     const struct ctt_tensor *t;

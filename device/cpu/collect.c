@@ -37,8 +37,7 @@ static int64_t parts_message_of(const struct collecting *g)
                      parts_unit_of(g), 16);
 }
 
-/* Part k of block b: `count` runs of n numbers, from `run` on, `apart` numbers
- * from one to the next. */
+/* Part k of block b: `count` runs of n numbers, `apart` from each other. */
 struct runs { float *run; int64_t apart, n, count; };
 
 static struct runs parts_runs_of(const struct collecting *g,
@@ -83,7 +82,7 @@ static void parts_unpack(struct ctt_dev *d, const struct collecting *g, int k,
     }
 }
 
-/* whole (+)= the parts of all. */
+/* whole (+)= the parts of all ranks (all-gather). */
 static int parts_gather(struct ctt_dev *d, const struct collecting *g, int add)
 {
     int64_t n = parts_message_of(g);
@@ -103,7 +102,7 @@ out:
     return rc;
 }
 
-/* part (+)= its own part of the whole. */
+/* part (+)= this rank's part of the whole. */
 static void parts_divide(struct ctt_dev *d, const struct collecting *g, int add)
 {
     PARALLEL(d, ctt_volume(g->part))
@@ -143,7 +142,7 @@ int K(collect_bwd)(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* y (+)= the sum of all parts' x, of the same shape. */
+/* y (+)= the sum of x over all parts (all-reduce). */
 static int parts_add_up(struct ctt_dev *d, const struct ctt_tensor *x,
                         const struct ctt_tensor *y, int add)
 {

@@ -62,8 +62,8 @@ static void close_cpu(struct ctt_dev *d)
     d->own = NULL;
 }
 
-/* Not for calls with 16-bit tensors, which widen.c runs in parts, and where a
- * product of 16 bits is faster than anything that takes nodes along. */
+/* No fused nodes for calls with 16-bit tensors, which widen.c runs in parts,
+ * nor if products of 16 bits are faster than any fused kernel. */
 static int cpu_along(struct ctt_dev *d, const struct ctt_call *c)
 {
     return ctt_is_narrow(c) || ctt_bf16_takes(c) ? 0 :
@@ -93,8 +93,8 @@ const struct ctt_dev_kind ctt_dev_cpu = {
     .bf16 = ctt_bf16_supported,
 };
 
-/* The direct sums read int8 and coded weights as they are: the reference for
- * other kernels that do. */
+/* Direct sums read int8 and coded weights in place: the reference of all
+ * kernels that do. */
 static int ref_takes(const struct ctt_node *n, int k,
                      const struct ctt_weight *w)
 {

@@ -33,8 +33,8 @@
 extern const ctt_kernels ctt_ref_kernels, ctt_avx2_kernels,
                          ctt_avx512_kernels;
 
-/* rows.c, by an instruction set.  copy: y (+)= x of the same shape.  finish: y
- * = act(y + bias) in place; bias: a float per channel, or NULL; act:
+/* rows.c, compiled for one instruction set.  copy: y (+)= x of the same shape.
+ * finish: y = act(y + bias) in place; bias: a float per channel, or NULL; act:
  * ctt_act_kind + 1, or 0. */
 struct ctt_row_ops {
     void (*copy)(struct ctt_dev *d, const struct ctt_tensor *x,
@@ -56,11 +56,12 @@ struct ctt_isa {
 };
 extern const struct ctt_isa ctt_isas[];
 
-/* The best one that this processor has; plain C. */
+/* The best instruction set of this processor; the row of plain C. */
 const struct ctt_isa *ctt_isa_best(void);
 const struct ctt_isa *ctt_isa_plain(void);
 
-/* machine.c: the processor and its instruction sets, in words of a line. */
+/* machine.c: writes the processor's name and its instruction sets to `text`,
+ * one line of at most `size` bytes. */
 void ctt_cpu_machine(char *text, size_t size);
 
 /* host.c: host memory as device memory; calls run in order, none is recorded.
@@ -86,8 +87,8 @@ static inline struct ctt_cpu *ctt_cpu_of(const struct ctt_dev *d)
     return (struct ctt_cpu *)d->own;
 }
 
-/* PARALLEL: threads share a loop over rows; SIMD: a loop over channels is
- * vectorised.  Only for loops whose iterations are independent, so that no
+/* PARALLEL: threads share a loop over rows; work: its multiplications.  SIMD: a
+ * loop over channels is vectorised.  Iterations must be independent, so that no
  * result depends on the number of threads. */
 #define CTT_PRAGMA(x) _Pragma(#x)
 #define PARALLEL(d, work) \
@@ -100,16 +101,17 @@ static inline float *ctt_row(const struct ctt_tensor *t, int64_t r)
     return (float *)t->data + r * t->ld;
 }
 
-/* An act applied in place to n numbers; act is ctt_act_kind + 1, 0 none. */
+/* Applies an activation in place to n numbers; act: ctt_act_kind + 1, or 0 for
+ * none. */
 void K(act_row)(int act, float *y, int64_t n);
 
-/* n cells of an LSTM: new states from the old cell states; z: the gates i, f,
- * o, g, each `apart` floats after the one before.  c may be old. */
+/* New states h and c of n LSTM cells, from the old cell states and the gates z:
+ * i, f, o and g, `apart` floats from each other. c may be old. */
 void K(lstm_row)(const float *z, int64_t apart, const float *old, float *h,
                  float *c, int64_t n);
 
-/* The rows that an elementwise loop runs over: the tensors' rows or, if none of
- * them is a view, long pieces of their memory. */
+/* Rows of an elementwise loop: the tensors' rows or, if none of them is a view,
+ * pieces of 4096 numbers of their memory. */
 struct ctt_span { int64_t rows, cols, total; int dense; };
 
 static inline struct ctt_span ctt_span(const struct ctt_tensor *y,
@@ -158,9 +160,9 @@ static inline void ctt_put(float *y, const float *v, int64_t n, int add)
         y[j] += v[j];
 }
 
-/* Sums over rows are computed in this many chunks, which are then added in
- * order, so that they do not depend on the number of threads.  ctt_chunk(): the
- * first row of chunk k. */
+/* Chunks of a sum over rows.  Their partial sums are added in order, so that
+ * the result does not depend on the number of threads.  ctt_chunk(): the first
+ * row of chunk k. */
 enum { CTT_CHUNKS = 32 };
 
 static inline int64_t ctt_chunk(int64_t rows, int k)
@@ -168,7 +170,7 @@ static inline int64_t ctt_chunk(int64_t rows, int k)
     return rows * k / CTT_CHUNKS;
 }
 
-/* The width of rows, as in low-rank cells, for which there is special code. */
+/* Width of rows with code of its own, as low-rank cells have them. */
 enum { CTT_NARROW = 8 };
 
 /* The functions of struct ctt_row_ops. */

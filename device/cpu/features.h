@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * features.h: which instruction sets this processor has, for all tables of
- * kernels by instruction set. */
+ * features.h: instruction sets of this processor, for all tables of kernels by
+ * instruction set. */
 #ifndef CTT_FEATURES_H
 #define CTT_FEATURES_H
 
-/* Defined if kernels are compiled for instruction sets.  clang ignores #pragma
- * GCC target, so its builds have the plain kernels only. */
+/* Defined if kernels are compiled for instruction sets. clang ignores #pragma
+ * GCC target, so it compiles the plain kernels only. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define CTT_X86_SETS
 #endif
@@ -23,21 +23,21 @@
 #define CTT_X86_HAS(set) 0
 #endif
 
-/* 1 if all extensions are there that files compiled for AVX2 use. */
+/* 1 if the processor has every extension used by files compiled for AVX2. */
 static inline int ctt_has_avx2(void)
 {
     return CTT_X86_HAS("avx2") && CTT_X86_HAS("fma") && CTT_X86_HAS("f16c");
 }
 
-/* The same for AVX-512. */
+/* 1 if it has every extension used by files compiled for AVX-512. */
 static inline int ctt_has_avx512(void)
 {
     return CTT_X86_HAS("avx512f") && CTT_X86_HAS("avx512bw") &&
            CTT_X86_HAS("avx512dq") && CTT_X86_HAS("avx512vl");
 }
 
-/* Sums of products of bytes and of 16 bits: with AVX-512, and with registers of
- * 256 bits. */
+/* VNNI: sums of products of bytes and of 16 bits, with AVX-512 or with
+ * registers of 256 bits. */
 static inline int ctt_has_vnni(void)
 {
     return ctt_has_avx512() && CTT_X86_HAS("avx512vnni");
@@ -48,7 +48,8 @@ static inline int ctt_has_avxvnni(void)
     return ctt_has_avx2() && CTT_X86_HAS("avxvnni");
 }
 
-/* Of ARM with 64 bits: NEON, which all have, and sums of products of bytes. */
+/* 64-bit ARM: NEON, which all processors have, and its sums of products of
+ * bytes (dot products). */
 static inline int ctt_has_neon(void)
 {
 #if defined(CTT_ARM_SETS)

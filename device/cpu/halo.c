@@ -2,18 +2,18 @@
  * halo.c: a part of the rows of an image, with rows of the parts beside it
  * (Dryden and others 2019, spatial parallelism).
  *
- * A plane is an image of a sample (and depth).  What is sent and taken are the
- * rows of all planes, one plane after the other. */
+ * A plane is an image of a sample (and depth).  Messages hold the rows of all
+ * planes, one plane after the other. */
 #include "device/cpu/cpu.h"
 
 enum { ABOVE, BELOW };
 
-/* small: the rows of this part; large: these, but for `drop`, and `more` of
- * each side.  give: rows that each side takes of this part. */
+/* small: rows of this part; large: the same without `drop`, plus `more` rows of
+ * each neighbour. give: rows sent to each neighbour. */
 struct halo {
     const struct ctt_tensor *small, *large;
     int64_t planes, more[2], drop[2], give[2];
-    float  *out[2], *in[2];    /* messages: what is given, what is taken */
+    float  *out[2], *in[2];    /* messages sent and received */
 };
 
 static int64_t halo_at_least_0(int64_t n)
@@ -48,8 +48,8 @@ static struct halo halo_of(const struct ctt_call *c,
     return h;
 }
 
-/* Memory of the messages; out: what is given, forward rows of small.  There is
- * none at an edge of the image. */
+/* Allocates the messages, none at an edge of the image; out: forward, rows of
+ * small. */
 static int halo_open_messages(struct ctt_dev *d, struct halo *h, int forward)
 {
     int64_t out[2], in[2], sum = 0;
@@ -94,8 +94,8 @@ static int halo_swap(struct ctt_dev *d, const struct halo *h, int forward)
     return d->group->swap(d->group->arg, &s);
 }
 
-/* Rows `first` and on of each plane of t, as many as a message has, go to it;
- * or come from it, and are added or not. */
+/* Copies rows of each plane of t, from `first` on, to a message, or from it,
+ * with or without adding. */
 static void halo_pack(const struct halo *h, const struct ctt_tensor *t,
                       int64_t first, int64_t rows, float *to)
 {
@@ -123,8 +123,8 @@ static void halo_clear(const struct halo *h, const struct ctt_tensor *t,
                    (size_t)t->c * sizeof(float));
 }
 
-/* The rows that both have, from small to large or the reverse; dense ones are
- * copied whole. */
+/* Copies the common rows from small to large or the reverse; dense ones at
+ * once. */
 static void halo_move(struct ctt_dev *d, const struct halo *h, int back,
                       int add)
 {
@@ -172,7 +172,7 @@ out:
     return rc;
 }
 
-/* Gradients of rows of other parts go back to these, which add them. */
+/* Sends gradients of other parts' rows back to these parts, which add them. */
 int K(halo_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct halo h = halo_of(c, &c->din[0], &c->dout);

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-static int take(struct ctt_dev *d, const char *what, int64_t bytes, void **out)
+static int host_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
+                      void **out)
 {
     void *p = ctt_calloc((size_t)bytes, 1);
     int rc = 0;
@@ -21,27 +22,27 @@ out:
     return rc;
 }
 
-static void give(struct ctt_dev *d, void *p)
+static void host_free(struct ctt_dev *d, void *p)
 {
     (void)d;
     ctt_free(p);
 }
 
-static int64_t room(const struct ctt_dev *d)
+static int64_t host_free_bytes(const struct ctt_dev *d)
 {
     (void)d;
     return ctt_memory_left();
 }
 
-static int fill(struct ctt_dev *d, void *p, int byte, int64_t bytes)
+static int host_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes)
 {
     (void)d;
     memset(p, byte, (size_t)bytes);
     return 0;
 }
 
-static int copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
-                void *to, int64_t bytes)
+static int host_copy(struct ctt_dev *d, enum ctt_direction way,
+                     const void *from, void *to, int64_t bytes)
 {
     (void)d;
     (void)way;
@@ -49,14 +50,14 @@ static int copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
     return 0;
 }
 
-static int put(struct ctt_dev *d, const float *from,
-               const struct ctt_tensor *to)
+static int host_put(struct ctt_dev *d, const float *from,
+                    const struct ctt_tensor *to)
 {
     ctt_cast_put(d, from, to);
     return 0;
 }
 
-static int get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
+static int host_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
 {
     ctt_cast_get(d, from, to);
     return 0;
@@ -78,8 +79,8 @@ static int round8(struct ctt_dev *d, const float *x, int64_t rows,
     return 0;
 }
 
-static int sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
-               void *to, int64_t n)
+static int host_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
+                    void *to, int64_t n)
 {
     ctt_cast_sum(d, type, from, to, n);
     return 0;
@@ -127,13 +128,13 @@ static int group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 }
 
 const struct ctt_dev_memory ctt_host_memory = {
-    .shared = 1, .alloc = take, .free = give, .room = room, .fill = fill,
-    .copy = copy,
+    .shared = 1, .alloc = host_alloc, .free = host_free,
+    .room = host_free_bytes, .fill = host_fill, .copy = host_copy,
 };
 
 const struct ctt_dev_numbers ctt_host_numbers = {
-    .put = put, .get = get, .cast = cast, .round8 = round8, .sum = sum,
-    .group_sums = group_sums, .group_fill = group_fill,
+    .put = host_put, .get = host_get, .cast = cast, .round8 = round8,
+    .sum = host_sum, .group_sums = group_sums, .group_fill = group_fill,
 };
 
 const struct ctt_dev_optimizer ctt_host_optimizer = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * isa.h: the texts of all plain kernels, to be compiled once more for the
- * instruction set CTT_ISA that the including file has set. */
+ * isa.h: sources of all plain kernels, compiled once more for the instruction
+ * set CTT_ISA that the including file defines. */
 #ifndef CTT_ISA_H
 #define CTT_ISA_H
 
@@ -8,7 +8,7 @@
 #include "device/cpu/cast.c"
 #include "device/cpu/collect.c"
 #include "device/cpu/conv/conv.c"
-#include "device/cpu/conv/int8/int8_end.c"
+#include "device/cpu/conv/int8/int8_epilogue.c"
 #include "device/cpu/conv/int8/int8_sums.c"
 #include "device/cpu/halo.c"
 #include "device/cpu/loss.c"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.c: cross entropy with a class or with distributions, squared error and
- * that plus the absolute error, one number a row. */
+ * loss.c: cross entropy with a class or with distributions, squared error with
+ * and without the absolute error, one number a row. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Reads a target row (class, weight); the class of a row of weight 0 is not
- * looked at.  0 if the class does not exist. */
+/* Class and weight of a target row; returns 0 if the class does not exist.  A
+ * row of weight 0 counts nothing, whatever its class. */
 static int target(const float *t, int64_t classes, float *weight,
                   int64_t *label)
 {
@@ -21,7 +21,7 @@ static int target(const float *t, int64_t classes, float *weight,
     return 1;
 }
 
-static float largest(const float *z, int64_t n)
+static float largest_logit(const float *z, int64_t n)
 {
     float top = z[0];
 
@@ -34,7 +34,7 @@ static float largest(const float *z, int64_t n)
  * everywhere: log sum exp z - (1 - smooth) z[label] - smooth * mean z. */
 static float xent(const float *z, int64_t n, int64_t label, float smooth)
 {
-    float top = largest(z, n), sum = 0, all = 0;
+    float top = largest_logit(z, n), sum = 0, all = 0;
 
     for (int64_t j = 0; j < n; j++) {
         sum += ctt_exp(z[j] - top);
@@ -47,7 +47,7 @@ static float xent(const float *z, int64_t n, int64_t label, float smooth)
 static void xent_back(const float *z, int64_t n, int64_t label, float smooth,
                       float scale, float *dz, int add)
 {
-    float top = largest(z, n), sum = 0;
+    float top = largest_logit(z, n), sum = 0;
 
     for (int64_t j = 0; j < n; j++)
         sum += ctt_exp(z[j] - top);
@@ -86,7 +86,7 @@ out:
  * weight 0 they count nothing, whatever z is. */
 static float soft(const float *z, const float *q, int64_t n, float t)
 {
-    float top = largest(z, n), sum = 0, part = 0, weight = 0;
+    float top = largest_logit(z, n), sum = 0, part = 0, weight = 0;
 
     for (int64_t j = 0; j < n; j++) {
         sum += ctt_exp((z[j] - top) / t);
@@ -99,7 +99,7 @@ static float soft(const float *z, const float *q, int64_t n, float t)
 static void soft_back(const float *z, const float *q, int64_t n, float t,
                       float scale, float *dz, int add)
 {
-    float top = largest(z, n), sum = 0, weight = 0;
+    float top = largest_logit(z, n), sum = 0, weight = 0;
 
     for (int64_t j = 0; j < n; j++) {
         sum += ctt_exp((z[j] - top) / t);
@@ -112,7 +112,7 @@ static void soft_back(const float *z, const float *q, int64_t n, float t,
     }
 }
 
-/* A target row has two parts: of labels, and of a teacher's answers. */
+/* Loss of target rows with two parts: labels, and a teacher's answers. */
 static int soft_rows(const struct ctt_call *c, int back)
 {
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;

@@ -47,8 +47,8 @@ int K(lstm_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 /* The gradients of up to CTT_PIECE channels of a row. */
 struct back { float z[4][CTT_PIECE], old[CTT_PIECE]; };
 
-static void back(const struct ctt_call *c, int64_t r, int64_t at, int64_t n,
-                 struct back *b)
+static void cell_gradients(const struct ctt_call *c, int64_t r, int64_t at,
+                           int64_t n, struct back *b)
 {
     static const float zeros[CTT_PIECE];
     int64_t H = c->out.c;
@@ -67,8 +67,8 @@ static void back(const struct ctt_call *c, int64_t r, int64_t at, int64_t n,
     }
 }
 
-/* Either gradient of the two results may be absent, and either of the two
- * wanted. */
+/* Gradients of one of the two results may be absent, and gradients of one of
+ * the two inputs unwanted. */
 int K(lstm_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t rows = ctt_rows(&c->out), H = c->out.c;
@@ -78,7 +78,7 @@ int K(lstm_bwd)(struct ctt_dev *d, const struct ctt_call *c)
         for (int64_t at = 0; at < H; at += CTT_PIECE) {
             struct back b;
             int64_t n = ctt_piece(H, at);
-            back(c, r, at, n, &b);
+            cell_gradients(c, r, at, n, &b);
             for (int k = 0; k < 4 && c->din[0].data; k++)
                 ctt_put(ctt_row(&c->din[0], r) + k * H + at, b.z[k], n,
                         c->add & 1);

@@ -5,7 +5,7 @@
  * several exp() are computed side by side, so that none waits for itself: 39%
  * less time with AVX-512.  The file that includes it has defined fvec, such a
  * register, AT_ONCE, registers of cells, and
- *     bigger(a, b), smaller(a, b)   b if one is a NaN
+ *     lanes_max(a, b), lanes_min(a, b)   b if one is a NaN
  *     less(a, b, yes, no)           yes where a < b */
 
 #define INLINE static inline __attribute__((always_inline))
@@ -34,9 +34,9 @@ INLINE void exps(int N, fvec *x)
     uvec power[3 * AT_ONCE];
 
     UNROLL for (int i = 0; i < N; i++)
-        x[i] = bigger((fvec){ 0 } - 87.0f, x[i]);
+        x[i] = lanes_max((fvec){ 0 } - 87.0f, x[i]);
     UNROLL for (int i = 0; i < N; i++)
-        x[i] = smaller((fvec){ 0 } + 87.0f, x[i]);
+        x[i] = lanes_min((fvec){ 0 } + 87.0f, x[i]);
     UNROLL for (int i = 0; i < N; i++)
         t[i] = x[i] * 1.44269504f + 12582912.0f;
     UNROLL for (int i = 0; i < N; i++) {
@@ -112,7 +112,7 @@ INLINE void outs(int N, const float *o, const float *c, float *h)
         *(fvec_at *)(h + i * LANES) = 1.0f / (1.0f + e[N + i]) * e[i];
 }
 
-/* As many of n cells as fill registers; their number. */
+/* Computes the cells that fill whole registers; returns how many. */
 static int64_t lstm_vec(const float *z, int64_t apart, const float *old,
                         float *h, float *c, int64_t n)
 {

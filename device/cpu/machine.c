@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * machine.c: the name of the processor, its instruction sets as far as kernels
- * use them, and which providers of convs are built in: what the choice of the
- * fastest depends on. */
+ * use them, and the built-in providers of convs: everything that the choice of
+ * the fastest provider depends on. */
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/features.h"
@@ -12,7 +12,7 @@
 #include <cpuid.h>
 #endif
 
-/* Of x86 the brand that the processor states: 48 bytes. */
+/* The processor's brand string (x86: 48 bytes of CPUID). */
 static void brand(char text[64])
 {
     memset(text, 0, 64);
@@ -27,7 +27,8 @@ static void brand(char text[64])
 #endif
 }
 
-static void add(const char *before, const char *name, char *text, size_t size)
+static void add_word(const char *before, const char *name, char *text,
+                     size_t size)
 {
     size_t n = strlen(text);
 
@@ -50,9 +51,9 @@ void ctt_cpu_machine(char *text, size_t size)
     snprintf(text, size, "%.16s %s", u.machine, name);
     for (size_t i = 0; i < CTT_LEN(sets); i++)
         if (sets[i].has())
-            add(" ", sets[i].name, text, size);
+            add_word(" ", sets[i].name, text, size);
     for (int i = 0; ctt_cpu_providers[i]; i++)
-        add(i ? " " : ": ", ctt_cpu_providers[i]->name, text, size);
-    for (char *p = text; *p; p++)    /* it becomes a line of a file */
+        add_word(i ? " " : ": ", ctt_cpu_providers[i]->name, text, size);
+    for (char *p = text; *p; p++)    /* the text must be one line */
         *p = *p < ' ' || *p > '~' ? '?' : *p;
 }

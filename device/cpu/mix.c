@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-/* The input that sample i takes, 0 or 1.  Without a second input it is the
- * first. */
-static int taken(const struct ctt_call *c, int64_t i)
+/* Input of sample i: 0 or 1; 0 without a second input. */
+static int chosen_input(const struct ctt_call *c, int64_t i)
 {
     return c->in[1].data && *ctt_row(&c->in[2], i) == 0;
 }
@@ -18,8 +17,8 @@ static void mix_rows(const void *arg, int64_t from, int64_t to)
     int64_t each = ctt_rows(&c->out) / c->out.n;
 
     for (int64_t r = from; r < to; r++)
-        ctt_put(ctt_row(&c->out, r), ctt_row(&c->in[taken(c, r / each)], r),
-                c->out.c, 0);
+        ctt_put(ctt_row(&c->out, r), ctt_row(&c->in[chosen_input(c, r / each)],
+                                             r), c->out.c, 0);
 }
 
 int K(mix_fwd)(struct ctt_dev *d, const struct ctt_call *c)
@@ -29,8 +28,8 @@ int K(mix_fwd)(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* The gradient goes to the input taken, and nothing to the other one. */
-static void give(const struct ctt_call *c, int k, int64_t r, int mine)
+/* Adds the gradient to the chosen input; the other one gets 0. */
+static void pass_gradient(const struct ctt_call *c, int k, int64_t r, int mine)
 {
     float *dx = ctt_row(&c->din[k], r);
 
@@ -49,7 +48,7 @@ int K(mix_bwd)(struct ctt_dev *d, const struct ctt_call *c)
             continue;
         PARALLEL(d, ctt_volume(&c->out))
         for (int64_t r = 0; r < rows; r++)
-            give(c, k, r, taken(c, r / each) == k);
+            pass_gradient(c, k, r, chosen_input(c, r / each) == k);
     }
     return 0;
 }

@@ -51,12 +51,12 @@ sum_row(const struct ctt_call *c, struct ctt_span s, int64_t r, int64_t n)
 
 struct adding { const struct ctt_call *c; struct ctt_span s; };
 
-static void add_rows(const void *arg, int64_t from, int64_t to)
+static void sum_rows(const void *arg, int64_t from, int64_t to)
 {
     struct adding a = *(const struct adding *)arg;
 
     for (int64_t r = from; r < to; r++)
-        if (a.s.cols == CTT_NARROW)    /* a known number: short code */
+        if (a.s.cols == CTT_NARROW)    /* a constant width has shorter code */
             sum_row(a.c, a.s, r, CTT_NARROW);
         else
             sum_row(a.c, a.s, r, ctt_len(a.s, r));
@@ -71,7 +71,7 @@ int K(add_fwd)(struct ctt_dev *d, const struct ctt_call *c)
         views |= c->in[k].ld != c->in[k].c;
     if (views)
         s = (struct ctt_span){ ctt_rows(&c->out), c->out.c, s.total, 0 };
-    ctt_dev_rows(d, (double)(c->node->nin * s.total), s.rows, add_rows,
+    ctt_dev_rows(d, (double)(c->node->nin * s.total), s.rows, sum_rows,
                  &(struct adding){ c, s });
     return 0;
 }
@@ -179,8 +179,7 @@ int K(concat_bwd)(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* The rows of one sample at the step that slot j of ask a shows, or NULL if
- * there are none. */
+/* Rows of one sample at the step of slot j of ask a; NULL: no such step. */
 static float *window_step(const struct ctt_call *c, const struct ctt_tensor *t,
                           int64_t a, int64_t j)
 {
@@ -220,7 +219,8 @@ int K(window_fwd)(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* Asks may look at the same step, so threads share the pixels, not the asks. */
+/* Several asks may show one step, so threads divide the pixels, not the
+ * asks. */
 int K(window_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t area = c->out.h * c->out.w, n = c->out.c, depth = c->out.d;

@@ -32,8 +32,8 @@ static void moments(struct ctt_dev *d, const struct ctt_tensor *x, float *part,
     ctt_join(part, 2 * n, 2 * n, sum);
 }
 
-/* The statistics to normalise with: mean[n], and inv[n], one over the standard
- * deviation; of this call when training, else the running ones.  learn: updates
+/* Statistics of the normalisation: mean[n], and inv[n], one over the standard
+ * deviation; of this call in training, else the running ones. learn: updates
  * the running ones. */
 static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
                         int learn, float *part, float *mean, float *inv)
@@ -63,7 +63,7 @@ static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
     }
 }
 
-/* y = scale x + offset, of which there is one for each channel. */
+/* y = scale x + offset, with a scale and an offset per channel. */
 struct scaling { const struct ctt_call *c; const float *scale; };
 
 static void scale_rows(const void *arg, int64_t from, int64_t to)

@@ -35,7 +35,7 @@ static struct box box_of(const struct ctt_call *c, int64_t r)
 
 /* The next output pixel: a division for each would take longer than the largest
  * of its bytes. */
-static void step(const struct ctt_call *c, struct box *b)
+static void next_box(const struct ctt_call *c, struct box *b)
 {
     const struct ctt_tensor *y = &c->out;
     const int64_t size[3] = { y->d, y->h, y->w };
@@ -59,7 +59,7 @@ static void step(const struct ctt_call *c, struct box *b)
                      (x)->h + h_) * (x)->w + w_; w_ < (b).at[2][1];         \
                  w_++, row++)
 
-static float share(const struct box *b)
+static float mean_share(const struct box *b)
 {
     int64_t n = 1;
 
@@ -82,8 +82,8 @@ static void max_fwd(const struct ctt_call *c, const struct box *b, int64_t r)
     }
 }
 
-/* The largest of n bytes of each pixel; n is a constant where it can be, for
- * then they stay in a register. */
+/* Largest bytes of a window, n per pixel; callers pass n as a constant if
+ * possible, so that they stay in a register. */
 static inline __attribute__((always_inline))
 void max_piece(const struct ctt_tensor *in, const struct box *b, int64_t from,
                int64_t n, uint8_t *y)
@@ -98,7 +98,7 @@ void max_piece(const struct ctt_tensor *in, const struct box *b, int64_t from,
     memcpy(y, most, (size_t)n);
 }
 
-/* The largest byte stands for the largest value. */
+/* Max pool of bytes: the largest byte is the largest value. */
 static void max_bytes(const struct ctt_call *c, const struct box *b, int64_t r)
 {
     uint8_t *y = (uint8_t *)c->out.data + r * c->out.ld;
@@ -112,7 +112,7 @@ static void max_bytes(const struct ctt_call *c, const struct box *b, int64_t r)
 
 static void avg_fwd(const struct ctt_call *c, const struct box *b, int64_t r)
 {
-    float *y = ctt_row(&c->out, r), part = share(b);
+    float *y = ctt_row(&c->out, r), part = mean_share(b);
     int64_t n = c->out.c;
 
     memset(y, 0, (size_t)n * sizeof(float));
@@ -123,7 +123,7 @@ static void avg_fwd(const struct ctt_call *c, const struct box *b, int64_t r)
 }
 
 /* The first value equal to the maximum gets the gradient, which is then removed
- * from left, so that no other value gets it too. */
+ * from `left`, so that no other value gets it. */
 static void max_bwd(const struct ctt_call *c, const struct box *b, int64_t r,
                     float *left)
 {
@@ -146,7 +146,7 @@ static void avg_bwd(const struct ctt_call *c, const struct box *b, int64_t r,
                     float *dy)
 {
     const float *from = ctt_row(&c->dout, r);
-    float part = share(b);
+    float part = mean_share(b);
     int64_t n = c->out.c;
 
     SIMD for (int64_t j = 0; j < n; j++)
@@ -178,7 +178,7 @@ static void pool_rows(const void *arg, int64_t from, int64_t to)
         ctt_is_bytes(&c->out) ? max_bytes : pools[c->node->attr.pool.kind].fwd;
     struct box b = box_of(c, from);
 
-    for (int64_t r = from; r < to; r++, step(c, &b))
+    for (int64_t r = from; r < to; r++, next_box(c, &b))
         fwd(c, &b, r);
 }
 
@@ -188,7 +188,7 @@ int K(pool_fwd)(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* Windows overlap, so threads share the images, not the windows. */
+/* Windows overlap, so threads divide the images, not the windows. */
 int K(pool_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t images = c->out.n, each = ctt_rows(&c->out) / images;
@@ -208,7 +208,7 @@ int K(pool_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 
         for (int64_t r = i * rows; r < (i + 1) * rows && !(c->add & 1); r++)
             memset(ctt_row(&c->din[0], r), 0, (size_t)n * sizeof(float));
-        for (int64_t r = i * each; r < (i + 1) * each; r++, step(c, &b))
+        for (int64_t r = i * each; r < (i + 1) * each; r++, next_box(c, &b))
             pools[kind].bwd(c, &b, r, tmp + i * wide);
     }
     return 0;

@@ -2,10 +2,10 @@
  * quant.c: values rounded to whole numbers of a step, as floats or bytes. */
 #include "device/cpu/cpu.h"
 
-/* The attributes of a quant in the form of the formulas of byte.h. */
+/* Constants of a quant node for the formulas of byte.h. */
 struct step { float inv, zero, scale; };
 
-static struct step step_of(const struct ctt_call *c)
+static struct step quant_step(const struct ctt_call *c)
 {
     float scale = c->node->attr.quant.scale;
 
@@ -34,7 +34,7 @@ static void floats_rows(const void *arg, int64_t from, int64_t to)
 {
     const struct ctt_call *c = arg;
     struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
-    struct step step = step_of(c);
+    struct step step = quant_step(c);
 
     for (int64_t r = from; r < to; r++)
         to_floats(step, ctt_at(s, &c->in[0], r), ctt_at(s, &c->out, r),
@@ -66,7 +66,7 @@ static void pass_back(struct step s, const float *x, const float *dy,
 int K(quant_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_span s = ctt_span(&c->dout, &c->in[0], &c->din[0]);
-    struct step step = step_of(c);
+    struct step step = quant_step(c);
 
     if (!c->din[0].data)
         return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rows.c: what several kernels do with the rows of a tensor. */
+ * rows.c: row operations shared by several kernels. */
 #include "device/cpu/cpu.h"
 
 struct copying {
@@ -55,7 +55,7 @@ void K(finish)(struct ctt_dev *d, const struct ctt_tensor *y,
 {
     struct finishing f = { ctt_span(y, y, y), y, bias, act };
 
-    if (bias)    /* a piece of memory must be a row */
+    if (bias)    /* a bias needs whole rows, not pieces of memory */
         f.s = (struct ctt_span){ ctt_rows(y), y->c, f.s.total, 0 };
     ctt_dev_rows(d, (double)((1 + (act != 0)) * f.s.total), f.s.rows,
                  finish_rows, &f);

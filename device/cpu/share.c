@@ -10,31 +10,33 @@
 enum { CODES = CTT_MOST_CODES + 1,
        BLOCK = 1 << 15 };    /* weights of a partial sum */
 
-/* Code 0 is of weights that share nothing: its sum is not used. */
-static void add_up(const uint8_t *share, const float *dw, int64_t n,
-                   double sum[CODES])
+/* Adds gradients by code; code 0 marks weights without a shared value, and its
+ * sum is unused. */
+static void sum_shared(const uint8_t *share, const float *dw, int64_t n,
+                       double sum[CODES])
 {
     memset(sum, 0, CODES * sizeof(*sum));
     for (int64_t i = 0; i < n; i++)
         sum[share[i]] += (double)dw[i];
 }
 
-static void spread(const uint8_t *share, const double sum[CODES], int64_t n,
-                   float *dw)
+static void set_shared(const uint8_t *share, const double sum[CODES], int64_t n,
+                       float *dw)
 {
     for (int64_t i = 0; i < n; i++)
         if (share[i])
             dw[i] = (float)sum[share[i]];
 }
 
-static int64_t size_of(const struct ctt_stretch *s, int64_t block)
+static int64_t block_len(const struct ctt_stretch *s, int64_t block)
 {
     int64_t left = s->count - block * BLOCK;
 
     return left < BLOCK ? left : BLOCK;
 }
 
-/* Fixed blocks are added in their order: for any number of threads. */
+/* Fixed blocks are added in order, so that the result does not depend on the
+ * number of threads. */
 static int share_range(struct ctt_dev *d, const struct ctt_flat *f,
                       const struct ctt_stretch *s, double *square_sum)
 {
@@ -47,8 +49,8 @@ static int share_range(struct ctt_dev *d, const struct ctt_flat *f,
         return CTT_ENOMEM;
     #pragma omp parallel for num_threads(ctt_dev_omp(d, 2 * (double)s->count))
     for (int64_t b = 0; b < blocks; b++)
-        add_up(share + b * BLOCK, dw + b * BLOCK, size_of(s, b),
-               sum + b * CODES);
+        sum_shared(share + b * BLOCK, dw + b * BLOCK, block_len(s, b),
+                   sum + b * CODES);
     for (int64_t b = 1; b < blocks; b++)
         for (int k = 1; k < CODES; k++)
             sum[k] += sum[b * CODES + k];
@@ -56,7 +58,7 @@ static int share_range(struct ctt_dev *d, const struct ctt_flat *f,
         *square_sum += sum[k] * sum[k];
     #pragma omp parallel for num_threads(ctt_dev_omp(d, 2 * (double)s->count))
     for (int64_t b = 0; b < blocks; b++)
-        spread(share + b * BLOCK, sum, size_of(s, b), dw + b * BLOCK);
+        set_shared(share + b * BLOCK, sum, block_len(s, b), dw + b * BLOCK);
     return 0;
 }
 

@@ -4,10 +4,10 @@
 #include "device/cpu/update.h"
 #include "device/dev.h"
 
-enum { PIECE = 16,         /* numbers that one byte of `how` is of */
+enum { PIECE = 16,         /* numbers per byte of `how` */
        BLOCK = 4096 };     /* of the norm's partial sums */
 
-/* A piece of the gradient, dw, which begins at number p of the block. */
+/* Constrains a piece of the gradient, dw, at number p of the block. */
 static inline void constrain(const struct ctt_constraint *c, int64_t p,
                              float *dw)
 {
@@ -17,7 +17,7 @@ static inline void constrain(const struct ctt_constraint *c, int64_t p,
         dw[i] = keep[i] ? dw[i] : 0;
 }
 
-/* The sum of squares of a piece, without values that are shared. */
+/* Sum of squares of a piece, without shared values. */
 static inline double squares(const struct ctt_constraint *c, int64_t p,
                              const float *dw)
 {
@@ -28,7 +28,8 @@ static inline double squares(const struct ctt_constraint *c, int64_t p,
     return s;
 }
 
-/* Double sums of fixed blocks in their order: for any number of threads. */
+/* Sum of fixed blocks, in order and in double, so that it does not depend on
+ * the number of threads. */
 static double constrained_sum(const struct ctt_flat *f, int64_t from,
                               int64_t to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * update.h: the optimizer over a flat block in host memory, as struct
- * ctt_dev_optimizer has it. */
+ * update.h: the optimizer over a flat block in host memory: slots of struct
+ * ctt_dev_memory (device/memory.h). */
 #ifndef CTT_CPU_UPDATE_H
 #define CTT_CPU_UPDATE_H
 
@@ -9,8 +9,8 @@
 int ctt_host_constrain(struct ctt_dev *d, const struct ctt_flat *f,
                        double *square_sum);
 
-/* share.c: the part of ctt_host_constrain() for shared values: their gradients,
- * and *square_sum, the sum of their squares. */
+/* share.c: constrains the gradients of shared values for ctt_host_constrain()
+ * and adds up their squares into *square_sum. */
 int ctt_host_share(struct ctt_dev *d, const struct ctt_flat *f,
                    double *square_sum);
 

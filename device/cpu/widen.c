@@ -11,8 +11,8 @@
  * a third slower; fewer samples than this make small layers slow.) */
 enum { BYTES = 2 << 20 };
 
-/* 1 if a call cannot be run in parts. */
-static int is_whole(const struct ctt_call *c)
+/* 1 if the call cannot be divided into parts. */
+static int is_indivisible(const struct ctt_call *c)
 {
     enum ctt_together t = ctt_ops[c->node->op].together(c->node);
 
@@ -23,21 +23,21 @@ static int is_whole(const struct ctt_call *c)
  * sample. */
 static int by_rows(const struct ctt_call *c)
 {
-    return ctt_ops[c->node->op].reach == CTT_REACH_ROW && !is_whole(c);
+    return ctt_ops[c->node->op].reach == CTT_REACH_ROW && !is_indivisible(c);
 }
 
 /* 1 if the kernel may write its result over its first input (backward: the
  * gradient of that input over that of the result). */
-static int in_place(const struct ctt_call *c, enum ctt_pass pass)
+static int may_overwrite(const struct ctt_call *c, enum ctt_pass pass)
 {
     if (pass == CTT_BWD && c->add & 1)
         return 0;
     return ctt_ops[c->node->op].in_place(c->node, pass == CTT_BWD);
 }
 
-/* ---- what is copied ---- */
+/* ---- copies ---- */
 
-/* The maximum of bytes, which are bytes of the same form. */
+/* 1 for a max pool of bytes, whose result has the same scale and zero. */
 static int is_pool_of_bytes(const struct ctt_call *c)
 {
     return c->node->op == CTT_OP_POOL &&
@@ -45,8 +45,8 @@ static int is_pool_of_bytes(const struct ctt_call *c)
            ctt_is_bytes(&c->in[0]) && ctt_is_bytes(&c->out);
 }
 
-/* 1 if the kernel itself reads or writes bytes: a conv of quantised values, a
- * maximum of them, and what makes them. */
+/* 1 if the kernel itself reads or writes bytes: a conv or max pool of quantised
+ * values, and quant. */
 static int kernel_takes(const struct ctt_call *c, const struct ctt_tensor *t)
 {
     if (!ctt_is_bytes(t))
@@ -68,8 +68,8 @@ static int is_short(const struct ctt_call *c, const struct ctt_tensor *t)
 
 enum { READ = 1, WRITE = 2 };
 
-/* A tensor of the call and its counterpart in the kernel's call.  If it is
- * short and used, that is in the memory of copy number `room`: `each` floats
+/* A tensor of the call and its counterpart in the kernel's call.  If it needs a
+ * copy, the counterpart is in the memory of copy number `room`: `each` floats
  * per unit, from offset `at`. */
 struct copy {
     const struct ctt_tensor *from;
@@ -91,14 +91,15 @@ static int64_t rows_each(const struct widening *j, const struct ctt_tensor *t)
     return j->by_rows ? 1 : ctt_rows(t) / t->n;
 }
 
-static int same(const struct ctt_tensor *a, const struct ctt_tensor *b)
+static int same_memory(const struct ctt_tensor *a, const struct ctt_tensor *b)
 {
     return a->data == b->data && a->c == b->c && a->ld == b->ld;
 }
 
-/* Adds a copy.  Tensors that share memory share it in the kernel's call too. */
-static void take(struct widening *j, const struct ctt_tensor *from,
-                 struct ctt_tensor *to, int use)
+/* Adds a copy.  Tensors with common memory have common memory in the kernel's
+ * call too. */
+static void add_copy(struct widening *j, const struct ctt_tensor *from,
+                     struct ctt_tensor *to, int use)
 {
     struct copy *p = &j->copy[j->count];
 
@@ -110,7 +111,7 @@ static void take(struct widening *j, const struct ctt_tensor *from,
         p->each = rows_each(j, from) * from->c;
     }
     for (int i = 0; i < j->count && is_short(j->c, from); i++)
-        if (j->copy[i].room == i && same(j->copy[i].from, from)) {
+        if (j->copy[i].room == i && same_memory(j->copy[i].from, from)) {
             p->room = i;
             p->each = 0;
         }
@@ -118,7 +119,7 @@ static void take(struct widening *j, const struct ctt_tensor *from,
 }
 
 /* Lets the last copy share the memory of the copy of `from`. */
-static void join(struct widening *j, const struct ctt_tensor *from)
+static void share_last(struct widening *j, const struct ctt_tensor *from)
 {
     struct copy *p = &j->copy[j->count - 1];
 
@@ -135,14 +136,14 @@ static void take_forward(struct widening *j)
     const struct ctt_call *c = j->c;
 
     for (int k = 0; k < c->node->nin; k++)
-        take(j, &c->in[k], &j->wide.in[k], READ);
-    take(j, &c->out, &j->wide.out, WRITE);
-    if (c->out.data && in_place(c, CTT_FWD))
-        join(j, &c->in[0]);
-    take(j, &c->also, &j->wide.also, WRITE);
+        add_copy(j, &c->in[k], &j->wide.in[k], READ);
+    add_copy(j, &c->out, &j->wide.out, WRITE);
+    if (c->out.data && may_overwrite(c, CTT_FWD))
+        share_last(j, &c->in[0]);
+    add_copy(j, &c->also, &j->wide.also, WRITE);
 }
 
-static unsigned reads(const struct ctt_call *c)
+static unsigned inputs_read(const struct ctt_call *c)
 {
     unsigned din = 0;
 
@@ -151,8 +152,8 @@ static unsigned reads(const struct ctt_call *c)
     return ctt_ops[c->node->op].reads(c->node, din, c->dw[0].data != NULL);
 }
 
-/* If the gradient of a conv's plus input shares memory with that of the result,
- * it is there already and not used. */
+/* Use of input gradient k: none for a conv's plus input whose gradient shares
+ * memory with the result's, as it is complete already. */
 static int use_of_din(const struct ctt_call *c, int k)
 {
     if (c->node->op == CTT_OP_CONV && k == 1 &&
@@ -164,32 +165,32 @@ static int use_of_din(const struct ctt_call *c, int k)
 static void take_backward(struct widening *j)
 {
     const struct ctt_call *c = j->c;
-    unsigned read = reads(c);
+    unsigned read = inputs_read(c);
 
     for (int k = 0; k < c->node->nin; k++)
-        take(j, &c->in[k], &j->wide.in[k], read >> k & 1 ? READ : 0);
-    take(j, &c->out, &j->wide.out, read & CTT_READS_OUT ? READ : 0);
-    take(j, &c->also, &j->wide.also, 0);
-    take(j, &c->dalso, &j->wide.dalso, READ);
-    take(j, &c->dout, &j->wide.dout, READ);
+        add_copy(j, &c->in[k], &j->wide.in[k], read >> k & 1 ? READ : 0);
+    add_copy(j, &c->out, &j->wide.out, read & CTT_READS_OUT ? READ : 0);
+    add_copy(j, &c->also, &j->wide.also, 0);
+    add_copy(j, &c->dalso, &j->wide.dalso, READ);
+    add_copy(j, &c->dout, &j->wide.dout, READ);
     for (int k = 0; k < c->node->nin; k++) {
-        take(j, &c->din[k], &j->wide.din[k], use_of_din(c, k));
-        if (k == 0 && c->din[0].data && in_place(c, CTT_BWD))
-            join(j, &c->dout);
+        add_copy(j, &c->din[k], &j->wide.din[k], use_of_din(c, k));
+        if (k == 0 && c->din[0].data && may_overwrite(c, CTT_BWD))
+            share_last(j, &c->dout);
     }
 }
 
 /* ---- the parts ---- */
 
-/* Chooses the size of the parts, all equal but the last, so that what a kernel
- * prepares for a shape is reused; returns the floats of all copies. */
-static int64_t plan(struct widening *j)
+/* Chooses the size of the parts, equal but for the last one, so that kernels'
+ * plans for a shape are reused; returns the floats of all copies. */
+static int64_t plan_parts(struct widening *j)
 {
     int64_t floats = 0, most = j->units, parts, at = j->weights;
 
     for (int i = 0; i < j->count; i++)
         floats += j->copy[i].each;
-    if (floats > 0 && !is_whole(j->c))
+    if (floats > 0 && !is_indivisible(j->c))
         most = BYTES / (int64_t)sizeof(float) / floats;
     most = most < 1 ? 1 : most > j->units ? j->units : most;
     parts = (j->units + most - 1) / most;
@@ -201,9 +202,9 @@ static int64_t plan(struct widening *j)
     return at;
 }
 
-static struct ctt_tensor part_of(const struct widening *j,
-                                 const struct ctt_tensor *t, int64_t from,
-                                 int64_t n)
+static struct ctt_tensor part_tensor(const struct widening *j,
+                                     const struct ctt_tensor *t, int64_t from,
+                                     int64_t n)
 {
     struct ctt_tensor p = *t;
 
@@ -215,8 +216,8 @@ static struct ctt_tensor part_of(const struct widening *j,
     return p;
 }
 
-/* 1 if a copy before the i-th has the same memory and the same use. */
-static int done(const struct widening *j, int i, int use)
+/* 1 if an earlier copy has the same memory and use as the i-th. */
+static int is_copied(const struct widening *j, int i, int use)
 {
     for (int k = 0; k < i; k++)
         if (j->copy[k].room == j->copy[i].room && j->copy[k].use & use)
@@ -225,20 +226,20 @@ static int done(const struct widening *j, int i, int use)
 }
 
 /* Sets the tensors of n units from `from` on, short ones as fp32 copies. */
-static void load(struct ctt_dev *d, struct widening *j, float *room,
-                 int64_t from, int64_t n)
+static void load_part(struct ctt_dev *d, struct widening *j, float *room,
+                      int64_t from, int64_t n)
 {
     for (int i = 0; i < j->count; i++) {
         struct copy *p = &j->copy[i];
         float *mine = room + j->copy[p->room < 0 ? i : p->room].at;
 
-        p->part = *p->to = part_of(j, p->from, from, n);
+        p->part = *p->to = part_tensor(j, p->from, from, n);
         if (p->room < 0)
             continue;
         p->to->data = mine;
         p->to->dtype = CTT_F32;
         p->to->ld = p->to->c;
-        if (p->use & READ && !done(j, i, READ))
+        if (p->use & READ && !is_copied(j, i, READ))
             ctt_cast_get(d, &p->part, mine);
     }
 }
@@ -248,13 +249,14 @@ static void store(struct ctt_dev *d, const struct widening *j)
     for (int i = 0; i < j->count; i++) {
         const struct copy *p = &j->copy[i];
 
-        if (p->room >= 0 && p->use & WRITE && !done(j, i, WRITE))
+        if (p->room >= 0 && p->use & WRITE && !is_copied(j, i, WRITE))
             ctt_cast_put(d, p->to->data, &p->part);
     }
 }
 
 /* Weights are copied once. */
-static void load_weights(struct ctt_dev *d, struct widening *j, float *room)
+static void load_weight_copies(struct ctt_dev *d, struct widening *j,
+                               float *room)
 {
     for (int k = 0; k < j->c->node->nw; k++) {
         if (!ctt_is_16bit(&j->c->w[k].t))
@@ -266,8 +268,8 @@ static void load_weights(struct ctt_dev *d, struct widening *j, float *room)
     }
 }
 
-static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
-               enum ctt_pass pass)
+static int run_parts(struct ctt_dev *d, ctt_kernel *kernel,
+                     const struct ctt_call *c, enum ctt_pass pass)
 {
     struct widening j = { .c = c, .wide = *c };
     int rc = 0;
@@ -279,13 +281,13 @@ static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
         if (ctt_is_16bit(&c->w[k].t))
             j.weights += ctt_align(ctt_volume(&c->w[k].t), 16);
     (pass == CTT_FWD ? take_forward : take_backward)(&j);
-    room = ctt_widen_room(d, (size_t)plan(&j) * sizeof(float));
+    room = ctt_widen_scratch(d, (size_t)plan_parts(&j) * sizeof(float));
     CTT_CHECK(room, CTT_ENOMEM, "%s: no memory for short numbers as floats",
               c->node->name);
-    load_weights(d, &j, room);
+    load_weight_copies(d, &j, room);
     for (int64_t from = 0; from < j.units; from += j.step) {
         int64_t left = j.units - from;
-        load(d, &j, room, from, left < j.step ? left : j.step);
+        load_part(d, &j, room, from, left < j.step ? left : j.step);
         CTT_TRY(kernel(d, &j.wide));
         store(d, &j);
     }
@@ -312,7 +314,7 @@ int ctt_is_narrow(const struct ctt_call *c)
     return any;
 }
 
-void *ctt_widen_room(struct ctt_dev *d, size_t bytes)
+void *ctt_widen_scratch(struct ctt_dev *d, size_t bytes)
 {
     struct ctt_cpu *u = ctt_cpu_of(d);
 
@@ -331,5 +333,5 @@ int ctt_widen_run(struct ctt_dev *d, ctt_kernel *kernel,
         return kernel(d, c);
     if (ctt_ops[c->node->op].reach == CTT_REACH_STEPS)
         return ctt_widen_window(d, c, pass);
-    return run(d, kernel, c, pass);
+    return run_parts(d, kernel, c, pass);
 }

@@ -10,17 +10,18 @@ static inline int ctt_is_16bit(const struct ctt_tensor *t)
     return t->data && (t->dtype == CTT_F16 || t->dtype == CTT_BF16);
 }
 
-/* 1 if a tensor of the call has numbers that its kernel cannot take. */
+/* 1 if the call has a tensor of 16 bits or bytes that its kernel cannot read or
+ * write. */
 int ctt_is_narrow(const struct ctt_call *c);
 
-/* Runs a kernel that takes fp32 only; other tensors are converted before and
- * after it.  (The run of struct ctt_dev_kind.) */
+/* Runs an fp32 kernel; tensors of other types are converted before and after
+ * it.  Slot `run` of struct ctt_dev_kind.  CTT_ENOMEM. */
 int ctt_widen_run(struct ctt_dev *d, ctt_kernel *kernel,
                   const struct ctt_call *c, enum ctt_pass pass);
 
 /* Memory for the fp32 copies: at least `bytes` bytes, not cleared, valid until
  * the next call; NULL: out of memory. */
-void *ctt_widen_room(struct ctt_dev *d, size_t bytes);
+void *ctt_widen_scratch(struct ctt_dev *d, size_t bytes);
 
 /* The window op for any types: forward it copies elements, backward it sums in
  * fp32 and rounds each sum once. */

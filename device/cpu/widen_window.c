@@ -8,7 +8,7 @@
 
 #include <omp.h>
 
-/* Row r of what lies `at` steps after step 0 in a tensor that has all steps. */
+/* Address of row r at step `at` of a tensor that has all steps. */
 static void *row_at(const struct ctt_call *c, const struct ctt_tensor *t,
                     int64_t at, int64_t r)
 {
@@ -16,16 +16,16 @@ static void *row_at(const struct ctt_call *c, const struct ctt_tensor *t,
            (at * c->stride + r * t->ld) * ctt_dtype_size(t->dtype);
 }
 
-/* The place of the value that image k of the result shows. */
-static int64_t place_of(const struct ctt_call *c, int64_t k)
+/* Step shown by image k of the result. */
+static int64_t image_place(const struct ctt_call *c, int64_t k)
 {
     return ctt_window_at(&c->node->attr.window, &c->place, k % c->out.d,
                          c->ask[k / c->out.d].step);
 }
 
-/* n numbers of one type into another. */
-static void move(const struct ctt_cast *f, enum ctt_dtype from, const void *x,
-                 enum ctt_dtype to, void *y, int64_t n)
+/* Converts n numbers from one type to another. */
+static void convert_run(const struct ctt_cast *f, enum ctt_dtype from,
+                        const void *x, enum ctt_dtype to, void *y, int64_t n)
 {
     int64_t a = ctt_dtype_size(from), b = ctt_dtype_size(to);
     float v[CTT_PIECE];
@@ -52,7 +52,7 @@ static void gather_images(const void *arg, int64_t from, int64_t last)
     int64_t once = x->ld == y->c && y->ld == y->c ? area : 1;
 
     for (int64_t k = from; k < last; k++) {
-        int64_t at = place_of(c, k);
+        int64_t at = image_place(c, k);
         int64_t first = c->ask[k / y->d].sample * area;
         for (int64_t r = 0; r < area; r += once) {
             char *to = (char *)y->data + (k * area + r) * y->ld * size;
@@ -60,28 +60,28 @@ static void gather_images(const void *arg, int64_t from, int64_t last)
                 memset(to, ctt_is_bytes(y) ? y->zero : 0,
                        (size_t)(once * y->c * size));
             else
-                move(f, x->dtype, row_at(c, x, at, first + r), y->dtype, to,
-                     once * y->c);
+                convert_run(f, x->dtype, row_at(c, x, at, first + r), y->dtype,
+                            to, once * y->c);
         }
     }
 }
 
-static int gather(struct ctt_dev *d, const struct ctt_call *c)
+static int window_forward(struct ctt_dev *d, const struct ctt_call *c)
 {
     ctt_dev_rows(d, (double)ctt_volume(&c->out) / 2, c->out.n * c->out.d,
                  gather_images, &(struct gathering){ ctt_cast_of(d), c });
     return 0;
 }
 
-/* The sums of one pixel of every sample and step, those of a step side by
- * side, and which of them there are. */
+/* Sums of one pixel for every sample and step, contiguous for a step, and flags
+ * of the nonempty ones. */
 struct sums {
     int64_t samples, count;
     float  *sum;
     char   *hit;
 };
 
-/* Asks may look at the same step. */
+/* Adds a pixel's gradients of all asks, several of which may show one step. */
 static void add_pixel(const struct ctt_cast *f, const struct ctt_call *c,
                       int64_t r, const struct sums *s)
 {
@@ -91,7 +91,7 @@ static void add_pixel(const struct ctt_cast *f, const struct ctt_call *c,
     float v[CTT_PIECE];
 
     for (int64_t k = 0; k < c->out.n * c->out.d; k++) {
-        int64_t place = place_of(c, k), sample = c->ask[k / c->out.d].sample;
+        int64_t place = image_place(c, k), sample = c->ask[k / c->out.d].sample;
         int64_t at;
         const char *from = (const char *)dy->data +
                            (k * area + r) * dy->ld * size;
@@ -124,7 +124,7 @@ static void round_pixel(const struct ctt_cast *f, const struct ctt_call *c,
     memset(s->hit, 0, (size_t)s->count);
 }
 
-/* Samples and steps that a gradient may go to. */
+/* Count of samples times steps that a gradient may reach. */
 static int64_t places(const struct ctt_call *c)
 {
     int64_t first = ctt_window_first(&c->place), last = first;
@@ -134,7 +134,7 @@ static int64_t places(const struct ctt_call *c)
     return (last - first + 1) * c->din[0].n;
 }
 
-static int spread(struct ctt_dev *d, const struct ctt_call *c)
+static int window_backward(struct ctt_dev *d, const struct ctt_call *c)
 {
     const struct ctt_cast *f = ctt_cast_of(d);
     int64_t count = places(c), area = c->out.h * c->out.w;
@@ -144,7 +144,7 @@ static int spread(struct ctt_dev *d, const struct ctt_call *c)
 
     if (!c->din[0].data)
         return 0;
-    room = ctt_widen_room(d, (size_t)(each * d->threads));
+    room = ctt_widen_scratch(d, (size_t)(each * d->threads));
     if (!room)
         return CTT_ENOMEM;
     memset(room, 0, (size_t)(each * d->threads));
@@ -162,5 +162,5 @@ static int spread(struct ctt_dev *d, const struct ctt_call *c)
 int ctt_widen_window(struct ctt_dev *d, const struct ctt_call *c,
                      enum ctt_pass pass)
 {
-    return pass == CTT_FWD ? gather(d, c) : spread(d, c);
+    return pass == CTT_FWD ? window_forward(d, c) : window_backward(d, c);
 }

@@ -8,7 +8,7 @@
 
 enum { A = CTT_BLAS_A, B = CTT_BLAS_B, C = CTT_BLAS_C };
 
-/* Convs that are one product.  PIXELS: each result depends on one pixel, and a
+/* Convs that are one product: PIXELS: each result depends on one pixel, and a
  * row of the product is a pixel; IMAGES: one result per image depends on the
  * whole image, and a row is an image. */
 enum shape { NO_PRODUCT, PIXELS, IMAGES };
@@ -18,7 +18,7 @@ static int is_dense(const struct ctt_tensor *t)
     return !t->data || t->ld == t->c;
 }
 
-static enum shape shape_of(const struct ctt_call *c)
+static enum shape product_shape(const struct ctt_call *c)
 {
     const struct ctt_tensor *x = &c->in[0], *y = &c->out;
     const int *k = c->node->attr.conv.kernel, *s = c->node->attr.conv.stride;
@@ -79,8 +79,8 @@ struct conv_product {
     struct after             left;
 };
 
-/* In a call's cache: the products of the parts that can() was called for;
- * back: its last answer for the backward pass. */
+/* A call's cache: products of the parts for which support was asked; back: the
+ * last answer for the backward pass. */
 struct conv_products {
     struct conv_product part[CTT_CONV_PARTS];
     int                 back;
@@ -197,10 +197,10 @@ static void close_plans(void *state)
     ctt_free(state);
 }
 
-/* The gradient of the weights comes after that of the input: both have one
- * answer. */
-static int find(const struct ctt_conv_ask *q, enum shape shape,
-                struct conv_products *k)
+/* Finds the products of a part.  The gradient of the weights is asked after the
+ * gradient of the input; both have one answer. */
+static int find_products(const struct ctt_conv_ask *q, enum shape shape,
+                         struct conv_products *k)
 {
     const struct ctt_call *c = q->call;
 
@@ -212,9 +212,9 @@ static int find(const struct ctt_conv_ask *q, enum shape shape,
     return k->back;
 }
 
-static int can(struct ctt_conv_ask *q)
+static int cublaslt_supports(struct ctt_conv_ask *q)
 {
-    enum shape shape = shape_of(q->call);
+    enum shape shape = product_shape(q->call);
     struct conv_products *k;
     int rc = 0;
 
@@ -223,13 +223,13 @@ static int can(struct ctt_conv_ask *q)
         goto out;
     }
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
-    CTT_TRY(find(q, shape, k));
+    CTT_TRY(find_products(q, shape, k));
     q->why = rc ? "one matrix product" : "no product of these types";
 out:
     return rc;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int cublaslt_run(struct ctt_conv_ask *q)
 {
     struct conv_product *k = &((struct conv_products *)*q->own)->part[q->part];
     const struct ctt_call *c = q->call;
@@ -245,13 +245,13 @@ out:
     return rc;
 }
 
-static void forget(void *own)
+static void cublaslt_free(void *own)
 {
     ctt_free(own);
 }
 
-static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
-                 const float *b, float *y)
+static int cublaslt_sgemm(struct ctt_dev *d, void *state, int n, const float *a,
+                          const float *b, float *y)
 {
     struct ctt_node node = { .op = CTT_OP_CONV, .name = "sgemm", .nin = 1 };
     struct ctt_tensor t = { .n = n, .d = 1, .h = 1, .w = 1, .c = n, .ld = n };
@@ -276,6 +276,7 @@ out:
 
 const struct ctt_conv_provider ctt_conv_cublaslt = {
     .name = "cublaslt", .int8 = 1, .any_threads = 1, .open = open_plans,
-    .close = close_plans, .can = can, .run = run, .forget = forget,
-    .sgemm = sgemm,
+    .close = close_plans, .can = cublaslt_supports, .run = cublaslt_run,
+    .forget = cublaslt_free,
+    .sgemm = cublaslt_sgemm,
 };

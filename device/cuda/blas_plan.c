@@ -10,7 +10,7 @@ enum {
 };
 enum { WORKSPACE = 32 << 20, ALIGN = 256 };    /* bytes */
 
-/* The key of a plan.  No padding, as keys are compared by memcmp. */
+/* Key of a plan, without padding, as keys are compared by memcmp. */
 struct key {
     struct { int64_t rows, cols, ld; int32_t type, align; } at[MATRICES];
     int32_t trans[2], epilogue, add;
@@ -37,7 +37,7 @@ static int32_t alignment(const void *p)
     return (int32_t)(at & (0 - at));
 }
 
-static struct key key_of(const struct ctt_product *x)
+static struct key product_key(const struct ctt_product *x)
 {
     struct key k;
 
@@ -57,8 +57,9 @@ static struct key key_of(const struct ctt_product *x)
     return k;
 }
 
-static int describe(const struct ctt_call *c, const struct ctt_product *x,
-                    struct ctt_product_plan *p)
+static int describe_product(const struct ctt_call *c,
+                            const struct ctt_product *x,
+                            struct ctt_product_plan *p)
 {
     static const cublasLtMatmulDescAttributes_t side[] = {
         CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB
@@ -99,7 +100,7 @@ static int prefer(const struct ctt_call *c, const struct key *k,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
     };
-    /* A sum that is cut up must not have its parts rounded to 16 bits. */
+    /* The parts of a divided sum must not be rounded to 16 bits. */
     uint32_t cut = k->at[Y].type == CTT_F32 ? CUBLASLT_REDUCTION_SCHEME_MASK
                                             : CUBLASLT_REDUCTION_SCHEME_NONE;
     uint64_t room = WORKSPACE;
@@ -121,9 +122,9 @@ out:
     return rc;
 }
 
-/* The first algorithm that cuBLASLt thinks best, if it has any. */
-static int choose(struct ctt_cuda *u, const struct ctt_call *c,
-                  struct ctt_product_plan *p)
+/* Takes the first algorithm of cuBLASLt's heuristic, if it has any. */
+static int choose_algorithm(struct ctt_cuda *u, const struct ctt_call *c,
+                            struct ctt_product_plan *p)
 {
     cublasLtMatmulPreference_t pref = NULL;
     cublasLtMatmulHeuristicResult_t best;
@@ -172,7 +173,7 @@ int ctt_product_find(struct ctt_dev *d, const struct ctt_call *c,
                      struct ctt_product_plans *s, const struct ctt_product *x,
                      struct ctt_product_plan **out)
 {
-    struct key k = key_of(x);
+    struct key k = product_key(x);
     struct ctt_product_plan *p = NULL, *at = s->first;
     int rc = 0;
 
@@ -182,8 +183,8 @@ int ctt_product_find(struct ctt_dev *d, const struct ctt_call *c,
         p = ctt_calloc(1, sizeof(*p));
         CTT_CHECK(p, CTT_ENOMEM, "%s: no memory for a plan", c->node->name);
         p->key = k;
-        CTT_TRY(describe(c, x, p));
-        CTT_TRY(choose(ctt_cuda_of(d), c, p));
+        CTT_TRY(describe_product(c, x, p));
+        CTT_TRY(choose_algorithm(ctt_cuda_of(d), c, p));
         p->next = s->first;
         s->first = at = p;
         p = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * blas_plan.h: matrix products by cuBLASLt.  A plan, what cuBLASLt needs for
- * products of given sizes, types and alignments, is made once and kept. */
+ * blas_plan.h: matrix products by cuBLASLt.  A plan holds cuBLASLt's
+ * descriptors and algorithm for products of given sizes, types and alignments;
+ * it is made once and kept. */
 #ifndef CTT_BLAS_PLAN_H
 #define CTT_BLAS_PLAN_H
 
@@ -16,8 +17,8 @@ struct ctt_matrix {
     int64_t        rows, cols, ld;
 };
 
-/* y = op(a) op(b) (+ c) (+ bias), then the epilogue; op transposes if trans
- * says so. */
+/* y = op(a) op(b) (+ c) (+ bias), then the epilogue; op transposes if trans is
+ * 1. */
 struct ctt_product {
     struct ctt_matrix at[CTT_BLAS_MATRICES];
     int                    trans[2], add;     /* add: c is added */
@@ -29,14 +30,14 @@ struct ctt_product {
 struct ctt_product_plan;
 struct ctt_product_plans { struct ctt_product_plan *first; };
 
-/* 1 and the plan of the product x, or 0 if cuBLASLt cannot compute it.  The
- * plan is valid until ctt_product_plans_free().  c: for error messages. */
+/* Returns 1 and the plan of the product x, or 0 if cuBLASLt cannot compute it.
+ * The plan is valid until ctt_product_plans_free().  c: for error messages. */
 int  ctt_product_find(struct ctt_dev *d, const struct ctt_call *c,
                    struct ctt_product_plans *s, const struct ctt_product *x,
                    struct ctt_product_plan **out);
 void ctt_product_plans_free(struct ctt_product_plans *s);
 
-/* Computes x, on the device's current lane, by a plan that was found for it. */
+/* Computes x on the device's current lane; p: its plan. */
 int  ctt_product_run(struct ctt_dev *d, const struct ctt_call *c,
                   const struct ctt_product *x, struct ctt_product_plan *p);
 

@@ -10,8 +10,8 @@ static const struct ctt_conv_provider *const table[] = {
     NULL
 };
 
-/* The gradients of the bias and of the plus input. */
-static int rest(struct ctt_dev *d, const struct ctt_call *c)
+/* Computes the gradients of the bias and of the plus input. */
+static int bias_and_plus_gradients(struct ctt_dev *d, const struct ctt_call *c)
 {
     void *stream = ctt_cuda_lane(d)->stream, *scratch;
     int rc = 0;
@@ -48,5 +48,6 @@ int ctt_cuda_conv_open(struct ctt_dev *d)
         d->kernel[CTT_FWD][ops[i]] = conv_fwd;
         d->kernel[CTT_BWD][ops[i]] = conv_bwd;
     }
-    return ctt_conv_open(&ctt_cuda_of(d)->conv, d, table, rest);
+    return ctt_conv_open(&ctt_cuda_of(d)->conv, d, table,
+                         bias_and_plus_gradients);
 }

@@ -7,7 +7,8 @@
 #include "device/cuda/cuda.h"
 
 /* Uploads alternate between two buffers of CTT_HALF floats: the host fills one
- * while the other is copied.  CTT_PINS: stretches the program may lock. */
+ * while the other is copied.  CTT_PINS: most ranges of memory that the program
+ * may lock. */
 enum { CTT_HALF = 1 << 20, CTT_PINS = 16 };
 struct ctt_half {
     float      *host, *dev;
@@ -27,25 +28,25 @@ struct ctt_core {
     const float *from;
     cudaEvent_t  taken;
 
-    cudaStream_t aside;       /* of values that leave and come back */
-    cudaEvent_t  asked;       /* the work that the next copy on it follows */
+    cudaStream_t aside;       /* of values that are offloaded and fetched */
+    cudaEvent_t  asked;       /* work before the next copy on `aside` */
 
     double *sum, *host_sum;   /* a result of ctt_cuda_constrain() */
-    int64_t moved;            /* how often scratch moved or plans were freed;
-                                 graphs recorded before are invalid */
-    struct ctt_nccl *nccl;    /* of nccl.c; NULL: not asked for */
+    int64_t moved;            /* times that scratch moved or plans were freed,
+                                 which invalidates recorded graphs */
+    struct ctt_nccl *nccl;    /* of nccl.c; NULL: unused */
 };
 
 /* Files call downwards only: open.c; conv.c; blas.c, dnn.c, own.c, flat.c,
  * nccl.c, replay.c, transfer.c, upload.c; lane.c; memory.c; error.c. */
 
-/* memory.c: blocks of the GPU's memory, as struct ctt_dev_memory has them;
- * malloc: not cleared, and a failed call sets the message only. */
+/* memory.c: blocks of the GPU's memory, as in struct ctt_dev_memory. malloc:
+ * not cleared; a failed call sets the message only. */
 int     ctt_cuda_malloc(const char *what, int64_t bytes, void **out);
 int     ctt_cuda_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
                        void **out);
 void    ctt_cuda_free(struct ctt_dev *d, void *p);
-int64_t ctt_cuda_room(const struct ctt_dev *d);
+int64_t ctt_cuda_free_bytes(const struct ctt_dev *d);
 int     ctt_cuda_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes);
 
 /* lane.c */

@@ -81,8 +81,8 @@ int ctt_cublas_error(const struct ctt_call *c, const char *what,
                      cublasStatus_t e);
 
 /* At least `bytes` of the current lane's scratch, 256-byte aligned, not
- * cleared, valid until the lane's next call of this function.  CTT_ENOMEM: the
- * message says how much was requested and how much is free. */
+ * cleared, valid until the lane's next call of this function.  CTT_ENOMEM, with
+ * a message that gives the requested and the free bytes. */
 int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
                      void **out);
 

@@ -7,11 +7,11 @@
  *
  * pool and norm use our own kernels, because cuDNN's differ.  Its batch norm
  * divides the running variance by n - 1, and has no engine for, say, 5
- * channels.  Its backward passes require what our calls do not keep from the
- * forward pass (mean and deviation, or the index of the largest value), and
- * overwrite the gradients of weights instead of adding to them.  Forward
- * pooling and the backward pass of mean pooling do match, but cost a second of
- * compilation each and gain nothing: they are limited by memory.  / */
+ * channels.  Its backward passes require numbers that our calls do not keep
+ * from the forward pass (mean and deviation, or the index of the largest
+ * value), and overwrite the gradients of weights instead of adding to them.
+ * Forward pooling and the backward pass of mean pooling do match, but cost a
+ * second of compilation each and gain nothing: they are limited by memory. */
 #include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"
@@ -23,7 +23,7 @@
  * later calls. */
 enum { PLANS = 16, SPARE = 256 };
 
-/* In a call's cache; at: the plans that can() found. */
+/* A call's cache; at: plans of the latest request for support. */
 struct call_plans {
     struct ctt_dnn_plan *plan[PLANS];    /* most recently found first */
     struct ctt_dnn_plan *at[CTT_CONV_PARTS];
@@ -54,7 +54,7 @@ static void free_unused(struct device_plans *s)
 
 /* Frees unused plans if there are too many.  Queued work and recorded graphs
  * may still run their kernels: waits first, and invalidates the graphs. */
-static int sweep(struct ctt_cuda *u, struct device_plans *s)
+static int limit_unused(struct ctt_cuda *u, struct device_plans *s)
 {
     int unused = 0, rc = 0;
 
@@ -83,7 +83,7 @@ static int make_plan(const struct ctt_conv_ask *q,
 
     CTT_CHECK(!u->recording, CTT_EUNSUP,
               "%s: a new plan while a graph is recorded", c->node->name);
-    CTT_TRY(sweep(u, s));
+    CTT_TRY(limit_unused(u, s));
     CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, &p));
     cudaGetLastError();
     p->next = s->plans;
@@ -92,7 +92,7 @@ out:
     return rc;
 }
 
-static void keep(struct call_plans *k, struct ctt_dnn_plan *p)
+static void keep_plan(struct call_plans *k, struct ctt_dnn_plan *p)
 {
     p->users++;
     let_go(k->plan[PLANS - 1]);
@@ -100,7 +100,7 @@ static void keep(struct call_plans *k, struct ctt_dnn_plan *p)
     k->plan[0] = p;
 }
 
-/* From the call's plans, else the device's, else a new one. */
+/* Finds a plan among the call's, then the device's, or makes a new one. */
 static int find_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
@@ -117,7 +117,7 @@ static int find_plan(const struct ctt_conv_ask *q,
         p = p->next;
     if (!p)
         CTT_TRY(make_plan(q, key, &p));
-    keep(k, p);
+    keep_plan(k, p);
     *out = p;
 out:
     return rc;
@@ -125,15 +125,15 @@ out:
 
 /* ---- scratch ---- */
 
-/* A tensor of the call, and the one that cuDNN gets: the same or, if moved, a
- * dense one of the right type at byte `at` of scratch. */
+/* A tensor of the call, and cuDNN's: the same or, if moved, a dense one of the
+ * right type at byte `at` of scratch. */
 struct operand {
     struct ctt_tensor own, t;
     size_t            at;
     int               moved;
 };
 
-static size_t take(size_t *all, int64_t bytes)
+static size_t reserve_scratch(size_t *all, int64_t bytes)
 {
     size_t at = *all;
 
@@ -152,12 +152,12 @@ static struct operand operand(const struct ctt_tensor *own,
         return p;
     p.t.dtype = type;
     p.t.ld = own->c;
-    p.at = take(all, ctt_volume(own) * ctt_dtype_size(type));
+    p.at = reserve_scratch(all, ctt_volume(own) * ctt_dtype_size(type));
     return p;
 }
 
-static int copy(struct ctt_dev *d, const struct ctt_call *c,
-                struct ctt_tensor from, struct ctt_tensor to, int add)
+static int copy_tensor(struct ctt_dev *d, const struct ctt_call *c,
+                       struct ctt_tensor from, struct ctt_tensor to, int add)
 {
     int rc = 0;
 
@@ -168,8 +168,8 @@ out:
 }
 
 /* Sets the addresses of moved operands and fills the first `read` of them. */
-static int settle(struct ctt_dev *d, const struct ctt_call *c, char *scratch,
-                  struct operand *p, int count, int read)
+static int place_operands(struct ctt_dev *d, const struct ctt_call *c,
+                          char *scratch, struct operand *p, int count, int read)
 {
     int rc = 0;
 
@@ -178,7 +178,7 @@ static int settle(struct ctt_dev *d, const struct ctt_call *c, char *scratch,
             continue;
         p[i].t.data = scratch + p[i].at;
         if (i < read)
-            CTT_TRY(copy(d, c, p[i].own, p[i].t, 0));
+            CTT_TRY(copy_tensor(d, c, p[i].own, p[i].t, 0));
     }
 out:
     return rc;
@@ -194,8 +194,7 @@ struct image_conv {
     int               act, add;
 };
 
-/* The arguments of a part; for the gradient of the weights only way and
- * type. */
+/* Arguments of a part; for the gradient of the weights way and type only. */
 static struct image_conv conv_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -218,9 +217,9 @@ static struct image_conv conv_of(const struct ctt_conv_ask *q)
     return m;
 }
 
-/* A plan with plus, bias and act fused if an engine can, else without. */
-static int choose(const struct ctt_conv_ask *q, const struct image_conv *m,
-                  struct ctt_dnn_plan **p)
+/* Finds a plan with plus, bias and act fused; without them if no engine can. */
+static int choose_plan(const struct ctt_conv_ask *q, const struct image_conv *m,
+                       struct ctt_dnn_plan **p)
 {
     struct ctt_dnn_key key = ctt_dnn_key(q->call, m->way, m->type);
     int rc = 0;
@@ -241,10 +240,10 @@ out:
     return rc;
 }
 
-/* The steps that the plan, whose result is y, has not fused. */
-static int finish(struct ctt_dev *d, const struct ctt_call *c,
-                  const struct ctt_dnn_plan *p, const struct image_conv *m,
-                  const struct ctt_tensor *y)
+/* Computes the steps that the plan has not fused; y: its result. */
+static int run_unfused(struct ctt_dev *d, const struct ctt_call *c,
+                       const struct ctt_dnn_plan *p, const struct image_conv *m,
+                       const struct ctt_tensor *y)
 {
     struct ctt_tensor plus = m->plus;
     int rc = 0;
@@ -260,11 +259,12 @@ out:
 
 enum { X, W, PLUS, Y, PARTS };
 
-/* Lays out scratch; returns its bytes.  If the result is added to y, or plus is
- * y itself and added later, it must go to scratch first. */
-static size_t cut(const struct ctt_call *c, const struct image_conv *m,
-                  const struct ctt_dnn_plan *p, struct operand o[PARTS],
-                  size_t *room)
+/* Assigns scratch to operands; returns its bytes.  If the result is added to y,
+ * or plus is y itself and added later, it must go to scratch first. */
+static size_t divide_scratch(const struct ctt_call *c,
+                             const struct image_conv *m,
+                             const struct ctt_dnn_plan *p,
+                             struct operand o[PARTS], size_t *room)
 {
     int later = m->add || (!p->key.plus && m->plus.data == m->y.data);
     size_t all = 0;
@@ -275,7 +275,7 @@ static size_t cut(const struct ctt_call *c, const struct image_conv *m,
     if (p->key.plus)
         o[PLUS] = operand(&m->plus, m->type, 0, &all);
     o[Y] = operand(&m->y, m->type, later, &all);
-    *room = take(&all, p->room);
+    *room = reserve_scratch(&all, p->room);
     return all;
 }
 
@@ -289,10 +289,10 @@ static int run_images(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
     void *scratch = NULL, *data[CTT_DNN_UIDS] = { NULL };
     size_t room, all;
 
-    all = cut(c, m, p, o, &room);
+    all = divide_scratch(c, m, p, o, &room);
     if (all)
         CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
-    CTT_TRY(settle(d, c, scratch, o, PARTS, Y));
+    CTT_TRY(place_operands(d, c, scratch, o, PARTS, Y));
     data[small ? CTT_DNN_LARGE : CTT_DNN_SMALL] = o[X].t.data;
     data[small ? CTT_DNN_SMALL : CTT_DNN_LARGE] = o[Y].t.data;
     data[CTT_DNN_KERNEL] = o[W].t.data;
@@ -302,9 +302,9 @@ static int run_images(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
                                   (char *)scratch + room));
     if ((m->plus.data && !p->key.plus) || (m->bias && !p->key.bias) ||
         (m->act && !p->key.act))
-        CTT_TRY(finish(d, c, p, m, &o[Y].t));
+        CTT_TRY(run_unfused(d, c, p, m, &o[Y].t));
     else if (o[Y].moved)
-        CTT_TRY(copy(d, c, o[Y].t, m->y, m->add));
+        CTT_TRY(copy_tensor(d, c, o[Y].t, m->y, m->add));
 out:
     return rc;
 }
@@ -326,15 +326,15 @@ static int run_weights(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
     o[0] = operand(up ? &c->dout : &c->in[0], type, 0, &all);
     o[1] = operand(up ? &c->in[0] : &c->dout, type, 0, &all);
     o[2] = operand(&c->dw[0], type, 1, &all);
-    room = take(&all, p->room);
+    room = reserve_scratch(&all, p->room);
     CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
-    CTT_TRY(settle(d, c, scratch, o, 3, 2));
+    CTT_TRY(place_operands(d, c, scratch, o, 3, 2));
     data[CTT_DNN_LARGE] = o[0].t.data;
     data[CTT_DNN_SMALL] = o[1].t.data;
     data[CTT_DNN_KERNEL] = o[2].t.data;
     CTT_CUDNN(c, ctt_dnn_plan_run(ctt_cuda_lane(d)->dnn, p, data,
                                   (char *)scratch + room));
-    CTT_TRY(copy(d, c, o[2].t, c->dw[0], 1));
+    CTT_TRY(copy_tensor(d, c, o[2].t, c->dw[0], 1));
 out:
     return rc;
 }
@@ -348,28 +348,28 @@ static int open_plans(struct ctt_dev *d, void **state)
     return *state ? 0 : ctt_error(CTT_ENOMEM, "device cuda: out of memory");
 }
 
-/* All calls have been forgotten by now: every plan is unused. */
+/* Called after all calls have freed their caches: every plan is unused. */
 static void close_plans(void *state)
 {
     free_unused(state);
     ctt_free(state);
 }
 
-/* The last provider: what cuDNN cannot compute is an error. */
-static int can(struct ctt_conv_ask *q)
+/* cuDNN is the last provider: a conv that it cannot compute is an error. */
+static int cudnn_supports(struct ctt_conv_ask *q)
 {
     struct image_conv m = conv_of(q);
     struct call_plans *k;
     int rc = 0;
 
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
-    CTT_TRY(choose(q, &m, &k->at[q->part]));
+    CTT_TRY(choose_plan(q, &m, &k->at[q->part]));
     rc = 1;
 out:
     return rc;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int cudnn_run(struct ctt_conv_ask *q)
 {
     const struct call_plans *k = *q->own;
     struct ctt_dnn_plan *p = k->at[q->part];
@@ -380,7 +380,7 @@ static int run(struct ctt_conv_ask *q)
                                   : run_images(q, p, &m);
 }
 
-static void forget(void *own)
+static void cudnn_free(void *own)
 {
     struct call_plans *k = own;
 
@@ -391,5 +391,6 @@ static void forget(void *own)
 
 const struct ctt_conv_provider ctt_conv_cudnn = {
     .name = "cudnn", .int8 = 1, .any_threads = 1, .open = open_plans,
-    .close = close_plans, .can = can, .run = run, .forget = forget,
+    .close = close_plans, .can = cudnn_supports, .run = cudnn_run,
+    .forget = cudnn_free,
 };

@@ -51,9 +51,9 @@ static cudnnDataType_t data_type(enum ctt_dtype t)
     return type[t];
 }
 
-static cudnnStatus_t tensor(struct ctt_dnn_making *m, int64_t uid,
-                            enum ctt_dtype t, const int64_t *dims,
-                            const int64_t *steps, DESC *out)
+static cudnnStatus_t make_tensor(struct ctt_dnn_making *m, int64_t uid,
+                                 enum ctt_dtype t, const int64_t *dims,
+                                 const int64_t *steps, DESC *out)
 {
     const cudnnDataType_t type = data_type(t);
     const int64_t align = 16, n = 2 + m->key->f.axes;
@@ -91,7 +91,7 @@ static cudnnStatus_t image(struct ctt_dnn_making *m, int64_t uid,
     int64_t dims[5] = { n, c }, steps[5] = { 0, 1 };
 
     steps[0] = axes(&m->key->f, size, c, dims, steps);
-    return tensor(m, uid, t, dims, steps, out);
+    return make_tensor(m, uid, t, dims, steps, out);
 }
 
 static cudnnStatus_t large(struct ctt_dnn_making *m, int64_t uid,
@@ -118,7 +118,7 @@ static cudnnStatus_t kernel(struct ctt_dnn_making *m, DESC *out)
     int64_t steps[5] = { f->step_oc, f->step_ic };
 
     axes(f, f->kernel, f->step_tap, dims, steps);
-    return tensor(m, CTT_DNN_KERNEL, m->key->type, dims, steps, out);
+    return make_tensor(m, CTT_DNN_KERNEL, m->key->type, dims, steps, out);
 }
 
 /* The result; of an operation that is not the last, a virtual tensor. */

@@ -53,7 +53,7 @@ void          ctt_dnn_destroy(struct ctt_dnn_making *m, int keep);
 cudnnStatus_t ctt_dnn_graph(struct ctt_dnn_making *m,
                             cudnnBackendDescriptor_t *out);
 
-/* The number of operations after the convolution. */
+/* Count of operations after the convolution. */
 static inline int ctt_dnn_fused(const struct ctt_dnn_key *k)
 {
     return !!k->plus + !!k->bias + !!k->act;

@@ -26,7 +26,7 @@ struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
 
 enum { NOTES = CUDNN_NUMERICAL_NOTE_TYPE_COUNT };
 
-/* 1 if the precision of an engine suffices, by cuDNN's notes on it.  On fp32
+/* 1 if the precision of an engine suffices, by its numerical notes.  On fp32
  * images, tensor cores mean TF32. */
 static int allowed(const struct ctt_dnn_key *k, int64_t n,
                    const cudnnBackendNumericalNote_t *note)
@@ -65,7 +65,7 @@ static cudnnStatus_t examine(struct ctt_dnn_making *m, DESC config,
 }
 
 /* Hands the descriptor over to the plan. */
-static DESC take(struct ctt_dnn_making *m, DESC d)
+static DESC hand_over(struct ctt_dnn_making *m, DESC d)
 {
     for (int i = 0; i < m->count; i++)
         if (m->made[i] == d)
@@ -92,15 +92,15 @@ static cudnnStatus_t build(struct ctt_dnn_making *m, DESC config, int64_t most,
                                  INTS(1, &n), &p->room));
     if (p->room > most)
         return CUDNN_STATUS_NOT_SUPPORTED;
-    p->exec = take(m, exec);
-    p->config = take(m, config);
+    p->exec = hand_over(m, exec);
+    p->config = hand_over(m, config);
     return CUDNN_STATUS_SUCCESS;
 }
 
 /* Tries the configurations of this heuristic mode in order. */
-static cudnnStatus_t choose(struct ctt_dnn_making *m, DESC graph,
-                            cudnnBackendHeurMode_t mode, int64_t most,
-                            struct ctt_dnn_plan *p)
+static cudnnStatus_t choose_config(struct ctt_dnn_making *m, DESC graph,
+                                   cudnnBackendHeurMode_t mode, int64_t most,
+                                   struct ctt_dnn_plan *p)
 {
     const struct ctt_dnn_site *s = m->site;
     DESC heur, config[CTT_DNN_CONFIGS];
@@ -131,25 +131,26 @@ static cudnnStatus_t choose(struct ctt_dnn_making *m, DESC graph,
 }
 
 /* "Not supported" is success without a plan. */
-static cudnnStatus_t mild(cudnnStatus_t e)
+static cudnnStatus_t accept_unsupported(cudnnStatus_t e)
 {
     return CUDNN_STATUS_CATEGORY(e) == CUDNN_STATUS_NOT_SUPPORTED
                ? CUDNN_STATUS_SUCCESS : e;
 }
 
-static cudnnStatus_t make(struct ctt_dnn_making *m, struct ctt_dnn_plan *p)
+static cudnnStatus_t make_plan(struct ctt_dnn_making *m, struct ctt_dnn_plan *p)
 {
     DESC graph = NULL;
     cudnnStatus_t e = ctt_dnn_graph(m, &graph);
     int keep = m->count;
 
     if (e != CUDNN_STATUS_SUCCESS)
-        return mild(e);
-    e = mild(choose(m, graph, CUDNN_HEUR_MODE_A, ROOM, p));
+        return accept_unsupported(e);
+    e = accept_unsupported(choose_config(m, graph, CUDNN_HEUR_MODE_A, ROOM, p));
     ctt_dnn_destroy(m, keep);
     if (e != CUDNN_STATUS_SUCCESS || p->exec || ctt_dnn_fused(m->key))
         return e;
-    return mild(choose(m, graph, CUDNN_HEUR_MODE_FALLBACK, INT64_MAX, p));
+    return accept_unsupported(choose_config(m, graph, CUDNN_HEUR_MODE_FALLBACK,
+                                            INT64_MAX, p));
 }
 
 cudnnStatus_t ctt_dnn_plan_new(const struct ctt_dnn_site *site,
@@ -163,7 +164,7 @@ cudnnStatus_t ctt_dnn_plan_new(const struct ctt_dnn_site *site,
     if (!p)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     p->key = *key;
-    e = make(&m, p);
+    e = make_plan(&m, p);
     ctt_dnn_destroy(&m, 0);
     if (e != CUDNN_STATUS_SUCCESS)
         ctt_dnn_plan_free(&p);

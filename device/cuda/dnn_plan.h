@@ -61,10 +61,10 @@ struct ctt_dnn_site {
     cudnnBackendDescriptor_t prop;      /* used if handle is NULL */
 };
 
-/* The key of a plan.  f: the pass (f.way) and the layout of the kernel; type:
- * of the images and the kernel.  plus, bias, act (ctt_act_kind + 1): fused with
- * the convolution; not with CTT_TO_WEIGHTS.  deterministic: only engines with a
- * fixed order of sums. */
+/* Key of a plan. f: the computed part (f.way) and the layout of the kernel;
+ * type: of the images and the kernel.  plus, bias, act (ctt_act_kind + 1):
+ * fused with the convolution; not with CTT_TO_WEIGHTS.  deterministic: only
+ * engines with a fixed order of sums. */
 struct ctt_dnn_key {
     struct ctt_fold f;
     enum ctt_dtype  type;
@@ -102,7 +102,7 @@ cudnnStatus_t ctt_dnn_plan_run(cudnnHandle_t handle,
                                void *const data[CTT_DNN_UIDS],
                                void *workspace);
 
-/* 1 if a graph can have this act, CTT_ACT_RELU + 1 and so on; 0: none. */
+/* 1 if a graph can have this activation: ctt_act_kind + 1, or 0 for none. */
 int ctt_dnn_takes_act(int act);
 
 #endif

@@ -11,7 +11,8 @@ struct line {
     size_t used;
 };
 
-static void add(struct line *l, const char *what, const struct ctt_tensor *t)
+static void add_shape(struct line *l, const char *what,
+                      const struct ctt_tensor *t)
 {
     int n;
 
@@ -23,18 +24,18 @@ static void add(struct line *l, const char *what, const struct ctt_tensor *t)
     l->used += n > 0 ? (size_t)n : 0;
 }
 
-static void describe(struct line *l, const struct ctt_call *c)
+static void describe_call(struct line *l, const struct ctt_call *c)
 {
-    add(l, "in", &c->in[0]);
-    add(l, "in", &c->in[1]);
-    add(l, "kernel", &c->w[0].t);
-    add(l, "out", &c->out);
-    add(l, "dout", &c->dout);
+    add_shape(l, "in", &c->in[0]);
+    add_shape(l, "in", &c->in[1]);
+    add_shape(l, "kernel", &c->w[0].t);
+    add_shape(l, "out", &c->out);
+    add_shape(l, "dout", &c->dout);
 }
 
 /* what: the source text of the call; the message shows the function's name. */
-static int fail(const struct ctt_call *c, const char *what, int code,
-                const char *why)
+static int call_error(const struct ctt_call *c, const char *what, int code,
+                      const char *why)
 {
     struct line l = { .used = 0 };
     int name = (int)strcspn(what, "("), first = (int)strcspn(why, "\n");
@@ -42,18 +43,18 @@ static int fail(const struct ctt_call *c, const char *what, int code,
     if (!c)
         return ctt_error(code, "device cuda: %.*s: %.*s", name, what, first,
                          why);
-    describe(&l, c);
+    describe_call(&l, c);
     return ctt_error(code, "%s: %.*s (%s): %.*s", c->node->name, name, what,
                      l.text, first, why);
 }
 
-/* Clears the last error: a later check must not report it again.  (Errors that
- * last are returned by every call anyway.) */
+/* Clears the last error: a later check must not report it again.  (Every call
+ * returns sticky errors anyway.) */
 int ctt_cuda_error(const struct ctt_call *c, const char *what, cudaError_t e)
 {
     cudaGetLastError();
-    return fail(c, what, e == cudaErrorMemoryAllocation ? CTT_ENOMEM : CTT_EIO,
-                cudaGetErrorString(e));
+    return call_error(c, what, e == cudaErrorMemoryAllocation ? CTT_ENOMEM :
+                      CTT_EIO, cudaGetErrorString(e));
 }
 
 /* cuDNN's own text, if any, names the attribute. */
@@ -65,14 +66,14 @@ int ctt_cudnn_error(const struct ctt_call *c, const char *what,
     cudnnGetLastErrorString(more, sizeof(more));
     snprintf(why, sizeof(why), "%s%s%s", cudnnGetErrorString(e),
              *more ? ": " : "", more);
-    return fail(c, what,
-                e == CUDNN_STATUS_ALLOC_FAILED ? CTT_ENOMEM : CTT_EIO, why);
+    return call_error(c, what, e == CUDNN_STATUS_ALLOC_FAILED ? CTT_ENOMEM :
+                      CTT_EIO, why);
 }
 
 int ctt_cublas_error(const struct ctt_call *c, const char *what,
                      cublasStatus_t e)
 {
-    return fail(c, what,
-                e == CUBLAS_STATUS_ALLOC_FAILED ? CTT_ENOMEM : CTT_EIO,
-                cublasLtGetStatusName(e));
+    return call_error(c, what,
+                      e == CUBLAS_STATUS_ALLOC_FAILED ? CTT_ENOMEM : CTT_EIO,
+                      cublasLtGetStatusName(e));
 }

@@ -55,8 +55,8 @@ size_t ctt_launch_bias_bwd_scratch(struct ctt_tensor dy);
 
 /* The optimizer.  All pointers but f.shared are to the GPU's memory.  constrain
  * writes the sum of squares of the constrained gradient to *sum; scratch: at
- * least ctt_launch_constrain_scratch() bytes.  share is the part of it for one
- * tensor of shared values; their squares go to *sum. */
+ * least ctt_launch_constrain_scratch() bytes.  share constrains one tensor of
+ * shared values and writes their sum of squares to *sum. */
 int    ctt_launch_constrain(struct ctt_flat f, double *sum, void *scratch,
                             void *stream);
 size_t ctt_launch_constrain_scratch(const struct ctt_flat *f);
@@ -68,7 +68,7 @@ int    ctt_launch_update(struct ctt_flat f, struct ctt_rule rule,
 int    ctt_launch_average(const float *w, float share, float *average,
                           int64_t n, void *stream);
 
-/* y: the rows of x rounded to 8 bits (base/byte.h). */
+/* y = the rows of x, of `each` floats, rounded to 8 bits (base/byte.h). */
 int ctt_launch_round8(const float *x, int64_t rows, int64_t each, float *y,
                       void *stream);
 
@@ -78,8 +78,8 @@ int ctt_launch_cast(const float *x, enum ctt_dtype type, void *y, int64_t n,
 int ctt_launch_sum(enum ctt_dtype type, const void *x, void *y, int64_t n,
                    void *stream);
 
-/* Rows in `groups` equal groups: the sum of each; each filled with its value.
- * sums and value are in the GPU's memory. */
+/* Rows in `groups` equal groups: sums computes the sum of each group, fill sets
+ * a group's elements to its value. sums and value are in the GPU's memory. */
 int ctt_launch_group_sums(struct ctt_tensor x, int64_t groups, double *sums,
                           void *stream);
 int ctt_launch_group_fill(const float *value, int64_t groups,

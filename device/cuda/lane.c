@@ -32,9 +32,9 @@ void ctt_lane_close(struct ctt_lane *l)
     *l = (struct ctt_lane) { .room = 0 };
 }
 
-/* Opens a lane at its first use.  If that fails its work goes to lane 0:
+/* Opens a lane at its first use.  If opening fails, its work goes to lane 0:
  * slower, with the same results. */
-static int made(struct ctt_cuda *u, int lane)
+static int open_lane(struct ctt_cuda *u, int lane)
 {
     while (lane >= u->lanes && u->lanes < CTT_CUDA_LANES && !u->recording &&
            ctt_lane_open(&u->lane[u->lanes]) == 0)
@@ -44,7 +44,7 @@ static int made(struct ctt_cuda *u, int lane)
 
 void ctt_cuda_set_lane(struct ctt_dev *d, int lane)
 {
-    ctt_cuda_of(d)->at = made(ctt_cuda_of(d), lane);
+    ctt_cuda_of(d)->at = open_lane(ctt_cuda_of(d), lane);
 }
 
 static int recorded(const struct ctt_lane *l)
@@ -57,8 +57,8 @@ static int recorded(const struct ctt_lane *l)
 
 /* During a recording, lanes that take no part in it are not waited for: their
  * earlier work was waited for when the recording began. */
-static int follow(struct ctt_cuda *u, struct ctt_lane *l,
-                  struct ctt_lane *other)
+static int wait_for_lane(struct ctt_cuda *u, struct ctt_lane *l,
+                         struct ctt_lane *other)
 {
     int rc = 0;
 
@@ -74,7 +74,8 @@ int ctt_cuda_wait(struct ctt_dev *d, int lane, int other)
 {
     struct ctt_cuda *u = ctt_cuda_of(d);
 
-    return follow(u, &u->lane[made(u, lane)], &u->lane[made(u, other)]);
+    return wait_for_lane(u, &u->lane[open_lane(u, lane)],
+                         &u->lane[open_lane(u, other)]);
 }
 
 int ctt_cuda_join(struct ctt_cuda *u)
@@ -82,7 +83,7 @@ int ctt_cuda_join(struct ctt_cuda *u)
     int rc = 0;
 
     for (int i = 1; i < u->lanes; i++)
-        CTT_TRY(follow(u, &u->lane[0], &u->lane[i]));
+        CTT_TRY(wait_for_lane(u, &u->lane[0], &u->lane[i]));
 out:
     return rc;
 }

@@ -49,7 +49,7 @@ void ctt_cuda_free(struct ctt_dev *d, void *p)
     cudaFree(p);
 }
 
-int64_t ctt_cuda_room(const struct ctt_dev *d)
+int64_t ctt_cuda_free_bytes(const struct ctt_dev *d)
 {
     size_t have = 0, total = 0;
 

@@ -22,17 +22,17 @@ struct ctt_nccl {
 #define X(name) __typeof__(name) *name;
     FUNCTIONS(X)
 #undef X
-    ncclComm_t  comm;    /* NULL: it has not met others, or left them */
+    ncclComm_t  comm;    /* NULL: no group joined, or left */
     cudaEvent_t done;
     int         ranks;
 };
 
-/* A wait looks this long without a break and then sleeps between looks:
- * processors may be few. */
+/* Seconds of busy waiting; then a wait sleeps between looks, as processors may
+ * be few. */
 #define LOOKS 1e-3
 enum { SLEEP = 50000,    /* nanoseconds */
-       WORD = 6 };       /* seconds that another rank has to say what failed:
-                            the last one speaks after 5 (tools/train/ranks.c) */
+       WORD = 6 };       /* seconds for another rank to report its error: the
+                            last one reports after 5 (tools/train/ranks.c) */
 
 static struct ctt_nccl *of(struct ctt_dev *d)
 {
@@ -41,7 +41,8 @@ static struct ctt_nccl *of(struct ctt_dev *d)
 
 /* what: the source text of the call; the message shows the function's name and
  * the library's own text, if it has one, up to the end of its line. */
-static int fail(const struct ctt_nccl *n, const char *what, ncclResult_t r)
+static int nccl_error(const struct ctt_nccl *n, const char *what,
+                      ncclResult_t r)
 {
     const char *more = n->ncclGetLastError(n->comm);
     int name = (int)strcspn(what, "(");
@@ -57,15 +58,15 @@ static int fail(const struct ctt_nccl *n, const char *what, ncclResult_t r)
     do {                                                                \
         ncclResult_t e_ = (n)->call;                                    \
         if (e_ != ncclSuccess) {                                        \
-            rc = fail(n, #call, e_);                                    \
+            rc = nccl_error(n, #call, e_);                              \
             goto out;                                                   \
         }                                                               \
     } while (0)
 
 /* ---- the library ---- */
 
-/* A loaded library stays: its threads may outlive a communicator. */
-static int load(struct ctt_nccl *n)
+/* Loads the library for good: its threads may outlive a communicator. */
+static int load_library(struct ctt_nccl *n)
 {
     void *so = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *at;
     int rc = 0;
@@ -87,7 +88,7 @@ static int open_nccl(struct ctt_core *k)
     int rc = 0;
 
     CTT_CHECK(n, CTT_ENOMEM, "device cuda: out of memory");
-    CTT_TRY(load(n));
+    CTT_TRY(load_library(n));
     CTT_CUDA(NULL, cudaEventCreateWithFlags(&n->done, cudaEventDisableTiming));
     k->nccl = n;
     n = NULL;
@@ -96,8 +97,9 @@ out:
     return rc;
 }
 
-/* By the bus, like NCCL: parts of one GPU (MIG) are one, too. */
-static int know(struct ctt_dev *d, struct ctt_peer *out)
+/* Identifies the GPU by its bus, like NCCL: parts of one GPU (MIG) count as
+ * one. */
+static int describe_peer(struct ctt_dev *d, struct ctt_peer *out)
 {
     const struct ctt_cuda *u = ctt_cuda_of(d);
     int version = 0, rc = 0;
@@ -128,8 +130,8 @@ out:
     return rc;
 }
 
-static int meet(struct ctt_dev *d, const char id[CTT_PEERS_ID], int rank,
-                int ranks)
+static int join_group(struct ctt_dev *d, const char id[CTT_PEERS_ID], int rank,
+                      int ranks)
 {
     struct ctt_nccl *n = of(d);
     ncclComm_t comm = NULL;
@@ -145,24 +147,24 @@ out:
     return rc;
 }
 
-/* Abort, as ncclCommDestroy() waits for the other ranks of the machine, one of
- * which may have failed.  Without a failure nothing is under way: each tell and
- * trade has waited for its end. */
-static void give_up(struct ctt_nccl *n)
+/* Aborts, as ncclCommDestroy() waits for the other ranks of the machine, one of
+ * which may have failed.  Without a failure nothing is pending: each all-gather
+ * and all-to-all has waited for its end. */
+static void abort_comm(struct ctt_nccl *n)
 {
     if (n->comm)
         n->ncclCommAbort(n->comm);
     n->comm = NULL;
 }
 
-static void leave(struct ctt_dev *d)
+static void leave_group(struct ctt_dev *d)
 {
     struct ctt_core *k = ctt_cuda_of(d)->core;
     struct ctt_nccl *n = k ? k->nccl : NULL;
 
     if (!n)
         return;
-    give_up(n);
+    abort_comm(n);
     cudaEventDestroy(n->done);
     ctt_free(n);
     k->nccl = NULL;
@@ -170,8 +172,9 @@ static void leave(struct ctt_dev *d)
 
 /* ---- bytes ---- */
 
-/* A rank that waits for one that is gone would wait for ever.  If that one has
- * failed, it says why and ends all: then nobody is to hear of this error. */
+/* Error if another rank is gone, for which this one would wait for ever.  A
+ * rank that failed reports its own error and ends all ranks, so this error
+ * waits WORD seconds. */
 static int check_others(struct ctt_nccl *n)
 {
     struct timespec word = { .tv_sec = WORD };
@@ -181,14 +184,14 @@ static int check_others(struct ctt_nccl *n)
     CTT_NCCL(n, ncclCommGetAsyncError(n->comm, &state));
     if (state == ncclSuccess || state == ncclInProgress)
         goto out;
-    rc = fail(n, "ncclSend and ncclRecv", state);
+    rc = nccl_error(n, "ncclSend and ncclRecv", state);
     while (state == ncclRemoteError && nanosleep(&word, &word) != 0)
-        ;    /* a signal: this rank is being ended */
+        ;    /* a signal ends this rank */
 out:
     return rc;
 }
 
-/* Waits for what has been given to the lane. */
+/* Waits for the work queued on the lane. */
 static int wait_done(struct ctt_nccl *n, cudaStream_t s)
 {
     const struct timespec nap = { .tv_nsec = SLEEP };
@@ -198,7 +201,7 @@ static int wait_done(struct ctt_nccl *n, cudaStream_t s)
 
     CTT_CUDA(NULL, cudaEventRecord(n->done, s));
     while ((e = cudaEventQuery(n->done)) == cudaErrorNotReady) {
-        cudaGetLastError();    /* which that is not */
+        cudaGetLastError();    /* not an error */
         CTT_TRY(check_others(n));
         if (ctt_seconds() - since > LOOKS)
             nanosleep(&nap, NULL);
@@ -208,10 +211,10 @@ out:
     return rc;
 }
 
-/* One message to each rank and one from each; that to rank r begins r * step
- * bytes on. */
-static int give_all(struct ctt_nccl *n, const char *from, int64_t step,
-                    char *to, int64_t each, cudaStream_t s)
+/* Queues one message to each rank and one from each; the one to rank r begins
+ * at from + r * step bytes. */
+static int queue_messages(struct ctt_nccl *n, const char *from, int64_t step,
+                          char *to, int64_t each, cudaStream_t s)
 {
     size_t bytes = (size_t)each;
     int rc = 0;
@@ -224,9 +227,10 @@ out:
     return rc;
 }
 
-/* As one group, since a message alone waits until it is taken. */
-static int move(struct ctt_dev *d, const void *from, int64_t step, void *to,
-                int64_t each)
+/* Sends and receives as one group, since a single message waits for its
+ * receiver. */
+static int send_and_receive(struct ctt_dev *d, const void *from, int64_t step,
+                            void *to, int64_t each)
 {
     cudaStream_t s = ctt_cuda_lane(d)->stream;
     struct ctt_nccl *n = of(d);
@@ -234,7 +238,7 @@ static int move(struct ctt_dev *d, const void *from, int64_t step, void *to,
 
     CTT_CHECK(n && n->comm, CTT_EINVAL, "device cuda: it has met no others");
     CTT_NCCL(n, ncclGroupStart());
-    rc = give_all(n, from, step, to, each, s);
+    rc = queue_messages(n, from, step, to, each, s);
     if (rc < 0)
         n->ncclGroupEnd();
     CTT_TRY(rc);
@@ -242,20 +246,23 @@ static int move(struct ctt_dev *d, const void *from, int64_t step, void *to,
     CTT_TRY(wait_done(n, s));
 out:
     if (rc < 0 && n)
-        give_up(n);
+        abort_comm(n);
     return rc;
 }
 
-static int tell(struct ctt_dev *d, const void *mine, int64_t bytes, void *all)
+static int nccl_allgather(struct ctt_dev *d, const void *mine, int64_t bytes,
+                          void *all)
 {
-    return move(d, mine, 0, all, bytes);
+    return send_and_receive(d, mine, 0, all, bytes);
 }
 
-static int trade(struct ctt_dev *d, const void *from, void *to, int64_t each)
+static int nccl_alltoall(struct ctt_dev *d, const void *from, void *to,
+                         int64_t each)
 {
-    return move(d, from, each, to, each);
+    return send_and_receive(d, from, each, to, each);
 }
 
 const struct ctt_dev_peers ctt_cuda_peers = {
-    know, make_id, meet, tell, trade, leave,
+    describe_peer, make_id, join_group, nccl_allgather, nccl_alltoall,
+    leave_group,
 };

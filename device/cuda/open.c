@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* GPUs that CUDA_VISIBLE_DEVICES allows. */
+/* Counts the GPUs that CUDA_VISIBLE_DEVICES allows. */
 static int count_gpus(int *count)
 {
     cudaError_t e = cudaGetDeviceCount(count);
@@ -20,7 +20,7 @@ out:
     return rc;
 }
 
-/* The node of memory that Linux knows of it, or -1. */
+/* NUMA node of the GPU, or -1 if unknown. */
 static int node_of(const struct cudaDeviceProp *p)
 {
     char path[96];
@@ -39,8 +39,8 @@ static int node_of(const struct cudaDeviceProp *p)
     return node;
 }
 
-/* By the UUID: parts of one GPU (MIG) are several, and hold memory of their
- * own. */
+/* Identifies GPUs by UUID: parts of one GPU (MIG) count separately, as they
+ * have memory of their own. */
 static int list_gpus(struct ctt_gpu out[CTT_GPUS])
 {
     struct cudaDeviceProp p;
@@ -115,7 +115,7 @@ out:
     return rc;
 }
 
-/* Also after open_cuda() failed halfway. */
+/* Closes the device, also after a failed open_cuda(). */
 static void close_cuda(struct ctt_dev *d)
 {
     struct ctt_cuda *u = d->own;
@@ -151,7 +151,7 @@ static int cuda_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
 static const struct ctt_dev_memory memory = {
     .alloc = ctt_cuda_alloc,
     .free = ctt_cuda_free,
-    .room = ctt_cuda_room,
+    .room = ctt_cuda_free_bytes,
     .fill = ctt_cuda_fill,
     .copy = ctt_cuda_copy,
     .sync = ctt_cuda_sync,

@@ -3,8 +3,8 @@
 #include "device/cuda/cuda.h"
 #include "device/cuda/kernels.h"
 
-/* Each computed op must be here once: an op that is missing has no enumerator,
- * one that is listed twice has two.  Conv and deconv are the providers'. */
+/* Each computed op must be listed once: a missing op has no enumerator, a
+ * repeated one has two.  Conv and deconv belong to the providers. */
 #define HAS(E, ...) HAS_##E = 0,
 enum { HAS_CONV = 0, HAS_DECONV = 0, CTT_OWN_OPS(HAS) };
 #define IF_HAS_VIEW(E)

@@ -9,7 +9,7 @@ struct replay {
     cudaGraphExec_t exec;
 };
 
-static void forget(struct replay *r)
+static void free_graph(struct replay *r)
 {
     if (r->exec)
         cudaGraphExecDestroy(r->exec);
@@ -17,7 +17,7 @@ static void forget(struct replay *r)
 }
 
 /* Launches the graph; 1, or an error. */
-static int start(struct ctt_cuda *u, struct replay *r)
+static int launch_graph(struct ctt_cuda *u, struct replay *r)
 {
     int rc = 0;
 
@@ -28,8 +28,8 @@ out:
     return rc;
 }
 
-/* Lane 0 waits for all others first: the recording begins on it alone. */
-static int begin(struct ctt_cuda *u, struct replay *r)
+/* Begins a recording on lane 0, which first waits for all others. */
+static int begin_recording(struct ctt_cuda *u, struct replay *r)
 {
     int rc = 0;
 
@@ -55,16 +55,18 @@ int ctt_cuda_replay(struct ctt_dev *d, void **place)
         return 0;
     }
     if (r->exec && r->moved == u->core->moved)
-        return start(u, r);
-    forget(r);
+        return launch_graph(u, r);
+    free_graph(r);
     if (r->ready && !r->never)
-        CTT_TRY(begin(u, r));
+        CTT_TRY(begin_recording(u, r));
 out:
     return rc;
 }
 
-/* Instantiates the recorded graph and launches it: recording ran nothing. */
-static int finish(struct ctt_cuda *u, struct replay *r, cudaGraph_t graph)
+/* Instantiates the recorded graph and launches it, as recording runs
+ * nothing. */
+static int end_recording(struct ctt_cuda *u, struct replay *r,
+                         cudaGraph_t graph)
 {
     int rc = 0;
 
@@ -93,13 +95,13 @@ int ctt_cuda_recorded(struct ctt_dev *d, void **place, int rc)
     if (rc >= 0)
         CTT_CUDA(NULL, e);
     if (rc >= 0)
-        CTT_TRY(finish(u, r, graph));
+        CTT_TRY(end_recording(u, r, graph));
 out:
     r->never = rc < 0;
     if (graph)
         cudaGraphDestroy(graph);
     if (rc < 0) {    /* the recorded work has not run */
-        forget(r);
+        free_graph(r);
         cudaGetLastError();
     }
     return rc < 0;
@@ -108,6 +110,6 @@ out:
 void ctt_cuda_drop(struct ctt_dev *d, void *place)
 {
     ctt_cuda_idle(ctt_cuda_of(d));
-    forget(place);
+    free_graph(place);
     ctt_free(place);
 }

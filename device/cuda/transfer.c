@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * transfer.c: copies of values that leave the GPU's memory for a while, and of
- * those that come back, on a stream of their own. */
+ * transfer.c: offloads values from the GPU's memory and fetches them, on a
+ * stream of its own. */
 #include "device/cuda/core.h"
 
-/* A copy begins when the work of lane 0 so far is done: the other lanes have
- * been waited for there. */
+/* A copy begins after all earlier work of lane 0, which has waited for the
+ * other lanes. */
 int ctt_cuda_transfer(struct ctt_dev *d, enum ctt_direction way,
                       const void *from, void *to, int64_t bytes, void **place)
 {
@@ -29,7 +29,7 @@ out:
     return rc;
 }
 
-/* Lane 0 waits, as it begins and ends what the others do. */
+/* Lane 0 waits, as the other lanes' work begins and ends there. */
 int ctt_cuda_transfer_follow(struct ctt_dev *d, void *place)
 {
     int rc = 0;
@@ -40,8 +40,8 @@ out:
     return rc;
 }
 
-/* Threads other than the one that opened the device come here: without a word
- * they would be on GPU 0. */
+/* Also called by threads other than the opening one, whose current GPU would be
+ * 0 unless it is set. */
 int ctt_cuda_transfer_wait(struct ctt_dev *d, void *place)
 {
     int rc = 0;

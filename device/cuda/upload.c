@@ -47,7 +47,7 @@ void ctt_upload_close(struct ctt_core *k)
 
 /* ---- memory locked for the program ---- */
 
-/* No error if the system refuses or the table is full: uploads are slower
+/* A refusal of the system or a full table is no error: uploads are slower
  * then. */
 int ctt_cuda_pin(struct ctt_dev *d, void *p, int64_t bytes)
 {
@@ -129,19 +129,19 @@ out:
     return rc;
 }
 
-static int is_plain(const struct ctt_tensor *t)
+static int is_dense_float(const struct ctt_tensor *t)
 {
     return t->dtype == CTT_F32 && t->ld == t->c;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t smaller_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
 /* The part of a tensor from number `at` on that fits into a half: whole rows,
  * part of one long row, or any part of a dense tensor. */
-static struct ctt_tensor piece(const struct ctt_tensor *t, int64_t at)
+static struct ctt_tensor part_in_half(const struct ctt_tensor *t, int64_t at)
 {
     struct ctt_tensor v = *t;
     int64_t size = ctt_dtype_size(t->dtype), left = ctt_volume(t) - at;
@@ -150,16 +150,17 @@ static struct ctt_tensor piece(const struct ctt_tensor *t, int64_t at)
     v.data = (char *)t->data + (row * t->ld + j) * size;
     v.n = v.d = v.h = v.w = 1;
     if (t->ld == t->c)
-        v.c = v.ld = least(left, CTT_HALF);
+        v.c = v.ld = smaller_of(left, CTT_HALF);
     else if (t->c > CTT_HALF)
-        v.c = least(t->c - j, CTT_HALF);
+        v.c = smaller_of(t->c - j, CTT_HALF);
     else
-        v.n = least(left, CTT_HALF) / t->c;
+        v.n = smaller_of(left, CTT_HALF) / t->c;
     return v;
 }
 
 /* A dense tensor of floats of the same shape. */
-static struct ctt_tensor floats(const float *p, const struct ctt_tensor *like)
+static struct ctt_tensor dense_like(const float *p,
+                                    const struct ctt_tensor *like)
 {
     struct ctt_tensor v = *like;
 
@@ -170,18 +171,18 @@ static struct ctt_tensor floats(const float *p, const struct ctt_tensor *like)
 }
 
 /* Copies floats in the GPU's memory into a tensor. */
-static int place(struct ctt_dev *d, const float *from,
-                 const struct ctt_tensor *to)
+static int copy_into(struct ctt_dev *d, const float *from,
+                     const struct ctt_tensor *to)
 {
     cudaStream_t s = ctt_cuda_lane(d)->stream;
     int rc = 0;
 
-    if (is_plain(to))
+    if (is_dense_float(to))
         CTT_CUDA(NULL, cudaMemcpyAsync(to->data, from,
                                        (size_t)ctt_volume(to) * FLOAT,
                                        cudaMemcpyDeviceToDevice, s));
     else
-        CTT_CUDA(NULL, ctt_launch_copy(floats(from, to), *to, 0, s));
+        CTT_CUDA(NULL, ctt_launch_copy(dense_like(from, to), *to, 0, s));
 out:
     return rc;
 }
@@ -201,7 +202,7 @@ static int put_piece(struct ctt_dev *d, const float *from,
         source = memcpy(h->host, from, bytes);
     CTT_CUDA(NULL, cudaMemcpyAsync(h->dev, source, bytes,
                                    cudaMemcpyHostToDevice, s));
-    CTT_TRY(place(d, h->dev, to));
+    CTT_TRY(copy_into(d, h->dev, to));
     CTT_CUDA(NULL, cudaEventRecord(h->done, s));
 out:
     return rc;
@@ -215,7 +216,7 @@ static int get_piece(struct ctt_dev *d, const struct ctt_tensor *from,
     int rc = 0;
 
     CTT_TRY(next_half(ctt_cuda_of(d)->core, &h));
-    CTT_CUDA(NULL, ctt_launch_copy(*from, floats(h->dev, from), 0, s));
+    CTT_CUDA(NULL, ctt_launch_copy(*from, dense_like(h->dev, from), 0, s));
     CTT_CUDA(NULL, cudaMemcpyAsync(to, h->dev,
                                    (size_t)ctt_volume(from) * FLOAT,
                                    cudaMemcpyDeviceToHost, s));
@@ -230,8 +231,8 @@ static int is_ahead(const struct ctt_core *k, const float *from, int64_t n)
     return k->from && from >= k->from && from + n <= k->from + k->count;
 }
 
-/* A prefetched stretch is forgotten once all of it has been put: the program
- * may store other numbers there from then on. */
+/* Puts prefetched floats.  The range is dropped after its last float, as the
+ * program may store other numbers there. */
 static int put_ahead(struct ctt_dev *d, const float *from,
                      const struct ctt_tensor *to)
 {
@@ -241,7 +242,7 @@ static int put_ahead(struct ctt_dev *d, const float *from,
     int rc = 0;
 
     CTT_CUDA(NULL, cudaStreamWaitEvent(s, u->copied, 0));
-    CTT_TRY(place(d, k->ahead + (from - k->from), to));
+    CTT_TRY(copy_into(d, k->ahead + (from - k->from), to));
     CTT_CUDA(NULL, cudaEventRecord(k->taken, s));
     k->left -= ctt_volume(to);
     if (k->left <= 0)
@@ -276,10 +277,10 @@ int ctt_cuda_put(struct ctt_dev *d, const float *from,
 
     if (is_ahead(ctt_cuda_of(d)->core, from, ctt_volume(to)))
         return put_ahead(d, from, to);
-    if (is_plain(to))
+    if (is_dense_float(to))
         return ctt_cuda_upload(d, from, to->data, ctt_volume(to) * FLOAT);
     for (int64_t at = 0; at < ctt_volume(to); at += ctt_volume(&t)) {
-        t = piece(to, at);
+        t = part_in_half(to, at);
         CTT_TRY(put_piece(d, from + at, &t));
     }
 out:
@@ -289,16 +290,16 @@ out:
 int ctt_cuda_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
 {
     cudaStream_t s = ctt_cuda_lane(d)->stream;
-    int64_t all = is_plain(from) ? 0 : ctt_volume(from);
+    int64_t all = is_dense_float(from) ? 0 : ctt_volume(from);
     struct ctt_tensor t;
     int rc = 0;
 
-    if (is_plain(from))
+    if (is_dense_float(from))
         CTT_CUDA(NULL, cudaMemcpyAsync(to, from->data,
                                        (size_t)ctt_volume(from) * FLOAT,
                                        cudaMemcpyDeviceToHost, s));
     for (int64_t at = 0; at < all; at += ctt_volume(&t)) {
-        t = piece(from, at);
+        t = part_in_half(from, at);
         CTT_TRY(get_piece(d, &t, to + at));
     }
     CTT_CUDA(NULL, cudaStreamSynchronize(s));

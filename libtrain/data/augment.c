@@ -14,10 +14,10 @@
 enum change { BY_AREA, BY_ASPECT, BY_SPEED, BY_START, BY_SHIFT, BY_GAIN,
               BY_BEND, BY_COLOUR, BY_GREY, BY_ERASE, BY_MIXUP, BY_CUTMIX };
 
-/* What --augment sets: a row per option.  light is small enough to harm on no
- * set; so it neither mirrors nor hides nor mixes.  What --rand-augment draws
- * from has a value at magnitude 10; of erase that is not the share of the
- * clips but of the frame. */
+/* Presets of --augment: a row per option.  light is small enough to harm on no
+ * set; so it neither mirrors nor hides nor mixes.  Options that --rand-augment
+ * draws from have a value at magnitude 10; of erase it is a share of the frame,
+ * not of the clips. */
 #define ROW(name, of, ...) \
     { name, offsetof(struct ctt_train_cfg, of), \
       offsetof(struct ctt_augment, of), { __VA_ARGS__ } }
@@ -139,11 +139,11 @@ int ctt_augment_tell(const struct ctt_train_cfg *cfg, char *line, size_t size)
 
 /* ---- chance ---- */
 
-/* Numbers drawn with the key of a clip; 5 is sequence.c's, and so are those
- * from 16 on. */
+/* Numbers drawn with the key of a clip; 5 and numbers from 16 on are
+ * sequence.c's. */
 enum { DRAW_X, DRAW_Y, DRAW_FLIP, DRAW_GAIN, DRAW_SHIFT, DRAW_BEND = 6 };
 
-/* Those drawn with CTT_LOOK_SHAPE. */
+/* Numbers drawn with CTT_LOOK_SHAPE. */
 enum { AREA, ASPECT, SPEED, START, COLOUR, GREY, ERASED, ERASED_AREA,
        ERASED_ASPECT, ERASED_X, ERASED_Y };
 
@@ -187,7 +187,7 @@ static float ratio_of(const struct ctt_augment *a, enum change by, float most,
 
 /* ---- a few changes a clip ---- */
 
-/* Leaves out what would not change the clip. */
+/* Removes options that do not change the clip. */
 static unsigned which_change(const struct ctt_data *d, int i, unsigned open)
 {
     if (d->in.c != 3)
@@ -216,8 +216,8 @@ static int nth_of(unsigned bits, int n)
     return i;
 }
 
-/* The changes of clip i: those of all clips, and of the others as many as are
- * drawn, none twice, with one magnitude (Cubuk and others 2020). */
+/* The changes of clip i: the fixed ones and the drawn ones, none twice, with
+ * one magnitude (Cubuk and others 2020). */
 static struct ctt_augment augment_clip(const struct ctt_data *d, int i,
                                        const struct ctt_augment *all)
 {
@@ -247,9 +247,9 @@ static float within(float side, float most)
     return side < most ? side : most;
 }
 
-/* The area is that of the model's frame times A to 1 / A, as far as the stored
- * frame has it: what is seen is then as large, on average, as in a test, and is
- * enlarged by sqrt(R / A) at most. */
+/* The area of the model's frame times A to 1 / A, within the stored frame:
+ * objects are then as large, on average, as in a test, and are enlarged by
+ * sqrt(R / A) at most. */
 static void choose_area(const struct ctt_data *d, const struct ctt_augment *a,
                         uint64_t key, uint64_t shape, struct ctt_look *k)
 {
@@ -280,7 +280,7 @@ static void choose_place(const struct ctt_data *d, const struct ctt_augment *a,
                                  (float)d->in.h };
 }
 
-/* 2% to 33% of the frame, or what was drawn, with sides of 0.3 to 1 / 0.3. */
+/* 2% to 33% of the frame, or the drawn share, with sides of 0.3 to 1 / 0.3. */
 static void choose_erased(const struct ctt_input *in,
                           const struct ctt_augment *a, uint64_t shape,
                           struct ctt_box *b)

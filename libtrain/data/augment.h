@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * augment.h: how clips are changed at random in training: the presets of
- * --augment, and what one clip's change is. */
+ * augment.h: random changes of clips in training: the presets of --augment,
+ * and the change of one clip. */
 #ifndef CTT_AUGMENT_H
 #define CTT_AUGMENT_H
 
@@ -17,7 +17,7 @@ struct ctt_augment {
     float    crop_area, crop_aspect, speed, start;
     float    brightness, contrast, random_gamma, saturation, grey;
     float    erase, mixup, cutmix;
-    int      draws;         /* changes that each clip has of those of `open` */
+    int      draws;         /* changes of each clip, out of `open` */
     unsigned open, drawn;   /* bits of augment.c's rows; drawn: of one clip,
                                whose values are no ranges but magnitudes */
     float    magnitude;     /* of --magnitude */
@@ -25,8 +25,8 @@ struct ctt_augment {
     uint64_t key;
 };
 
-/* What the settings ask for: the values that were given, and those of the
- * preset for the others; of a predictor none but those given. */
+/* The augmentation of the settings: given values, and values of the preset for
+ * the others; for prediction only given values. */
 struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg,
                                   uint64_t key);
 
@@ -67,8 +67,8 @@ void ctt_look_choose(const struct ctt_data *d, int i,
 /* The frame to show as the t-th of a clip with so many frames. */
 int  ctt_look_frame(const struct ctt_look *k, int frames, int t);
 
-/* The number of frames that clip i has in training: 1, or --min-frames, to
- * those of the longest clip. */
+/* Frames of clip i in training: from 1, or --min-frames, to the frames of the
+ * longest clip. */
 int  ctt_look_length(const struct ctt_data *d, int i,
                      const struct ctt_augment *a);
 

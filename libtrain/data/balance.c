@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* first[k]: how many clips are of the classes before k. */
+/* first[k]: number of clips of the classes before k. */
 static void count_classes(const struct ctt_data *d, int *first)
 {
     int labels = d->list->labels;

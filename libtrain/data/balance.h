@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * balance.h: classes with few clips count as much as those with many: by the
- * weight of their clips, or by how often these are drawn. */
+ * balance.h: class balance: classes with few clips count as much as classes
+ * with many, by the weight of their clips or by drawing them more often. */
 #ifndef CTT_BALANCE_H
 #define CTT_BALANCE_H
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers drawn with CTT_LOOK_PAIR; the share takes those from SHARE on. */
+/* Numbers drawn with CTT_LOOK_PAIR; the share uses numbers from SHARE on. */
 enum { KIND, PLACE_X, PLACE_Y, SHARE };
 
 /* How two clips are mixed: own * x + (1 - own) * y, or y in a part of the
@@ -92,7 +92,7 @@ static float *frame_of(const struct ctt_blend_batch *b, int place, int t)
 }
 
 /* Mixes the frames y of a clip of `of` frames, which lie `next` floats apart,
- * into those of a place, and repeats the last one as padding. */
+ * into the frames of a place, and repeats the last one as padding. */
 static void mix_clip(const struct ctt_blend_batch *b, const struct way *w,
                      int place, const float *y, int64_t next, int of)
 {

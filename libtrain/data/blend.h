@@ -6,8 +6,8 @@
 
 #include "libtrain/data/augment.h"
 
-/* What the clip at a place of a batch holds besides itself: the share that is
- * its own, 0.5 to 1, and the place of the other. */
+/* The mix of the clip at a place of a batch: its own share, 0.5 to 1, and the
+ * place of the other clip. */
 struct ctt_blend { int other; float own; };
 
 /* The clips of a batch: x is [steps][n][frame] floats. */

@@ -192,8 +192,8 @@ static void shuffle_batches(struct ctt_order *p, uint64_t key)
     }
 }
 
-/* Appends to the n places in v those of lengths from + 1 .. to, in order of
- * length. */
+/* Appends to the n places in v the places of lengths from + 1 .. to, in order
+ * of length. */
 static int gather(const struct ctt_order *p, int places, int from, int to,
                   int *v, int n)
 {
@@ -219,8 +219,8 @@ static int emit(struct ctt_order *p, int steps, int *v, int n, int *batches)
     return n - k;
 }
 
-/* Chooses what is at the places of the epoch: balanced: draws; otherwise each
- * clip at its own.  Then how long it is there. */
+/* Chooses the clips at the places of the epoch: balanced: draws; otherwise each
+ * clip at its own place.  Then their lengths. */
 static void set_places(const struct ctt_data *d, int balanced, uint64_t key,
                        struct ctt_order *p)
 {
@@ -241,7 +241,7 @@ static void set_places(const struct ctt_data *d, int balanced, uint64_t key,
     }
 }
 
-/* The place `more` beyond those of the epoch, with the clip of another one. */
+/* Place number `more` after the last of the epoch, with a repeated clip. */
 static int repeat(struct ctt_order *p, int more, int of)
 {
     p->draws[more] = p->draws[of];

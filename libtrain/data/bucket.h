@@ -38,7 +38,7 @@ struct ctt_order {
                                 they have all their frames */
     int *draws, *nth;      /* balanced: the clips of the epoch and their turns,
                               in the order of the draws; otherwise NULL */
-    int *times, *first;    /* of each clip: its draws; memory for those */
+    int *times, *first;    /* draws of each clip; memory for them */
     int *length, *work;
 };
 

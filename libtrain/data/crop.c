@@ -104,7 +104,7 @@ void ctt_crop_set(struct ctt_crop *c, const struct ctt_area *a, int flip)
     set_side(&c->y, (double)a->y, (double)a->h, 0);
 }
 
-/* The first pixel that a side reads, and how many from there. */
+/* The first pixel that a side reads, and their number. */
 static struct reach whole(const struct side *s)
 {
     const struct reach *a = &s->reach[0], *b = &s->reach[s->to - 1];

@@ -101,7 +101,7 @@ void ctt_data_keep(struct ctt_data *d, int item, struct ctt_frames *f)
     ctt_cache_unlock();
 }
 
-/* Frees the frames of the last items, but for those that are being read. */
+/* Frees the frames of the last items that no thread reads. */
 static int64_t drop(struct ctt_cache *c, int64_t bytes)
 {
     struct ctt_data *d = (struct ctt_data *)((char *)c -

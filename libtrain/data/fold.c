@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what belongs together ---- */
+/* ---- groups of clips ---- */
 
 static uint64_t number_of(const char *s, size_t n)
 {
@@ -67,7 +67,7 @@ static int root_of(int *up, int i)
     return i;
 }
 
-/* root[i]: the first clip of those that belong together with clip i. */
+/* root[i]: the first clip of the group of clip i. */
 static int find_groups(const struct ctt_data *d, int *root)
 {
     struct tie *t = ctt_calloc(2 * (size_t)d->clips + 1, sizeof(*t));
@@ -137,7 +137,7 @@ static void find_units(struct folding *f)
         f->member[next[f->root[i]]++] = i;
 }
 
-/* Large units first, those of one size in random order. */
+/* Large units first, units of one size in random order. */
 static void order_units(struct folding *f, uint64_t key)
 {
     for (int k = 0; k < f->units; k++)

@@ -5,11 +5,10 @@
 
 #include "libtrain/data/data.h"
 
-/* A number that is the same for names of one group, of which one person or one
- * long video is the source: names with personNN (KTH; Schuldt and others 2004),
- * those that are the same up to _gNN_ (UCF101; Soomro and others 2012), and
- * parts of one video, not pictures of one file.
- * 0: the name is of no group. */
+/* The group of a name, whose clips have one person or one long video as source:
+ * names with personNN (KTH; Schuldt and others 2004), names that are equal up
+ * to _gNN_ (UCF101; Soomro and others 2012), and parts of one video, not
+ * pictures of one file.  0: no group. */
 uint64_t ctt_name_group(const char *name);
 
 /* Sets fold[d->clips] to 0 .. folds - 1, each at least once.  Clips with the

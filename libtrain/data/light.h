@@ -5,7 +5,7 @@
 
 #include "video/video.h"
 
-/* How many values of each channel are 0 ... 255. */
+/* Histogram of the values 0 ... 255 of each channel. */
 struct ctt_light { uint64_t n[3][256]; };
 
 /* Adds the part of the frames that a model with this input sees if it is cut
@@ -13,7 +13,7 @@ struct ctt_light { uint64_t n[3][256]; };
 void ctt_light_add(struct ctt_light *l, const struct ctt_input *in, int x,
                    int y, const struct ctt_frames *f, int most);
 
-/* Adds what another one has counted. */
+/* Adds another histogram. */
 void ctt_light_join(struct ctt_light *l, const struct ctt_light *other);
 
 /* Mean and standard deviation, in 0..1 after gamma, of channels from .. to - 1;
@@ -30,15 +30,15 @@ double ctt_light_share(const struct ctt_light *l, int from, int to);
  * brightest (0 and 1).  None: 1, 0, 1. */
 struct ctt_tint { float gain, shift, bend; };
 
-/* What a clip's values, in 0..1 after gamma, become: bent, then set back to the
- * mean and deviation they had, then spread about the mean by gain and moved by
- * shift deviations.  All of the clip's frames and channels count as one, so
- * colours do not turn.  Nothing is rounded or clipped. */
+/* The new values of a clip, in 0..1 after gamma: bent, then set back to their
+ * mean and deviation, then spread about the mean by gain and moved by shift
+ * deviations.  All frames and channels of the clip count as one, so colours do
+ * not turn.  Nothing is rounded or clipped. */
 void ctt_tint_values(const struct ctt_light *clip, const struct ctt_pixels *p,
                      const struct ctt_tint *k, double value[256]);
 
-/* The same, normalised as p does the frame at hand.  With normalise=clip what p
- * measures is the frame as it is: gain and shift would cancel otherwise. */
+/* The same, normalised as p does the frame at hand.  With normalise=clip p
+ * measures the unchanged frame: gain and shift would cancel otherwise. */
 void ctt_tint_table(const double value[256], const struct ctt_pixels *p,
                     float table[3][256]);
 

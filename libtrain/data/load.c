@@ -89,10 +89,10 @@ static int is_tinted(const struct ctt_tint *t)
  * more than these. */
 struct shades {
     struct ctt_pixels pixels;    /* of the frames so far, as they are */
-    double value[256], fill[3];  /* tinted, in 0..1: what a byte becomes, and
+    double value[256], fill[3];  /* tinted values of a byte, in 0..1, and
                                     the mean of each channel */
     float  table[3][256];        /* value, normalised as the last frame */
-    float  plain[3][256];        /* what a byte is, in 0..1 */
+    float  plain[3][256];        /* value of a byte, in 0..1 */
     int    frames;
 };
 

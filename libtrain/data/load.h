@@ -38,7 +38,7 @@ int  ctt_loader_mixes(struct ctt_loader *l);
 void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
                       const struct ctt_augment *a, int first);
 
-/* The plan has got more batches, up to p->batches; what it had stays. */
+/* The plan has got more batches, up to p->batches; earlier ones stay. */
 void ctt_loader_more(struct ctt_loader *l);
 
 /* Loads no more: from now to ctt_loader_start() no thread reads the plan, so

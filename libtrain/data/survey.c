@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * survey.c: what the clips of a set look like, and mean=auto, std=auto. */
+ * survey.c: statistics of the clips of a set, and mean=auto, std=auto. */
 #include "libtrain/data/survey.h"
 #include "libtrain/data/data.h"
 

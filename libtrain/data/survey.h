@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * survey.h: what the clips of a set look like, counted while they are read. */
+ * survey.h: statistics of the clips of a set, counted while they are read. */
 #ifndef CTT_SURVEY_H
 #define CTT_SURVEY_H
 

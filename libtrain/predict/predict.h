@@ -91,7 +91,7 @@ int ctt_sampling_off(const struct ctt_train_cfg *cfg);
  * the rate, begins at `step`, the next one. */
 int ctt_sampling_tested(const struct ctt_train_cfg *cfg, double loss,
                         int64_t step, struct ctt_sampling *s);
-/* Writes a line on what begins.  Returns 0 if the settings do not use it. */
+/* Writes a line on the beginning phase; returns 0 if the settings have none. */
 int ctt_sampling_tell(const struct ctt_train_cfg *cfg,
                       const struct ctt_sampling *s, char *line, size_t size);
 /* The probability of a true frame at a step. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuts.c: where a training graph can be cut: between two components of its
- * schedule, if what passes there is neither a name of something else nor fused
- * into the kernel of what reads it, and its gradient is added up in the same
- * order on both sides. */
+ * cuts.c: cuts of a training graph: between two components of its schedule, if
+ * the passing values are neither aliases nor fused into the kernel of their
+ * reader, and their gradients are added in the same order on both sides. */
 #include "libtrain/ranks/cuts.h"
 #include "net/op.h"
 #include "run/back/exec.h"
@@ -14,7 +13,7 @@
 struct cuts {
     const struct ctt_graph *g;
     struct ctt_exec *x;
-    const struct ctt_run *r;    /* of x: names and what is fused */
+    const struct ctt_run *r;    /* of x: aliases and fused nodes */
     int     windows;
     int     comps;
     int    *comp;       /* per node; of the clip part: the last one */
@@ -49,8 +48,8 @@ static void tie(struct cuts *a, int i, int j)
         a->can[c] = 0;
 }
 
-/* What is fused stays together; so does a target with its loss, and the frames
- * with what reads them first. */
+/* Fused nodes stay together; so do a target and its loss, and the frames and
+ * their first readers. */
 static void tie_node(struct cuts *a, int i)
 {
     const struct ctt_slot *s = &a->r->slot[i];
@@ -71,8 +70,8 @@ static void tie_node(struct cuts *a, int i)
             tie(a, i, n->in[k]);
 }
 
-/* How many nodes behind cut c read node i, and whether one of them reads it as
- * it was some steps ago. */
+/* The number of nodes behind cut c that read node i; whether one of them reads
+ * its value of some steps ago. */
 static int readers_behind(const struct cuts *a, int c, int i, int *before)
 {
     int n = 0;
@@ -99,11 +98,10 @@ static int is_whole(const struct cuts *a, int i)
                             ctt_volume(&a->g->node[s->alias].out);
 }
 
-/* What passes is whole and not of quantised values, whose readers know their
- * scale, and no memory passes by two names, as its gradient is
- * set from behind and added to before.  With several windows the gradient of
- * what was is added before or after that of the readers, which is the same if
- * they are one. */
+/* A passing value is whole and not quantised, as its readers would need its
+ * scale, and no memory passes by two names, as its gradient is set from behind
+ * and added to before.  With several windows the gradient of the carried state
+ * is added before or after that of the readers: the same for one reader. */
 static int passes(const struct cuts *a, int c, char *seen)
 {
     memset(seen, 0, (size_t)a->g->count);
@@ -143,8 +141,8 @@ static int find_places(struct cuts *a)
 
 /* ---- how long ---- */
 
-/* A multiplication of a conv is done three times in a step of training; what a
- * value takes beside, in multiplications, is a guess. */
+/* A step of training does each multiplication of a conv three times; the cost
+ * of a value beside, in multiplications, is a guess. */
 enum { PASSES = 3, VALUE = 16 };
 
 static void estimate(struct cuts *a)
@@ -158,8 +156,8 @@ static void estimate(struct cuts *a)
     }
 }
 
-/* Sections of components from 0 on, each as long as it may be without more than
- * `most`; returns how many. */
+/* Sections of components from 0 on, each as long as `most` allows; returns
+ * their number. */
 static int fill(const struct cuts *a, double most, int *at)
 {
     int n = 0, first = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exchange.c: each rank gets one slice of what all have, adds these in the
- * order of the tree and tells the sum. */
+ * exchange.c: a reduce-scatter and an all-gather: each rank gets one slice of
+ * all ranks, adds the slices in the order of the tree and sends the sum. */
 #include "libtrain/ranks/exchange.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static void sum(void *left, const void *right, int64_t n)
         x[i] += y[i];
 }
 
-/* As ctt_dev_average() forms those of shards. */
+/* A mean as ctt_dev_average() forms means of shards. */
 static void mean(void *left, const void *right, int64_t n)
 {
     const float *y = right;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gather.c: chooses what of a gradient is sent, tells it, adds what all tell.
- */
+ * gather.c: sparse all-gather: chooses the values of a gradient to send, sends
+ * their codes, and adds the codes of all ranks. */
 #include "libtrain/ranks/gather.h"
 #include "base/key.h"
 
@@ -79,7 +79,7 @@ float *ctt_gather_place(struct ctt_gather *g, int k)
     return g->grad + k * g->n;
 }
 
-/* ---- what of a shard is sent ---- */
+/* ---- the sparse gradient of a shard ---- */
 
 /* In lanes, which a compiler adds side by side. */
 static double norm_of(const float *x, int64_t n)
@@ -97,9 +97,9 @@ static double norm_of(const float *x, int64_t n)
     return sqrt(all);
 }
 
-/* What limits a shard's gradient: if the shards' are independent, that of a
- * batch is as long as sqrt(shards) of them (Lin and others 2018).  The sum that
- * is sent holds what many steps left, and limiting that would lose it. */
+/* The limit of the norm of a shard's gradient: of independent gradients, that
+ * of a batch is sqrt(shards) times as long (Lin and others 2018).  The sent sum
+ * also holds residuals of many steps, which a limit there would lose. */
 static float limit(const struct ctt_gather *g, const float *grad, float scale)
 {
     double most = (double)g->how.clip / sqrt(g->shards) / (double)scale;
@@ -108,8 +108,7 @@ static float limit(const struct ctt_gather *g, const float *grad, float scale)
     return norm > most && isfinite(norm) ? (float)(most / norm) * scale : scale;
 }
 
-/* The gradient becomes what there is to send, with the residual; returns 0 if
- * a number of it is not finite. */
+/* Adds the residual to the gradient; returns 0 if a number is not finite. */
 static int add_residual(float *grad, const float *residual, int64_t n,
                         float scale)
 {
@@ -180,9 +179,9 @@ static int64_t find_larger(const float *x, int64_t n, float limit, int32_t *at)
     return count;
 }
 
-/* Writes the code of shard k and leaves what it does not have in grad.  What is
- * sent of a number from 1 to 2 times the least is the least with a threshold,
- * and the middle with a share; of a larger one so many times it. */
+/* Writes the code of shard k and leaves the rest in grad.  The value of numbers
+ * from 1 to 2 times the least: the least with a threshold, the middle with a
+ * share; larger numbers are 2, 4, .. times it. */
 static int encode(struct ctt_gather *g, int k, uint64_t step)
 {
     struct ctt_sparse_code *t = &g->head[k];
@@ -219,7 +218,7 @@ out:
     return rc;
 }
 
-/* ---- what all send ---- */
+/* ---- the codes of all ranks ---- */
 
 static int64_t bytes_of(const struct ctt_gather *g, int rank)
 {

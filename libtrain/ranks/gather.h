@@ -25,9 +25,9 @@ struct ctt_gather {
     double              sent, batches;   /* bytes of all ranks so far */
 };
 
-/* For gradients of n floats in the host's memory.  CTT_EUNSUP: too many.  Later
- * memory is only needed where more is sent than four times what a share, or of
- * a threshold one percent, comes to. */
+/* For gradients of n floats in the host's memory.  CTT_EUNSUP: too many.  Room
+ * for four times the share, or with a threshold four percent; only longer codes
+ * need memory later. */
 int  ctt_gather_open(struct ctt_comm *comm, const struct ctt_squeeze *how,
                      int shards, int64_t n, struct ctt_gather *out);
 void ctt_gather_close(struct ctt_gather *g);

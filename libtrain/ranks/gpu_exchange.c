@@ -102,7 +102,7 @@ static void say(const struct ctt_trainer *t, const char *how, const char *what)
     ctt_trainer_say(t, line);
 }
 
-/* All ranks have opened their devices, and come to the same. */
+/* Called with the devices of all ranks open; the result is the same on all. */
 static int decide(struct ctt_trainer *t, const struct card *c, int ranks)
 {
     char why[CTT_ROW_TEXT];

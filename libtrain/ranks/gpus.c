@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- who takes which ---- */
+/* ---- the choice ---- */
 
-/* How many ranks have taken GPU k of rank r. */
+/* The number of ranks that have taken GPU k of rank r. */
 static int users(const struct ctt_gpu_card *card, const int *take, int ranks,
                  int r, int k)
 {
@@ -21,7 +21,7 @@ static int users(const struct ctt_gpu_card *card, const int *take, int ranks,
     return n;
 }
 
-/* The first that fewest ranks have: of those near to rank r, or of all. */
+/* The first GPU with the fewest ranks, among GPUs near to rank r or all. */
 static int best(const struct ctt_gpu_card *card, const int *take, int ranks,
                 int r, int near, int *least)
 {
@@ -40,8 +40,8 @@ static int best(const struct ctt_gpu_card *card, const int *take, int ranks,
     return found;
 }
 
-/* Those that see so many: near ones that are free, then any that is free, then
- * the one with fewest users. */
+/* Ranks that see so many GPUs: a free one nearby, then any free one, then the
+ * one with the fewest ranks. */
 static void choose(const struct ctt_gpu_card *card, int ranks, int count,
                    int *take)
 {
@@ -65,7 +65,7 @@ void ctt_gpus_divide(const struct ctt_gpu_card *card, int ranks, int *take)
         choose(card, ranks, count, take);
 }
 
-/* ---- saying it ---- */
+/* ---- the report ---- */
 
 /* The first two ranks that have one GPU, or 0. */
 static int shared(const struct ctt_gpu_card *card, const int *take, int ranks,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * group_comm.c: what the parts of a graph tell each other. */
+ * group_comm.c: messages between the parts of a graph. */
 #include "libtrain/ranks/group_comm.h"
 #include "base/clock.h"
 
@@ -13,7 +13,7 @@ static int done(struct ctt_group_comm *b, double start, double bytes, int rc)
     return rc;
 }
 
-static int tell(void *arg, const void *mine, int64_t n, void *all)
+static int gather_values(void *arg, const void *mine, int64_t n, void *all)
 {
     struct ctt_group_comm *b = arg;
     double start = ctt_seconds();
@@ -22,7 +22,7 @@ static int tell(void *arg, const void *mine, int64_t n, void *all)
     return done(b, start, (double)n * (b->group.parts - 1), rc);
 }
 
-static int trade(void *arg, const void *from, void *to, int64_t each)
+static int swap_values(void *arg, const void *from, void *to, int64_t each)
 {
     struct ctt_group_comm *b = arg;
     double start = ctt_seconds();
@@ -58,7 +58,7 @@ static int send(struct ctt_group_comm *b, int side, const void *p, int64_t n)
     return ctt_comm_send(b->comm, b->group.part + (side ? 1 : -1), out, n);
 }
 
-/* Nothing fails between what is begun and its end but the comm itself. */
+/* Between the begin and end of the messages only the comm can fail. */
 static int swap(void *arg, const struct ctt_swap *s)
 {
     struct ctt_group_comm *b = arg;
@@ -87,7 +87,8 @@ void ctt_group_comm_open(struct ctt_comm *comm, struct ctt_group_comm *b)
     const struct ctt_comm_place *p = ctt_comm_place(comm);
 
     *b = (struct ctt_group_comm){ .comm = comm };
-    b->group = (struct ctt_group){ p->rank, p->ranks, b, tell, trade, swap };
+    b->group = (struct ctt_group){ p->rank, p->ranks, b, gather_values,
+                                   swap_values, swap };
 }
 
 void ctt_group_comm_close(struct ctt_group_comm *b)

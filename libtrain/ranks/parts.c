@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parts.c: an all-gather of what each rank has computed of the weights. */
+ * parts.c: an all-gather of gradients and moved weights. */
 #include "libtrain/ranks/parts.h"
 
 static void add_parts(const struct ctt_graph *g, const int *number,
@@ -56,7 +56,7 @@ void ctt_parts_close(struct ctt_parts *p)
     *p = (struct ctt_parts){ .part = NULL };
 }
 
-/* Those of a rank, one after the other at `host`. */
+/* The parts of a rank, one after the other at `host`. */
 static int copy(const struct ctt_parts *p, int rank, enum ctt_direction way,
                 float *w, float *dw, float *host)
 {

@@ -39,7 +39,7 @@ int64_t ctt_shards_bytes(int64_t weights, int count,
     return bytes;
 }
 
-/* ---- what a forward pass moves ---- */
+/* ---- moved weights ---- */
 
 static int find_moved(const struct ctt_graph *g, struct ctt_shards *s)
 {
@@ -279,7 +279,7 @@ int ctt_shards_undo(struct ctt_shards *s, float *w)
 }
 
 /* Like counting in binary: the ones of k are the levels that have sums.  Adds
- * what the shards before have to acc, and keeps it if others follow. */
+ * the sums of earlier shards to acc, and keeps it if others follow. */
 static int add_levels(struct ctt_shards *s, int k, void *acc)
 {
     int64_t bytes = s->weights * ctt_dtype_size(s->how.type);
@@ -293,7 +293,7 @@ out:
     return rc;
 }
 
-/* The same for the mean of what moved. */
+/* The same for the mean of moved weights. */
 static int add_means(struct ctt_shards *s, int k)
 {
     int l = 0, rc = 0;
@@ -425,7 +425,7 @@ out:
 
 /* ---- shards apart ---- */
 
-/* What moved in the device's memory goes to the host's, or comes from it. */
+/* Copies moved weights between the device's and the host's memory. */
 static int move_host(struct ctt_shards *s, float *dev, int back, float *host)
 {
     return ctt_dev_copy(s->dev, back ? CTT_TO_DEVICE : CTT_TO_HOST,

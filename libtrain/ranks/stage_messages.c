@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stage_messages.c: what passes between two sections: a message a window of a
- * shard, forward the values and back their gradients. */
+ * stage_messages.c: messages between two sections, one per window of a shard:
+ * forward the values, backward their gradients. */
 #include "libtrain/ranks/stage_messages.h"
 #include "libtrain/ranks/server_messages.h"
 #include "base/clock.h"
@@ -66,7 +66,7 @@ out:
     return rc;
 }
 
-/* ---- what the steps call ---- */
+/* ---- functions of a step ---- */
 
 static int64_t rows_of(const struct ctt_exec *x, int node,
                        const struct ctt_window *p)
@@ -160,7 +160,7 @@ out:
     return rc;
 }
 
-/* And of those that have entered. */
+/* Sends the gradients of values that have entered. */
 static int pass_back(void *arg, struct ctt_exec *x, const struct ctt_window *w)
 {
     struct ctt_pipeline *p = arg;

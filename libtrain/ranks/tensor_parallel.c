@@ -20,7 +20,7 @@
 /* State of a rank's clips, sent before each shard is computed. */
 struct clips_read {
     int      rc;
-    uint32_t clips;    /* CRC-32 of the lengths of what has been read */
+    uint32_t clips;    /* CRC-32 of the lengths of read clips */
     char     why[CTT_ROW_TEXT], bad[CTT_ROW_TEXT];
 };
 
@@ -29,7 +29,7 @@ struct stretch { int64_t at, count; };
 
 struct tensor_parallel {
     struct ctt_group_comm between;
-    struct ctt_graph  *model;      /* the whole, with what is frozen */
+    struct ctt_graph  *model;      /* the whole, with frozen nodes marked */
     struct ctt_split  *split;
     struct clips_read *read;       /* of this rank, then of all */
     struct stretch    *stretch;

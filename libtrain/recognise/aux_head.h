@@ -11,8 +11,8 @@ struct ctt_edit;
 struct ctt_exec;
 struct ctt_window;
 
-/* The predictions of a step.  values: how many numbers the mean is of: one per
- * pixel of a frame whose next one is in its clip. */
+/* The predictions of a step.  values: numbers of the mean: one per pixel of a
+ * frame whose next one is in its clip. */
 struct ctt_aux_head {
     int     target, loss;       /* nodes */
     const struct ctt_batch *batch;

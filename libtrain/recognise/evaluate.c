@@ -73,7 +73,7 @@ static int step_of(const struct ctt_recognise_eval *e,
     return ctt_point_step(&e->point[k], b->length[j] ? b->length[j] : 1);
 }
 
-/* Those of e->rows that are asked for. */
+/* The requested ones of e->rows. */
 static void take_rows(const struct ctt_recognise_eval *e,
                       const struct ctt_batch *b, float *answers)
 {
@@ -115,7 +115,7 @@ out:
     return rc;
 }
 
-/* What metrics have of each clip. */
+/* Metrics per clip. */
 static void keep(const struct ctt_recognise_eval *e, struct ctt_metrics *m,
                  int clip, int point, const float *answer,
                  enum ctt_clip_verdict v)

@@ -94,8 +94,8 @@ void ctt_metrics_clear(struct ctt_metrics *m)
            sizeof(*m->confusion));
 }
 
-/* How many classes rank before the label: with a larger number, or the same and
- * a smaller index.  A NaN ranks last. */
+/* The number of classes that rank before the label: a larger number, or the
+ * same and a smaller index.  A NaN ranks last. */
 static int rank_of(const float *z, int n, int label)
 {
     int rank = 0;

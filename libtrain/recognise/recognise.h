@@ -102,8 +102,8 @@ struct ctt_recognise_step {
     struct ctt_aux_head *ahead;     /* of --task both; otherwise NULL */
     const struct ctt_batch *batch;
     double            sum, right;    /* of losses; of right last answers */
-    double            least;         /* what the sum of losses is if the answers
-                                        are those that are targets */
+    double            least;         /* sum of losses of perfect answers: the
+                                        entropy of the targets */
     double            scale;         /* loss scale; 1 unless set */
     double            whole;         /* weight of the turn, or 0 (task.h) */
     double            factor;        /* of the gradient: ctt_turn_scale() */

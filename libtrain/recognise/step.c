@@ -165,9 +165,9 @@ static int64_t rows_of(const struct ctt_recognise_step *s,
     return has_clip(s) ? p->asks : (int64_t)p->steps * s->x->r->n;
 }
 
-/* What the clip at a place of the batch is to be answered with: its label, that
- * of the clip that is mixed into it, the weight of both together, which is that
- * of their classes, and the share of the first in it. */
+/* The target of the clip at a place of the batch: its label, the label of the
+ * clip that is mixed into it, the loss weight of both by their classes, and the
+ * share of the first. */
 struct worth { int label, other; float weight, own; };
 
 static struct worth worth_of(const struct ctt_recognise_step *s,
@@ -342,7 +342,7 @@ out:
     return rc;
 }
 
-/* Now that all answers are known, those that become targets do. */
+/* After all answers: makes targets of answers. */
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;

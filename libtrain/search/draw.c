@@ -19,7 +19,7 @@ static double logarithmic(const struct ctt_setting *k, double at)
     return exp(log(k->low) + at * (log(k->high) - log(k->low)));
 }
 
-/* Both ends as often as what is between them. */
+/* Both ends as often as numbers between them. */
 static double whole(const struct ctt_setting *k, double at)
 {
     return fmin(k->high, floor(k->low + at * (k->high - k->low + 1)));
@@ -69,7 +69,7 @@ static void draw_one(const struct ctt_space *s, int i, uint64_t key,
     out->at[i] = at;
 }
 
-/* Whether the condition of setting i holds for what was drawn. */
+/* 1 if the condition of setting i holds for the drawn values. */
 static int holds(const struct ctt_space *s, int i, const struct ctt_draw *d)
 {
     const struct ctt_when *w = &s->setting[i].when;

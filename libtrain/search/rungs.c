@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rungs.c: which trials of a search are trained on. */
+ * rungs.c: the next trial of a search: rungs, promotions, repeats. */
 #include "libtrain/search/search.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 
 /* ---- the state ---- */
 
-/* Before an eighth of the epochs most trials are near chance, so that luck
- * decides which of them go on. */
+/* Before an eighth of the epochs most trials are near chance, and luck would
+ * promote them. */
 enum { FIRST_PART = 8 };
 int ctt_search_first(const struct ctt_train_cfg *c)
 {
@@ -123,7 +123,7 @@ double ctt_trial_score(const struct ctt_search *s, const struct ctt_trial *t,
     return best ? t->score[best - 1] : NAN;
 }
 
-/* A trial, with what it is sorted by. */
+/* A trial and its sort keys. */
 struct ranked { const struct ctt_search *s; int trial; double score, loss; };
 
 static int by_score(const void *x, const void *y)
@@ -211,8 +211,8 @@ static int next_asha(const struct ctt_search *s, struct ranked *list,
     return next_new(s, out);
 }
 
-/* list holds those of a rung, from the first rung on.  At least one of each
- * goes on. */
+/* list: the trials of a rung, from the first rung on.  At least one of each
+ * rung goes on. */
 static int next_halving(const struct ctt_search *s, struct ranked *list,
                         struct ctt_search_job *out)
 {
@@ -262,8 +262,8 @@ static int by_size(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Compared are those that were at the rung before, so that what comes later
- * changes nothing. */
+/* Compares trials that were at the rung before, so that later ones change
+ * nothing. */
 enum { MEDIAN_LEAST = 3 };
 
 static int is_below(const struct ctt_search *s, const struct ctt_trial *t,
@@ -311,7 +311,7 @@ static int (*const methods[])(const struct ctt_search *, struct ranked *,
     [CTT_SEARCH_MEDIAN] = next_median, [CTT_SEARCH_RANDOM] = next_random,
 };
 
-/* ---- what is left ---- */
+/* ---- the last trials ---- */
 
 /* Whether one of the trials, no repeat, is being trained. */
 static int trials_run(const struct ctt_search *s)
@@ -322,14 +322,14 @@ static int trials_run(const struct ctt_search *s)
     return 0;
 }
 
-/* How many trials must come to the end. */
+/* The number of trials to train to the end. */
 static int wanted(const struct ctt_search *s)
 {
     return s->cfg->repeats > 1 ? CTT_SEARCH_TOP : 1;
 }
 
-/* How many are being trained to the last rung; -1: another one is, whose result
- * may matter to those that wait. */
+/* The number of trials that run to the last rung; -1: another trial runs, whose
+ * result may matter to waiting ones. */
 static int at_last(const struct ctt_search *s)
 {
     int n = 0;
@@ -363,7 +363,7 @@ static int next_furthest(const struct ctt_search *s, struct ranked *list,
     return 0;
 }
 
-/* Once no trial is left: those of the best ones, at once to the end. */
+/* Once no trial is left: repeats of the best ones, at once to the end. */
 static int next_repeat(const struct ctt_search *s, struct ctt_search_job *out)
 {
     int top[CTT_SEARCH_TOP], n = ctt_search_ranks(s, top, CTT_SEARCH_TOP);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * search.h: hyper-parameter search: what may vary, the trials drawn from it,
- * which of them are trained on, their log, and what mattered.  Nothing here
+ * search.h: hyper-parameter search: the space of settings, trials drawn from
+ * it, their promotion, their log, and the importance of settings.  Nothing here
  * trains or reads a clip. */
 #ifndef CTT_SEARCH_H
 #define CTT_SEARCH_H
@@ -19,10 +19,10 @@ enum { CTT_SETTINGS = 32, CTT_CHOICES = 32, CTT_NUMBER = 16 };
 enum ctt_setting_kind { CTT_SETTING_RANGE, CTT_SETTING_LOG, CTT_SETTING_INT,
                         CTT_SETTING_CHOICE };
 
-/* What a setting depends on. */
+/* The condition of a setting. */
 struct ctt_when {
     int      of;       /* another setting; -1: nothing */
-    uint32_t among;    /* a choice: bits of those with which it holds */
+    uint32_t among;    /* a choice: bits of the words with which it holds */
     double   bound;    /* a number: it must be less, or more */
     int      more;
 };
@@ -46,7 +46,7 @@ struct ctt_space {
     struct ctt_setting setting[CTT_SETTINGS];
 };
 
-/* Reads what may vary: a line per setting,
+/* Reads a search space: a line per setting,
  *
  *     OPTION range LOW HIGH      any number between, evenly
  *     OPTION log LOW HIGH        evenly in the logarithm
@@ -55,8 +55,9 @@ struct ctt_space {
  *
  * each perhaps followed by "if OTHER=A|B", "OTHER!=A", "OTHER<NUMBER" or
  * "OTHER>NUMBER"; a # begins a comment.  CTT_EINVAL names file and line:
- * an option that there is not or that cannot vary, a value that it refuses, a
- * setting twice, a condition on nothing, on what never is, or in a circle.
+ * an unknown option or one that cannot vary, a value that it refuses, a setting
+ * twice, a condition on an unknown setting, on an impossible value, or in a
+ * circle.
  * parse: of a text of n bytes; path: its name, which must stay. */
 int  ctt_space_read(const char *path, struct ctt_space **out);
 int  ctt_space_parse(const char *path, const char *text, size_t n,
@@ -94,7 +95,7 @@ int  ctt_space_apply(const struct ctt_space *s, const struct ctt_draw *d,
 void ctt_draw_text(const struct ctt_space *s, const struct ctt_draw *d,
                    char *text, size_t size);
 
-/* CTT_EINVAL if the space sets what cfg does, or if a trial of cfg->trials has
+/* CTT_EINVAL if the space varies a setting that cfg gives, or if a trial has
  * settings that contradict each other: the message names it. */
 int  ctt_space_check(const struct ctt_space *s,
                      const struct ctt_train_cfg *cfg);
@@ -107,7 +108,7 @@ extern const char *const ctt_search_methods[];    /* cfg.c; then NULL */
 
 enum { CTT_RUNGS = 20, CTT_SEARCH_TOP = 3 };
 
-/* A trial, or a repeat of one with another seed, and what is known of it. */
+/* A trial, or a repeat of one with another seed, and its results. */
 struct ctt_trial {
     int     rung;                  /* the last with a result; -1: none */
     int     order[CTT_RUNGS];      /* of these results among all, from 0 */
@@ -133,8 +134,8 @@ struct ctt_search {
 
 struct ctt_search_job { int trial, repeat, rung; };
 
-/* Epochs of the first rung: --search-first, or what auto is; 1 where all trials
- * are trained to the end. */
+/* Epochs of the first rung: --search-first, or its automatic value; 1 if all
+ * trials are trained to the end. */
 int  ctt_search_first(const struct ctt_train_cfg *cfg);
 
 int  ctt_search_new(const struct ctt_space *s, const struct ctt_train_cfg *cfg,
@@ -157,29 +158,29 @@ double ctt_trial_score(const struct ctt_search *s, const struct ctt_trial *t,
 int  ctt_search_better(const struct ctt_search *s, double score, double loss,
                        double than, double its_loss);
 
-/* What to train next, and to which rung: a function of the results, their order
- * and what is running.  ASHA (Li and others 2020): of the highest rung at which
- * one of the best 1/factor so far waits, the best of these, else a new trial.
- * Halving (Jamieson and Talwalkar 2016): all trials of a rung, then the best
- * 1/factor of them.  Median (Golovin and others 2017): each trial to the end,
- * unless at a rung its best score is below the median of the mean scores that
- * three others or more had when they were there before.  At last the best that
- * is left goes on until one has come to the end, or with cfg->repeats three,
- * which then are repeated.  Returns 1, or 0 if there is nothing until what runs
- * has ended, or CTT_ENOMEM. */
+/* The next trial to train, and its rung: a function of the results, their order
+ * and the running trials.  ASHA (Li and others 2020): of the highest rung at
+ * which one of the best 1/factor so far waits, the best of these, else a new
+ * trial.  Halving (Jamieson and Talwalkar 2016): all trials of a rung, then the
+ * best 1/factor of them.  Median (Golovin and others 2017): each trial to the
+ * end, unless at a rung its best score is below the median of the mean scores
+ * of three or more earlier trials there.  Without new trials the best remaining
+ * one goes on until one is trained to the end, or with cfg->repeats three,
+ * which are then repeated.  Returns 1; 0 if a running trial must end first; or
+ * CTT_ENOMEM. */
 int  ctt_search_next(const struct ctt_search *s, struct ctt_search_job *out);
 
-/* Trials that were trained to the end, the best first, up to n of them; returns
- * how many. */
+/* Up to n trials that were trained to the end, the best first; returns their
+ * number. */
 int  ctt_search_ranks(const struct ctt_search *s, int *trial, int n);
 
-/* Epochs trained so far, and those that are expected in all. */
+/* Epochs trained so far, and expected in all. */
 void ctt_search_work(const struct ctt_search *s, double *done, double *all);
 
 /* ---- winner.c ---- */
 
-/* Mean and deviation of a trial's scores over its repeats.  Returns how many
- * there are; 0 if one of them failed. */
+/* Mean and deviation of a trial's scores over its repeats.  Returns their
+ * number; 0 if one of them failed. */
 int  ctt_search_mean(const struct ctt_search *s, int trial, double *mean,
                      double *deviation);
 
@@ -192,7 +193,7 @@ int  ctt_search_winner(const struct ctt_search *s, struct ctt_search_job *out);
 /* How a log begins. */
 #define CTT_SEARCH_LOG_BEGIN "{\"search\":"
 
-/* What a log belongs to, besides the settings. */
+/* Checksums of the subject of a log, besides the settings. */
 struct ctt_search_key { uint32_t space, model, clips, validation; };
 
 /* The first line of a log.  same: CTT_EINVAL names the first member in which
@@ -201,7 +202,7 @@ int  ctt_search_head(const struct ctt_search *s,
                      const struct ctt_search_key *key, char **out);
 int  ctt_search_same(const char *path, const char *line, const char *now);
 
-/* A result of a run: what it added to its trial at a rung. */
+/* A line with the result of a run, of a trial at a rung. */
 int  ctt_search_line(const struct ctt_search *s,
                      const struct ctt_search_job *job, char **out);
 
@@ -220,12 +221,12 @@ int  ctt_search_result(struct ctt_search *s, const struct ctt_search_job *job,
 
 /* ---- weigh.c ---- */
 
-/* How much a setting alone explains: the share of the variance of the ranks of
+/* Importance of a setting alone: the share of the variance of the ranks of
  * the trials' scores (rank transform, Iman and Conover 1979) that a quadratic
  * curve of its position explains, of choices their means, adjusted for the
  * number of terms (Ezekiel 1930), 0 or more; NAN: too few trials have it.  All
  * trials are compared after `epochs`, which all have; failed ones are last.
- * What only settings together do is not seen. */
+ * Effects of settings together are not seen. */
 struct ctt_weighed { int epochs, trials[CTT_SETTINGS];
                      double share[CTT_SETTINGS]; };
 int  ctt_search_weigh(const struct ctt_search *s, struct ctt_weighed *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * space_line.c: a line of a search space: an option, what it may be, and when.
- */
+ * space_line.c: a line of a search space: an option, its values, and its
+ * condition. */
 #include "libtrain/search/search.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #define BLANK " \t\r"
 
-/* ---- what may vary ---- */
+/* ---- options that may vary ---- */
 
 static const struct { const char *name, *why; } fixed[] = {
     { "seed", "--repeats tries seeds" },
@@ -182,7 +182,7 @@ static int kind_of(const char *word)
     return -1;
 }
 
-/* What follows the numbers or choices; passed: "if" has been read. */
+/* Reads the end of a line; passed: "if" has been read. */
 static int read_when(struct ctt_setting *k, int passed, char **rest)
 {
     const char *word = passed ? "if" : strtok_r(NULL, BLANK, rest);

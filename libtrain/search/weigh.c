@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * weigh.c: how much of what trials came to each setting alone explains. */
+ * weigh.c: the importance of each setting alone for the scores of trials. */
 #include "libtrain/search/search.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static void centre(double *a, int n)
         a[i] -= mean;
 }
 
-/* What b explains of y, and is taken out of it; 0 terms if b is constant. */
+/* The part of y that b explains, which is removed; 0 terms if b is constant. */
 static double explain(const double *b, double *y, int n, int *terms)
 {
     double bb = sum_of(b, b, n), by = sum_of(b, y, n);
@@ -122,7 +122,7 @@ static void rank(const struct ctt_search *s, int epochs, double *score,
     }
 }
 
-/* After how many epochs all trials have a score. */
+/* The number of epochs after which all trials have a score. */
 static int common(const struct ctt_search *s)
 {
     int least = s->rungs - 1;

@@ -29,7 +29,7 @@ static int is_here(const struct way *w)
 
 static int fits(const struct way *w, const struct ctt_call *c)
 {
-    return is_here(w) && ctt_int8_can(w->isa, c);
+    return is_here(w) && ctt_int8_supports(w->isa, c);
 }
 
 static void check_way(const struct ctt_int8_isa *isa,

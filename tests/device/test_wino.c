@@ -127,7 +127,7 @@ static void compare(const char *what, const float *got, const float *old,
 /* x, of the shape s, to y. */
 static void run(const struct rig *r, const struct ctt_wino_isa *i,
                 const struct ctt_wino_shape *s, const float *x, float *y,
-                const struct ctt_wino_end *end, int threads)
+                const struct ctt_wino_epilogue *end, int threads)
 {
     struct ctt_wino_job job = {
         .s = s, .x = { x }, .ldx = { s->c + VIEW }, .u = r->u, .y = y,
@@ -140,7 +140,8 @@ static void run(const struct rig *r, const struct ctt_wino_isa *i,
 static void check_shape(const struct ctt_wino_shape *s,
                         const struct ctt_wino_isa *i, int threads)
 {
-    struct ctt_wino_end end = { .act = CTT_ACT_RELU + 1 }, add = { .add = 1 };
+    struct ctt_wino_epilogue end = { .act = CTT_ACT_RELU + 1 }, add = { .add =
+                                                                        1 };
     struct rig r;
     double *y, *dx, *dw;
     float *old, *oldw;
@@ -269,7 +270,7 @@ static void check_fused(const struct fused *u, const struct ctt_wino_isa *i,
     want(s, f, u->plus, d);
     struct ctt_wino_cell states = { f[OLD], f[NEW_H], f[NEW_C], s->hidden,
                                     s->hidden, s->hidden };
-    struct ctt_wino_end end = { .bias = f[BIAS], .bias2 = f[BIAS2],
+    struct ctt_wino_epilogue end = { .bias = f[BIAS], .bias2 = f[BIAS2],
         .plus = u->plus ? f[Y] : NULL, .ldplus = s->k,
         .cell = s->hidden ? &states : NULL };
     struct ctt_wino_job job = { .s = s, .x = { f[X], f[X2] }, .u = pack,
@@ -316,7 +317,7 @@ static void test_batch(void)
 {
     const struct ctt_wino_isa *i = ctt_wino_best();
     struct ctt_wino_shape one = shapes[5];
-    struct ctt_wino_end end = { .act = 0 };
+    struct ctt_wino_epilogue end = { .act = 0 };
     struct rig r;
     int64_t image;
 

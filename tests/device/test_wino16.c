@@ -169,7 +169,7 @@ static void check_kind(struct rig *r, const struct ctt_wino16_isa *i,
 {
     int16_t *u = room(ctt_wino16_packed(i, &r->s) * 2);
     void *scratch = room(ctt_wino16_scratch(i, &r->s, threads));
-    struct ctt_int8_end end = { &r->call, r->factor };
+    struct ctt_int8_epilogue end = { &r->call, r->factor };
     struct ctt_wino16_job job = { &r->s, r->x, r->blank, r->ld, r->zero, u,
                                   &end };
 
@@ -177,7 +177,7 @@ static void check_kind(struct rig *r, const struct ctt_wino16_isa *i,
     memcpy(r->got, r->want, (size_t)(r->rows * (r->s.k + GAP)) * 4);
     set_call(r, kind, r->want);
     for (int64_t row = 0; row < r->rows; row++)
-        K(int8_end)(&end, row, 0, r->s.k, r->sum + row * r->s.k);
+        K(int8_epilogue)(&end, row, 0, r->s.k, r->sum + row * r->s.k);
     set_call(r, kind, r->got);
     ctt_wino16_pack(i, &r->s, r->q, threads, u);
     ctt_wino16_conv(i, &job, threads, scratch);

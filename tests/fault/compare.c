@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compare.c: what a run of a program left, compared with what it may leave. */
+ * compare.c: compares the files left by a run of a program with the allowed
+ * ones. */
 #include "tests/fault/compare.h"
 
 #include <stdarg.h>
@@ -93,8 +94,8 @@ static int file_right(const struct results *r, const struct tree_file *f,
     return 0;
 }
 
-static void check_file(const struct results *r, const struct tree_file *f,
-                       int flags, struct complaints *out)
+static void compare_file(const struct results *r, const struct tree_file *f,
+                         int flags, struct complaints *out)
 {
     const struct tree_file *old = tree_find(&r->old, f->name);
 
@@ -115,7 +116,7 @@ void compare_files(const struct results *r, const struct tree *is, int flags,
                    struct complaints *out)
 {
     for (int i = 0; i < is->count; i++)
-        check_file(r, &is->file[i], flags, out);
+        compare_file(r, &is->file[i], flags, out);
     for (int i = 0; i < r->new.count; i++) {
         const char *name = r->new.file[i].name;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compare.h: what a run of a program left, compared with what it may leave. */
+ * compare.h: compares the files left by a run of a program with the allowed
+ * ones. */
 #ifndef CTT_FAULT_COMPARE_H
 #define CTT_FAULT_COMPARE_H
 
@@ -7,7 +8,7 @@
 
 enum { COMPARE_NAMES = 64 };
 
-/* What is wrong after one run. */
+/* Complaints about one run. */
 struct complaints {
     char text[4096];    /* "": nothing */
     int  count;
@@ -23,8 +24,8 @@ struct names {
     int         count;
 };
 
-/* What may be there: the files that the program finds, and those and the
- * standard output of a run without a fault. */
+/* Allowed results: the files before a run, and the files and standard output of
+ * a run without a fault. */
 struct results {
     struct tree  old, new;
     char        *output;
@@ -38,8 +39,8 @@ struct results {
 
 enum compare_flags {
     COMPARE_FINISHED = 1,       /* the program says that all is written */
-    COMPARE_RESUMED = 2,        /* it went on with an unfinished run */
-    COMPARE_UNKNOWN = 4         /* files of other names may lie there */
+    COMPARE_RESUMED = 2,        /* the run resumed an unfinished one */
+    COMPARE_UNKNOWN = 4         /* files of other names are allowed */
 };
 
 /* Each file of `is` must be the old or the new one, after a finished run the

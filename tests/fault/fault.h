@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fault.h: what the driver of fault tests (sweep) and the library that it
- * preloads into a program (shim) say to each other.
+ * fault.h: messages between the driver of fault tests (sweep) and the library
+ * that it preloads into a program (shim).
  *
  * The preloaded library stops the program before main() and then forks a copy
  * of it for each order, so that loading and linking is done once. */
@@ -18,8 +18,8 @@
 
 enum { FAULT_PATH = 512, FAULT_WHERE = 4096 };
 
-/* What happens at the k-th event.  Events are allocations of any library for
- * the first two, else system calls that change files. */
+/* The fault at the k-th event.  Events are allocations of any library for the
+ * first two kinds, else system calls that change files. */
 enum fault {
     FAULT_NONE,
     FAULT_ALLOC,       /* this allocation fails */
@@ -61,8 +61,8 @@ struct fault_answer {
     int32_t status;            /* as of waitpid() */
     int32_t hit;               /* whether the fault took place */
     int64_t allocs, calls;     /* events that took place */
-    char    where[FAULT_WHERE];/* who asked for the allocation that failed, or
-                                  the name of the call; and where it crashed */
+    char    where[FAULT_WHERE];/* caller of the failed allocation, or name of
+                                  the failed call; and the place of a crash */
 };
 
 #endif

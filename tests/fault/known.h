@@ -8,10 +8,10 @@
 
 enum { KNOWN_MANY = 64 };
 
-/* A row: what a library does after a failed allocation, and why. */
+/* A row: a library's behaviour after a failed allocation, and the reason. */
 struct known {
     char *text;
-    int   times;    /* that it was seen */
+    int   times;    /* count of its uses */
 };
 
 struct known_list {
@@ -21,7 +21,7 @@ struct known_list {
 
 void known_read(const char *path, struct known_list *out);
 
-/* The row of the library that did not survive what the answer tells or, with
+/* Row of the library that did not survive the fault in the answer or, with
  * `hides`, that hid it: a row whose reason begins with "hides".  NULL: none;
  * nothing excuses other faults than failed allocations. */
 struct known *known_find(struct known_list *l, enum fault kind,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# nightly.sh: what takes too long for make check (make nightly): each test as
-# long as it needs, a summary at the end, and status 1 if one has failed.
+# nightly.sh: tests that take too long for make check (make nightly): each
+# without a time limit, a summary at the end, and status 1 if one has failed.
 #
 # CTT_NIGHTLY="all faults files compose cpus arm sim stream mpich sanitize gpus
 # fuzz": only these;

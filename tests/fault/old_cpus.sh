@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # old_cpus.sh: processors without AVX, without AVX2 and without AVX-512, as
-# qemu's user mode simulates them: nothing uses an instruction that is not
-# there, our kernels and oneDNN choose by what is, and the answers are the same.
+# qemu's user mode simulates them: no missing instruction is used, our kernels
+# and oneDNN choose by the available ones, and the answers are equal.
 #
 # The tests of the kernels try a sample of their cases there; CTT_CPU_CASES=all:
 # each one, and those of sessions, which takes much longer.
@@ -63,7 +63,7 @@ close_to() {
               exit 1 }'
 }
 
-# The comparison finds what it must find.
+# The comparison finds differences.
 differ() { printf '%s\n' "$1" > one; printf '%s\n' "$2" > two; }
 differ 'a 7 50.1%' 'a 7 50.2%'; close_to one two || fail 'a last digit'
 for other in 'a 8 50.1%' 'a 7 50.3%' 'b 7 50.1%' 'a 7 50%' 'a 7'; do

@@ -24,7 +24,7 @@ export TSAN_OPTIONS="exitcode=66 halt_on_error=1"
 export CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs CTT_REQUIRE=cuda
 passed=0 failed=0 skipped=0
 
-# 1. It works here: it must find this race.
+# 1. ThreadSanitizer works here: it must find this race.
 cat > "$dir/race.c" << 'END'
 #include <pthread.h>
 static int shared;

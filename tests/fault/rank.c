@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* FAIL counts messages, SAVE checkpoints; those before HURRY count exchanges of
- * gradients, of which a step has one (libtrain/ranks/exchange.c). */
+/* FAIL counts messages, SAVE checkpoints; the other kinds before HURRY count
+ * exchanges of gradients, one per step (libtrain/ranks/exchange.c). */
 enum kind { NONE, FAIL, KILL, KILL_AFTER, SPOIL, SAVE, HURRY, CPU, KINDS };
 
 static const char *const names[] = {
@@ -29,7 +29,7 @@ static enum kind kind;
 static long at, messages, exchanges, saves;
 static int spoils;    /* the sum of this exchange is still to come */
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void read_fault(void)
 {
     const char *text = getenv("CTT_RANK_FAULT");
     char word[16];
@@ -49,7 +49,7 @@ static long count_of(enum kind k)
     return k == FAIL ? messages : k == SAVE ? saves : exchanges;
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void report_unreached(void)
 {
     if (kind && kind < HURRY && at > count_of(kind))
         fprintf(stderr, "not reached: %ld messages, %ld exchanges\n", messages,
@@ -64,7 +64,7 @@ static int strikes(enum kind when)
     return 1;
 }
 
-static int fails(void)
+static int message_fails(void)
 {
     messages++;
     return strikes(FAIL);
@@ -83,7 +83,7 @@ int MPI_Alltoall(const void *from, int n, MPI_Datatype type, void *to, int m,
 
     exchanges++;
     kill_if(KILL);
-    if (fails())
+    if (message_fails())
         return MPI_ERR_OTHER;
     rc = PMPI_Alltoall(from, n, type, to, m, into, comm);
     kill_if(KILL_AFTER);
@@ -96,7 +96,7 @@ int MPI_Allgather(const void *from, int n, MPI_Datatype type, void *to, int m,
 {
     int rc;
 
-    if (fails())
+    if (message_fails())
         return MPI_ERR_OTHER;
     rc = PMPI_Allgather(from, n, type, to, m, into, comm);
     if (spoils)
@@ -107,19 +107,21 @@ int MPI_Allgather(const void *from, int n, MPI_Datatype type, void *to, int m,
 
 int MPI_Bcast(void *p, int n, MPI_Datatype type, int root, MPI_Comm comm)
 {
-    return fails() ? MPI_ERR_OTHER : PMPI_Bcast(p, n, type, root, comm);
+    return message_fails() ? MPI_ERR_OTHER : PMPI_Bcast(p, n, type, root, comm);
 }
 
 int MPI_Isend(const void *p, int n, MPI_Datatype type, int to, int tag,
               MPI_Comm comm, MPI_Request *r)
 {
-    return fails() ? MPI_ERR_OTHER : PMPI_Isend(p, n, type, to, tag, comm, r);
+    return message_fails() ? MPI_ERR_OTHER : PMPI_Isend(p, n, type, to, tag,
+                                                        comm, r);
 }
 
 int MPI_Irecv(void *p, int n, MPI_Datatype type, int from, int tag,
               MPI_Comm comm, MPI_Request *r)
 {
-    return fails() ? MPI_ERR_OTHER : PMPI_Irecv(p, n, type, from, tag, comm, r);
+    return message_fails() ? MPI_ERR_OTHER : PMPI_Irecv(p, n, type, from, tag,
+                                                        comm, r);
 }
 
 int rename(const char *from, const char *to)

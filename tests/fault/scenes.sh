@@ -12,8 +12,7 @@ export OMP_WAIT_POLICY=passive LD_LIBRARY_PATH="$bin/.libs"
 # real NAME: the program itself, without libtool's script.
 real() { [ -x "$bin/.libs/$1" ] && echo "$bin/.libs/$1" || echo "$bin/$1"; }
 
-# What cannot be preloaded: a static program; with sanitizers, their own
-# allocator.
+# Static programs cannot be preloaded; sanitizers have their own allocator.
 shim=$bin/tests/fault/shim.so
 sweep=$bin/tests/fault/sweep
 can_preload() {
@@ -40,7 +39,7 @@ folder() {
         printf '3.webm 0\n4.webm 1\n' > v.txt)
 }
 
-# What reads the files of predictions: the video by its decoder, the frames by
+# Writes the reader of prediction files: the video by its decoder, the frames by
 # their checksum (doc/format.md, section 9), the picture by its ends, the table
 # by its columns.
 write_reader() {
@@ -58,7 +57,7 @@ awk -F , 'NR == 1 { n = NF } n < 2 || NF != n { bad = 1 }
 END
 }
 
-# Makes the scenes: in each lie old versions of what is written.
+# Makes the scenes, each with old versions of the written files.
 make_scenes() {
     cat > tiny.net << 'END'
 input x h=8 w=8 c=3 fps=6 mean=0.45 std=0.25
@@ -114,7 +113,7 @@ END
     write_reader > read_predictions
 }
 
-# How each scene runs, and what sweep must know of its files.
+# Command of each scene, and sweep's options for its files.
 train_files="-c m.h5.ckpt -r --resume -l l.csv -l l.json"
 train_run="$(real convtt-train) tiny.net -d t.txt --val v.txt $learn
     --checkpoint-every 1 -o m.h5 --log-csv l.csv --log-json l.json
@@ -151,8 +150,8 @@ predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 $foresee"
 pack_files=-x
 pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
 
-# What modules load is there before a fault is: libraries that start do not
-# survive one, and functions of a library that comes later have no names here.
+# Libraries of modules are loaded before a fault: they do not survive one while
+# they start, and functions of a library loaded later have no names here.
 preload=$shim
 for module in ffmpeg onednn; do
     so=$bin/.libs/convtt-$module.so

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void give_up(const char *what)
+static void serve_fails(const char *what)
 {
     fprintf(stderr, "sweep: %s: %s\n", what, strerror(errno));
     exit(99);
@@ -25,10 +25,10 @@ void serve_start(struct server *s, const char *shim, char **argv)
     char fds[32];
 
     if (pipe(to) < 0 || pipe(from) < 0)
-        give_up("pipe");
+        serve_fails("pipe");
     s->pid = fork();
     if (s->pid < 0)
-        give_up("fork");
+        serve_fails("fork");
     if (s->pid == 0) {
         close(to[1]);
         close(from[0]);
@@ -36,7 +36,7 @@ void serve_start(struct server *s, const char *shim, char **argv)
         setenv(FAULT_ENV, fds, 1);
         setenv("LD_PRELOAD", shim, 1);
         execv(argv[0], argv);
-        give_up(argv[0]);
+        serve_fails(argv[0]);
     }
     close(to[0]);
     close(from[1]);
@@ -56,7 +56,7 @@ void serve_end(struct server *s)
     s->pid = 0;
 }
 
-static void take(struct server *s, void *p, size_t n)
+static void read_fully(struct server *s, void *p, size_t n)
 {
     size_t got = 0;
     ssize_t k;
@@ -80,12 +80,12 @@ int serve_run(struct server *s, const struct fault_order *order, int limit,
     pid_t pid;
 
     if (write(s->to, order, sizeof(*order)) != sizeof(*order))
-        give_up("order");
-    take(s, &pid, sizeof(pid));
+        serve_fails("order");
+    read_fully(s, &pid, sizeof(pid));
     if (poll(&p, 1, limit * 1000) == 0) {
         hung = -1;
         kill(pid, SIGKILL);
     }
-    take(s, out, sizeof(*out));
+    read_fully(s, out, sizeof(*out));
     return hung;
 }

@@ -17,7 +17,7 @@ struct server {
 void serve_start(struct server *s, const char *shim, char **argv);
 void serve_end(struct server *s);
 
-/* Runs it once.  -1: it ran for longer than `limit` seconds and had to be
+/* Runs the program once. -1: it ran for longer than `limit` seconds and was
  * killed. */
 int serve_run(struct server *s, const struct fault_order *order, int limit,
               struct fault_answer *out);

@@ -50,7 +50,7 @@ static void keep_stack(long n)
     inside = 0;
 }
 
-static int fails(void)
+static int alloc_fails(void)
 {
     long n;
 
@@ -76,17 +76,17 @@ static int fails(void)
 
 void *malloc(size_t size)
 {
-    return fails() ? NULL : __libc_malloc(size);
+    return alloc_fails() ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails() ? NULL : __libc_calloc(count, size);
+    return alloc_fails() ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *p, size_t size)
 {
-    return fails() ? NULL : __libc_realloc(p, size);
+    return alloc_fails() ? NULL : __libc_realloc(p, size);
 }
 
 void *reallocarray(void *p, size_t count, size_t size)
@@ -102,7 +102,7 @@ void *reallocarray(void *p, size_t count, size_t size)
 
 void *memalign(size_t align, size_t size)
 {
-    return fails() ? NULL : __libc_memalign(align, size);
+    return alloc_fails() ? NULL : __libc_memalign(align, size);
 }
 
 void *aligned_alloc(size_t align, size_t size)
@@ -166,7 +166,7 @@ static int start_timer(void)
 }
 
 /* The copy: leaves the constructor for main(). */
-static void begin(void)
+static void start_child(void)
 {
     const struct rlimit none = { 0, 0 };
     char path[FAULT_PATH + 8];
@@ -248,7 +248,7 @@ static void write_stacks(void)
         _exit(99);
 }
 
-static void answer(int fd, pid_t pid)
+static void report_child(int fd, pid_t pid)
 {
     struct fault_answer a = { 0 };
 
@@ -273,13 +273,13 @@ static void arm_alone(const char *at)
     armed = 1;
 }
 
-__attribute__((constructor)) static void serve(void)
+__attribute__((constructor)) static void serve_orders(void)
 {
     const char *fds = getenv(FAULT_ENV), *at = getenv(FAULT_ENV_ALLOC);
     void *first[4];
     int in, out;
 
-    backtrace(first, 4);    /* loads what it needs */
+    backtrace(first, 4);    /* loads libgcc now */
     if (at)
         arm_alone(at);
     if (!fds || sscanf(fds, "%d,%d", &in, &out) != 2)
@@ -298,12 +298,12 @@ __attribute__((constructor)) static void serve(void)
         if (pid == 0) {
             close(in);
             close(out);
-            begin();
+            start_child();
             return;
         }
         if (pid < 0)
             _exit(99);
-        answer(out, pid);
+        report_child(out, pid);
     }
     _exit(0);
 }

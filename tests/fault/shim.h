@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shim.h: what the two files of the library that is preloaded share. */
+ * shim.h: common part of the two files of the preloaded library. */
 #ifndef CTT_FAULT_SHIM_H
 #define CTT_FAULT_SHIM_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shim_calls.c: system calls that fail, of the library that is preloaded.
+ * shim_calls.c: failing system calls, in the preloaded library.
  *
- * They are caught by a seccomp filter that turns them into SIGSYS, as libc's
- * own calls, those of stdio, cannot be replaced by preloading. */
+ * A seccomp filter turns the calls into SIGSYS, as libc's internal calls
+ * (stdio) cannot be replaced by preloading. */
 #define _GNU_SOURCE
 #include "tests/fault/shim.h"
 
@@ -79,8 +79,8 @@ static const struct row {
 };
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
 
-/* What an errorless call returns when it is made to fail; 0: it is not, since a
- * program can do nothing about it. */
+/* Error of each call that is made to fail; 0: none, since a program can do
+ * nothing about a failure. */
 static const int errors[] = { [WRITE] = ENOSPC, [SYNC] = EIO, [SIZE] = ENOSPC,
     [MAKE] = ENOSPC, [NAME] = EIO, [CLOSE] = EIO, [REMOVE] = 0 };
 

@@ -64,8 +64,8 @@ static char *said(const char *ending)
     return tree_slurp(path, &size);
 }
 
-static int run(struct server *s, enum fault kind, int64_t at,
-               struct fault_answer *out)
+static int run_fault(struct server *s, enum fault kind, int64_t at,
+                     struct fault_answer *out)
 {
     struct fault_order order = { .kind = kind, .at = at };
 
@@ -93,7 +93,7 @@ static void check_next(void)
              t.right.checkpoint ? t.right.checkpoint : "");
     if (t.right.checkpoint && t.resume && stat(path, &st) == 0)
         s = &t.again;
-    if (run(s, FAULT_NONE, INT64_MAX, &a) < 0 || a.status != 0) {
+    if (run_fault(s, FAULT_NONE, INT64_MAX, &a) < 0 || a.status != 0) {
         char *err = said("err");
         complain(&t.bad, "the next run%s ended with %d: %.300s",
                  s == &t.again ? ", resumed," : "", status_of(&a), err);
@@ -111,8 +111,8 @@ static int is_term(void)
     return t.fault == FAULT_TERM || t.fault == FAULT_TERM_TIME;
 }
 
-/* A stop is no error for convtt-train: it says on standard output how to go
- * on. */
+/* A stop is no error for convtt-train, which prints on standard output how to
+ * resume. */
 static int says_stopped(void)
 {
     char *out = said("out");
@@ -177,9 +177,9 @@ static enum end signalled(const struct fault_answer *a)
     return KNOWN;
 }
 
-/* After status 0 with other results, and nothing worse: a library that hides a
- * failure, with a row whose reason begins with "hides".  What was written must
- * be whole, as the reader finds. */
+/* 1 after status 0 with other results and nothing worse: a library that hides a
+ * failure has a row whose reason begins with "hides". The reader must find the
+ * written files complete. */
 static int is_hidden(const struct fault_answer *a)
 {
     char command[FAULT_PATH + LINE];
@@ -196,7 +196,7 @@ static int is_hidden(const struct fault_answer *a)
     return 1;
 }
 
-static enum end judge(const struct fault_answer *a, int hung)
+static enum end judge_run(const struct fault_answer *a, int hung)
 {
     enum end end = DONE;
     struct tree is;
@@ -236,7 +236,7 @@ static void reset(void)
     tree_free(&is);
 }
 
-static void one(int64_t k)
+static void sweep_event(int64_t k)
 {
     struct fault_answer a;
     enum end end;
@@ -244,8 +244,8 @@ static void one(int64_t k)
 
     reset();
     memset(&t.bad, 0, sizeof(t.bad));
-    hung = run(&t.plain, t.fault, k, &a);
-    end = judge(&a, hung);
+    hung = run_fault(&t.plain, t.fault, k, &a);
+    end = judge_run(&a, hung);
     if (end == DONE && !a.hit)
         end = NOT_HIT;
     if (*t.bad.text) {
@@ -259,7 +259,7 @@ static void one(int64_t k)
 
 /* ---- without a fault ---- */
 
-static void need(int ok, const char *what)
+static void require(int ok, const char *what)
 {
     char *err;
 
@@ -270,8 +270,8 @@ static void need(int ok, const char *what)
     exit(99);
 }
 
-/* What a run without a fault gives: the new files, and how many events; a
- * second one must give the same, and how long it takes. */
+/* Learns the new files and the count of events from a run without a fault; a
+ * second one must give the same files, and gives the time. */
 static void learn(void)
 {
     struct timespec from, to;
@@ -279,15 +279,15 @@ static void learn(void)
     struct tree is;
 
     reset();
-    need(run(&t.plain, t.fault, INT64_MAX / 2, &a) == 0 && a.status == 0,
-         "a run without a fault fails");
+    require(run_fault(&t.plain, t.fault, INT64_MAX / 2, &a) == 0 &&
+            a.status == 0, "a run without a fault fails");
     tree_read(t.dir, &t.right.new);
     t.right.output = said("out");
     t.events = t.fault <= FAULT_ALLOC_ON ? a.allocs : a.calls;
     reset();
     clock_gettime(CLOCK_MONOTONIC, &from);
-    need(run(&t.plain, FAULT_NONE, INT64_MAX, &a) == 0 && a.status == 0,
-         "a second run fails");
+    require(run_fault(&t.plain, FAULT_NONE, INT64_MAX, &a) == 0 &&
+            a.status == 0, "a second run fails");
     clock_gettime(CLOCK_MONOTONIC, &to);
     if (fault_is_timed(t.fault))
         t.events = (to.tv_sec - from.tv_sec) * 1000000 +
@@ -296,13 +296,13 @@ static void learn(void)
     compare_files(&t.right, &is, COMPARE_FINISHED, &t.bad);
     tree_free(&is);
     check_output();
-    need(!*t.bad.text, t.bad.text);
-    need(t.events > 0, "has no such events");
+    require(!*t.bad.text, t.bad.text);
+    require(t.events > 0, "has no such events");
 }
 
 /* ---- options ---- */
 
-static void add_name(struct names *list, const char *name)
+static void append_name(struct names *list, const char *name)
 {
     if (list->count == COMPARE_NAMES) {
         fprintf(stderr, "sweep: too many -t or -l\n");
@@ -325,9 +325,9 @@ static int options(int argc, char **argv)
         case 'a': known_read(optarg, &t.known); break;
         case 'c': t.right.checkpoint = optarg; break;
         case 'r': t.resume = optarg; break;
-        case 'R': t.reader = optarg; break;    /* reads what was written */
-        case 't': add_name(&t.right.timed, optarg); break;
-        case 'l': add_name(&t.right.log, optarg); break;
+        case 'R': t.reader = optarg; break;    /* reader of the written files */
+        case 't': append_name(&t.right.timed, optarg); break;
+        case 'l': append_name(&t.right.log, optarg); break;
         case 'x': t.right.exact = 1; break;    /* no times are printed */
         case 'p':
             if (sscanf(optarg, "%d/%d", &t.part, &t.parts) != 2)
@@ -347,7 +347,7 @@ static int options(int argc, char **argv)
                                                                      : -1;
 }
 
-static void start(char **argv)
+static void start_server(char **argv)
 {
     char *more[ARGUMENTS] = { NULL }, in[FAULT_PATH];
     int n = 0;
@@ -379,7 +379,7 @@ static void all(void)
 
         r = r * 1103515245u + 12345u;
         if (i % t.parts == t.part)
-            one(1 + from + (int64_t)(r >> 8) % (to - from));
+            sweep_event(1 + from + (int64_t)(r >> 8) % (to - from));
     }
 }
 
@@ -413,13 +413,13 @@ static struct event *read_events(int64_t *count)
     size_t size;
 
     reset();
-    need(run(&t.plain, FAULT_STACKS, 0, &a) == 0 && a.status == 0,
-         "a run that is watched fails");
+    require(run_fault(&t.plain, FAULT_STACKS, 0, &a) == 0 && a.status == 0,
+            "a run that is watched fails");
     snprintf(path, sizeof(path), "%s.stacks", t.dir);
     stack = (uint64_t *)(void *)tree_slurp(path, &size);
     *count = (int64_t)(size / sizeof(*stack));
     e = calloc((size_t)*count + 1, sizeof(*e));
-    need(e && *count > 0, "no allocations were seen");
+    require(e && *count > 0, "no allocations were seen");
     for (int64_t i = 0; i < *count; i++)
         e[i] = (struct event){ stack[i], i + 1 };
     free(stack);
@@ -451,7 +451,7 @@ static void each_kind(void)
     qsort(e, (size_t)kept, sizeof(*e), by_place);
     for (int64_t i = 0; i < kept; i++)
         if (i % t.parts == t.part)
-            one(e[i].at);
+            sweep_event(e[i].at);
     printf("KINDS %lld\n", (long long)kinds);
     free(e);
 }
@@ -466,10 +466,10 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN);
     t.folder = argv[at];
-    start(argv + at + 2);
+    start_server(argv + at + 2);
     learn();
     if (t.first > 0)
-        one(t.first);
+        sweep_event(t.first);
     else if (t.each > 0)
         each_kind();
     else

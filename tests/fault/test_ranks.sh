@@ -35,7 +35,7 @@ faulty() {
 # fault KIND:K: one that rank.c makes
 fault() { with="LD_PRELOAD=$rank_so CTT_RANK_FAULT=$1"; }
 
-# What is undisturbed.
+# Undisturbed run.
 given='class.net --batch 8 --epochs 1 --strict --checkpoint-every 1
     --checkpoint a.ckpt'
 pace faulty 4 $given -o short.h5
@@ -80,9 +80,9 @@ killed() {
         fail "$name: $m do not go on: $(cat err)"
     cmp one.h5 some.h5 || fail "$name, $m go on: another model"
 }
-# In step k of 12.  What is resumed makes one exchange for each step that is
-# left, which rank.so counts; rank 0 may still write the last checkpoint, but
-# not while it exchanges.
+# In step k of 12.  A resumed run makes one exchange for each remaining step,
+# counted by rank.so; rank 0 may still write the last checkpoint, but not while
+# it exchanges.
 in_step() {
     local k=$1 at=$2 kind=kill-after begins
     [ $((k % 2)) = 1 ] || kind=kill
@@ -154,7 +154,7 @@ for ((k = 1 + RANDOM % every; ; k += every)); do
 done
 [ -e struck ] || [ "$k" -ge 10 ] || fail "only $k messages"
 grep -q '^not reached' err || fail "message $k: $(cat err)"
-# What a server and its workers send each other, and sections of a model.
+# Messages between a server and its workers, and between sections of a model.
 for way in '--sync central' '--stages auto'; do
     for k in 4 8 12; do
         [ $((RANDOM % every)) = 0 ] || continue
@@ -176,8 +176,8 @@ for k in 1 4 15 60 130 260 390 520; do
     fails "allocation $k of rank $who" 1 "$(line $who)" ||
         fail "allocation $k of rank $who: status 0"
 done
-# Those of any library, where all cases are tried.  MPI does not survive most of
-# its own, and HDF5 some, so that the rank crashes and no line is ours.
+# Allocations of any library, in a run of all cases. MPI does not survive most
+# of its own, and HDF5 some: then the rank crashes without a line of ours.
 shim=$bin/tests/fault/shim.so
 [ "$every" != 1 ] || grep -q __asan_init "$train" || [ ! -e "$shim" ] ||
 for i in 1 2 3 4 5 6; do

@@ -12,7 +12,7 @@
 
 enum { LONGEST = 1024 };
 
-static void give_up(const char *what)
+static void tree_fails(const char *what)
 {
     fprintf(stderr, "sweep: %s: %s\n", what, strerror(errno));
     exit(99);
@@ -21,7 +21,7 @@ static void give_up(const char *what)
 static void *must(void *p)
 {
     if (!p)
-        give_up("memory");
+        tree_fails("memory");
     return p;
 }
 
@@ -43,7 +43,7 @@ char *tree_slurp(const char *path, size_t *size)
     return p;
 }
 
-static void add(struct tree *t, const char *dir, const char *name)
+static void add_file(struct tree *t, const char *dir, const char *name)
 {
     char path[LONGEST];
     struct tree_file *f;
@@ -56,7 +56,7 @@ static void add(struct tree *t, const char *dir, const char *name)
     f->data = tree_slurp(path, &f->size);
 }
 
-static void walk(struct tree *t, const char *dir, const char *below)
+static void walk_tree(struct tree *t, const char *dir, const char *below)
 {
     char path[LONGEST], name[LONGEST];
     struct dirent *e;
@@ -66,7 +66,7 @@ static void walk(struct tree *t, const char *dir, const char *below)
     snprintf(path, sizeof(path), "%s/%s", dir, below);
     d = opendir(path);
     if (!d)
-        give_up(path);
+        tree_fails(path);
     while ((e = readdir(d)) != NULL) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
@@ -74,9 +74,9 @@ static void walk(struct tree *t, const char *dir, const char *below)
                  e->d_name);
         snprintf(path, sizeof(path), "%.500s/%.500s", dir, name);
         if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-            walk(t, dir, name);
+            walk_tree(t, dir, name);
         else
-            add(t, dir, name);
+            add_file(t, dir, name);
     }
     closedir(d);
 }
@@ -84,7 +84,7 @@ static void walk(struct tree *t, const char *dir, const char *below)
 void tree_read(const char *dir, struct tree *out)
 {
     memset(out, 0, sizeof(*out));
-    walk(out, dir, "");
+    walk_tree(out, dir, "");
 }
 
 void tree_free(struct tree *t)
@@ -130,6 +130,6 @@ void tree_restore(const char *dir, const struct tree *is,
         f = fopen(path, "wb");
         if (!f || fwrite(t->file[i].data, 1, t->file[i].size, f) !=
             t->file[i].size || fclose(f) != 0)
-            give_up(path);
+            tree_fails(path);
     }
 }

@@ -16,7 +16,7 @@ struct tree {
     int               count;
 };
 
-/* Reads a folder and those below it; ends the program if it cannot. */
+/* Reads a folder and its subfolders; ends the program on failure. */
 void tree_read(const char *dir, struct tree *out);
 void tree_free(struct tree *t);
 
@@ -25,7 +25,7 @@ const struct tree_file *tree_find(const struct tree *t, const char *name);
 
 int tree_same(const struct tree_file *a, const struct tree_file *b);
 
-/* Makes the files of a folder, which holds those of `is`, those of `t`. */
+/* Changes the files of a folder from those of `is` to those of `t`. */
 void tree_restore(const char *dir, const struct tree *is,
                   const struct tree *t);
 

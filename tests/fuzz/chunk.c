@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* Copies p..end without zeros; what does not fit is left out. */
-static void copy(const uint8_t *p, const uint8_t *end, char *to, size_t room)
+/* Copies p..end without zeros, as far as it fits. */
+static void copy_text(const uint8_t *p, const uint8_t *end, char *to,
+                      size_t room)
 {
     size_t n = 0;
 
@@ -16,7 +17,7 @@ static void copy(const uint8_t *p, const uint8_t *end, char *to, size_t room)
 }
 
 /* Where the next c is, or the end. */
-static const uint8_t *find(const uint8_t *p, const uint8_t *end, char c)
+static const uint8_t *find_char(const uint8_t *p, const uint8_t *end, char c)
 {
     const uint8_t *at = p < end ? memchr(p, c, (size_t)(end - p)) : NULL;
 
@@ -24,10 +25,10 @@ static const uint8_t *find(const uint8_t *p, const uint8_t *end, char c)
 }
 
 /* Where the next line that begins with % is, or the end. */
-static const uint8_t *next(const uint8_t *p, const uint8_t *end)
+static const uint8_t *next_chunk(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && *p != '%') {
-        p = find(p, end, '\n');
+        p = find_char(p, end, '\n');
         p += p < end;
     }
     return p;
@@ -38,14 +39,16 @@ int ctt_chunks(const uint8_t *p, size_t n, struct ctt_chunk *out, int room)
     const uint8_t *end = p + n;
     int count = 0;
 
-    for (p = next(p, end); p < end && count < room; count++) {
+    for (p = next_chunk(p, end); p < end && count < room; count++) {
         struct ctt_chunk *c = &out[count];
-        const uint8_t *stop = find(p, end, '\n'), *blank = find(p, stop, ' ');
+        const uint8_t *stop = find_char(p, end, '\n'), *blank = find_char(p,
+                                                                          stop,
+                                                                          ' ');
 
-        copy(p + 1, blank, c->name, sizeof(c->name));
-        copy(blank + (blank < stop), stop, c->words, sizeof(c->words));
+        copy_text(p + 1, blank, c->name, sizeof(c->name));
+        copy_text(blank + (blank < stop), stop, c->words, sizeof(c->words));
         c->p = stop + (stop < end);
-        p = next(c->p, end);
+        p = next_chunk(c->p, end);
         c->n = (size_t)(p - c->p);
         c->n -= c->n > 0 && p < end;    /* the line feed before the % */
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * engine.c: what libFuzzer calls first; with "--seeds DIR FILE" the program
+ * engine.c: libFuzzer's initialisation; with "--seeds DIR FILE" the program
  * only writes its seeds to DIR and its words to FILE. */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz.h: what a fuzz target defines.  run.c mutates its seeds without
- * feedback; with configure --enable-fuzzer libFuzzer does it, guided by
- * coverage. */
+ * fuzz.h: the functions and texts that a fuzz target defines.  run.c mutates
+ * its seeds without feedback; with configure --enable-fuzzer libFuzzer does it,
+ * guided by coverage. */
 #ifndef CTT_FUZZ_H
 #define CTT_FUZZ_H
 
@@ -68,16 +68,16 @@ void ctt_fuzz_refused(const char *path);
 
 /* ---- chunk.c ---- */
 
-/* An input of several parts is "%NAME WORDS\n" and what follows, until the next
- * "\n%" or the end: a text that a mutation seldom destroys. */
+/* A part (chunk) of an input: "%NAME WORDS\n" and the text until the next "\n%"
+ * or the end, a form that mutations seldom destroy. */
 struct ctt_chunk {
     char           name[48], words[80];
     const uint8_t *p;
     size_t         n;
 };
 
-/* Splits an input into at most `room` chunks; what is before the first is
- * left out.  Returns how many. */
+/* Splits an input into at most `room` chunks, without the text before the first
+ * one; returns their number. */
 int ctt_chunks(const uint8_t *p, size_t n, struct ctt_chunk *out, int room);
 
 /* The first one of that name, or NULL. */

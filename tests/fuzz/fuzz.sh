@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # fuzz.sh: builds the fuzz targets with clang's libFuzzer, AddressSanitizer and
-# UndefinedBehaviorSanitizer, runs each for some seconds and prints what was
-# tried, what was found and which lines of the parsers were reached.
+# UndefinedBehaviorSanitizer, runs each for some seconds and prints the counts
+# of inputs, the failures and the reached lines of the parsers.
 #
 #     fuzz.sh [--time SECONDS] [--jobs N] [--coverage] FOLDER [TARGET...]
 #

@@ -25,7 +25,7 @@ const char *const ctt_fuzz_words[] = {
     "inf", "-inf", "0x1p+16", "\n", NULL
 };
 
-/* ---- what is trained ---- */
+/* ---- the trainings ---- */
 
 struct job {
     const char          *net;
@@ -112,7 +112,7 @@ static void close_jobs(void)
     }
 }
 
-static struct job *job_of(int predict)
+static struct job *seed_job(int predict)
 {
     static char checkpoint[512];
 
@@ -128,7 +128,7 @@ static struct job *job_of(int predict)
 
 /* ---- a step ---- */
 
-static void on_progress(void *arg, const struct ctt_progress *p)
+static void stop_after(void *arg, const struct ctt_progress *p)
 {
     (void)p, (void)arg;
     stop_now = 1;
@@ -136,9 +136,10 @@ static void on_progress(void *arg, const struct ctt_progress *p)
 
 /* Trains for one more step, as ctt_train() does.  *steps: how many were made
  * since the beginning, -1 if nothing was left to do. */
-static int step(const struct job *j, struct ctt_model *m, int64_t *steps)
+static int resume_steps(const struct job *j, struct ctt_model *m,
+                        int64_t *steps)
 {
-    const struct ctt_events ev = { .progress = on_progress };
+    const struct ctt_events ev = { .progress = stop_after };
     struct ctt_result r = { 0 };
     int rc = stop_train(m, &j->cfg, j->data, j->val, &ev, &r);
 
@@ -158,8 +159,8 @@ static int is_full(const struct ctt_model *m)
             v.at.scale.skipped == most || v.at.sampling.stalled == most);
 }
 
-/* What was resumed can be resumed again. */
-static void check_file(const struct job *j, int64_t steps)
+/* A checkpoint of a resumed training can be resumed again. */
+static void check_resumable(const struct job *j, int64_t steps)
 {
     struct ctt_checkpoint_values v = { .version = 0 };
     struct ctt_model *m = NULL;
@@ -168,7 +169,7 @@ static void check_file(const struct job *j, int64_t steps)
     FUZZ_CHECK(ctt_model_load(j->cfg.checkpoint, 1, &m) >= 0 && m->train);
     FUZZ_CHECK(ctt_values_read(m->train, &v) >= 0);
     FUZZ_CHECK(v.at.step == steps);
-    if (step(j, m, &more) >= 0)
+    if (resume_steps(j, m, &more) >= 0)
         FUZZ_CHECK(more == -1 || more == steps + 1);
     else
         FUZZ_CHECK(ctt_errmsg()[0]);
@@ -241,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ctt_chunk c[PARTS];
     int count = ctt_chunks(data, size, c, PARTS);
-    const struct job *j = job_of(ctt_chunk_find(c, count, "!job") != NULL);
+    const struct job *j = seed_job(ctt_chunk_find(c, count, "!job") != NULL);
     struct ctt_model *m;
     long live = ctt_live_blocks();
     int64_t steps = 0;
@@ -258,10 +259,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_recipe(j, m);
     remove(j->cfg.checkpoint);
     full = is_full(m);
-    if (step(j, m, &steps) < 0)
+    if (resume_steps(j, m, &steps) < 0)
         FUZZ_CHECK(ctt_errmsg()[0]);
     else if (steps >= 0 && !full)
-        check_file(j, steps);
+        check_resumable(j, steps);
     ctt_model_free(&m);
     FUZZ_CHECK(ctt_live_blocks() == live);
     return 0;
@@ -269,8 +270,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- seeds ---- */
 
-static size_t put(uint8_t *p, size_t n, size_t room, const char *head,
-                  const void *data, size_t size)
+static size_t put_part(uint8_t *p, size_t n, size_t room, const char *head,
+                       const void *data, size_t size)
 {
     int len = snprintf((char *)p + n, room - n, "%%%s\n", head);
 
@@ -284,9 +285,9 @@ static size_t put(uint8_t *p, size_t n, size_t room, const char *head,
 /* A checkpoint after one step; as version 4 wrote it, without names; after an
  * epoch, with the best weights; of convtt-compress. */
 enum { NAMED, UNNAMED, EPOCH, RECIPE, KINDS };
-static size_t seed(int predict, int kind, uint8_t *p, size_t room)
+static size_t make_seed(int predict, int kind, uint8_t *p, size_t room)
 {
-    const struct job *j = job_of(predict);
+    const struct job *j = seed_job(predict);
     struct ctt_model *m = new_model(j), *at = NULL;
     const struct ctt_state *s;
     int64_t steps;
@@ -295,30 +296,30 @@ static size_t seed(int predict, int kind, uint8_t *p, size_t room)
     size_t n = 0;
 
     for (int i = 1; i <= most; i++) {
-        FUZZ_CHECK(step(j, i > 1 ? at : m, &steps) >= 0 && steps == i);
+        FUZZ_CHECK(resume_steps(j, i > 1 ? at : m, &steps) >= 0 && steps == i);
         ctt_model_free(&at);
         FUZZ_CHECK(ctt_model_load(j->cfg.checkpoint, 1, &at) >= 0);
     }
     s = at->train;
     if (predict)
-        n = put(p, n, room, "!job predict", "", 0);
-    n = put(p, n, room, "settings", s->settings, strlen(s->settings));
+        n = put_part(p, n, room, "!job predict", "", 0);
+    n = put_part(p, n, room, "settings", s->settings, strlen(s->settings));
     if (kind == RECIPE)
-        n = put(p, n, room, "recipe 1", "version=1\nrounds=0", 18);
+        n = put_part(p, n, room, "recipe 1", "version=1\nrounds=0", 18);
     for (int i = 0; i < s->count; i++) {
         const struct ctt_array *a = &s->array[i];
         if (kind == UNNAMED && (strcmp(a->name, "values") == 0 ||
                                 strcmp(a->name, "data") == 0))
             continue;
         snprintf(head, sizeof(head), "%s %d", a->name, a->size);
-        n = put(p, n, room, head, a->data, (size_t)(a->count * a->size));
+        n = put_part(p, n, room, head, a->data, (size_t)(a->count * a->size));
     }
     if (kind == UNNAMED) {
         int64_t place[14] = { 4, 1, 0, 1, 0, 1, CLIPS, m->g->weights, -1, 0,
                               -1 };
         double sums[13] = { [12] = 1 };
-        n = put(p, n, room, "place 8", place, sizeof(place));
-        n = put(p, n, room, "sums 8", sums, sizeof(sums));
+        n = put_part(p, n, room, "place 8", place, sizeof(place));
+        n = put_part(p, n, room, "sums 8", sums, sizeof(sums));
     }
     ctt_model_free(&m);
     ctt_model_free(&at);
@@ -327,5 +328,5 @@ static size_t seed(int predict, int kind, uint8_t *p, size_t room)
 
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
-    return i < 2 * KINDS ? seed(i % 2, i / 2, p, room) : 0;
+    return i < 2 * KINDS ? make_seed(i % 2, i / 2, p, room) : 0;
 }

@@ -18,10 +18,10 @@ const char *const ctt_fuzz_words[] = {
     "\xff\xff\x01", NULL
 };
 
-/* A decoded weight, and what is decoded from its encoding. */
+/* A decoded weight, and the weight decoded from its encoding. */
 struct both { struct ctt_decoded one, again; };
 
-static int same(const struct both *b, int64_t count)
+static int same_weight(const struct both *b, int64_t count)
 {
     size_t n = (size_t)count;
 
@@ -30,9 +30,9 @@ static int same(const struct both *b, int64_t count)
            memcmp(b->one.share, b->again.share, n) == 0;
 }
 
-static void decode(const struct ctt_coding *how, const uint8_t *p, size_t n,
-                   int channels, int64_t each, int64_t kept,
-                   const struct both *b)
+static void decode_input(const struct ctt_coding *how, const uint8_t *p,
+                         size_t n, int channels, int64_t each, int64_t kept,
+                         const struct both *b)
 {
     const struct ctt_tensor t = { .data = b->one.w, .n = channels, .d = 1,
                                   .h = 1, .w = 1, .c = each, .ld = each };
@@ -50,7 +50,7 @@ static void decode(const struct ctt_coding *how, const uint8_t *p, size_t n,
         as.share = b->one.share;
     FUZZ_CHECK(ctt_encode_best(&as, &best, &again, &size) >= 0);
     FUZZ_CHECK(ctt_decode(&best, again, size, &t, kept, &b->again) >= 0);
-    FUZZ_CHECK(same(b, count));
+    FUZZ_CHECK(same_weight(b, count));
     ctt_free(again);
 }
 
@@ -109,8 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     count = (size_t)channels * each;
     get_room(count, &b.one);
     get_room(count, &b.again);
-    decode(&how, p + HEAD, n - HEAD, channels, (int64_t)each,
-           p[3] + 256 * p[4], &b);
+    decode_input(&how, p + HEAD, n - HEAD, channels, (int64_t)each,
+                 p[3] + 256 * p[4], &b);
     drop_room(&b.one);
     drop_room(&b.again);
     FUZZ_CHECK(ctt_live_blocks() == live);
@@ -118,14 +118,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 }
 
 /* A number that each coding of values holds. */
-static float number(const char *values, uint32_t draw)
+static float seed_number(const char *values, uint32_t draw)
 {
     return values[0] == 'f' || values[0] == 'i' ? (float)(draw % 255) - 127
                                                 : (float)(draw % 7);
 }
 
 /* Blocks of 4 of each row, or single numbers. */
-static int is_kept(const char *positions, int k, int64_t c)
+static int is_kept_at(const char *positions, int k, int64_t c)
 {
     int64_t unit = positions[0] == 'b' ? k / c * c + k % c / 4 * 4 : k;
 
@@ -152,8 +152,8 @@ size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
     p[1] = (uint8_t)(as.t.c - 1);
     for (int k = 0; k < COUNT; k++) {
         uint32_t draw = ctt_random(5, (uint64_t)k);
-        keep[k] = (uint8_t)is_kept(how.positions, k, as.t.c);
-        w[k] = keep[k] ? number(how.values, draw) : 0;
+        keep[k] = (uint8_t)is_kept_at(how.positions, k, as.t.c);
+        w[k] = keep[k] ? seed_number(how.values, draw) : 0;
         share[k] = keep[k] ? (uint8_t)(1 + draw % 7) : 0;
         p[3] = (uint8_t)(p[3] + keep[k]);
     }

@@ -19,7 +19,7 @@ const char *const ctt_fuzz_words[] = {
     NULL
 };
 
-static void draw(const struct ctt_mnist *m)
+static void check_draws(const struct ctt_mnist *m)
 {
     static uint8_t a[FRAMES][CTT_MNIST_SIDE][CTT_MNIST_SIDE];
     static uint8_t b[FRAMES][CTT_MNIST_SIDE][CTT_MNIST_SIDE];
@@ -35,7 +35,7 @@ static void draw(const struct ctt_mnist *m)
     ctt_frames_free(&f);
 }
 
-static void open_file(const char *path)
+static void try_file(const char *path)
 {
     struct ctt_mnist *m = NULL, *again = NULL;
 
@@ -46,15 +46,15 @@ static void open_file(const char *path)
     }
     FUZZ_CHECK(ctt_mnist_count(m) > 0);
     FUZZ_CHECK(strncmp(ctt_mnist_file(m), path, strlen(path)) == 0);
-    draw(m);
+    check_draws(m);
     FUZZ_CHECK(ctt_mnist_open(path, &again) >= 0);
     FUZZ_CHECK(ctt_mnist_count(m) == ctt_mnist_count(again));
     ctt_mnist_close(&m);
     ctt_mnist_close(&again);
 }
 
-/* Reads all splits of the folder s, in which all files are made of the input:
- * its first bytes are those of the labels, the rest those of the images. */
+/* Reads all splits of the folder s, whose files are made of the input: its
+ * first bytes are the labels, the rest the images. */
 static void open_set(const uint8_t *p, size_t n)
 {
     static const char *const split[] = { "train", "validation", "test" };
@@ -89,7 +89,7 @@ static void open_set(const uint8_t *p, size_t n)
 }
 
 /* Adds zeros up to the size that a header of few images asks for. */
-static size_t fill(const uint8_t *p, size_t n, uint8_t *out)
+static size_t pad_input(const uint8_t *p, size_t n, uint8_t *out)
 {
     size_t want = n;
 
@@ -112,22 +112,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 
     if (n == 0 || n > CTT_FUZZ_ROOM)
         return 0;
-    n = kind == 'r' || kind == 's' ? n - 1 : fill(p + 1, n - 1, file);
+    n = kind == 'r' || kind == 's' ? n - 1 : pad_input(p + 1, n - 1, file);
     if (kind == 's') {         /* a data set */
         open_set(p + 1, n);
     } else if (kind == 'r') {  /* as it is */
-        open_file(ctt_scratch_put("a", p + 1, n));
+        try_file(ctt_scratch_put("a", p + 1, n));
     } else if (kind == 'z') {  /* compressed */
         FUZZ_CHECK(ctt_gzip((const char *)file, (int64_t)n, &zip, &size) >= 0);
-        open_file(ctt_scratch_put("a", zip, (size_t)size));
+        try_file(ctt_scratch_put("a", zip, (size_t)size));
         if (size > 8)          /* without its checksum */
-            open_file(ctt_scratch_put("a", zip, (size_t)size - 8));
+            try_file(ctt_scratch_put("a", zip, (size_t)size - 8));
         ctt_free(zip);
     } else if (kind == 'd') {    /* in a folder */
         ctt_scratch_put("d/train-images-idx3-ubyte.gz", file, n);
-        open_file(ctt_scratch("d"));
+        try_file(ctt_scratch("d"));
     } else {
-        open_file(ctt_scratch_put("a", file, n));
+        try_file(ctt_scratch_put("a", file, n));
     }
     FUZZ_CHECK(ctt_live_blocks() == live);
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_list.c: any folder of lists is an error in one line or a list of clips
  * in order, the same when it is opened again.  An input is the files of a
- * folder, "%NAME"; some names mean something else, see `special`.  What is
- * opened is read as a list of live sources, too. */
+ * folder, "%NAME"; some names are commands, see `special`. The opened file is
+ * read as a list of live sources, too. */
 #include "tests/fuzz/fuzz.h"
 #include "base/limits.h"
 #include "video/live/live.h"
@@ -14,7 +14,7 @@
 
 enum { PARTS = 24, KNOWN = 4 };
 
-/* "!open NAME": what is opened, else the folder itself.  "!split NAME", and the
+/* "!open NAME": path to open, else the folder itself.  "!split NAME", and the
  * classes that a model knows, one a line; "!any": labels are not needed;
  * "!more": a class of the background, and a rate of pictures. */
 static const char *const special[] = { "!open", "!split", "!known", "!any",
@@ -70,7 +70,7 @@ static int is_good(const char *name)
 }
 
 /* A file where another one has a folder, or the reverse, is left out. */
-static void put(const struct ctt_chunk *c)
+static void put_file(const struct ctt_chunk *c)
 {
     char name[64];
     struct stat s;
@@ -103,7 +103,7 @@ static void check_list(const struct ctt_list *l)
             FUZZ_CHECK(strcmp(l->label[i], l->label[k]) != 0);
 }
 
-static void same(const struct ctt_list *a, const struct ctt_list *b)
+static void same_lists(const struct ctt_list *a, const struct ctt_list *b)
 {
     FUZZ_CHECK(a->count == b->count && a->labels == b->labels);
     for (int i = 0; i < a->labels; i++)
@@ -143,7 +143,7 @@ static void open_list(const struct how *h)
     }
     check_list(l);
     FUZZ_CHECK(ctt_list_find(h->path, &w, &again) >= 0);
-    same(l, again);
+    same_lists(l, again);
     ctt_list_free(&l);
     ctt_list_free(&again);
 }
@@ -203,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mkdir(ctt_scratch("d"), 0777);
     for (int i = 0; i < count; i++)
         if (!is_special(c[i].name) && is_good(c[i].name))
-            put(&c[i]);
+            put_file(&c[i]);
     open_folder(c, count);
     FUZZ_CHECK(ctt_live_blocks() == live);
     return 0;

@@ -26,7 +26,7 @@ const char *const ctt_fuzz_words[] = {
 static const struct ctt_input in = { 1, SIDE, SIDE, 3, 12, { 0 }, { 1, 1, 1 },
                                      1.25f, CTT_FIT_CROP, CTT_RGB };
 
-static void check(const struct ctt_live_counts *c)
+static void check_counts(const struct ctt_live_counts *c)
 {
     FUZZ_CHECK(c->decoded == c->between + c->dropped + c->taken);
     FUZZ_CHECK(c->waiting >= 0 && c->waiting <= CTT_LIVE_QUEUE + 2);
@@ -34,7 +34,7 @@ static void check(const struct ctt_live_counts *c)
 }
 
 /* Steps that came, or a negative error. */
-static int take(const struct ctt_live_set *set, const char *name)
+static int count_frames(const struct ctt_live_set *set, const char *name)
 {
     struct ctt_live_counts counts;
     struct ctt_live_frame f;
@@ -49,7 +49,7 @@ static int take(const struct ctt_live_set *set, const char *name)
         FUZZ_CHECK(f.picture && f.picture_h > 0 && f.picture_w > 0);
         last = f.time;
         ctt_live_counts(l, &counts);
-        check(&counts);
+        check_counts(&counts);
         n++;
     }
     if (rc < 0) {
@@ -61,7 +61,7 @@ static int take(const struct ctt_live_set *set, const char *name)
     return rc < 0 ? rc : n;
 }
 
-/* The same bytes through a pipe, as far as one holds them. */
+/* Reads the same bytes through a pipe, up to its capacity. */
 static void take_pipe(struct ctt_live_set set, const uint8_t *data, size_t n)
 {
     int end[2], keep = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -74,7 +74,7 @@ static void take_pipe(struct ctt_live_set set, const uint8_t *data, size_t n)
     dup2(end[0], STDIN_FILENO);
     close(end[0]);
     set.source = "-";
-    take(&set, "standard input");
+    count_frames(&set, "standard input");
     close(STDIN_FILENO);
     if (keep >= 0) {
         dup2(keep, STDIN_FILENO);
@@ -99,8 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     snprintf(path, sizeof(path), "%s", ctt_scratch_put("a.live", data, size));
     set.source = path;
-    n = take(&set, path);
-    FUZZ_CHECK(take(&set, path) == n);
+    n = count_frames(&set, path);
+    FUZZ_CHECK(count_frames(&set, path) == n);
     take_pipe(set, data, size);
     FUZZ_CHECK(ctt_live_blocks() == live);
     return 0;

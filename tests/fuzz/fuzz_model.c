@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_model.c: any model file is an error in one line or a model that can be
  * saved and read again.  An input is the file's parts, "%NAME SIZE DIMENSIONS":
- * texts are compressed here, and each @ at the end of a line of an index
- * becomes the checksum that belongs there, so that what is tried is behind all
- * checks of checksums.  Without a part the input is the file itself, and only
- * its own checksum is made right. */
+ * texts are compressed here, and each @ at the end of an index line becomes the
+ * right checksum, so that inputs pass all checks of checksums.  Without a part
+ * the input is the file itself, and only its own checksum is made right. */
 #include "tests/fuzz/fuzz.h"
 #include "net/file/decision.h"
 #include "net/file/file.h"
@@ -23,13 +22,14 @@ struct parts {
     uint8_t          stored[PARTS];    /* an array of the file */
 };
 
-static const struct ctt_chunk *find(const struct parts *s, const char *name)
+static const struct ctt_chunk *find_part(const struct parts *s,
+                                         const char *name)
 {
     return ctt_chunk_find(s->c, s->count, name);
 }
 
 /* "4 3,1,1,1,2"; a row of bytes if it says nothing. */
-static struct ctt_h5_shape shape_of(const struct ctt_chunk *c)
+static struct ctt_h5_shape part_shape(const struct ctt_chunk *c)
 {
     struct ctt_h5_shape s = { .size = 1, .rank = 1, .dim = { (int64_t)c->n } };
     int64_t all;
@@ -54,8 +54,8 @@ static struct ctt_h5_shape shape_of(const struct ctt_chunk *c)
 }
 
 /* The bytes of an array; behind the chunk's end they are zeros. */
-static const uint8_t *bytes_of(const struct ctt_chunk *c,
-                               const struct ctt_h5_shape *s, int64_t *count)
+static const uint8_t *part_bytes(const struct ctt_chunk *c,
+                                 const struct ctt_h5_shape *s, int64_t *count)
 {
     static uint64_t block[BYTES / 8];
 
@@ -70,12 +70,12 @@ static const uint8_t *bytes_of(const struct ctt_chunk *c,
 
 /* ---- checksums ---- */
 
-/* Of the weight or array of a line of an index, "NAME ...SIZE @"; *at is what
- * the lines before took of the part "packed". */
+/* Checksum of the weight or array in an index line, "NAME ...SIZE @"; *at:
+ * offset in the part "packed". */
 static uint32_t checksum(const struct parts *s, const char *line, size_t n,
                          const char *folder, int64_t *at)
 {
-    const struct ctt_chunk *packed = find(s, "packed"), *c;
+    const struct ctt_chunk *packed = find_part(s, "packed"), *c;
     struct ctt_h5_shape shape;
     const uint8_t *p;
     int64_t size = 0, count;
@@ -83,10 +83,10 @@ static uint32_t checksum(const struct parts *s, const char *line, size_t n,
 
     snprintf(name, sizeof(name), "%s%.*s", folder, (int)strcspn(line, " \n"),
              line);
-    c = find(s, name);
+    c = find_part(s, name);
     if (c && !(packed && *folder == 'w')) {
-        shape = shape_of(c);
-        p = bytes_of(c, &shape, &count);
+        shape = part_shape(c);
+        p = part_bytes(c, &shape, &count);
         return ctt_crc32(0, p, shape.size, count);
     }
     while (n > 2 && line[n - 3] != ' ')
@@ -100,8 +100,8 @@ static uint32_t checksum(const struct parts *s, const char *line, size_t n,
 }
 
 /* A copy of an index with the checksums in place of each @. */
-static char *complete(const struct parts *s, const struct ctt_chunk *c,
-                      const char *folder, size_t *size)
+static char *complete_part(const struct parts *s, const struct ctt_chunk *c,
+                           const char *folder, size_t *size)
 {
     char *out = ctt_calloc(INDEX, 1), *text = ctt_chunk_text(c);
     int64_t at = 0;
@@ -139,8 +139,8 @@ static void put_packed(struct ctt_h5 *f, const char *name, const void *p,
     ctt_free(zip);
 }
 
-/* What a part stands for, which the caller frees: a net in the one form that a
- * file may have, but unchanged if it is "raw", or no net; an index with its
+/* Text of a part, which the caller frees: a net in the one form allowed in a
+ * file, but unchanged if the part is "raw" or no net; an index with its
  * checksums. */
 static char *text_of(const struct parts *s, const struct ctt_chunk *c,
                      size_t *n)
@@ -149,7 +149,7 @@ static char *text_of(const struct parts *s, const struct ctt_chunk *c,
     struct ctt_graph *g = NULL;
 
     if (strcmp(c->name, "index") == 0 || strcmp(c->name, "train/index") == 0)
-        return complete(s, c, *c->name == 't' ? "train/" : "w/", n);
+        return complete_part(s, c, *c->name == 't' ? "train/" : "w/", n);
     text = ctt_chunk_text(c);
     *n = c->n;
     if (strcmp(c->name, "net") == 0 && strcmp(c->words, "raw") != 0 &&
@@ -182,7 +182,7 @@ static void put_texts(const struct parts *s, struct ctt_h5 *f,
     size_t at = 0, end = 0, n;
 
     for (size_t i = 0; i < CTT_LEN(joined); i++) {
-        const struct ctt_chunk *one = find(s, joined[i]);
+        const struct ctt_chunk *one = find_part(s, joined[i]);
         char *text = one ? text_of(s, one, &n) : NULL;
         if (!text || end + n > sizeof(body)) {
             ctt_free(text);
@@ -205,25 +205,25 @@ static void put_texts(const struct parts *s, struct ctt_h5 *f,
 
 /* HDF5 gives "" and "." as a part of a name a meaning, which model files have
  * no use for. */
-static int is_plain(const char *name)
+static int is_plain_name(const char *name)
 {
     size_t n = strcspn(name, "/");
 
     if (n == 0 || (n == 1 && *name == '.'))
         return 0;
-    return !name[n] || is_plain(name + n + 1);
+    return !name[n] || is_plain_name(name + n + 1);
 }
 
 /* A second part of the same name, or a name that HDF5 does not take, is left
  * out. */
-static void put(struct parts *s, struct ctt_h5 *f, int k)
+static void put_array(struct parts *s, struct ctt_h5 *f, int k)
 {
     const struct ctt_chunk *c = &s->c[k];
-    struct ctt_h5_shape shape = shape_of(c);
+    struct ctt_h5_shape shape = part_shape(c);
     int64_t count;
     size_t n;
 
-    if (is_joined(c->name) && find(s, "texts"))
+    if (is_joined(c->name) && find_part(s, "texts"))
         return;
     if (strcmp(c->name, "texts") == 0) {
         put_texts(s, f, c);
@@ -233,8 +233,8 @@ static void put(struct parts *s, struct ctt_h5 *f, int k)
         char *text = text_of(s, c, &n);
         put_packed(f, c->name, text, n);
         ctt_free(text);
-    } else if (is_plain(c->name) && *c->name != '!') {
-        const uint8_t *p = bytes_of(c, &shape, &count);
+    } else if (is_plain_name(c->name) && *c->name != '!') {
+        const uint8_t *p = part_bytes(c, &shape, &count);
         s->stored[k] = ctt_h5_write(f, c->name, &shape, p) >= 0;
     }
 }
@@ -250,9 +250,9 @@ static int has_folder(const struct parts *s, const char *folder)
 
 static void put_head(const struct parts *s, struct ctt_h5 *f)
 {
-    const struct ctt_chunk *format = find(s, "!format");
-    const struct ctt_chunk *least = find(s, "!least_reader");
-    const struct ctt_chunk *version = find(s, "!version");
+    const struct ctt_chunk *format = find_part(s, "!format");
+    const struct ctt_chunk *least = find_part(s, "!least_reader");
+    const struct ctt_chunk *version = find_part(s, "!version");
     char text[CTT_H5_TEXT];
 
     snprintf(text, sizeof(text), "%.60s", format ? format->words : "convtt");
@@ -267,7 +267,7 @@ static void put_head(const struct parts *s, struct ctt_h5 *f)
         FUZZ_CHECK(ctt_h5_group(f, "train", PARTS) >= 0);
 }
 
-/* The arrays in the file are those that were written. */
+/* The arrays in the file equal the written ones. */
 static void check_arrays(const struct parts *s, const char *path,
                          const uint8_t *image, int64_t size)
 {
@@ -276,8 +276,8 @@ static void check_arrays(const struct parts *s, const char *path,
 
     FUZZ_CHECK(ctt_h5_open_image(path, image, size, &f) >= 0);
     for (int i = 0; i < s->count; i++) {
-        struct ctt_h5_shape shape = shape_of(&s->c[i]);
-        const uint8_t *p = bytes_of(&s->c[i], &shape, &count);
+        struct ctt_h5_shape shape = part_shape(&s->c[i]);
+        const uint8_t *p = part_bytes(&s->c[i], &shape, &count);
 
         FUZZ_CHECK(!s->stored[i] ||
                    ctt_h5_check(f, s->c[i].name, &shape, p) >= 0);
@@ -295,7 +295,7 @@ static const char *make_file(struct parts *s)
     FUZZ_CHECK(ctt_h5_new(path, 1 << 21, 4 * PARTS, &f) >= 0);
     put_head(s, f);
     for (int i = 0; i < s->count; i++)
-        put(s, f, i);
+        put_array(s, f, i);
     FUZZ_CHECK(ctt_h5_image(f, &image, &size) >= 0);
     check_arrays(s, path, image, size);
     ctt_scratch_put("a.h5", image, (size_t)size);
@@ -306,7 +306,7 @@ static const char *make_file(struct parts *s)
 
 /* ---- checks ---- */
 
-static int same_text(const char *a, const char *b)
+static int same_string(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
@@ -316,7 +316,7 @@ static void check_train(const struct ctt_state *a, const struct ctt_state *b)
     FUZZ_CHECK(!a == !b);
     if (!a)
         return;
-    FUZZ_CHECK(a->count == b->count && same_text(a->settings, b->settings));
+    FUZZ_CHECK(a->count == b->count && same_string(a->settings, b->settings));
     for (int i = 0; i < a->count; i++) {
         const struct ctt_array *x = &a->array[i], *y = &b->array[i];
         FUZZ_CHECK(strcmp(x->name, y->name) == 0 && x->size == y->size &&
@@ -339,12 +339,12 @@ static void check_same(const struct ctt_model *m,
     FUZZ_CHECK(again->labels == m->labels);
     for (int i = 0; i < m->labels; i++)
         FUZZ_CHECK(strcmp(m->label[i], again->label[i]) == 0);
-    FUZZ_CHECK(same_text(m->history, again->history));
+    FUZZ_CHECK(same_string(m->history, again->history));
     check_train(m->train, again->train);
 }
 
-/* What was read can be copied, and saved, and is then the same. */
-static void check_model(const struct ctt_model *m)
+/* A loaded model can be copied and saved, and is then unchanged. */
+static void check_saved_again(const struct ctt_model *m)
 {
     const char *other = ctt_scratch("b.h5");
     struct ctt_model *again = NULL;
@@ -359,11 +359,11 @@ static void check_model(const struct ctt_model *m)
     FUZZ_CHECK(ctt_model_save(other, m) >= 0);
     FUZZ_CHECK(ctt_model_load(other, 1, &again) >= 0);
     check_same(m, again);
-    FUZZ_CHECK(same_text(decides ? m->decision : NULL, again->decision));
+    FUZZ_CHECK(same_string(decides ? m->decision : NULL, again->decision));
     ctt_model_free(&again);
 }
 
-static void load(const char *path)
+static void load_and_check(const char *path)
 {
     struct ctt_model *m = NULL;
     struct ctt_stored *s = NULL;
@@ -375,7 +375,7 @@ static void load(const char *path)
     ctt_free(s);
     if (ctt_model_load(path, 1, &m) >= 0) {
         FUZZ_CHECK(ok);    /* without /train there is less to be wrong */
-        check_model(m);
+        check_saved_again(m);
     } else {
         FUZZ_CHECK(!m);
         ctt_fuzz_refused(path);
@@ -405,7 +405,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct parts s = { .count = 0 };
 
     s.count = ctt_chunks(data, size, s.c, PARTS);
-    load(s.count ? make_file(&s) : put_file(data, size));
+    load_and_check(s.count ? make_file(&s) : put_file(data, size));
     FUZZ_CHECK(ctt_live_blocks() == live);
     return 0;
 }

@@ -71,7 +71,7 @@ size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
     return ctt_fuzz_text(texts, CTT_LEN(texts), i, p, room);
 }
 
-static void same_weights(const struct ctt_graph *a, const struct ctt_graph *b)
+static void equal_weights(const struct ctt_graph *a, const struct ctt_graph *b)
 {
     FUZZ_CHECK(a->count == b->count && a->clip == b->clip &&
                a->weights == b->weights);
@@ -95,7 +95,7 @@ static void check_graph(const struct ctt_graph *g)
 
     FUZZ_CHECK(text);
     FUZZ_CHECK(ctt_net_parse(text, &again) >= 0);
-    same_weights(g, again);
+    equal_weights(g, again);
     second = ctt_net_print(again);
     FUZZ_CHECK(second && strcmp(text, second) == 0);
     FUZZ_CHECK(ctt_schedule_new(g, 1, &s) >= 0);
@@ -106,7 +106,7 @@ static void check_graph(const struct ctt_graph *g)
 }
 
 /* From a file the text is the same; a 0 in it is an error. */
-static void check_file(const uint8_t *data, size_t size, const char *text)
+static void check_text_file(const uint8_t *data, size_t size, const char *text)
 {
     const char *path = ctt_scratch_put("a.net", data, size);
     char *read = NULL;
@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(text);
     if (size > 0)
         memcpy(text, data, size);
-    check_file(data, size, text);
+    check_text_file(data, size, text);
     if (ctt_net_parse(text, &g) >= 0) {
         check_graph(g);
     } else {

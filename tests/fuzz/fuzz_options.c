@@ -33,7 +33,7 @@ static int is_answer(const char *word)
 }
 
 /* " name=value" for each setting; the caller frees it. */
-static char *print(const struct ctt_train_cfg *cfg)
+static char *print_settings(const struct ctt_train_cfg *cfg)
 {
     char *text = ctt_calloc(TEXT + CTT_FUZZ_ROOM, 1);
     FILE *f;
@@ -50,12 +50,12 @@ static char *print(const struct ctt_train_cfg *cfg)
     return text;
 }
 
-/* The same settings from their text, word by word. */
+/* The settings' text, parsed word by word, gives the same settings. */
 static void check_text(const struct ctt_train_cfg *cfg)
 {
     struct ctt_train_cfg again;
     struct ctt_opt_seen seen = { { 0 } };
-    char *text = print(cfg), *copy = ctt_strdup(text), *second;
+    char *text = print_settings(cfg), *copy = ctt_strdup(text), *second;
 
     FUZZ_CHECK(copy);
     memset(&again, 0, sizeof(again));
@@ -68,14 +68,14 @@ static void check_text(const struct ctt_train_cfg *cfg)
             FUZZ_CHECK(ctt_opt_word(ctt_train_opts, &again, s + 1, &seen) >=
                        0);
     }
-    second = print(&again);
+    second = print_settings(&again);
     FUZZ_CHECK(strcmp(text, second) == 0);
     ctt_free(text);
     ctt_free(copy);
     ctt_free(second);
 }
 
-static void run(int argc, char **argv)
+static void parse_words(int argc, char **argv)
 {
     struct ctt_train_cfg cfg;
     int done = 0, rc;
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (*s && !is_answer(s))
             argv[argc++] = s;
     }
-    run(argc, argv);
+    parse_words(argc, argv);
     FUZZ_CHECK(ctt_live_blocks() == live);
     ctt_free(text);
     return 0;

@@ -23,7 +23,7 @@ const char *const ctt_fuzz_words[] = {
 
 struct file { uint8_t p[FILE_MOST]; size_t n; };
 
-static void add(struct file *f, const void *p, size_t n)
+static void append(struct file *f, const void *p, size_t n)
 {
     n = n < sizeof(f->p) - f->n ? n : sizeof(f->p) - f->n;
     if (n)
@@ -36,11 +36,11 @@ static void add_word(struct file *f, uint64_t x)
     uint8_t b[8];
 
     ctt_pack_put(b, x);
-    add(f, b, sizeof(b));
+    append(f, b, sizeof(b));
 }
 
 /* The next number of a row of the index; nothing is 0. */
-static int64_t number(const char **s)
+static int64_t read_number(const char **s)
 {
     char *end;
     int64_t x = strtoll(*s, &end, 10);
@@ -51,20 +51,20 @@ static int64_t number(const char **s)
 
 /* A row "LABEL FRAMES FPS SUM AT"; @ as SUM is the checksum of the frames, AT
  * counts from the first byte of the part frames. */
-static void add_row(struct file *f, const char *line, int64_t frames,
-                    int64_t frame)
+static void append_row(struct file *f, const char *line, int64_t frames,
+                       int64_t frame)
 {
     uint64_t row[CTT_PACK_COLUMNS];
     int64_t at, n;
     int asks;
 
-    row[CTT_PACK_LABEL] = (uint64_t)number(&line);
-    row[CTT_PACK_FRAMES] = (uint64_t)(n = number(&line));
-    row[CTT_PACK_FPS] = (uint64_t)number(&line);
+    row[CTT_PACK_LABEL] = (uint64_t)read_number(&line);
+    row[CTT_PACK_FRAMES] = (uint64_t)(n = read_number(&line));
+    row[CTT_PACK_FPS] = (uint64_t)read_number(&line);
     asks = *line == '@';
     line += asks;
-    row[CTT_PACK_SUM] = (uint64_t)number(&line);
-    row[CTT_PACK_AT] = (uint64_t)(at = number(&line)) + (uint64_t)frames;
+    row[CTT_PACK_SUM] = (uint64_t)read_number(&line);
+    row[CTT_PACK_AT] = (uint64_t)(at = read_number(&line)) + (uint64_t)frames;
     if (asks && n >= 0 && n < FILE_MOST && at >= 0 && at < FILE_MOST &&
         frame >= 0 && frame < FILE_MOST && frames + at + n * frame <=
         (int64_t)f->n)
@@ -74,7 +74,7 @@ static void add_row(struct file *f, const char *line, int64_t frames,
         add_word(f, row[i]);
 }
 
-/* Bytes of a frame: what the settings say, found without the reader. */
+/* Bytes of a frame by the settings, found without the reader. */
 static int64_t frame_bytes(const struct ctt_chunk *input)
 {
     char *text = input ? ctt_chunk_text(input) : NULL;
@@ -96,14 +96,14 @@ static void add_index(struct file *f, const struct ctt_chunk *c,
     char *text = ctt_chunk_text(c);
 
     for (char *s = text; *s;) {
-        add_row(f, s, frames, frame_bytes(input));
+        append_row(f, s, frames, frame_bytes(input));
         s += strcspn(s, "\n");
         s += *s == '\n';
     }
     ctt_free(text);
 }
 
-static void make(const struct ctt_chunk *c, int count, struct file *f)
+static void build_pack(const struct ctt_chunk *c, int count, struct file *f)
 {
     static const char *const part[CTT_PACK_PARTS] = { "input", "labels", "ids",
                                                       "index" };
@@ -114,21 +114,21 @@ static void make(const struct ctt_chunk *c, int count, struct file *f)
     uint64_t sum;
 
     f->n = 0;
-    add(f, "\x89HDF\r\n\x1a\n", 8);
+    append(f, "\x89HDF\r\n\x1a\n", 8);
     first = f->n;
     if (frames)
-        add(f, frames->p, frames->n);
+        append(f, frames->p, frames->n);
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
         at[i] = f->n;
         x = ctt_chunk_find(c, count, part[i]);
         if (x && i == CTT_PACK_INDEX)
             add_index(f, x, input, (int64_t)first);
         else if (x)
-            add(f, x->p, x->n);
+            append(f, x->p, x->n);
         size[i] = f->n - at[i];
     }
     tail = f->n;
-    add(f, CTT_PACK_MAGIC, 8);
+    append(f, CTT_PACK_MAGIC, 8);
     add_word(f, version ? strtoull(version->words, NULL, 10) :
              CTT_PACK_VERSION);
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
@@ -152,8 +152,8 @@ static void same_frames(const struct ctt_frames *a, const struct ctt_frames *b)
 }
 
 /* Reads clip i from both packs. */
-static void check_clip(const char *path, const struct ctt_pack *p,
-                       const struct ctt_pack *q, int i)
+static void compare_clip(const char *path, const struct ctt_pack *p,
+                         const struct ctt_pack *q, int i)
 {
     const struct ctt_list *l = ctt_pack_list(p), *k = ctt_pack_list(q);
     struct ctt_frames a = { 0 }, b = { 0 };
@@ -171,7 +171,7 @@ static void check_clip(const char *path, const struct ctt_pack *p,
 }
 
 /* A copy of the clips of p; 0 if one of them is damaged. */
-static int copy(const char *path, const struct ctt_pack *p, const char *to)
+static int copy_pack(const char *path, const struct ctt_pack *p, const char *to)
 {
     const struct ctt_list *l = ctt_pack_list(p);
     struct ctt_frames f = { 0 };
@@ -202,7 +202,7 @@ static void check_pack(const char *path, const struct ctt_pack *p)
     struct ctt_pack *q = NULL;
 
     FUZZ_CHECK(l->count > 0 && ctt_pack_fits(p, ctt_pack_input(p)) >= 0);
-    if (!copy(path, p, to))
+    if (!copy_pack(path, p, to))
         return;
     FUZZ_CHECK(ctt_pack_is(to) && ctt_pack_open(to, &q) >= 0);
     FUZZ_CHECK(ctt_pack_list(q)->count == l->count);
@@ -211,8 +211,8 @@ static void check_pack(const char *path, const struct ctt_pack *p)
         FUZZ_CHECK(strcmp(ctt_pack_list(q)->label[i], l->label[i]) == 0);
     FUZZ_CHECK(ctt_pack_fits(q, ctt_pack_input(p)) >= 0);
     for (int i = 0; i < l->count; i++)
-        check_clip(path, p, q, i);
-    /* The same classes are the same, unless one is there twice. */
+        compare_clip(path, p, q, i);
+    /* Equal classes give the same choice, unless one is repeated. */
     if (ctt_pack_choose(q, l->label, l->labels, NULL) >= 0)
         for (int i = 0; i < l->count; i++)
             FUZZ_CHECK(ctt_pack_list(q)->item[i].label == l->item[i].label);
@@ -229,7 +229,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *path;
 
     if (count)
-        make(c, count, &f);
+        build_pack(c, count, &f);
     path = count ? ctt_scratch_put("a.pack", f.p, f.n)
                  : ctt_scratch_put("a.pack", data, size);
     ctt_pack_is(path);

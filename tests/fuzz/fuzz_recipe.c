@@ -54,7 +54,7 @@ static void add_blame(struct ctt_report *r, int i)
     b->answer = 0.5 * i;
 }
 
-/* A place after so many rounds, begun or not. */
+/* State of a recipe after `rounds` rounds, begun or not. */
 static void place_text(const struct ctt_model *m, int rounds, int begun,
                        char **text)
 {
@@ -74,7 +74,7 @@ static void place_text(const struct ctt_model *m, int rounds, int begun,
     ctt_report_free(&r);
 }
 
-/* What was read is written so that it is read as the same. */
+/* A recipe's state, written and read again, is unchanged. */
 static void check_again(const struct ctt_model *m,
                         const struct ctt_recipe_state *p,
                         const struct ctt_report *r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_saved.c: any file of a saved stream is an error in one line, or a stream
- * that goes on, is saved as the same bytes and gives finite answers or an
- * error.  The input is the file; with an S before it its checksum is put
- * right, as a forger would. */
+ * that continues, is saved as the same bytes and gives finite answers or an
+ * error.  The input is the file; with an S before it the checksum is corrected,
+ * as a forger would. */
 #include "tests/fuzz/fuzz.h"
 #include "infer/infer.h"
 #include "net/code/zip.h"
@@ -20,8 +20,8 @@ const char *const ctt_fuzz_words[] = {
     "S", NULL
 };
 
-/* A window over the whole stream, a state that begins with what it sees first,
- * and statistics of the light. */
+/* A window over the whole stream, a state that begins with its first input, and
+ * statistics of the light. */
 static const char text[] =
     "input x h=4 w=4 c=3 fps=12 normalise=clip\n"
     "state p of=x delay=2 fill=first\n"
@@ -57,7 +57,7 @@ static void open_session(void)
         frames[i] = (uint8_t)(37 * i);
 }
 
-/* A stream of so many frames, saved. */
+/* Saves a stream of `count` frames; returns the path. */
 static const char *saved(int count)
 {
     const char *path = ctt_scratch("seed");
@@ -71,7 +71,7 @@ static const char *saved(int count)
     return path;
 }
 
-static void go_on(const uint8_t *p, size_t n)
+static void continue_saved(const uint8_t *p, size_t n)
 {
     static uint8_t again[FILE_MOST];
     float probs[CLASSES];
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ctt_session_restore(session, path) < 0)
         ctt_fuzz_refused(path);
     else
-        go_on(file, n);
+        continue_saved(file, n);
     return 0;
 }
 

@@ -2,7 +2,7 @@
  * fuzz_space.c: any text is an error in one line that begins with the file, or
  * a search space whose trials are settings that the trainer takes; and any
  * lines behind the head of its log are results of it or none.  An input is the
- * space, and after a line "%log" those of the log. */
+ * space and, after a line "%log", the log's lines. */
 #include "tests/fuzz/fuzz.h"
 #include "libtrain/search/search.h"
 
@@ -22,7 +22,7 @@ const char *const ctt_fuzz_words[] = {
     "{\"won\":1,\"seed\":1}", NULL
 };
 
-static struct ctt_train_cfg settings(void)
+static struct ctt_train_cfg space_settings(void)
 {
     struct ctt_train_cfg c = { .data = NULL };
 
@@ -37,7 +37,7 @@ static struct ctt_train_cfg settings(void)
 static void check_draws(const struct ctt_space *s)
 {
     for (int i = 0; i < 8; i++) {
-        struct ctt_train_cfg c = settings();
+        struct ctt_train_cfg c = space_settings();
         struct ctt_draw d;
 
         ctt_space_draw(s, 1, i, &d);
@@ -50,7 +50,7 @@ static void check_draws(const struct ctt_space *s)
 /* Whatever the lines are, the search goes on or has ended. */
 static void read_log(const struct ctt_space *space, char *text)
 {
-    struct ctt_train_cfg c = settings();
+    struct ctt_train_cfg c = space_settings();
     struct ctt_search *s = NULL;
     struct ctt_search_job job;
     char *rest = NULL;
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- seeds ---- */
 
-/* The first trials of seed 1 are those of the last text. */
+/* The last text holds the first trials of seed 1. */
 static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("lr log 1e-4 1e-1\nbatch choice 4 8\n# a comment\n"),
     FUZZ_TEXT("optimizer choice sgd adam adamw\r\n"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_tune.c: any file of times of convs is an error in one line, or a table
- * that is written and read again as the same; and whatever it says, a conv that
- * is looked up in it has its results.  The input is the rows, or the whole file
- * if it begins with "convtt"; an @ at the beginning of a row is the key of the
- * conv. */
+ * that is unchanged when written and read again; and with any table, a conv has
+ * its correct results.  The input is the rows, or the whole file if it begins
+ * with "convtt"; an @ at the beginning of a row is the key of the conv. */
 #include "tests/fuzz/fuzz.h"
 #include "device/tune.h"
 #include "net/graph.h"
@@ -35,7 +34,7 @@ struct conv {
     float             x[VALUES], w[WEIGHTS], y[VALUES];
 };
 
-static float number(uint64_t key, int i)
+static float random_number(uint64_t key, int i)
 {
     return (float)ctt_random(key, (uint64_t)i) * 0x1p-31f - 1;
 }
@@ -48,9 +47,9 @@ static struct conv *open_conv(void)
 
     FUZZ_CHECK(v);
     for (int i = 0; i < VALUES; i++)
-        v->x[i] = number(1, i);
+        v->x[i] = random_number(1, i);
     for (int i = 0; i < WEIGHTS; i++)
-        v->w[i] = i % 4 ? 0 : number(2, i);
+        v->w[i] = i % 4 ? 0 : random_number(2, i);
     FUZZ_CHECK(ctt_net_parse("input x h=8 w=8 c=16\nconv y in=x out=16 "
                              "kernel=1,3,3 pad=0,1,1 bias=0\n", &v->g) >= 0);
     n = &v->g->node[1];
@@ -75,20 +74,20 @@ static void close_conv(struct conv *v)
     ctt_free(v);
 }
 
-static void run(struct conv *v, struct ctt_tune *t)
+static void run_conv(struct conv *v, struct ctt_tune *t)
 {
     ctt_dev_tune(v->dev, t);
     ctt_dev_tuning(v->dev, CTT_TUNE_USE);
     FUZZ_CHECK(ctt_dev_run(v->dev, &v->call, CTT_FWD) >= 0);
 }
 
-/* By the table its results are those of the rule, but for rounding. */
+/* With the table, results equal those by rule, up to rounding. */
 static void check_conv(struct ctt_tune *t)
 {
     struct conv *rule = open_conv(), *tuned = open_conv();
 
-    run(rule, NULL);
-    run(tuned, t);
+    run_conv(rule, NULL);
+    run_conv(tuned, t);
     for (int i = 0; i < VALUES; i++)
         FUZZ_CHECK(fabsf(rule->y[i] - tuned->y[i]) < 1e-4f);
     close_conv(tuned);
@@ -97,7 +96,7 @@ static void check_conv(struct ctt_tune *t)
 
 /* ---- the file ---- */
 
-static void key_of(char key[CTT_TUNE_KEY])
+static void conv_key(char key[CTT_TUNE_KEY])
 {
     struct conv *v = open_conv();
 
@@ -114,7 +113,7 @@ static const char *make_file(const uint8_t *data, size_t size)
 
     if (size >= 6 && memcmp(data, "convtt", 6) == 0)
         return ctt_scratch_put("a.txt", data, size);
-    key_of(key);
+    conv_key(key);
     n = (size_t)snprintf(text, sizeof(text), "%s%s\n", FIRST, MACHINE);
     for (size_t i = 0; i < size && n + sizeof(key) < sizeof(text); i++)
         if (data[i] == '@' && (i == 0 || data[i - 1] == '\n'))
@@ -184,7 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < ctt_tune_rows(t); i++)
         check_row(t, i);
     FUZZ_CHECK(ctt_tune_find(t, "a", name, sizeof(name), times) == 1 &&
-               strcmp(name, "mine") == 0);    /* what is known stays */
+               strcmp(name, "mine") == 0);    /* known entries stay */
     check_conv(t);
     check_write(path, t);
     ctt_tune_close(&t);

@@ -35,7 +35,7 @@ static const struct ctt_input inputs[] = {
 };
 
 /* An error names the path, of a range of pictures the folder. */
-static void refused(const char *path)
+static void check_refused(const char *path)
 {
     char file[512];
 
@@ -51,7 +51,7 @@ static void check_frames(const char *path, const struct ctt_input *in)
 
     if (rc < 0) {
         FUZZ_CHECK(!a.data);
-        refused(path);
+        check_refused(path);
         return;
     }
     FUZZ_CHECK(a.count > 0 && a.count <= MOST && a.c == in->c);
@@ -84,7 +84,7 @@ static int check_video(const char *path)
     if (v)
         FUZZ_CHECK(ctt_video_fps(v) >= 0);
     if (rc < 0)
-        refused(path);
+        check_refused(path);
     ctt_video_close(&v);
     return rc;
 }

@@ -45,7 +45,7 @@ static size_t overwrite(struct dice *d, uint8_t *p, size_t n)
     return n;
 }
 
-static size_t cut(struct dice *d, uint8_t *p, size_t n)
+static size_t remove_bytes(struct dice *d, uint8_t *p, size_t n)
 {
     (void)p;
     return roll(d, n + 1);
@@ -116,8 +116,8 @@ static size_t insert_word(struct dice *d, uint8_t *p, size_t n)
 }
 
 static size_t (*const mutations[])(struct dice *, uint8_t *, size_t) = {
-    flip, flip, overwrite, cut, delete_block, duplicate, splice, insert_word,
-    insert_word
+    flip, flip, overwrite, remove_bytes, delete_block, duplicate, splice,
+    insert_word, insert_word
 };
 
 static void try_input(uint64_t k)

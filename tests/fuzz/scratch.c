@@ -13,8 +13,8 @@ enum { PATH = 512, PATHS = 8 };
 
 static char dir[256];
 
-static int drop(const char *path, const struct stat *s, int kind,
-                struct FTW *at)
+static int remove_entry(const char *path, const struct stat *s, int kind,
+                        struct FTW *at)
 {
     (void)s;
     (void)kind;
@@ -22,12 +22,12 @@ static int drop(const char *path, const struct stat *s, int kind,
     return remove(path);
 }
 
-static void clean(void)
+static void remove_scratch(void)
 {
-    nftw(dir, drop, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void make(void)
+static void make_scratch(void)
 {
     const char *place[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
 
@@ -36,7 +36,7 @@ static void make(void)
             continue;
         snprintf(dir, sizeof(dir), "%s/convtt-fuzz-XXXXXX", place[i]);
         if (mkdtemp(dir)) {
-            atexit(clean);
+            atexit(remove_scratch);
             return;
         }
     }
@@ -50,7 +50,7 @@ const char *ctt_scratch(const char *name)
     static int k;
 
     if (!dir[0])
-        make();
+        make_scratch();
     k = (k + 1) % PATHS;
     snprintf(path[k], PATH, "%s%s%s", dir, *name ? "/" : "", name);
     return path[k];
@@ -96,7 +96,7 @@ size_t ctt_scratch_get(const char *path, uint8_t *p, size_t room)
 
 void ctt_scratch_clear(const char *name)
 {
-    nftw(ctt_scratch(name), drop, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(ctt_scratch(name), remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 void ctt_fuzz_refused(const char *path)

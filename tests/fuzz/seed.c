@@ -17,7 +17,7 @@ size_t ctt_fuzz_text(const struct ctt_fuzz_text *text, int texts, int i,
     return text[i].n;
 }
 
-static FILE *create(const char *path)
+static FILE *create_seed(const char *path)
 {
     FILE *f = fopen(path, "wb");
 
@@ -28,7 +28,7 @@ static FILE *create(const char *path)
     return f;
 }
 
-static void finish(FILE *f, const char *path)
+static void close_seed(FILE *f, const char *path)
 {
     int bad = ferror(f);
 
@@ -40,7 +40,7 @@ static void finish(FILE *f, const char *path)
 
 static void write_words(const char *path)
 {
-    FILE *f = create(path);
+    FILE *f = create_seed(path);
 
     for (int i = 0; ctt_fuzz_words[i]; i++) {
         fputc('"', f);
@@ -51,7 +51,7 @@ static void write_words(const char *path)
                 fprintf(f, "\\x%02x", (unsigned char)*s);
         fputs("\"\n", f);
     }
-    finish(f, path);
+    close_seed(f, path);
 }
 
 void ctt_fuzz_write_seeds(const char *dir, const char *dictionary)
@@ -64,9 +64,9 @@ void ctt_fuzz_write_seeds(const char *dir, const char *dictionary)
         FILE *f;
 
         snprintf(path, sizeof(path), "%s/seed-%03d", dir, i);
-        f = create(path);
+        f = create_seed(path);
         fwrite(buf, 1, n, f);
-        finish(f, path);
+        close_seed(f, path);
     }
     write_words(dictionary);
 }

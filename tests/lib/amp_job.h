@@ -8,7 +8,7 @@
 #include "tests/lib/toy_run.h"
 #include "tests/lib/values.h"
 
-/* What both tasks share: a net, its clips, settings for 18 steps or so. */
+/* Common part of both tasks: a net, its clips, settings for about 18 steps. */
 struct job {
     int                  task;
     const char          *net;

@@ -223,7 +223,7 @@ void batch_input(const struct ctt_run *r, int node, int step, int clock)
     CHECK_OK(ctt_run_put(r, node, step, x, n / r->g->node[node].out.c));
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int batch_give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     (void)arg;
     for (int i = 0; i < x->r->g->clip; i++)
@@ -233,7 +233,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     return 0;
 }
 
-static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int batch_take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     static float y[NUMBERS];
     struct batch *r = arg;
@@ -257,7 +257,7 @@ static void poison(struct ctt_run *r, const struct ctt_window *p)
     memset(r->base[CTT_TRANSIENT], 0xff, (size_t)n);    /* NaN of all types */
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int batch_seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     static float dy[NUMBERS];
     const struct batch *r = arg;
@@ -274,7 +274,7 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
                              count * r->one / r->g->node[r->out].out.c);
 }
 
-static void fill_weights(const struct ctt_graph *g, float *w)
+static void batch_weights(const struct ctt_graph *g, float *w)
 {
     ctt_check_fill(w, g->weights, 2);
     for (int64_t i = 0; i < g->weights; i++)
@@ -308,7 +308,7 @@ int batch_open_as(struct batch *r, const struct batch_model *m,
     r->y = ctt_calloc((size_t)r->answers, sizeof(float));
     r->coef = ctt_calloc((size_t)r->answers, sizeof(float));
     CTT_TRY(r->w && r->y && r->coef ? 0 : CTT_ENOMEM);
-    fill_weights(r->g, r->w);
+    batch_weights(r->g, r->w);
     ctt_check_fill(r->coef, r->answers, 1);
     CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
         .g = r->g, .dev = r->dev, .w = r->w, .samples = m->n, .steps = STEPS,
@@ -317,9 +317,9 @@ int batch_open_as(struct batch *r, const struct batch_model *m,
     for (int i = 0; i < m->asks; i++)
         r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % STEPS };
     r->job = (struct ctt_job){ .steps = STEPS,
-        .feedback = m->feedback ? m->feedback : STEPS,
-        .ask = r->ask, .asks = r->clip ? m->asks : 0, .arg = r, .give = give,
-        .take = take, .seed = seed };
+        .feedback = m->feedback ? m->feedback : STEPS, .ask = r->ask,
+        .asks = r->clip ? m->asks : 0, .arg = r, .give = batch_give,
+        .take = batch_take, .seed = batch_seed };
 out:
     return rc;
 }

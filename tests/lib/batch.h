@@ -9,7 +9,7 @@
 enum { STEPS = 9, MOST = 1 << 14, ALL = CTT_KEEP_ALL,
        AUTO = CTT_KEEP_AUTO };
 
-/* An input of one number is 0 or 1: it selects the input of a mix. */
+/* An input of one number, 0 or 1, selects the input of a mix. */
 struct batch_model {
     const char *text;
     int n, asks, feedback;    /* feedback 0: there is no mix */
@@ -17,7 +17,7 @@ struct batch_model {
     int rounds;          /* a quant, whose gradient is not its slope */
 };
 
-/* Those from FEEDBACK on have a mix. */
+/* Models from FEEDBACK on have a mix. */
 enum { FEEDBACK = 14, BATCH_MODELS = 17 };
 extern const struct batch_model batch_models[BATCH_MODELS];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * check.h: what every test program shares: a table of cases for CUnit, and
+ * check.h: common part of all test programs: a table of cases for CUnit, and
  * comparisons that print the numbers. */
 #ifndef CTT_CHECK_H
 #define CTT_CHECK_H
@@ -17,7 +17,7 @@ enum { CTT_PATIENCE = 600 };
 /* The devices whose memory is the program's, as of ctt_dev_names. */
 extern const char *const ctt_check_hosts[];
 
-/* Runs the suites and returns what main returns. */
+/* Runs the suites; returns the exit status of main. */
 int ctt_check_main(CU_SuiteInfo *suites);
 
 /* Whether a test tries the variation at hand of a case: each one, or with the

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# cli.sh: what the tests of the programs share; sourced from the build folder
+# cli.sh: common part of the programs' tests; sourced from the build folder
 # after tools= names the programs.  Leaves the test in a folder of its own.
 bin=$PWD
 for t in $tools; do

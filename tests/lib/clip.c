@@ -32,8 +32,8 @@ static int64_t tick(const struct clip *c, int i)
     return c->time ? llround(c->time[i] * 12000) : i;
 }
 
-/* How long packet i lasts: until the next, the last one as the one before it;
- * some containers drop a frame that lasts no time. */
+/* Duration of packet i: until the next one; the last one lasts as long as the
+ * one before it.  Some containers drop a frame of duration 0. */
 static int64_t lasts(const struct clip *c, int i)
 {
     if (c->frames < 2)
@@ -81,7 +81,7 @@ static void set_pixel(AVFrame *f, int x, int y, unsigned rgb)
         byte(128 + chroma * (r - luma) / 1.402);
 }
 
-static void draw(const struct clip *c, int i, AVFrame *f)
+static void draw_frame(const struct clip *c, int i, AVFrame *f)
 {
     for (int y = 0; y < c->h; y++)
         for (int x = 0; x < c->w; x++)
@@ -223,7 +223,7 @@ static int write_frames(struct writer *w, const struct clip *c)
         e = av_frame_make_writable(w->frame);
         if (e < 0)
             break;
-        draw(c, i, w->frame);
+        draw_frame(c, i, w->frame);
         w->frame->pts = tick(c, i);
         e = drain(w, c, w->frame);
     }
@@ -266,8 +266,8 @@ int clip_write(const struct clip *c, const char *path)
     return e < 0 ? ctt_error(CTT_EIO, "%s: cannot be written", path) : 0;
 }
 
-/* The folder of clips stands alone in another: lists look beside the folder
- * that they are in, and how much there is in /tmp must not matter. */
+/* The folder of clips is alone in another one: lists search beside their own
+ * folder, and the contents of /tmp must not matter. */
 static char alone[256], folder[264];
 
 const char *clip_path(const char *fmt, ...)
@@ -329,8 +329,8 @@ uint8_t *clip_bytes(const char *path, size_t *n)
     return p;
 }
 
-static int drop(const char *path, const struct stat *st, int flag,
-                struct FTW *ftw)
+static int remove_entry(const char *path, const struct stat *st, int flag,
+                        struct FTW *ftw)
 {
     (void)st;
     (void)flag;
@@ -357,6 +357,6 @@ const char *clip_steady(const char *name, int frames, double fps)
 void clip_clean(void)
 {
     if (*folder)
-        nftw(alone, drop, 16, FTW_DEPTH | FTW_PHYS);
+        nftw(alone, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     *folder = 0;
 }

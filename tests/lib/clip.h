@@ -49,7 +49,7 @@ struct ctt_input clip_input(int w, int h, float fps);
 /* Reads a whole file; the caller frees it with ctt_free. */
 uint8_t *clip_bytes(const char *path, size_t *n);
 
-/* Removes the folder and what is in it. */
+/* Removes the folder and its contents. */
 void clip_clean(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- weights to encode ---- */
 
-static float draw(int64_t i)
+static float draw_number(int64_t i)
 {
     static const uint32_t odd[] = {
         0x7fc00001, 0xffffffff, 0x80000000, 0x7f800000, 0x00000001, 0
@@ -19,7 +19,7 @@ static float draw(int64_t i)
     return x;
 }
 
-static int is_kept(enum pattern pattern, int64_t i, int64_t n)
+static int in_pattern(enum pattern pattern, int64_t i, int64_t n)
 {
     const int kept[PATTERNS] = {
         [ALL] = 1, [FIRST] = i == 0, [LAST] = i == n - 1, [ODD] = i & 1,
@@ -31,7 +31,7 @@ static int is_kept(enum pattern pattern, int64_t i, int64_t n)
     return kept[pattern];
 }
 
-static float number(enum numbers numbers, int64_t i)
+static float coded_number(enum numbers numbers, int64_t i)
 {
     uint32_t u = ctt_random(7, (uint64_t)i);
 
@@ -40,7 +40,7 @@ static float number(enum numbers numbers, int64_t i)
     case BYTES:         return 0x1p-6f * (float)((int)(u % 255) - 127);
     case SHARED:        return (float)(u % 11) * 0.7f - 3;
     case SHARED_HALVES: return (float)(u % 5) - 2.5f;
-    default:            return draw(i);
+    default:            return draw_number(i);
     }
 }
 
@@ -64,8 +64,8 @@ void coded_of(enum numbers numbers, struct coded *s, int64_t n,
     s->share = ctt_calloc((size_t)n, 1);
     s->share_back = ctt_calloc((size_t)n, 1);
     for (int64_t i = 0; i < n; i++) {
-        s->keep[i] = (uint8_t)is_kept(pattern, i, n);
-        s->w[i] = s->keep[i] ? number(numbers, i) : 0;
+        s->keep[i] = (uint8_t)in_pattern(pattern, i, n);
+        s->w[i] = s->keep[i] ? coded_number(numbers, i) : 0;
         s->share[i] = s->keep[i] ? code(numbers, i) : 0;
         s->kept += s->keep[i];
     }

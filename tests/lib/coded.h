@@ -5,10 +5,10 @@
 
 #include "net/code/code.h"
 
-/* Which numbers are kept. */
+/* Patterns of kept numbers. */
 enum pattern { ALL, NONE, FIRST, LAST, ODD, SOME, CLUMPS, BLOCKS, PATTERNS };
 
-/* What the numbers are: which codings hold them. */
+/* Kinds of numbers, by the codings that can store them. */
 enum numbers { ANY, HALVES, BYTES, SHARED, SHARED_HALVES, NUMBERS };
 
 struct coded {

@@ -6,7 +6,7 @@
 #include "tests/lib/stream.h"
 #include "net/file/decision.h"
 
-/* The same threshold at the first so many checks. */
+/* A decision with the same threshold at the first `checks` checks. */
 struct ctt_decision decided_all(float threshold, int checks, double smooth);
 
 /* decided_path: the file of a text's model, some weights and these thresholds;
@@ -15,9 +15,9 @@ extern char decided_path[256];
 void decided_write(const char *text, struct ctt_decision d);
 struct ctt_infer *decided_open(void);
 
-/* What try opens of a model that decides, and closes again, with each of its
- * allocations failing in turn: CTT_ENOMEM until none fails, and nothing leaks.
- */
+/* Calls try, which opens and closes something of a model that decides, with
+ * each of its allocations failing in turn: CTT_ENOMEM until none fails, and no
+ * leak. */
 void decided_allocations_fail(int (*try)(const struct ctt_infer *m));
 
 #endif

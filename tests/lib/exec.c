@@ -229,15 +229,15 @@ void exec_inputs(const struct ctt_run *r, int step, int steps, int from)
                            100 + (uint64_t)(from + t) + 1000 * (uint64_t)i);
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int exec_give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     (void)arg;
     exec_inputs(x->r, 0, p->steps, p->first);
     return 0;
 }
 
-/* Copies the answers of a window to those of the clip. */
-static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+/* Copies the answers of a window to the clip's. */
+static int exec_take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct exec_rig *r = arg;
     const float *y = ctt_run_value(x->r, r->out, 0);
@@ -249,7 +249,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     return 0;
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int exec_seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     static float dy[MOST];
     const struct exec_rig *r = arg;
@@ -264,8 +264,8 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
                              count * one / x->r->g->node[r->out].out.c);
 }
 
-/* Of a batch norm: a positive variance, and offsets that keep the relu behind
- * it away from its kink, where differences would not be exact. */
+/* Weights of a batch norm: a positive variance, and offsets that keep the
+ * following relu away from its kink, where differences would not be exact. */
 static void fill_norm(const struct ctt_node *n, float *w)
 {
     for (int64_t j = 0; j < n->out.c; j++) {
@@ -276,7 +276,7 @@ static void fill_norm(const struct ctt_node *n, float *w)
 }
 
 /* Weights far from saturation, for the same reason. */
-static void fill_weights(const struct ctt_graph *g, float *w)
+static void exec_weights(const struct ctt_graph *g, float *w)
 {
     ctt_check_fill(w, g->weights, 2);
     for (int64_t i = 0; i < g->weights; i++)
@@ -302,7 +302,7 @@ int exec_rig_open(struct exec_rig *r, const struct exec_model *m,
                 (r->clip ? m->asks : m->n);
     r->w = ctt_calloc((size_t)r->g->weights, sizeof(float));
     CTT_TRY(r->w ? 0 : CTT_ENOMEM);
-    fill_weights(r->g, r->w);
+    exec_weights(r->g, r->w);
     CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
         .g = r->g, .dev = r->dev, .w = r->w, .samples = m->n, .steps = STEPS,
         .asks = m->asks }, NULL, &r->x));
@@ -312,7 +312,8 @@ int exec_rig_open(struct exec_rig *r, const struct exec_model *m,
     r->x->r->key = 77;
     r->job = (struct ctt_job){ .steps = STEPS, .feedback = STEPS, .ask = r->ask,
                                .asks = r->clip ? m->asks : 0, .arg = r,
-                               .give = give, .take = take, .seed = seed };
+                               .give = exec_give, .take = exec_take,
+                               .seed = exec_seed };
     for (int i = 0; i < m->asks; i++)    /* the last, then earlier ones */
         r->ask[i] = (struct ctt_ask){ i % m->n, STEPS - 1 - 2 * i };
 out:

@@ -46,8 +46,8 @@ const float *exec_forward(struct exec_rig *r);
 
 int exec_backward(struct exec_rig *r);
 
-/* Fills the inputs of `steps` steps of a run, beginning at `step`, with those
- * of the clip that begin at step `from`. */
+/* Fills the inputs of `steps` steps of a run, from `step` on, with the clip's
+ * inputs from step `from` on. */
 void exec_inputs(const struct ctt_run *r, int step, int steps, int from);
 
 #endif

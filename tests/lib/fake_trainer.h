@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fake_trainer.h: what a recipe calls to retrain, without clips. */
+ * fake_trainer.h: the retraining callback of a recipe, without clips. */
 #ifndef CTT_TEST_FAKE_TRAINER_H
 #define CTT_TEST_FAKE_TRAINER_H
 
@@ -59,7 +59,7 @@ static inline int retrain(void *arg, const char *stage, int epochs,
     for (int64_t k = 0; k < m->g->weights; k++) {
         CU_ASSERT_FATAL(!t->mask || t->mask[k] ||
                         ctt_is_pruned(&m->constraint, k));
-        /* Zero is pruned or lies between two weights. */
+        /* Zero is pruned, or a value between two weights. */
         if (m->w[k] != 0)
             m->w[k] += 0.01f * sinf((float)(k + t->stages));
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fused.c: calls of convs with what is fused into them. */
+ * fused.c: calls of convs with fused nodes. */
 #include "tests/lib/check.h"
 #include "tests/lib/fused.h"
 
 #include <math.h>
 
-static struct ctt_tensor values(struct ctt_fused *r, struct ctt_tensor t,
-                                int64_t n, int view, uint64_t key)
+static struct ctt_tensor random_values(struct ctt_fused *r, struct ctt_tensor t,
+                                       int64_t n, int view, uint64_t key)
 {
     float *p;
 
@@ -23,7 +23,7 @@ static struct ctt_tensor values(struct ctt_fused *r, struct ctt_tensor t,
 static struct ctt_tensor weights(struct ctt_fused *r,
                                  const struct ctt_tensor *t, uint64_t key)
 {
-    struct ctt_tensor w = values(r, *t, t->n, 0, key);
+    struct ctt_tensor w = random_values(r, *t, t->n, 0, key);
 
     for (int64_t i = 0; i < ctt_volume(&w); i++)
         ((float *)w.data)[i] *= 0.06f;
@@ -52,15 +52,15 @@ void ctt_fused_open(struct ctt_fused *r, const struct ctt_fused_case *a, int n,
     z = c->node = &r->g->node[3];
     c->stamp = 1;
     c->cache = &r->cache[0];
-    c->in[0] = values(r, r->g->node[0].out, n, view, 1);
-    c->out = values(r, z->out, n, view, 2);
+    c->in[0] = random_values(r, r->g->node[0].out, n, view, 1);
+    c->out = random_values(r, z->out, n, view, 2);
     if (!(flags & CTT_FUSED_PAIR))
         c->in[1] = c->out;    /* accumulated in place */
     for (int k = 0; k < 2; k++)
         c->w[k].t = weights(r, &z->w[k], 3 + (uint64_t)k);
     if (flags & CTT_FUSED_PAIR) {
         c->pair.node = p;
-        c->pair.in = values(r, r->g->node[1].out, n, view, 5);
+        c->pair.in = random_values(r, r->g->node[1].out, n, view, 5);
         for (int k = 0; k < 2; k++)
             c->pair.w[k].t = weights(r, &p->w[k], 6 + (uint64_t)k);
         c->pair.cache = &r->cache[1];
@@ -71,9 +71,9 @@ void ctt_fused_open(struct ctt_fused *r, const struct ctt_fused_case *a, int n,
     state.c = a->hidden;
     c->lstm.node = &r->g->node[5];
     c->lstm.keep = !!(flags & CTT_FUSED_KEEP);
-    c->lstm.old = values(r, state, n, view, 8);
-    c->lstm.h = values(r, state, n, view, 9);
-    c->lstm.c = values(r, state, n, view, 10);
+    c->lstm.old = random_values(r, state, n, view, 8);
+    c->lstm.h = random_values(r, state, n, view, 9);
+    c->lstm.c = random_values(r, state, n, view, 10);
 }
 
 void ctt_fused_close(struct ctt_fused *r, struct ctt_dev *d)

@@ -20,8 +20,8 @@ struct ctt_fused {
     int               blocks;
 };
 
-/* What is fused; KEEP: gates are wanted; VIEW: values lie in longer rows.
- * Without a pair the conv adds to what lies in its result. */
+/* Fused nodes; KEEP: gates are stored; VIEW: values are views of wider rows.
+ * Without a pair the conv adds to its result. */
 enum {
     CTT_FUSED_PAIR = 1, CTT_FUSED_LSTM = 2, CTT_FUSED_KEEP = 4,
     CTT_FUSED_VIEW = 8

@@ -95,7 +95,7 @@ void gpu_round(enum ctt_dtype type, float *x, int64_t n)
 }
 
 /* All of a tensor's memory, the gaps between its rows included. */
-static struct ctt_tensor whole(const struct ctt_tensor *t)
+static struct ctt_tensor whole_rows(const struct ctt_tensor *t)
 {
     struct ctt_tensor all = *t;
 
@@ -159,7 +159,7 @@ static void add_inputs(struct gpu_call *m, enum ctt_dtype type, int wide)
     }
 }
 
-static void add_weights(struct gpu_call *m, enum ctt_dtype type)
+static void upload_weights(struct gpu_call *m, enum ctt_dtype type)
 {
     struct ctt_call *c = &m->rig.call;
 
@@ -230,7 +230,7 @@ void gpu_open(struct gpu_call *m, const struct ctt_case *cs, int n, int flags,
     if (c->node->op == CTT_OP_POOL && type != CTT_F32)
         keep_apart(&c->in[0]);
     add_inputs(m, type, wide);
-    add_weights(m, out);
+    upload_weights(m, out);
     poison(&c->out);
     poison(&c->also);
     add_part(m, &c->out, out, 1, &m->call.out);
@@ -255,7 +255,7 @@ void gpu_close(struct gpu_call *m)
 void gpu_up(struct gpu_call *m)
 {
     for (int i = 0; i < m->parts; i++) {
-        struct ctt_tensor all = whole(&m->part[i].at);
+        struct ctt_tensor all = whole_rows(&m->part[i].at);
         CHECK_OK(ctt_dev_put(gpu, m->part[i].first, &all));
     }
 }
@@ -263,7 +263,7 @@ void gpu_up(struct gpu_call *m)
 void gpu_down(struct gpu_call *m)
 {
     for (int i = 0; i < m->parts; i++) {
-        struct ctt_tensor all = whole(&m->part[i].at);
+        struct ctt_tensor all = whole_rows(&m->part[i].at);
         if (m->part[i].result)
             CHECK_OK(ctt_dev_get(gpu, &all, m->part[i].own->data));
     }
@@ -284,8 +284,8 @@ uint64_t gpu_bits(const struct gpu_call *m)
     return sum;
 }
 
-/* Rounds the tensors of the call only: those of `whole` share their memory, or
- * the window's. */
+/* Rounds the tensors of the call only: the tensors of `whole` share their
+ * memory, or the window's. */
 static void take_types(const struct gpu_call *m, struct ctt_rig *want,
                        int results)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gpu.h: what the tests of the device "cuda" share: the device itself, and
- * calls of kernels whose tensors lie in its memory. */
+ * gpu.h: common part of the tests of the device "cuda": the device itself, and
+ * calls of kernels on tensors in its memory. */
 #ifndef CTT_TEST_GPU_H
 #define CTT_TEST_GPU_H
 
@@ -49,7 +49,7 @@ enum { WIDE_FIRST = 1, WIDE_OTHERS = 2, WIDE_OUT = 4, WIDE_ALSO = 8 };
  * types and uploaded; results are copied back to the rig. */
 struct gpu_part {
     struct ctt_tensor *own, at;    /* the rig's, the device's */
-    float             *first;      /* what is uploaded */
+    float             *first;      /* the uploaded numbers */
     void              *memory;
     int                result;
 };
@@ -62,8 +62,8 @@ struct gpu_call {
     void           *live;
 };
 
-enum { GPU_LIVE_AT = 1, GPU_LIVE_WHICH = 2 };    /* numbers that change lie in
-                                                   the device's memory */
+enum { GPU_LIVE_AT = 1, GPU_LIVE_WHICH = 2 };    /* changing numbers are in the
+                                                    device's memory */
 
 /* As ctt_rig_open(). */
 void gpu_open(struct gpu_call *m, const struct ctt_case *c, int n, int flags,
@@ -73,13 +73,13 @@ void gpu_close(struct gpu_call *m);
 /* Uploads the initial values; results start as NaN. */
 void gpu_up(struct gpu_call *m);
 
-/* Copies what the call may have written into the rig. */
+/* Copies all tensors that the call may have written into the rig. */
 void gpu_down(struct gpu_call *m);
 
 /* A hash of all bits that were copied back. */
 uint64_t gpu_bits(const struct gpu_call *m);
 
-/* The same call by plain C, with stored results rounded to their types. */
+/* Computes the call by plain C, with stored results rounded to their types. */
 void gpu_expect(const struct gpu_call *m, const struct ctt_case *c, int n,
                 int flags, int act, struct ctt_rig *want);
 

@@ -20,7 +20,7 @@ static int64_t pixels(const struct net *r, int node)
     return ctt_rows(&r->g->node[node].out);
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int net_give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct net *r = arg;
     int rc = 0;
@@ -42,7 +42,7 @@ out:
 }
 
 /* The part of the clip that belongs to answer i. */
-static int64_t place(const struct net *r, const struct ctt_window *p, int i)
+static int64_t net_place(const struct net *r, const struct ctt_window *p, int i)
 {
     return (r->clip ? p->which[i] : p->first + i) * r->one;
 }
@@ -52,7 +52,7 @@ static int64_t rows(const struct net *r)
     return pixels(r, r->out) * (r->clip ? 1 : r->m->n);
 }
 
-static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int net_take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct net *r = arg;
     int rc = 0;
@@ -60,30 +60,31 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     if (r->clip) {
         CTT_TRY(ctt_run_get(x->r, r->out, 0, p->asks * rows(r), r->frame));
         for (int i = 0; i < p->asks; i++)
-            memcpy(r->y + place(r, p, i), r->frame + i * r->one,
+            memcpy(r->y + net_place(r, p, i), r->frame + i * r->one,
                    (size_t)r->one * sizeof(float));
         goto out;
     }
     for (int t = 0; t < p->steps; t++)
-        CTT_TRY(ctt_run_get(x->r, r->out, t, rows(r), r->y + place(r, p, t)));
+        CTT_TRY(ctt_run_get(x->r, r->out, t, rows(r), r->y + net_place(r, p,
+                                                                       t)));
 out:
     return rc;
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int net_seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct net *r = arg;
     int rc = 0;
 
     if (r->clip) {
         for (int i = 0; i < p->asks; i++)
-            memcpy(r->frame + i * r->one, r->coef + place(r, p, i),
+            memcpy(r->frame + i * r->one, r->coef + net_place(r, p, i),
                    (size_t)r->one * sizeof(float));
         CTT_TRY(ctt_exec_put_grad(x, r->out, 0, r->frame, p->asks * rows(r)));
         goto out;
     }
     for (int t = 0; t < p->steps; t++)
-        CTT_TRY(ctt_exec_put_grad(x, r->out, t, r->coef + place(r, p, t),
+        CTT_TRY(ctt_exec_put_grad(x, r->out, t, r->coef + net_place(r, p, t),
                                   rows(r)));
 out:
     return rc;
@@ -131,7 +132,7 @@ static int64_t largest_input(const struct net *r)
     return most;
 }
 
-static int numbers(int64_t n, float **out)
+static int random_numbers(int64_t n, float **out)
 {
     *out = ctt_calloc((size_t)n, sizeof(float));
     return *out ? 0 : CTT_ENOMEM;
@@ -146,11 +147,11 @@ static int make_numbers(struct net *r)
     r->out = ctt_graph_output(r->g);
     r->one = ctt_volume(&r->g->node[r->out].out) * (r->clip ? 1 : r->m->n);
     r->answers = r->one * (r->clip ? r->m->asks : r->m->steps);
-    CTT_TRY(numbers(r->answers, &r->y));
-    CTT_TRY(numbers(r->answers, &r->coef));
-    CTT_TRY(numbers(r->g->weights, &r->dw));
-    CTT_TRY(numbers(r->g->weights, &r->now));
-    CTT_TRY(numbers(largest_input(r), &r->frame));
+    CTT_TRY(random_numbers(r->answers, &r->y));
+    CTT_TRY(random_numbers(r->answers, &r->coef));
+    CTT_TRY(random_numbers(r->g->weights, &r->dw));
+    CTT_TRY(random_numbers(r->g->weights, &r->now));
+    CTT_TRY(random_numbers(largest_input(r), &r->frame));
     CTT_TRY(ctt_dev_alloc(r->dev, "weights", bytes, &r->w));
     CTT_TRY(ctt_dev_alloc(r->dev, "weights", bytes / 2, &r->w16));
     ctt_check_fill(r->coef, r->answers, 1);
@@ -187,8 +188,8 @@ int net_open_as(struct net *r, const struct net_model *m, struct ctt_dev *dev,
         r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % m->steps };
     r->job = (struct ctt_job){ .steps = m->steps,
         .feedback = m->feedback ? m->feedback : m->steps, .ask = r->ask,
-        .asks = r->clip ? m->asks : 0, .arg = r, .give = give, .take = take,
-        .seed = seed };
+        .asks = r->clip ? m->asks : 0, .arg = r, .give = net_give,
+        .take = net_take, .seed = net_seed };
 out:
     return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * held.h: what the constraint of a model holds, counted and checked. */
+ * held.h: counts and checks the numbers under a model's constraint. */
 #ifndef CTT_TEST_HELD_H
 #define CTT_TEST_HELD_H
 
@@ -7,8 +7,8 @@
 #include "net/op.h"
 #include "tests/lib/check.h"
 
-/* Over the weights of convs: the numbers that are not pruned, and the values
- * that numbers share. */
+/* Counts over the weights of convs: unpruned numbers, and values that numbers
+ * share. */
 struct held { int64_t kept, values; };
 
 /* Each value that a weight's numbers share, once. */

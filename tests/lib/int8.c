@@ -73,7 +73,7 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
 };
 
 enum { SAMPLES = 2, GAP = 3 };
-static float *floats(int64_t n)
+static float *alloc_floats(int64_t n)
 {
     float *p = ctt_calloc((size_t)n + 1, sizeof(*p));
 
@@ -82,7 +82,7 @@ static float *floats(int64_t n)
 }
 
 /* Rows are GAP longer than their channels. */
-static struct ctt_tensor rows_of(const struct ctt_node *n, void *data)
+static struct ctt_tensor node_rows(const struct ctt_node *n, void *data)
 {
     struct ctt_tensor t = n->out;
 
@@ -93,8 +93,8 @@ static struct ctt_tensor rows_of(const struct ctt_node *n, void *data)
 }
 
 /* Bytes, and the numbers that they stand for. */
-static void fill(uint8_t *bytes, float *x, int64_t n, int zero, float step,
-                 uint64_t seed)
+static void fill_bytes(uint8_t *bytes, float *x, int64_t n, int zero,
+                       float step, uint64_t seed)
 {
     for (int64_t i = 0; i < n; i++) {
         uint32_t r = ctt_random(seed, (uint64_t)i);
@@ -143,21 +143,22 @@ void ctt_int8_open(struct ctt_int8_try *j, const struct ctt_int8_shape *s,
              plus ? "plus=p" : "");
     CHECK_OK(ctt_net_parse(text, &j->g));
     n = &j->g->node[3];
-    x = rows_of(&j->g->node[1], NULL);
-    y = rows_of(n, NULL);
+    x = node_rows(&j->g->node[1], NULL);
+    y = node_rows(n, NULL);
     x.n = y.n = s->samples ? s->samples : SAMPLES;
-    j->x = floats(ctt_rows(&x) * x.ld);
-    j->bytes = (uint8_t *)floats(ctt_rows(&x) * x.ld);
-    j->y = floats(ctt_rows(&y) * y.ld);
-    j->plus = floats(ctt_rows(&y) * y.ld);
-    j->plus_bytes = (uint8_t *)floats(ctt_rows(&y) * y.ld);
-    j->w = floats(ctt_volume(&n->w[0]));
-    j->b = floats(n->out.c);
+    j->x = alloc_floats(ctt_rows(&x) * x.ld);
+    j->bytes = (uint8_t *)alloc_floats(ctt_rows(&x) * x.ld);
+    j->y = alloc_floats(ctt_rows(&y) * y.ld);
+    j->plus = alloc_floats(ctt_rows(&y) * y.ld);
+    j->plus_bytes = (uint8_t *)alloc_floats(ctt_rows(&y) * y.ld);
+    j->w = alloc_floats(ctt_volume(&n->w[0]));
+    j->b = alloc_floats(n->out.c);
     x.data = j->x;
     y.data = j->y;
-    fill(j->bytes, j->x, ctt_rows(&x) * x.ld, x.zero, CTT_INT8_STEP, seed);
-    fill(j->plus_bytes, j->plus, ctt_rows(&y) * y.ld, CTT_INT8_PLUS_ZERO,
-         CTT_INT8_PLUS_STEP, seed + 3);
+    fill_bytes(j->bytes, j->x, ctt_rows(&x) * x.ld, x.zero, CTT_INT8_STEP,
+               seed);
+    fill_bytes(j->plus_bytes, j->plus, ctt_rows(&y) * y.ld, CTT_INT8_PLUS_ZERO,
+               CTT_INT8_PLUS_STEP, seed + 3);
     ctt_check_fill(j->w, ctt_volume(&n->w[0]), seed + 1);
     ctt_check_fill(j->b, n->out.c, seed + 2);
     j->call = (struct ctt_call){ .node = n, .act = act, .stamp = 1,

@@ -34,8 +34,8 @@ struct ctt_int8_try {
 void ctt_int8_open(struct ctt_int8_try *j, const struct ctt_int8_shape *s,
                    int plus, int act, int bytes, uint64_t seed);
 
-/* The bytes of variation k, 0 to 7, of shape i: those of input and result, of
- * the plus input every other time; odd k have one. */
+/* Bytes of variation k (0 to 7) of shape i, for input, result and, every other
+ * time, the plus input, which odd k have. */
 int  ctt_int8_bytes(size_t i, int k);
 void ctt_int8_close(struct ctt_int8_try *j, struct ctt_dev *d);
 

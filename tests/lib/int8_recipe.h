@@ -9,8 +9,8 @@
 /* Predicts frames; four of its convs can read bytes when norms are folded. */
 extern const char int8_net[];
 
-/* small_sample() for struct ctt_recipe_calls: what is asked for must be all, or
- * values. */
+/* small_sample() for struct ctt_recipe_calls: the request must be for all, or
+ * for values. */
 int int8_sample(void *arg, const struct ctt_model *m, int clips,
                 const int *node, int nodes, enum ctt_sampled what,
                 void (*take)(void *to, int k, const float *row), void *to);

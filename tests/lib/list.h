@@ -11,7 +11,7 @@
  * overwrites it. */
 const char *list_text(const struct ctt_list *l);
 
-/* What ctt_list_open makes of its arguments is the list of that text. */
+/* Checks that ctt_list_open returns, for its arguments, the list of a text. */
 void list_expect(const char *path, const char *split, char *const *known,
                  int nknown, const char *subset, const char *text);
 

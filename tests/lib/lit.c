@@ -22,7 +22,7 @@ static const char end[] =
     "concat a in=p,o\n"
     "conv y in=a out=%d\n";
 
-/* Of each class, its answer to black and what white adds. */
+/* By class: the answer to black, and the change for white. */
 static const float line[CLASSES][2] = { { 10, -40 }, { -30, 40 }, { 0, 0 } };
 
 static void write_text(char *text, int layers, int fps, int more)

@@ -41,7 +41,7 @@ static inline int live_number(const struct ctt_live_frame *f)
     return clip_number(f->data[(3 * f->w + 4) * f->c]);
 }
 
-/* What came of one source. */
+/* Results of one source. */
 struct live_run {
     struct ctt_live_counts counts;
     int    n, number[LIVE_MANY], fresh[LIVE_MANY];
@@ -138,7 +138,7 @@ static inline uint8_t *live_greys(int n)
     return data;
 }
 
-/* What main() of such a test returns. */
+/* Runs the suite; returns the exit status of main. */
 static inline int live_main(CU_SuiteInfo *suites)
 {
     int rc;

@@ -15,7 +15,7 @@ const char machine_net[] = "input x h=6 w=6 c=16\n"
     "convlstm h in=r hidden=8 kernel=3\npool p in=h kind=avg\n"
     "conv y in=p out=5\n";
 
-/* ---- what a model is ---- */
+/* ---- properties of a model ---- */
 
 int machine_bytes(const struct ctt_model *m)
 {
@@ -62,7 +62,7 @@ static double time_of(const struct machine *t, const char *path)
 }
 
 /* Whether the runtime has memory for the model. */
-static int fits(const struct machine *t, const char *path)
+static int machine_fits(const struct machine *t, const char *path)
 {
     struct ctt_model *m = NULL;
     int fits = 1;
@@ -76,8 +76,8 @@ static int fits(const struct machine *t, const char *path)
     return fits;
 }
 
-static int compare(void *arg, const char *base, const char *path,
-                   struct ctt_speed *s)
+static int machine_compare(void *arg, const char *base, const char *path,
+                           struct ctt_speed *s)
 {
     struct machine *t = arg;
     double was = time_of(t, base), ms = time_of(t, path);
@@ -85,14 +85,14 @@ static int compare(void *arg, const char *base, const char *path,
     t->compared++;
     if (was < 0 || ms < 0)
         return CTT_ENOMEM;
-    if (!fits(t, path) || !fits(t, base))
+    if (!machine_fits(t, path) || !machine_fits(t, base))
         return ctt_memory_check("out of memory", INT64_MAX);
     *s = (struct ctt_speed){ ms, ms / was, 0 };
     return 0;
 }
 
-static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
-                    struct ctt_score *s)
+static int machine_accuracy(void *arg, const char *stage,
+                            const struct ctt_model *m, struct ctt_score *s)
 {
     const struct machine *t = arg;
 
@@ -103,8 +103,9 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
     return 0;
 }
 
-static int retrain(void *arg, const char *stage, int epochs,
-                   const struct ctt_changes *during, struct ctt_model *m)
+static int machine_retrain(void *arg, const char *stage, int epochs,
+                           const struct ctt_changes *during,
+                           struct ctt_model *m)
 {
     (void)arg;
     (void)stage;
@@ -114,7 +115,7 @@ static int retrain(void *arg, const char *stage, int epochs,
     return 0;
 }
 
-static void say(void *arg, const char *line)
+static void machine_log(void *arg, const char *line)
 {
     struct machine *t = arg;
     size_t n = strlen(t->said);
@@ -136,9 +137,9 @@ struct ctt_recipe machine_recipe(int aim)
 
 struct ctt_recipe_calls machine_calls(struct machine *t)
 {
-    return (struct ctt_recipe_calls){ .arg = t, .compare = compare,
-        .accuracy = accuracy, .retrain = retrain, .say = say,
-        .sample = small_sample_any, .clips = 100 };
+    return (struct ctt_recipe_calls){ .arg = t, .compare = machine_compare,
+        .accuracy = machine_accuracy, .retrain = machine_retrain,
+        .say = machine_log, .sample = small_sample_any, .clips = 100 };
 }
 
 struct machine_result machine_run(const char *text, const struct ctt_recipe *o,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * made.h: packs whose clips have what a test asks for. */
+ * made.h: packs of clips with requested properties. */
 #ifndef CTT_TEST_MADE_H
 #define CTT_TEST_MADE_H
 
@@ -8,11 +8,11 @@
 
 enum { MADE_SIDE = CLIP_SIZE, MADE_FRAME = MADE_SIDE * MADE_SIDE * 3 };
 
-/* What the clips of a pack have: values from .. from + range - 1 of noise;
- * frames; each frame `repeat` times; classes as often as count says. */
+/* Properties of a pack's clips: noise of values from .. from + range - 1;
+ * frames, each `repeat` times; count: clips of each class. */
 struct made {
     int from, range, frames, repeat, clips, of_last, seed;
-    int step;    /* each clip is this much brighter than the one before */
+    int step;    /* added brightness from clip to clip */
 };
 
 static const struct made made_usual = { 60, 140, 6, 1, 20, 0, 1 };

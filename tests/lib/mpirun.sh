@@ -9,7 +9,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 # Two that begin at once would make one folder of sessions, and one would fail.
 export OMPI_MCA_orte_tmpdir_base=$PWD PRTE_MCA_prte_tmpdir_base=$PWD
-# MPI keeps what it allocates until the process ends.
+# MPI never frees some of its memory.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 mpi_build=${CTT_MPI_BUILD:-$bin}
 mpi_name=$(sed -n 's/^MPI_NAME = //p' "$mpi_build/Makefile")

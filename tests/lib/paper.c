@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int place(struct conv *v, int in, int out, int kernel, int at)
+static int set_conv(struct conv *v, int in, int out, int kernel, int at)
 {
     v->in = in;
     v->out = out;
@@ -24,11 +24,11 @@ int ctt_paper_open(struct paper *m, const struct cell *c)
     m->c = *c;
     m->lags = c->steps - c->order + 1;
     m->pixels = c->h * c->w;
-    at = place(&m->gates, c->in + wide, 4 * c->hidden, c->kernel, 0);
+    at = set_conv(&m->gates, c->in + wide, 4 * c->hidden, c->kernel, 0);
     for (int l = 0; l < c->order; l++)
-        at = place(&m->core[l], m->lags * c->hidden, c->rank, c->kernel, at);
+        at = set_conv(&m->core[l], m->lags * c->hidden, c->rank, c->kernel, at);
     for (int l = 1; l < c->order; l++)
-        at = place(&m->chain[l], c->rank, c->rank, c->kernel, at);
+        at = set_conv(&m->chain[l], c->rank, c->rank, c->kernel, at);
     m->params = at;
     m->p = calloc((size_t)at, sizeof(double));
     m->dp = calloc((size_t)at, sizeof(double));
@@ -84,8 +84,8 @@ static void convolve(struct paper *m, const struct conv *v, int back,
 
 /* Channels from .. from + n - 1 of `wide` are the n of `narrow`: written there,
  * or (back) added to narrow. */
-static void join(const struct paper *m, double *wide, int in, int from,
-                 double *narrow, int n, int back)
+static void copy_channels(const struct paper *m, double *wide, int in, int from,
+                          double *narrow, int n, int back)
 {
     for (int p = 0; p < m->pixels; p++)
         for (int i = 0; i < n; i++) {
@@ -112,7 +112,8 @@ static void gate(const struct paper *m, const double *z, int p, int j,
     }
 }
 
-static void update(const struct paper *m, struct step *s, const double *old)
+static void update_state(const struct paper *m, struct step *s,
+                         const double *old)
 {
     for (int p = 0; p < m->pixels; p++)
         for (int j = 0; j < m->c.hidden; j++) {
@@ -142,7 +143,7 @@ static void update_back(const struct paper *m, const struct step *s,
         }
 }
 
-static double *cut(double **block, int floats)
+static double *next_block(double **block, int floats)
 {
     double *p = *block;
 
@@ -160,14 +161,14 @@ int ctt_tape_open(const struct paper *m, struct tape *t)
     t->block = b;
     for (int i = 0; b && i <= m->c.frames; i++) {
         struct step *s = &t->s[i];
-        s->x = cut(&b, px * m->c.in);
-        s->h = cut(&b, px * hid);
-        s->c = cut(&b, px * hid);
-        s->z = cut(&b, px * 4 * hid);
-        s->xs = cut(&b, px * m->gates.in);
+        s->x = next_block(&b, px * m->c.in);
+        s->h = next_block(&b, px * hid);
+        s->c = next_block(&b, px * hid);
+        s->z = next_block(&b, px * 4 * hid);
+        s->xs = next_block(&b, px * m->gates.in);
         for (int l = 0; l < m->c.order; l++) {
-            s->seen[l] = cut(&b, px * m->lags * hid);
-            s->a[l] = cut(&b, px * m->c.rank);
+            s->seen[l] = next_block(&b, px * m->lags * hid);
+            s->a[l] = next_block(&b, px * m->c.rank);
         }
     }
     return t->block ? 0 : -1;
@@ -187,8 +188,8 @@ static const double *cores(struct paper *m, struct step *s, double *const *ring,
 
     for (int l = 0; l < n; l++) {
         for (int i = 0; i < m->lags; i++)
-            join(m, s->seen[l], m->core[l].in, i * m->c.hidden,
-                 ring[(oldest + l + i) % m->c.steps], m->c.hidden, 0);
+            copy_channels(m, s->seen[l], m->core[l].in, i * m->c.hidden,
+                          ring[(oldest + l + i) % m->c.steps], m->c.hidden, 0);
         convolve(m, &m->core[l], 0, s->seen[l], s->a[l], NULL);
         if (l > 0)
             convolve(m, &m->chain[l], 0, s->a[l - 1], s->a[l], NULL);
@@ -208,11 +209,11 @@ void ctt_paper_forward(struct paper *m, struct tape *t)
         int oldest = m->c.order ? (i - 1) % m->c.steps : 0;
         const double *a = cores(m, s, ring, oldest);
 
-        join(m, s->xs, m->gates.in, 0, s->x, m->c.in, 0);
-        join(m, s->xs, m->gates.in, m->c.in, a ? (double *)a : s[-1].h, wide,
-             0);
+        copy_channels(m, s->xs, m->gates.in, 0, s->x, m->c.in, 0);
+        copy_channels(m, s->xs, m->gates.in, m->c.in, a ? (double *)a : s[-1].h,
+                      wide, 0);
         convolve(m, &m->gates, 0, s->xs, s->z, NULL);
-        update(m, s, s[-1].c);
+        update_state(m, s, s[-1].c);
         if (m->c.order)
             ring[oldest] = s->h;
     }
@@ -231,8 +232,8 @@ static void cores_back(struct paper *m, const struct tape *t, struct tape *d,
         convolve(m, &m->core[l], 1, s->seen[l], e->a[l], e->seen[l]);
         for (int k = 0; k < m->lags; k++) {
             int when = i - m->c.steps + l + k;
-            join(m, e->seen[l], m->core[l].in, k * m->c.hidden,
-                 d->s[when < 0 ? 0 : when].h, m->c.hidden, 1);
+            copy_channels(m, e->seen[l], m->core[l].in, k * m->c.hidden,
+                          d->s[when < 0 ? 0 : when].h, m->c.hidden, 1);
         }
     }
 }
@@ -246,8 +247,8 @@ void ctt_paper_backward(struct paper *m, const struct tape *t, struct tape *d)
 
         update_back(m, &t->s[i], t->s[i - 1].c, e, e[-1].c);
         convolve(m, &m->gates, 1, t->s[i].xs, e->z, e->xs);
-        join(m, e->xs, m->gates.in, m->c.in, n ? e->a[n - 1] : e[-1].h, wide,
-             1);
+        copy_channels(m, e->xs, m->gates.in, m->c.in, n ? e->a[n - 1] : e[-1].h,
+                      wide, 1);
         cores_back(m, t, d, i);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * predict_cli.h: convtt-infer --predict run by the tests: models and clips
- * for it, what it printed, and the frames that must come out. */
+ * predict_cli.h: convtt-infer --predict run by the tests: models and clips, the
+ * printed text, and the expected frames. */
 #ifndef CTT_TEST_PREDICT_CLI_H
 #define CTT_TEST_PREDICT_CLI_H
 
@@ -38,7 +38,7 @@ static const char digits[] =
     "input x h=64 w=64 c=1 colour=gray\n"
     "conv y in=x out=1 kernel=3 pad=1\n";
 
-/* The same for clips that are cut out of larger frames. */
+/* The model for clips cut out of larger frames. */
 static const char scaled[] =
     "input x h=64 w=64 c=1 colour=gray scale=1.25\n"
     "conv y in=x out=1 kernel=3 pad=1\n";
@@ -134,7 +134,7 @@ static inline void says(int status, int want, const char *text)
     CU_ASSERT(end && end[1] == 0);
 }
 
-/* ---- what must come out ---- */
+/* ---- expected results ---- */
 
 struct want {
     struct ctt_frames f;
@@ -183,7 +183,7 @@ static inline struct want *both(void)
 #define PREDICT "--predict 6 --input-frames 4 "
 
 /* Runs the suite, whose first case is make_files, in the build folder, and
- * removes the files; what main returns. */
+ * removes the files; returns the exit status of main. */
 static inline int predict_main(CU_SuiteInfo *suites)
 {
     int status;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ranks.sh: what tests of convtt-train under mpirun share; sourced after cli.sh.
-# Skips the test where there is no mpirun; makes clips and models.
+# ranks.sh: common part of the tests of convtt-train under mpirun; sourced after
+# cli.sh. Skips the test where there is no mpirun; makes clips and models.
 # shellcheck source=tests/lib/mpirun.sh
 . "$src/tests/lib/mpirun.sh" || exit 77
 every=${CTT_CHECK_EVERY:-1}

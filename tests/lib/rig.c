@@ -130,8 +130,8 @@ enum { GAP = 5, STEPS = 5, PAST = 6 };
 /* Fills the gaps between the rows of a view; exact in all types. */
 static const float marker = 768;
 
-static void tensor(struct ctt_rig *r, const struct ctt_tensor *shape, int n,
-                   int view, uint64_t key, struct ctt_tensor *t)
+static void open_tensor(struct ctt_rig *r, const struct ctt_tensor *shape,
+                        int n, int view, uint64_t key, struct ctt_tensor *t)
 {
     float *p;
 
@@ -151,8 +151,8 @@ static void tensor(struct ctt_rig *r, const struct ctt_tensor *shape, int n,
     }
 }
 
-/* Keeps inputs away from 0, where relu has no derivative to compare with, those
- * of relu6 also from 6, and those of max apart from each other. */
+/* Keeps inputs of relu away from 0 and of relu6 from 6, where they have no
+ * derivative, and inputs of max apart from each other. */
 static void avoid_kinks(const struct ctt_node *n, const struct ctt_tensor *t)
 {
     float *x = t->data;
@@ -178,16 +178,15 @@ static void targets(const struct ctt_tensor *t, int64_t classes)
     }
 }
 
-/* Which of two inputs each sample is. */
+/* Fills the choices of a mix: one of two inputs for each sample. */
 static void choices(const struct ctt_tensor *t)
 {
     for (int64_t i = 0; i < t->n; i++)
         ((float *)t->data)[i * t->ld] = i % 2 ? 0 : 1;
 }
 
-/* Keeps x away from what it is compared with, where |x - y| has no derivative
- * to compare with. */
-static void apart(const struct ctt_tensor *x, const struct ctt_tensor *y)
+/* Keeps x away from y, where |x - y| has no derivative. */
+static void keep_apart(const struct ctt_tensor *x, const struct ctt_tensor *y)
 {
     for (int64_t i = 0; i < ctt_rows(x); i++)
         for (int64_t j = 0; j < x->c; j++) {
@@ -197,9 +196,9 @@ static void apart(const struct ctt_tensor *x, const struct ctt_tensor *y)
         }
 }
 
-/* A window looks at STEPS steps and one before them; with spread=1 at what is
- * kept of those before.  There is memory for PAST, the others are too old. */
-static struct ctt_window_place place_of(const struct ctt_window_attr *a)
+/* Place of a window over STEPS steps and one before them, or, with spread=1,
+ * the kept ones among the earlier.  Memory holds PAST earlier steps. */
+static struct ctt_window_place window_place(const struct ctt_window_attr *a)
 {
     enum { LONG_AGO = 20 };
     int shift = ctt_window_shift(a->steps, LONG_AGO - 1);
@@ -217,13 +216,13 @@ static void steps(struct ctt_rig *r, const struct ctt_node *n, int samples,
     struct ctt_tensor *t[] = { &r->whole.in[0], &r->whole.din[0] };
 
     for (int i = 0; i < 2; i++) {
-        tensor(r, shape, (STEPS + PAST) * samples, view, 10, t[i]);
+        open_tensor(r, shape, (STEPS + PAST) * samples, view, 10, t[i]);
         c->stride = ctt_rows(t[i]) / (STEPS + PAST) * t[i]->ld;
         (i ? c->din : c->in)[0] = *t[i];
         (i ? c->din : c->in)[0].n = samples;
         (i ? c->din : c->in)[0].data = (float *)t[i]->data + PAST * c->stride;
     }
-    c->place = place_of(&n->attr.window);
+    c->place = window_place(&n->attr.window);
     c->ask = r->ask;
     for (int i = 0; i < 8; i++)
         r->ask[i] = (struct ctt_ask){ i % samples, (i * 3 + 4) % STEPS };
@@ -236,10 +235,10 @@ static void inputs(struct ctt_rig *r, const struct ctt_node *n, int samples,
 
     for (int k = 0; k < n->nin && n->op != CTT_OP_WINDOW; k++) {
         const struct ctt_tensor *shape = &r->g->node[n->in[k]].out;
-        tensor(r, shape, samples, flags & RIG_VIEW, 10 + (uint64_t)k,
-               &c->in[k]);
+        open_tensor(r, shape, samples, flags & RIG_VIEW, 10 + (uint64_t)k,
+                    &c->in[k]);
         avoid_kinks(n, &c->in[k]);
-        tensor(r, shape, samples, flags & RIG_VIEW, 0, &c->din[k]);
+        open_tensor(r, shape, samples, flags & RIG_VIEW, 0, &c->din[k]);
         r->whole.in[k] = c->in[k];
         r->whole.din[k] = c->din[k];
     }
@@ -248,7 +247,7 @@ static void inputs(struct ctt_rig *r, const struct ctt_node *n, int samples,
     if (n->op == CTT_OP_LOSS && n->attr.loss.kind == CTT_LOSS_XENT)
         targets(&c->in[1], c->in[0].c);
     if (n->op == CTT_OP_LOSS && n->attr.loss.kind == CTT_LOSS_L1L2)
-        apart(&c->in[0], &c->in[1]);
+        keep_apart(&c->in[0], &c->in[1]);
     if (n->op == CTT_OP_MIX)
         choices(&c->in[2]);
     for (int k = 0; k < n->nin; k++)
@@ -324,19 +323,20 @@ void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *cs, int samples,
     n = c->node = &r->g->node[r->g->count - 1];
     inputs(r, n, samples, flags);
     for (int k = 0; k < n->nw; k++) {
-        tensor(r, &n->w[k], (int)n->w[k].n, 0, 20 + (uint64_t)k, &c->w[k].t);
-        tensor(r, &n->w[k], (int)n->w[k].n, 0, 0, &c->dw[k]);
+        open_tensor(r, &n->w[k], (int)n->w[k].n, 0, 20 + (uint64_t)k,
+                    &c->w[k].t);
+        open_tensor(r, &n->w[k], (int)n->w[k].n, 0, 0, &c->dw[k]);
         if (!(flags & RIG_DW) || n->fixed >> k & 1)
             c->dw[k].data = NULL;
     }
     if (n->op == CTT_OP_NORM && n->nw == 4)    /* a variance */
         for (int64_t j = 0; j < n->out.c; j++)
             ((float *)c->w[3].t.data)[j] += 1.5f;
-    tensor(r, &n->out, samples, view, 0, &c->out);
-    tensor(r, &n->out, samples, view, 30, &c->dout);
+    open_tensor(r, &n->out, samples, view, 0, &c->out);
+    open_tensor(r, &n->out, samples, view, 30, &c->dout);
     if (n->op == CTT_OP_LSTM) {
-        tensor(r, &n->out, samples, view, 0, &c->also);
-        tensor(r, &n->out, samples, view, 40, &c->dalso);
+        open_tensor(r, &n->out, samples, view, 0, &c->also);
+        open_tensor(r, &n->out, samples, view, 40, &c->dalso);
     }
     c->act = act;
     c->train = !!(flags & RIG_TRAIN);
@@ -349,7 +349,8 @@ void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *cs, int samples,
     ctt_rig_reset(r, flags);
 }
 
-static void copy(const struct ctt_tensor *from, const struct ctt_tensor *to)
+static void copy_values(const struct ctt_tensor *from,
+                      const struct ctt_tensor *to)
 {
     for (int64_t i = 0; from->data && i < ctt_rows(from); i++)
         for (int64_t j = 0; j < from->c; j++)
@@ -362,13 +363,13 @@ void ctt_rig_take(struct ctt_rig *r, const struct ctt_rig *from)
     const struct ctt_call *c = &from->call;
 
     for (int k = 0; k < c->node->nin; k++)
-        copy(&from->whole.in[k], &r->whole.in[k]);
+        copy_values(&from->whole.in[k], &r->whole.in[k]);
     for (int k = 0; k < c->node->nw; k++)
-        copy(&c->w[k].t, &r->call.w[k].t);
-    copy(&c->out, &r->call.out);
-    copy(&c->also, &r->call.also);
-    copy(&c->dout, &r->call.dout);
-    copy(&c->dalso, &r->call.dalso);
+        copy_values(&c->w[k].t, &r->call.w[k].t);
+    copy_values(&c->out, &r->call.out);
+    copy_values(&c->also, &r->call.also);
+    copy_values(&c->dout, &r->call.dout);
+    copy_values(&c->dalso, &r->call.dalso);
 }
 
 void ctt_rig_reset(struct ctt_rig *r, int flags)
@@ -397,7 +398,7 @@ void ctt_rig_close(struct ctt_rig *r, struct ctt_dev *d)
 }
 
 /* Largest number of a tensor's columns. */
-static double largest(const struct ctt_tensor *t)
+static double largest_value(const struct ctt_tensor *t)
 {
     double top = 0;
 
@@ -412,7 +413,7 @@ static double largest(const struct ctt_tensor *t)
 int ctt_rig_close_to(const struct ctt_tensor *a, const struct ctt_tensor *b,
                      double tol, const char *what, const struct ctt_case *c)
 {
-    double least = largest(b) * 0.3;
+    double least = largest_value(b) * 0.3;
 
     for (int64_t i = 0; a->data && i < ctt_rows(a); i++) {
         for (int64_t j = 0; j < a->ld; j++) {

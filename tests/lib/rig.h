@@ -27,12 +27,12 @@ struct ctt_rig {
     struct { struct ctt_tensor in[CTT_MAX_IN], din[CTT_MAX_IN]; } whole;
     struct ctt_ask    ask[8];
     void             *cache;
-    void             *block[64];    /* what to free */
+    void             *block[64];    /* blocks to free */
     int               blocks;
 };
 
 /* n samples.  RIG_VIEW: inputs, results and gradients are views of wider
- * tensors.  RIG_ADD: gradients are added to what is there.  RIG_DIN, RIG_DW:
+ * tensors.  RIG_ADD: gradients are added to their tensors.  RIG_DIN, RIG_DW:
  * which gradients are wanted.  RIG_F16, RIG_BF16: values, their gradients and
  * the kernel of a conv or deconv are of that type; none: of floats. */
 void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *c, int n,

@@ -99,7 +99,7 @@ void saved_train(struct ctt_model *m)
 
 /* ---- equality ---- */
 
-static int same_text(const char *a, const char *b)
+static int same_bytes(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -108,7 +108,7 @@ static int same_train(const struct ctt_state *a, const struct ctt_state *b)
 {
     if (!a || !b)
         return a == b;
-    if (!same_text(a->settings, b->settings) || a->count != b->count)
+    if (!same_bytes(a->settings, b->settings) || a->count != b->count)
         return 0;
     for (int i = 0; i < a->count; i++) {
         const struct ctt_array *x = &a->array[i], *y = &b->array[i];
@@ -142,12 +142,12 @@ static int same_mask(const struct ctt_model *a, const struct ctt_model *b)
 int saved_same(const struct ctt_model *a, const struct ctt_model *b)
 {
     char *ta = ctt_net_print(a->g), *tb = ctt_net_print(b->g);
-    int ok = same_text(ta, tb) && a->labels == b->labels &&
-             same_text(a->history, b->history) && same_mask(a, b) &&
+    int ok = same_bytes(ta, tb) && a->labels == b->labels &&
+             same_bytes(a->history, b->history) && same_mask(a, b) &&
              memcmp(a->w, b->w, (size_t)a->g->weights * 4) == 0;
 
     for (int i = 0; ok && i < a->labels; i++)
-        ok = same_text(a->label[i], b->label[i]);
+        ok = same_bytes(a->label[i], b->label[i]);
     ctt_free(ta);
     ctt_free(tb);
     return ok && same_train(a->train, b->train);

@@ -18,7 +18,7 @@ void server_put(int fd, const void *p, size_t n)
     }
 }
 
-static void *serve(void *arg)
+static void *serve_connections(void *arg)
 {
     struct server *s = arg;
 
@@ -64,7 +64,7 @@ void server_start(struct server *s, void (*answer)(struct server *s, int fd))
     s->ends = s->connections = 0;
     s->fd = make_socket(SOCK_STREAM, &s->port);
     CU_ASSERT_FATAL(s->fd >= 0 && listen(s->fd, 8) == 0);
-    pthread_create(&s->thread, NULL, serve, s);
+    pthread_create(&s->thread, NULL, serve_connections, s);
 }
 
 void server_stop(struct server *s)

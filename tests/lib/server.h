@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Answers one connection after the other; what `answer` has for it. */
+/* A server that answers one connection after the other by `answer`. */
 struct server {
     int          fd, port;
     atomic_int   ends, connections;

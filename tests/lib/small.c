@@ -18,8 +18,8 @@ const char small_net[] =
     "clip\nwindow v in=h steps=3\npool p in=v kind=avg\n"
     "conv y in=p out=5\n";
 
-static void fill(struct ctt_model *m, const struct ctt_node *n, int k,
-                 uint64_t key)
+static void fill_node(struct ctt_model *m, const struct ctt_node *n, int k,
+                      uint64_t key)
 {
     float *w = m->w + n->at[k];
     int64_t count = ctt_volume(&n->w[k]);
@@ -40,7 +40,7 @@ struct ctt_model *small_model(const char *text, uint64_t key)
     CHECK_OK(ctt_model_new(g, &m));
     for (int i = 0; i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++)
-            fill(m, &m->g->node[i], k, key * 1000 + (uint64_t)(i * 4 + k));
+            fill_node(m, &m->g->node[i], k, key * 1000 + (uint64_t)(i * 4 + k));
     return m;
 }
 
@@ -70,7 +70,7 @@ void small_rank(struct ctt_model *m, int rank)
     }
 }
 
-static float *answer(const struct ctt_model *m, int steps, int64_t *size)
+static float *model_answer(const struct ctt_model *m, int steps, int64_t *size)
 {
     int out = ctt_graph_output(m->g), in = ctt_graph_input(m->g);
     int clip = m->g->clip < m->g->count;
@@ -104,7 +104,7 @@ void small_compare(const struct ctt_model *a, const struct ctt_model *b,
                    int steps, double tol)
 {
     int64_t na, nb;
-    float *ya = answer(a, steps, &na), *yb = answer(b, steps, &nb);
+    float *ya = model_answer(a, steps, &na), *yb = model_answer(b, steps, &nb);
     double sum = 0;
 
     CU_ASSERT_EQUAL_FATAL(na, nb);
@@ -158,9 +158,8 @@ static void frame(float *x, int64_t pixels, int64_t c, int step)
         }
 }
 
-/* What y, a conv or deconv, reads for place `at`, in the order of a row of its
- * weight: for each element of the row, the only element of the input x that is
- * multiplied by it. */
+/* Inputs of y, a conv or deconv, at position `at`, in the order of a row of its
+ * weight: for each weight, the one element of x multiplied by it. */
 static void patch(const struct ctt_graph *g, const struct ctt_node *n,
                   const float *x, int64_t at, float *to)
 {
@@ -253,7 +252,7 @@ int small_sample_any(void *arg, const struct ctt_model *m, int clips,
 
 struct answers { float *row; int64_t rows, c; };
 
-static void keep(void *to, int k, const float *row)
+static void keep_row(void *to, int k, const float *row)
 {
     struct answers *a = to;
 
@@ -261,21 +260,21 @@ static void keep(void *to, int k, const float *row)
     memcpy(a->row + a->rows++ * a->c, row, (size_t)a->c * sizeof(*row));
 }
 
-static struct answers answers(const struct ctt_model *m)
+static struct answers model_answers(const struct ctt_model *m)
 {
     int out = ctt_graph_output(m->g);
     const struct ctt_tensor *y = &m->g->node[out].out;
     struct answers a = { .c = y->c };
 
     a.row = ctt_calloc((size_t)(SMALL_FRAMES * ctt_volume(y)), sizeof(*a.row));
-    CHECK_OK(small_sample(NULL, m, 0, &out, 1, 0, keep, &a));
+    CHECK_OK(small_sample(NULL, m, 0, &out, 1, 0, keep_row, &a));
     return a;
 }
 
 double small_loss(const struct ctt_model *m, const struct ctt_model *c,
                   double *bias)
 {
-    struct answers a = answers(m), b = answers(c);
+    struct answers a = model_answers(m), b = model_answers(c);
     double sum = 0;
 
     CU_ASSERT_EQUAL_FATAL(a.rows, b.rows);
@@ -298,7 +297,7 @@ double small_loss(const struct ctt_model *m, const struct ctt_model *c,
  * input. */
 double small_variance(const struct ctt_model *m)
 {
-    struct answers a = answers(m);
+    struct answers a = model_answers(m);
     double sum = 0;
 
     for (int64_t k = 0; k < a.c; k++) {

@@ -20,7 +20,7 @@ void small_rank(struct ctt_model *m, int rank);
 void small_compare(const struct ctt_model *a, const struct ctt_model *b,
                    int steps, double tol);
 
-/* How many numbers of its first weight are pruned; those must be 0. */
+/* Count of pruned numbers of the node's first weight; each must be 0. */
 int64_t small_pruned(const struct ctt_model *m, const struct ctt_node *n);
 
 /* Sums over the prunable weights; all other numbers must be kept. */
@@ -34,7 +34,7 @@ int small_sample(void *arg, const struct ctt_model *m, int clips,
                  const int *node, int nodes, enum ctt_sampled what,
                  void (*take)(void *to, int k, const float *row), void *to);
 
-/* The same for any arg. */
+/* small_sample() with any arg. */
 int small_sample_any(void *arg, const struct ctt_model *m, int clips,
                      const int *node, int nodes, enum ctt_sampled what,
                      void (*take)(void *to, int k, const float *row),

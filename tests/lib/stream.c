@@ -44,7 +44,7 @@ const char stream_fused[] = STREAM_INPUT
     "norm m in=u kind=batch\n"
     "pool t in=m kind=avg\n"
     "lstm l in=t hidden=5\n"
-    "norm o in=l kind=batch\n"          /* no conv before it: it stays */
+    "norm o in=l kind=batch\n"          /* not folded: no conv before it */
     "conv y in=o out=3\n";
 
 /* Every conv reads bytes, of whatever made or passed them on. */
@@ -91,7 +91,7 @@ const char stream_ahead[] = STREAM_INPUT
     "conv o in=l out=3\n"
     "act y in=o kind=sigmoid\n";
 
-/* The same, from a smaller image. */
+/* A predictor with cells on a smaller image. */
 const char stream_coarse[] = STREAM_INPUT
     "conv e in=x out=4 kernel=3 pad=1\n"
     "pool p in=e kind=avg kernel=2\n"
@@ -103,7 +103,7 @@ const char stream_coarse[] = STREAM_INPUT
     "total t in=k\n"
     "conv y in=t out=3\n";
 
-/* The same, as a part of wider pixels. */
+/* A predictor whose frame is a slice of wider pixels. */
 const char stream_part[] = STREAM_INPUT
     "convlstm l in=x hidden=4 kernel=3\n"
     "conv o in=l out=5\n"
@@ -125,7 +125,7 @@ static void fill_frames(void)
     }
 }
 
-static void fill_weights(const struct ctt_graph *g, float *w)
+static void stream_weights(const struct ctt_graph *g, float *w)
 {
     for (int i = 0; i < g->count; i++)
         for (int k = 0; k < g->node[i].nw; k++) {
@@ -147,7 +147,7 @@ const char *stream_model(const char *text, const char *const *label,
 
     CHECK_OK(ctt_net_parse(text, &g));
     CHECK_OK(ctt_model_new(g, &m));
-    fill_weights(m->g, m->w);
+    stream_weights(m->g, m->w);
     if (labels)
         CHECK_OK(ctt_model_labels(m, (char *const *)label, labels));
     CHECK_OK(ctt_model_save(path, m));

@@ -31,7 +31,7 @@ extern float stream_floats[LONG * FRAME];
 const char *stream_model(const char *text, const char *const *label,
                          int labels);
 
-/* The same, opened on one thread; ctt_infer_close() closes it. */
+/* Opens that model on one thread; the caller closes it by ctt_infer_close(). */
 struct ctt_infer *stream_open(const char *text, const char *device);
 
 /* Frames from `from` on in chunks, and the answer after the last. */
@@ -48,19 +48,19 @@ int stream_answer(const struct ctt_infer *m, struct ctt_session *s,
 /* Pushes a struct stream's frames into a session and reads its answer. */
 int stream_feed(struct stream *a, struct ctt_session *s);
 
-/* The same in a session of its own, as a thread's function; a->rc is the
- * result. */
+/* Runs the stream in a session of its own, as a thread's function; a->rc: the
+ * status. */
 void *stream_run(void *arg);
 
-/* The same model again, in such chunks: the same numbers; tol = 0: the same
- * bits. */
+/* Runs the model again in chunks of `chunk` frames and compares the numbers;
+ * tol = 0: equal bits. */
 void stream_again(const struct stream *one, int chunk, int as_bytes,
                   double tol);
 
 /* An error of that code whose message holds these words. */
 void stream_refused(int rc, int code, const char *message);
 
-/* Makes the frames, runs the suites and returns what main returns. */
+/* Makes the frames and runs the suites; returns the exit status of main. */
 int stream_main(CU_SuiteInfo *suites);
 
 #endif

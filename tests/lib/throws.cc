@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * throws.cc: an operator new that fails when a test wants it to; it replaces
- * that of all libraries of the program. */
+ * throws.cc: an operator new that fails on request; it replaces operator new in
+ * all libraries of the program. */
 #include "tests/lib/throws.h"
 
 #include <cstdlib>

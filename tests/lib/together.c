@@ -11,7 +11,8 @@ struct room {
     pthread_cond_t  news;
     int             parts, here, gone;
     int64_t         meetings;
-    const char     *mine[TOGETHER_MOST];    /* what each shows the others */
+    const char     *mine[TOGETHER_MOST];    /* memory that each shows the
+                                               others */
 };
 
 struct one {
@@ -25,7 +26,7 @@ struct one {
 };
 
 /* Until all have come. */
-static int meet(struct room *r)
+static int wait_for_all(struct room *r)
 {
     int64_t meeting;
     int rc = 0;
@@ -48,10 +49,10 @@ static int meet(struct room *r)
 static int show(struct one *o, const void *mine)
 {
     o->room->mine[o->group.part] = mine;
-    return meet(o->room);
+    return wait_for_all(o->room);
 }
 
-static int tell(void *arg, const void *mine, int64_t n, void *all)
+static int thread_allgather(void *arg, const void *mine, int64_t n, void *all)
 {
     struct one *o = arg;
     int rc;
@@ -59,12 +60,12 @@ static int tell(void *arg, const void *mine, int64_t n, void *all)
     CTT_TRY(show(o, mine));
     for (int k = 0; k < o->room->parts; k++)
         memcpy((char *)all + k * n, o->room->mine[k], (size_t)n);
-    CTT_TRY(meet(o->room));
+    CTT_TRY(wait_for_all(o->room));
 out:
     return rc;
 }
 
-static int trade(void *arg, const void *from, void *to, int64_t each)
+static int thread_alltoall(void *arg, const void *from, void *to, int64_t each)
 {
     struct one *o = arg;
     int rc;
@@ -73,12 +74,12 @@ static int trade(void *arg, const void *from, void *to, int64_t each)
     for (int k = 0; k < o->room->parts; k++)
         memcpy((char *)to + k * each, o->room->mine[k] + o->group.part * each,
                (size_t)each);
-    CTT_TRY(meet(o->room));
+    CTT_TRY(wait_for_all(o->room));
 out:
     return rc;
 }
 
-static int swap(void *arg, const struct ctt_swap *s)
+static int thread_swap(void *arg, const struct ctt_swap *s)
 {
     struct one *o = arg;
     int rc;
@@ -95,12 +96,12 @@ static int swap(void *arg, const struct ctt_swap *s)
                   (long long)other->sends[!k]);
         memcpy(s->from[k], other->to[!k], (size_t)s->takes[k]);
     }
-    CTT_TRY(meet(o->room));
+    CTT_TRY(wait_for_all(o->room));
 out:
     return rc;
 }
 
-static void *live(void *arg)
+static void *part_thread(void *arg)
 {
     struct one *o = arg;
 
@@ -123,15 +124,17 @@ int together_run(int parts, int (*f)(void *arg, const struct ctt_group *g),
     int rc = 0;
 
     for (int k = 0; k < parts; k++) {
-        one[k] = (struct one){ .group = { k, parts, &one[k], tell, trade,
-                                          swap },
+        one[k] = (struct one){ .group = { k, parts, &one[k], thread_allgather,
+                                          thread_alltoall,
+                                          thread_swap },
                                .room = &r, .f = f, .arg = arg };
-        if (pthread_create(&one[k].thread, NULL, live, &one[k]) != 0)
+        if (pthread_create(&one[k].thread, NULL, part_thread, &one[k]) != 0)
             return ctt_error(CTT_EIO, "cannot start a thread");
     }
     for (int k = 0; k < parts; k++)
         pthread_join(one[k].thread, NULL);
-    for (int k = 0; k < parts; k++)    /* what others failed of, last */
+    for (int k = 0; k < parts; k++)    /* failures caused by another part,
+                                          last */
         if (one[k].rc < 0 && (rc == 0 || strstr(ctt_errmsg(), "has ended")))
             rc = ctt_error(one[k].rc, "part %d: %s", k, one[k].why);
     return rc;

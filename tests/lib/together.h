@@ -8,9 +8,8 @@
 
 enum { TOGETHER_MOST = 4 };
 
-/* Calls f for each of so many parts, in a thread of its own.  Returns the first
- * error; the parts that wait for one that has ended fail.  f must not use
- * CUnit. */
+/* Calls f for each part, in a thread of its own.  Returns the first error;
+ * parts that wait for an ended one fail.  f must not use CUnit. */
 int together_run(int parts, int (*f)(void *arg, const struct ctt_group *g),
                  void *arg);
 

@@ -100,8 +100,8 @@ static inline int clips_clean(void)
     return system(line);
 }
 
-/* Runs a suite of tests with a folder of clips, which clean removes; what main
- * returns. */
+/* Runs a suite of tests with a folder of clips, which clean removes; returns
+ * the exit status of main. */
 static inline int clips_main(const char *name, int (*clean)(void),
                              CU_TestInfo *tests)
 {

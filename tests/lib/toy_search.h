@@ -20,7 +20,7 @@ struct toy {
     struct ctt_train_cfg cfg;
     struct ctt_space    *space;
     struct ctt_search   *s;
-    int    failing;            /* every so many fail; 0: none */
+    int    failing;            /* every failing-th trial fails; 0: none */
     char  *line[MOST];         /* of the log */
     struct ctt_search_job job[MOST];    /* of these lines */
     int    lines;
@@ -74,7 +74,7 @@ static inline int fails(const struct toy *t, const struct ctt_search_job *j)
     return t->failing && j->trial % t->failing == 0;
 }
 
-/* What the process of a trial would have written. */
+/* Writes the log of a trial's process. */
 static inline void write_log(const struct toy *t,
                              const struct ctt_search_job *j)
 {
@@ -103,7 +103,8 @@ static inline void finish(struct toy *t, const struct ctt_search_job *j)
     t->job[t->lines++] = *j;
 }
 
-/* Runs it to its end with so many jobs, which end in an order by chance. */
+/* Runs the search to its end with `jobs` parallel trials, which end in random
+ * order. */
 static inline void run(struct toy *t, int jobs, uint64_t order)
 {
     struct ctt_search_job now[8];
@@ -139,7 +140,7 @@ static inline int at_rung(const struct toy *t, int rung)
     return n;
 }
 
-/* The trial that is best at the end, of those that do not fail. */
+/* Best trial at the end, without the failing ones. */
 static inline int best_of(const struct toy *t)
 {
     int best = -1;

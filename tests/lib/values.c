@@ -18,7 +18,7 @@ static const char *const sums[] = {
     "best-ssim2", "sampling-best", "loss-scale",
 };
 
-static struct ctt_array *values(const struct ctt_state *s)
+static struct ctt_array *decoded_values(const struct ctt_state *s)
 {
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->array[i].name, "values") == 0)
@@ -30,7 +30,7 @@ static struct ctt_array *values(const struct ctt_state *s)
 /* The caller frees it. */
 static char *text_of(const struct ctt_state *s)
 {
-    const struct ctt_array *a = values(s);
+    const struct ctt_array *a = decoded_values(s);
     char *text = ctt_calloc((size_t)a->count + 1, 1);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
@@ -39,7 +39,7 @@ static char *text_of(const struct ctt_state *s)
 }
 
 /* The line of a name within the text, or its end. */
-static char *line_of(char *text, const char *name)
+static char *find_line(char *text, const char *name)
 {
     size_t n = strlen(name);
 
@@ -48,10 +48,10 @@ static char *line_of(char *text, const char *name)
     return text;
 }
 
-/* What follows the name's '='. */
-static const char *number_of(char *text, const char *name)
+/* Text after the name's '='. */
+static const char *text_value(char *text, const char *name)
 {
-    const char *line = line_of(text, name);
+    const char *line = find_line(text, name);
 
     CU_ASSERT_FATAL(*line != '\0');
     return line + strlen(name) + 1;
@@ -60,7 +60,7 @@ static const char *number_of(char *text, const char *name)
 double value_of(const struct ctt_state *s, const char *name)
 {
     char *text = text_of(s);
-    double x = strtod(number_of(text, name), NULL);
+    double x = strtod(text_value(text, name), NULL);
 
     ctt_free(text);
     return x;
@@ -68,8 +68,8 @@ double value_of(const struct ctt_state *s, const char *name)
 
 void value_line(struct ctt_state *s, const char *name, const char *line)
 {
-    struct ctt_array *a = values(s);
-    char *text = text_of(s), *at = line_of(text, name);
+    struct ctt_array *a = decoded_values(s);
+    char *text = text_of(s), *at = find_line(text, name);
     const char *rest = at + strcspn(at, "\n") + (*at != '\0');
     size_t before = (size_t)(at - text), n = strlen(line), after = strlen(rest);
     char *made = ctt_calloc(before + n + after + 1, 1);
@@ -86,15 +86,15 @@ void value_line(struct ctt_state *s, const char *name, const char *line)
 
 void values_as_version_4(struct ctt_state *s)
 {
-    struct ctt_array *a = values(s);
+    struct ctt_array *a = decoded_values(s);
     int64_t p[CTT_LEN(place)];
     double r[CTT_LEN(sums)];
     char *text = text_of(s);
 
     for (size_t i = 0; i < CTT_LEN(place); i++)
-        p[i] = strtoll(number_of(text, place[i]), NULL, 10);
+        p[i] = strtoll(text_value(text, place[i]), NULL, 10);
     for (size_t i = 0; i < CTT_LEN(sums); i++)
-        r[i] = strtod(number_of(text, sums[i]), NULL);
+        r[i] = strtod(text_value(text, sums[i]), NULL);
     CU_ASSERT_EQUAL(p[0], 5);
     p[0] = 4;
     ctt_free(text);

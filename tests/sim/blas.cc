@@ -61,7 +61,8 @@ size_t cublasLtGetVersion()
 /* ---- handles and descriptors ---- */
 
 template <class T>
-static cublasStatus_t create(T **out, const T &from, enum ctt_sim_kind kind)
+static cublasStatus_t create_object(T **out, const T &from,
+                                    enum ctt_sim_kind kind)
 {
     if (!out)
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -86,7 +87,7 @@ static cublasStatus_t destroy(T *p, enum ctt_sim_kind kind)
 }
 
 template <class T>
-static cublasStatus_t set(T *field, const void *value, size_t bytes)
+static cublasStatus_t set_field(T *field, const void *value, size_t bytes)
 {
     if (!value || bytes != sizeof(*field))
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -97,7 +98,7 @@ static cublasStatus_t set(T *field, const void *value, size_t bytes)
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *h)
 {
     BLAS_ENTER();
-    return create(h, ctt_sim_cublasLtHandle_t(), CTT_SIM_BLAS_HANDLE);
+    return create_object(h, ctt_sim_cublasLtHandle_t(), CTT_SIM_BLAS_HANDLE);
 }
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t h)
@@ -110,9 +111,9 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d,
                                         cudaDataType_t scale)
 {
     BLAS_ENTER();
-    return create(d, desc { compute, scale, CUBLAS_OP_N, CUBLAS_OP_N,
-                            CUBLASLT_EPILOGUE_DEFAULT, -1, NULL },
-                  CTT_SIM_BLAS_DESCRIPTOR);
+    return create_object(d, desc { compute, scale, CUBLAS_OP_N, CUBLAS_OP_N,
+                                   CUBLASLT_EPILOGUE_DEFAULT, -1, NULL },
+                         CTT_SIM_BLAS_DESCRIPTOR);
 }
 
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d)
@@ -130,15 +131,15 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(
         return CUBLAS_STATUS_INVALID_VALUE;
     switch (name) {
     case CUBLASLT_MATMUL_DESC_TRANSA:
-        return set(&d->trans_a, value, bytes);
+        return set_field(&d->trans_a, value, bytes);
     case CUBLASLT_MATMUL_DESC_TRANSB:
-        return set(&d->trans_b, value, bytes);
+        return set_field(&d->trans_b, value, bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE:
-        return set(&d->epilogue, value, bytes);
+        return set_field(&d->epilogue, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-        return set(&d->bias, value, bytes);
+        return set_field(&d->bias, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
-        return set(&d->bias_type, value, bytes);
+        return set_field(&d->bias_type, value, bytes);
     }
     return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -148,8 +149,8 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *l,
                                           uint64_t cols, int64_t ld)
 {
     BLAS_ENTER();
-    return create(l, layout { type, CUBLASLT_ORDER_COL, 1, rows, cols, ld, 0 },
-                  CTT_SIM_BLAS_DESCRIPTOR);
+    return create_object(l, layout { type, CUBLASLT_ORDER_COL, 1, rows, cols,
+                                     ld, 0 }, CTT_SIM_BLAS_DESCRIPTOR);
 }
 
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t l)
@@ -167,19 +168,19 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(
         return CUBLAS_STATUS_INVALID_VALUE;
     switch (name) {
     case CUBLASLT_MATRIX_LAYOUT_TYPE:
-        return set(&l->type, value, bytes);
+        return set_field(&l->type, value, bytes);
     case CUBLASLT_MATRIX_LAYOUT_ORDER:
-        return set(&l->order, value, bytes);
+        return set_field(&l->order, value, bytes);
     case CUBLASLT_MATRIX_LAYOUT_ROWS:
-        return set(&l->rows, value, bytes);
+        return set_field(&l->rows, value, bytes);
     case CUBLASLT_MATRIX_LAYOUT_COLS:
-        return set(&l->cols, value, bytes);
+        return set_field(&l->cols, value, bytes);
     case CUBLASLT_MATRIX_LAYOUT_LD:
-        return set(&l->ld, value, bytes);
+        return set_field(&l->ld, value, bytes);
     case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
-        return set(&l->batch, value, bytes);
+        return set_field(&l->batch, value, bytes);
     case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
-        return set(&l->offset, value, bytes);
+        return set_field(&l->offset, value, bytes);
     }
     return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -187,9 +188,9 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *p)
 {
     BLAS_ENTER();
-    return create(p, preference { 0, CUBLASLT_REDUCTION_SCHEME_MASK,
-                                  { ALIGN, ALIGN, ALIGN, ALIGN } },
-                  CTT_SIM_BLAS_DESCRIPTOR);
+    return create_object(p, preference { 0, CUBLASLT_REDUCTION_SCHEME_MASK,
+                                         { ALIGN, ALIGN, ALIGN, ALIGN } },
+                         CTT_SIM_BLAS_DESCRIPTOR);
 }
 
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p)
@@ -207,17 +208,17 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     if (!alive.count(p))
         return CUBLAS_STATUS_INVALID_VALUE;
     if (name == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
-        return set(&p->workspace, value, bytes);
+        return set_field(&p->workspace, value, bytes);
     if (name == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
-        return set(&p->scheme, value, bytes);
+        return set_field(&p->scheme, value, bytes);
     if (operand < 0 || operand > 3)
         return CUBLAS_STATUS_INVALID_VALUE;
-    return set(&p->align[operand], value, bytes);
+    return set_field(&p->align[operand], value, bytes);
 }
 
 /* ---- a product ---- */
 
-static enum ctt_dtype type_of(int t)
+static enum ctt_dtype blas_type(int t)
 {
     return t == CUDA_R_32F ? CTT_F32 : t == CUDA_R_16F ? CTT_F16 : CTT_BF16;
 }
@@ -242,11 +243,11 @@ static struct matrix matrix_of(const void *p, const layout &l, int trans)
 {
     bool across = (l.order == CUBLASLT_ORDER_ROW) != (trans == CUBLAS_OP_T);
     struct matrix m = {
-        (const char *)p, type_of(l.type),
+        (const char *)p, blas_type(l.type),
         (int64_t)(trans == CUBLAS_OP_T ? l.cols : l.rows),
         (int64_t)(trans == CUBLAS_OP_T ? l.rows : l.cols),
         across ? l.ld : 1, across ? 1 : l.ld,
-        l.offset * ctt_dtype_size(type_of(l.type))
+        l.offset * ctt_dtype_size(blas_type(l.type))
     };
 
     return m;
@@ -262,8 +263,9 @@ static bool right_layout(const layout *l)
 }
 
 /* Checks everything but the addresses. */
-static cublasStatus_t check(const desc *d, const layout *a, const layout *b,
-                            const layout *c, const layout *y)
+static cublasStatus_t check_product(const desc *d, const layout *a,
+                                    const layout *b, const layout *c,
+                                    const layout *y)
 {
     struct matrix ma, mb, my;
 
@@ -301,7 +303,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     if (!alive.count(h) || !alive.count(p) || asked < 1 || !results || !found)
         return CUBLAS_STATUS_INVALID_VALUE;
     *found = 0;
-    s = check(d, a, b, c, y);
+    s = check_product(d, a, b, c, y);
     if (s)
         return s;
     workspace = p->workspace >= WORKSPACE && p->scheme ? WORKSPACE : 0;
@@ -346,7 +348,7 @@ static void column(const product &p, const std::vector<float> &a, int64_t j,
     }
 }
 
-static void multiply(product p)
+static void multiply_matrices(product p)
 {
     std::vector<float> a((size_t)(p.a.rows * p.a.cols));
     std::vector<float> sum((size_t)p.y.rows);
@@ -385,7 +387,7 @@ cublasStatus_t cublasLtMatmul(
     cudaStream_t stream)
 {
     BLAS_ENTER();
-    cublasStatus_t s = check(d, la, lb, lc, ly);
+    cublasStatus_t s = check_product(d, la, lb, lc, ly);
     uint64_t any[5] = { 0, 1, 1, 1, 1 };
     const uint64_t *need = algo ? algo->data : any;
     product p;
@@ -406,6 +408,6 @@ cublasStatus_t cublasLtMatmul(
          !ctt_sim_is_device(d->bias, (size_t)(p.y.rows *
                                               ctt_dtype_size(p.y.type)))))
         return CUBLAS_STATUS_INVALID_VALUE;
-    return ctt_sim_give(stream, [=]() { multiply(p); })
+    return ctt_sim_give(stream, [=]() { multiply_matrices(p); })
                ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }

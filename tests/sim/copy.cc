@@ -22,7 +22,7 @@ static void do_copy(const copy &c)
 }
 
 /* All of the memory must be on the side that the direction says. */
-static cudaError_t check(const copy &c, enum cudaMemcpyKind kind)
+static cudaError_t check_copy(const copy &c, enum cudaMemcpyKind kind)
 {
     bool to = kind == cudaMemcpyHostToDevice ||
               kind == cudaMemcpyDeviceToDevice;
@@ -44,7 +44,7 @@ static cudaError_t check(const copy &c, enum cudaMemcpyKind kind)
     return cudaSuccess;
 }
 
-/* Copies what the host's memory holds now. */
+/* Copies the present contents of host memory. */
 static cudaError_t give_staged(cudaStream_t s, const copy &c)
 {
     auto stage = std::make_shared<std::vector<char>>(c.from,
@@ -64,15 +64,15 @@ static bool capturing(cudaStream_t s)
     return t && t->capture;
 }
 
-static cudaError_t give(cudaStream_t s, const copy &c,
-                        enum cudaMemcpyKind kind)
+static cudaError_t queue_copy(cudaStream_t s, const copy &c,
+                              enum cudaMemcpyKind kind)
 {
     cudaError_t e;
     bool stage, wait;
 
     if (!c.width || !c.height)
         return cudaSuccess;
-    e = check(c, kind);
+    e = check_copy(c, kind);
     if (e)
         return ctt_sim_error(e);
     stage = !ctt_sim_touches(c.from, 1) &&
@@ -93,8 +93,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
 {
     CTT_SIM_CUDA_ENTER();
 
-    return give(s, { (char *)to, (const char *)from, bytes, bytes, bytes, 1 },
-                kind);
+    return queue_copy(s, { (char *)to, (const char *)from, bytes, bytes, bytes,
+                          1 }, kind);
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
@@ -103,8 +103,8 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
 {
     CTT_SIM_CUDA_ENTER();
 
-    return give(s, { (char *)to, (const char *)from, to_pitch, from_pitch,
-                     width, height }, kind);
+    return queue_copy(s, { (char *)to, (const char *)from, to_pitch, from_pitch,
+                           width, height }, kind);
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
@@ -112,8 +112,8 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
 {
     CTT_SIM_CUDA_ENTER();
 
-    return give(NULL, { (char *)to, (const char *)from, bytes, bytes, bytes,
-                        1 }, kind);
+    return queue_copy(NULL, { (char *)to, (const char *)from, bytes, bytes,
+                              bytes, 1 }, kind);
 }
 
 cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t s)

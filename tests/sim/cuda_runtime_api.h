@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cuda_runtime_api.h: the part of the CUDA runtime that device/cuda calls, by
- * its real names; what programs cannot see is different. */
+ * its real names; types opaque to programs differ. */
 #ifndef CTT_SIM_CUDA_RUNTIME_API_H
 #define CTT_SIM_CUDA_RUNTIME_API_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dlfcn.h: takes the place of the system's, so that what device/cuda loads is
- * the simulated NCCL, or the lack of it (CTT_SIM_NCCL). */
+ * dlfcn.h: replaces the system's header, so that device/cuda loads the
+ * simulated NCCL, or none (CTT_SIM_NCCL). */
 #ifndef CTT_SIM_DLFCN_H
 #define CTT_SIM_DLFCN_H
 

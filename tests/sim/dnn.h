@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn.h: what the files of the simulated cuDNN share: the contents of
+ * dnn.h: common part of the simulated cuDNN's files: the contents of
  * descriptors, and the operations of a graph. */
 #ifndef CTT_SIM_DNN_H
 #define CTT_SIM_DNN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn_desc.cc: simulated cuDNN: handles, and descriptors whose attributes are
- * checked by a table of what may be set and read. */
+ * dnn_desc.cc: simulated cuDNN: handles, and descriptors with a table of the
+ * attributes that may be set or read. */
 #include "tests/sim/dnn.h"
 
 #include <cstdarg>
@@ -30,7 +30,8 @@ static const size_t size_of[CTT_SIM_DNN_TYPES] = {
     sizeof(cudnnBackendDescriptor_t), 1
 };
 
-/* Which attributes may be set or only read, and most values of each. */
+/* Use of an attribute: optional, required or read-only; the rules also have its
+ * most values. */
 enum { OPTIONAL, NEEDED, READ };
 struct rule { int owner, name, type, how, most; };
 
@@ -106,7 +107,7 @@ static const struct rule rules[] = {
     R(DEVICEPROP, DEVICEPROP_JSON_REPRESENTATION, CHAR, NEEDED, 1 << 16)
 };
 
-static const struct rule *find(int owner, int name)
+static const struct rule *find_rule(int owner, int name)
 {
     for (const struct rule &r : rules)
         if (r.owner == owner && r.name == name)
@@ -210,7 +211,7 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t d)
 }
 
 /* The descriptors in an attribute, which must be finalized. */
-static cudnnStatus_t take(ctt_sim_value *v, const void *values)
+static cudnnStatus_t take_descs(ctt_sim_value *v, const void *values)
 {
     for (int64_t i = 0; i < v->count; i++) {
         void *p;
@@ -235,7 +236,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t d,
 
     if (!descs.count(d) || !values)
         FAIL(BAD_PARAM_NULL_POINTER, "attribute %d", name);
-    r = find(descs[d]->type, name);
+    r = find_rule(descs[d]->type, name);
     if (!r || r->how == READ || descs[d]->done)
         FAIL(BAD_PARAM, "attribute %d of descriptor type %d cannot be set",
              name, descs[d]->type);
@@ -250,7 +251,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t d,
     if (type == CUDNN_TYPE_HANDLE && !handles.count(*(cudnnHandle_t *)values))
         FAIL(BAD_PARAM, "no such handle");
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
-        cudnnStatus_t s = take(&v, values);
+        cudnnStatus_t s = take_descs(&v, values);
         if (s)
             return s;
     }
@@ -278,7 +279,8 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d)
 /* ---- reading attributes ---- */
 
 /* Fills the program's descriptor with an engine or its configuration. */
-static cudnnStatus_t fill(void *to, int type, const desc &from, int engine)
+static cudnnStatus_t fill_config(void *to, int type, const desc &from,
+                                 int engine)
 {
     if (!descs.count(to) || descs[to]->type != type)
         FAIL(BAD_PARAM_DESCRIPTOR_TYPE, "a place for a result");
@@ -289,7 +291,8 @@ static cudnnStatus_t fill(void *to, int type, const desc &from, int engine)
 }
 
 template <class T>
-static int64_t give(const std::vector<T> &from, int64_t asked, void *values)
+static int64_t copy_values(const std::vector<T> &from, int64_t asked,
+                           void *values)
 {
     int64_t n = std::min((int64_t)from.size(), asked);
 
@@ -305,8 +308,8 @@ static cudnnStatus_t results(const desc &h, int64_t asked, int64_t *count,
 
     *count = std::min((int64_t)h.engines.size(), asked);
     for (int64_t i = 0; i < *count && !s; i++)
-        s = fill(to[i], CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, h,
-                 h.engines[(size_t)i]);
+        s = fill_config(to[i], CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, h,
+                        h.engines[(size_t)i]);
     return s;
 }
 
@@ -322,7 +325,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d,
 
     if (!descs.count(d) || !values || asked < 1)
         FAIL(BAD_PARAM_NULL_POINTER, "attribute %d", name);
-    r = find(descs[d]->type, name);
+    r = find_rule(descs[d]->type, name);
     if (!r || r->how != READ || r->type != type)
         FAIL(BAD_PARAM_ATTRIBUTE_TYPE, "attribute %d cannot be read", name);
     if (!descs[d]->done)
@@ -334,24 +337,26 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d,
         return results(from, asked, count, (void **)values);
     case CUDNN_ATTR_ENGINECFG_ENGINE:
         *count = 1;
-        return fill(*(void **)values, CUDNN_BACKEND_ENGINE_DESCRIPTOR, from,
-                    from.engine);
+        return fill_config(*(void **)values, CUDNN_BACKEND_ENGINE_DESCRIPTOR,
+                           from, from.engine);
     case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
-        *count = give(std::vector<int64_t> { from.engine }, asked, values);
+        *count = copy_values(std::vector<int64_t> { from.engine }, asked,
+                             values);
         return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
-        *count = give(ctt_sim_dnn_notes(from), asked, values);
+        *count = copy_values(ctt_sim_dnn_notes(from), asked, values);
         return CUDNN_STATUS_SUCCESS;
     default:
-        *count = give(std::vector<int64_t> { from.workspace }, asked, values);
+        *count = copy_values(std::vector<int64_t> { from.workspace }, asked,
+                             values);
         return CUDNN_STATUS_SUCCESS;
     }
 }
 
 /* ---- running a plan ---- */
 
-static cudnnStatus_t place(const ctt_sim_tensor &t,
-                           const std::map<int64_t, void *> &data)
+static cudnnStatus_t tensor_data(const ctt_sim_tensor &t,
+                                 const std::map<int64_t, void *> &data)
 {
     int64_t last = 1;
     void *p;
@@ -376,14 +381,14 @@ static cudnnStatus_t places(const ctt_sim_dnn_op &op,
                             const std::map<int64_t, void *> &data)
 {
     bool pointwise = op.way == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
-    cudnnStatus_t s = place(op.x, data);
+    cudnnStatus_t s = tensor_data(op.x, data);
 
     if (!s)
-        s = place(op.y, data);
+        s = tensor_data(op.y, data);
     if (!s && !pointwise)
-        s = place(op.w, data);
+        s = tensor_data(op.w, data);
     if (!s && op.has_b)
-        s = place(op.b, data);
+        s = tensor_data(op.b, data);
     return s;
 }
 

@@ -24,7 +24,7 @@ void ctt_sim_dnn(const char *w)
 }
 
 /* Whether CTT_SIM_DNN or ctt_sim_dnn() says this. */
-static bool asked(const char *word)
+static bool engines_are(const char *word)
 {
     const char *e = getenv("CTT_SIM_DNN");
 
@@ -62,11 +62,12 @@ static bool channels_last(const ctt_sim_tensor &t)
     return t.dim[1] == 1 || t.step[1] == 1;
 }
 
-static bool done(const std::vector<ctt_sim_dnn_op> &ops)
+static bool is_supported(const std::vector<ctt_sim_dnn_op> &ops)
 {
     const ctt_sim_dnn_op &first = ops[0];
 
-    if (asked("none") || !fusable(ops) || (asked("plain") && ops.size() > 1))
+    if (engines_are("none") || !fusable(ops) || (engines_are("plain") &&
+                                                 ops.size() > 1))
         return false;
     if (first.way == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
         return ops.size() == 1;
@@ -84,11 +85,11 @@ cudnnStatus_t ctt_sim_dnn_choose(desc &heur)
         !heur.has(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP))
         FAIL(BAD_PARAM, "heuristics for no device");
     heur.ops = g.ops;
-    if (!done(g.ops))
+    if (!is_supported(g.ops))
         return CUDNN_STATUS_SUCCESS;    /* with no results */
     if (mode == CUDNN_HEUR_MODE_FALLBACK)
         heur.engines = { CTT_SIM_FALLBACK };
-    else if (!asked("fallback"))
+    else if (!engines_are("fallback"))
         heur.engines = { CTT_SIM_ROUNDS, CTT_SIM_FAILS, CTT_SIM_ANY_ORDER,
                          CTT_SIM_GOOD };
     return CUDNN_STATUS_SUCCESS;

@@ -20,7 +20,7 @@ static bool is_type(int t)
            t == CUDNN_DATA_BFLOAT16;
 }
 
-static cudnnStatus_t tensor(const desc &d)
+static cudnnStatus_t finalize_tensor(const desc &d)
 {
     int64_t n = d.attr.at(CUDNN_ATTR_TENSOR_DIMENSIONS).count;
     int64_t align = d.get<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
@@ -207,7 +207,7 @@ static cudnnStatus_t pointwise(desc &d)
 
 /* ---- graphs ---- */
 
-static bool same(const ctt_sim_tensor &a, const ctt_sim_tensor &b)
+static bool same_tensor(const ctt_sim_tensor &a, const ctt_sim_tensor &b)
 {
     return a.type == b.type && a.is_virtual == b.is_virtual &&
            a.axes == b.axes && !memcmp(a.dim, b.dim, sizeof(a.dim)) &&
@@ -240,7 +240,7 @@ static cudnnStatus_t wired(const std::vector<ctt_sim_dnn_op> &ops)
         std::vector<ctt_sim_tensor> in = inputs(op), all = in;
         all.push_back(op.result());
         for (const ctt_sim_tensor &t : all) {
-            if (known.count(t.uid) && !same(known[t.uid], t))
+            if (known.count(t.uid) && !same_tensor(known[t.uid], t))
                 FAIL(BAD_PARAM_DUPLICATED_ENTRIES, "tensor %d", (int)t.uid);
             known[t.uid] = t;
         }
@@ -260,7 +260,7 @@ static cudnnStatus_t wired(const std::vector<ctt_sim_dnn_op> &ops)
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t graph(desc &d)
+static cudnnStatus_t finalize_graph(desc &d)
 {
     for (auto &op : d.attr.at(CUDNN_ATTR_OPERATIONGRAPH_OPS).descs) {
         if (op->ops.size() != 1)
@@ -270,7 +270,7 @@ static cudnnStatus_t graph(desc &d)
     return wired(d.ops);
 }
 
-static cudnnStatus_t pack(const desc &d)
+static cudnnStatus_t finalize_pack(const desc &d)
 {
     const ctt_sim_value &ids = d.attr.at(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
     std::set<int64_t> seen;
@@ -291,7 +291,7 @@ cudnnStatus_t ctt_sim_dnn_check(desc &d)
             return convolution(d, w);
     switch (d.type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-        return tensor(d);
+        return finalize_tensor(d);
     case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
         return sliding(d);
     case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
@@ -300,13 +300,13 @@ cudnnStatus_t ctt_sim_dnn_check(desc &d)
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
         return pointwise(d);
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-        return graph(d);
+        return finalize_graph(d);
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
         return ctt_sim_dnn_choose(d);
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
         return ctt_sim_dnn_build(d);
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-        return pack(d);
+        return finalize_pack(d);
     }
     FAIL(BAD_PARAM, "descriptor type %d is only read", d.type);
 }

@@ -23,7 +23,7 @@ struct state {
     std::map<int64_t, void *> data;
 };
 
-static enum ctt_dtype type_of(const ctt_sim_tensor &t)
+static enum ctt_dtype dnn_type(const ctt_sim_tensor &t)
 {
     return t.type == CUDNN_DATA_FLOAT ? CTT_F32
            : t.type == CUDNN_DATA_HALF ? CTT_F16 : CTT_BF16;
@@ -51,7 +51,7 @@ static void each_pixel(const ctt_sim_tensor &t, image &m, F f)
 
 static image fetch(state &s, const ctt_sim_tensor &t)
 {
-    enum ctt_dtype type = type_of(t);
+    enum ctt_dtype type = dnn_type(t);
     image m = image_like(t);
     const void *from;
 
@@ -66,9 +66,9 @@ static image fetch(state &s, const ctt_sim_tensor &t)
 }
 
 /* Virtual results are rounded too. */
-static void keep(state &s, const ctt_sim_tensor &t, image &m)
+static void store_image(state &s, const ctt_sim_tensor &t, image &m)
 {
-    enum ctt_dtype type = type_of(t);
+    enum ctt_dtype type = dnn_type(t);
     void *to = t.is_virtual ? NULL : s.data.at(t.uid);
     uint32_t one;
 
@@ -123,8 +123,8 @@ static std::vector<float> by_tap(const image &w)
     return v;
 }
 
-static void forward(const ctt_sim_dnn_op &op, image &x, image &y,
-                    const image &w)
+static void conv_forward(const ctt_sim_dnn_op &op, image &x, image &y,
+                         const image &w)
 {
     std::vector<float> v = by_tap(w);
     int64_t outs = y.c / op.groups();
@@ -180,7 +180,7 @@ static void blend(state &s, const ctt_sim_dnn_op &op, image &sum)
     for (size_t i = 0; i < sum.x.size(); i++)
         sum.x[i] = (float)op.alpha * sum.x[i] +
                    (op.beta != 0 ? (float)op.beta * old.x[i] : 0);
-    keep(s, t, sum);
+    store_image(s, t, sum);
 }
 
 static void convolve(state &s, const ctt_sim_dnn_op &op)
@@ -191,7 +191,7 @@ static void convolve(state &s, const ctt_sim_dnn_op &op)
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
         a = fetch(s, op.x);
         b = fetch(s, op.w);
-        forward(op, a, sum, b);
+        conv_forward(op, a, sum, b);
         break;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
         a = fetch(s, op.y);
@@ -239,7 +239,7 @@ static void pointwise(state &s, const ctt_sim_dnn_op &op)
             x.x[at] = act(op.mode, x.x[at]);
         }
     }
-    keep(s, op.y, x);
+    store_image(s, op.y, x);
 }
 
 void ctt_sim_dnn_run(const std::vector<ctt_sim_dnn_op> &ops,

@@ -84,7 +84,7 @@ cudaError_t ctt_sim_capture_wait(stream &s,
     return cudaSuccess;
 }
 
-static void leave(const std::shared_ptr<ctt_sim_recording> &c)
+static void leave_recording(const std::shared_ptr<ctt_sim_recording> &c)
 {
     for (stream *s : c->streams) {
         s->capture = nullptr;
@@ -100,7 +100,7 @@ void ctt_sim_capture_forget(stream &s)
     std::shared_ptr<ctt_sim_recording> c = s.capture;
 
     if (c)
-        leave(c);
+        leave_recording(c);
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s,
@@ -145,7 +145,7 @@ static std::vector<bool> joined(const ctt_sim_recording &c,
     return yes;
 }
 
-static cudaError_t end(const ctt_sim_recording &c, cudaStream_t s)
+static cudaError_t end_recording(const ctt_sim_recording &c, cudaStream_t s)
 {
     std::vector<bool> yes = joined(c, s->last);
 
@@ -173,12 +173,12 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
         return ctt_sim_error(t ? cudaErrorInvalidValue
                                : cudaErrorInvalidResourceHandle);
     c = t->capture;
-    e = end(*c, s);
+    e = end_recording(*c, s);
     if (e == cudaErrorStreamCaptureUnmatched) {
         c->broken = true;
         return ctt_sim_error(e);
     }
-    leave(c);
+    leave_recording(c);
     if (e)
         return ctt_sim_error(e);
     *graph = new ctt_sim_cudaGraph_t { c->nodes };
@@ -205,7 +205,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t s,
 
 /* Runs each node after all before it; picks the next one of the ready nodes at
  * random. */
-static void run(const std::vector<ctt_sim_node> &nodes)
+static void run_nodes(const std::vector<ctt_sim_node> &nodes)
 {
     std::vector<std::vector<int>> next(nodes.size());
     std::vector<size_t> missing(nodes.size());
@@ -264,7 +264,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
         return ctt_sim_error(cudaErrorInvalidValue);
     nodes = exec->nodes;
     ctt_sim_count_graph();
-    return ctt_sim_give(s, [=]() { run(*nodes); });
+    return ctt_sim_give(s, [=]() { run_nodes(*nodes); });
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,

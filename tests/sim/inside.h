@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * inside.h: what the files of the simulation share.  All of it requires the
- * lock that ctt_sim_entry takes. */
+ * inside.h: common part of the simulation's files.  All of it requires the lock
+ * that ctt_sim_entry takes. */
 #ifndef CTT_SIM_INSIDE_H
 #define CTT_SIM_INSIDE_H
 
@@ -68,7 +68,7 @@ bool ctt_sim_is_device(const void *p, size_t bytes);
 bool ctt_sim_touches(const void *p, size_t bytes);
 bool ctt_sim_is_pinned(const void *p, size_t bytes);
 
-/* The device's range of addresses: so many bytes from base on. */
+/* The device's range of addresses: CTT_SIM_RANGE bytes from base on. */
 const size_t CTT_SIM_RANGE = (size_t)1 << 38;
 char *ctt_sim_base();
 
@@ -85,7 +85,7 @@ struct ctt_sim_mark {
     uint64_t                              at;
 };
 
-/* graph.cc.  Captured work, each piece with those that must run before. */
+/* graph.cc.  Captured work, each piece with the ones that must run before. */
 struct ctt_sim_node {
     ctt_sim_work     work;
     std::vector<int> after;
@@ -102,8 +102,8 @@ struct ctt_sim_recording {
 struct ctt_sim_op {
     ctt_sim_work work;       /* may be empty */
     ctt_sim_mark wait;       /* must be reached first */
-    std::function<bool()> attempt;    /* in place of work: what waits for
-                                         another process, tried until it
+    std::function<bool()> attempt;    /* in place of work, for work that waits
+                                         for another process: tried until it
                                          returns true */
 };
 struct ctt_sim_cudaStream_t {
@@ -118,8 +118,8 @@ struct ctt_sim_cudaStream_t {
 /* The stream of a handle; null if there is none, as for the NULL stream. */
 std::shared_ptr<ctt_sim_cudaStream_t> ctt_sim_stream(cudaStream_t s);
 
-/* Gives work to a stream, which may be NULL, or to the graph that captures
- * it. */
+/* Queues work on a stream, which may be NULL, or adds it to the graph that
+ * captures the stream. */
 cudaError_t ctt_sim_give(cudaStream_t s, ctt_sim_work work);
 
 /* Does the work of a stream, of all streams. */
@@ -129,7 +129,7 @@ void ctt_sim_finish_all();
 /* Appends to the queue of a stream that is not captured. */
 void ctt_sim_queue(ctt_sim_cudaStream_t &s, ctt_sim_op op);
 
-/* graph.cc.  The same for captured streams.  forbidden: whether a running
+/* graph.cc.  The functions of captured streams.  forbidden: whether a running
  * capture forbids calls that may synchronize; such a call invalidates it.
  * legacy: the same for work on the NULL stream. */
 bool ctt_sim_forbidden();

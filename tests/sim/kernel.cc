@@ -47,12 +47,12 @@ ctt_sim_swap:
     .size ctt_sim_swap, . - ctt_sim_swap
 )");
 
-static void swap(place *from, place *to)
+static void switch_stack(place *from, place *to)
 {
     ctt_sim_swap(from, *to);
 }
 
-static void start(place *at, char *stack, size_t bytes, void (*f)())
+static void start_fiber(place *at, char *stack, size_t bytes, void (*f)())
 {
     uintptr_t top = ((uintptr_t)stack + bytes) / 16 * 16;
     void **p = (void **)top;
@@ -66,12 +66,12 @@ static void start(place *at, char *stack, size_t bytes, void (*f)())
 #else
 using place = ucontext_t;
 
-static void swap(place *from, place *to)
+static void switch_stack(place *from, place *to)
 {
     swapcontext(from, to);
 }
 
-static void start(place *at, char *stack, size_t bytes, void (*f)())
+static void start_fiber(place *at, char *stack, size_t bytes, void (*f)())
 {
     getcontext(at);
     at->uc_stack.ss_sp = stack;
@@ -102,7 +102,7 @@ static const void *home_stack;
 static size_t home_bytes;
 static void *home_fake;
 
-static void leave(void **fake, const void *stack, size_t bytes)
+static void leave_stack(void **fake, const void *stack, size_t bytes)
 {
     __sanitizer_start_switch_fiber(fake, stack, bytes);
 }
@@ -111,9 +111,9 @@ static void arrive(void *fake, const void **stack, size_t *bytes)
     __sanitizer_finish_switch_fiber(fake, stack, bytes);
 }
 #define LEAVE_HOME(f) \
-    leave(&home_fake, (f).stack.get(), stack_bytes)
+    leave_stack(&home_fake, (f).stack.get(), stack_bytes)
 #define BACK_HOME() arrive(home_fake, NULL, NULL)
-#define LEAVE_FIBER(f) leave(&(f).fake, home_stack, home_bytes)
+#define LEAVE_FIBER(f) leave_stack(&(f).fake, home_stack, home_bytes)
 #define IN_FIBER(f) arrive((f).fake, &home_stack, &home_bytes)
 #else
 #define LEAVE_HOME(f) ((void)(f))
@@ -126,14 +126,14 @@ static void to_fiber(size_t k)
 {
     at = k;
     LEAVE_HOME(*fibers[k]);
-    swap(&home, &fibers[k]->context);
+    switch_stack(&home, &fibers[k]->context);
     BACK_HOME();
 }
 
 static void to_home(fiber &f)
 {
     LEAVE_FIBER(f);
-    swap(&f.context, &home);
+    switch_stack(&f.context, &home);
     IN_FIBER(f);
 }
 
@@ -183,7 +183,7 @@ static size_t any_fiber()
         fibers.push_back(std::make_unique<fiber>());
         fiber &f = *fibers.back();
         f.stack.reset(new char[stack_bytes]);
-        start(&f.context, f.stack.get(), stack_bytes, fiber_main);
+        start_fiber(&f.context, f.stack.get(), stack_bytes, fiber_main);
         return fibers.size() - 1;
     }
     k = idle.back();
@@ -234,7 +234,7 @@ static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f)
     ctt_sim_count_kernel();
 }
 
-static bool fits(dim3 grid, dim3 block)
+static bool grid_fits(dim3 grid, dim3 block)
 {
     return grid.x && grid.y && grid.z && block.x && block.y && block.z &&
            grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
@@ -249,7 +249,7 @@ void ctt_sim_kernel(dim3 grid, dim3 block, cudaStream_t s,
 
     if (entry.refused)
         ctt_sim_error(cudaErrorUnknown);
-    else if (!fits(grid, block))
+    else if (!grid_fits(grid, block))
         ctt_sim_error(cudaErrorInvalidConfiguration);
     else
         ctt_sim_give(s, [=]() { run_grid(grid, block, f); });

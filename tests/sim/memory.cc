@@ -32,7 +32,7 @@ static size_t pages(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-static void start()
+static void map_range()
 {
     const char *bytes = getenv("CTT_SIM_MEMORY"), *g = getenv("CTT_SIM_GUARD");
 
@@ -80,7 +80,7 @@ void ctt_sim_guard(int often)
 {
     ctt_sim_entry entry(false);
 
-    start();
+    map_range();
     guard = often;
     times = 0;
     open_now = !often;
@@ -91,7 +91,7 @@ void ctt_sim_memory(int64_t bytes)
 {
     ctt_sim_entry entry(false);
 
-    start();
+    map_range();
     limit = (size_t)bytes > used ? (size_t)bytes : used;
 }
 
@@ -129,7 +129,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
     size_t room = pages(bytes);
     char *at;
 
-    start();
+    map_range();
     if (!p || ctt_sim_forbidden())
         return ctt_sim_error(p ? cudaErrorStreamCaptureUnsupported
                                : cudaErrorInvalidValue);
@@ -180,7 +180,7 @@ cudaError_t cudaMemGetInfo(size_t *room, size_t *total)
 {
     CTT_SIM_CUDA_ENTER();
 
-    start();
+    map_range();
     *room = limit - used;
     *total = limit;
     return cudaSuccess;

@@ -3,8 +3,8 @@
  * processes.  As strict as the library: a message waits until it is taken, a
  * group's messages wait together, nothing of it runs before its stream comes to
  * it, and where a rank is gone the others wait for ever, but for what
- * ncclCommGetAsyncError() says.  What would be a hang or wrong numbers there is
- * an error here. */
+ * ncclCommGetAsyncError() says.  A hang or wrong numbers in the library is an
+ * error here. */
 #include "tests/sim/inside.h"
 #include "tests/sim/dlfcn.h"
 #include "tests/sim/nccl_wire.h"
@@ -48,7 +48,7 @@ static thread_local std::vector<message> group;
 
 static long fail_at = -1;    /* -1: not read from the environment yet */
 
-static const char *asked()
+static const char *library_kind()
 {
     const char *what = getenv("CTT_SIM_NCCL");
 
@@ -59,7 +59,7 @@ static const char *asked()
 static bool planned()
 {
     if (fail_at < 0)
-        fail_at = atol(asked());
+        fail_at = atol(library_kind());
     return fail_at > 0 && --fail_at == 0;
 }
 
@@ -68,7 +68,7 @@ bool ctt_sim_nccl_waits()
     return fail_at > 0;
 }
 
-static ncclResult_t failed(ncclResult_t r, const std::string &why)
+static ncclResult_t fail_with(ncclResult_t r, const std::string &why)
 {
     last_error = why;
     return r;
@@ -76,7 +76,7 @@ static ncclResult_t failed(ncclResult_t r, const std::string &why)
 
 static ncclResult_t as_planned()
 {
-    return failed(ncclInternalError, "as planned");
+    return fail_with(ncclInternalError, "as planned");
 }
 
 #define NCCL_ENTER()                                                    \
@@ -94,7 +94,7 @@ static const struct { const char *name; void *at; } functions[] = {
 
 void *ctt_sim_dlopen(const char *name, int)
 {
-    if (strcmp(name, "libnccl.so.2") || !strcmp(asked(), "none"))
+    if (strcmp(name, "libnccl.so.2") || !strcmp(library_kind(), "none"))
         return NULL;
     return (void *)functions;
 }
@@ -103,7 +103,8 @@ void *ctt_sim_dlsym(void *, const char *name)
 {
     for (auto &f : functions)
         if (!strcmp(f.name, name))
-            return strcmp(asked(), "old") || strcmp(name, "ncclSend") ? f.at
+            return strcmp(library_kind(), "old") || strcmp(name, "ncclSend") ?
+                f.at
                                                                       : NULL;
     return NULL;
 }
@@ -162,11 +163,11 @@ ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id,
     if (!out || ranks < 1 || rank < 0 || rank >= ranks || depth ||
         strncmp(id.internal, "ctt-nccl-", 9) ||
         cudaGetDeviceProperties(&prop, ctt_sim_device()))
-        return failed(ncclInvalidArgument, "ncclCommInitRank");
+        return fail_with(ncclInvalidArgument, "ncclCommInitRank");
     c->rank = rank;
     c->wires = ctt_sim_connect(id.internal, rank, ranks, prop.pciBusID, why);
     if (!why.empty())
-        return failed(ncclInvalidUsage, why);
+        return fail_with(ncclInvalidUsage, why);
     comms[c.get()] = c;
     ctt_sim_count(CTT_SIM_COMMUNICATOR, 1);
     *out = c.get();
@@ -179,18 +180,18 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *error)
     ctt_sim_entry entry(false);
 
     if (!comms.count(c))
-        return failed(ncclInvalidArgument, "no communicator");
+        return fail_with(ncclInvalidArgument, "no communicator");
     *error = c->state;
     return ncclSuccess;
 }
 
-/* What is under way ends, as it is. */
+/* Pending messages end as they are. */
 ncclResult_t ncclCommAbort(ncclComm_t c)
 {
     ctt_sim_entry entry(false);
 
     if (!comms.count(c))
-        return failed(ncclInvalidArgument, "no communicator");
+        return fail_with(ncclInvalidArgument, "no communicator");
     c->aborted = true;
     for (auto &w : c->wires)
         if (w.fd >= 0)
@@ -204,7 +205,7 @@ ncclResult_t ncclCommAbort(ncclComm_t c)
 
 using messages = std::shared_ptr<std::vector<message>>;
 
-/* Whether it is done.  A rank may be gone that has sent what is wanted. */
+/* True if the message is done, even if its sender is gone by now. */
 static bool try_one(comm &c, message &m)
 {
     ctt_sim_wire &w = c.wires[(size_t)m.peer];
@@ -222,7 +223,7 @@ static bool try_one(comm &c, message &m)
             ctt_sim_die("NCCL: rank %d sends %zu bytes, rank %d takes %zu",
                         m.peer, got.size(), c.rank, m.bytes);
         memcpy(m.p, got.data(), got.size());
-        m.p[0] ^= (char)!strcmp(asked(), "wrong");
+        m.p[0] ^= (char)!strcmp(library_kind(), "wrong");
         m.done = true;
     }
     return m.done;
@@ -237,8 +238,8 @@ static void wait_a_little(double &idle)
     idle += duration<double>(steady_clock::now() - begin).count();
 }
 
-/* Whether all is done.  The state becomes an error if a rank that something is
- * waited for has gone: it goes on waiting. */
+/* True if all messages are done.  If an awaited rank is gone, the state becomes
+ * an error, and the wait continues. */
 static bool try_all(comm &c, std::vector<message> &all, double &idle)
 {
     bool whole = true, any = false;
@@ -255,8 +256,8 @@ static bool try_all(comm &c, std::vector<message> &all, double &idle)
         whole &= m.done;
         waits = m.done ? waits : m.peer;
         if (!m.done && c.wires[(size_t)m.peer].gone)
-            c.state = failed(ncclRemoteError, "rank " +
-                             std::to_string(m.peer) + " has gone");
+            c.state = fail_with(ncclRemoteError, "rank " +
+                                std::to_string(m.peer) + " has gone");
     }
     for (auto &w : c.wires)
         ctt_sim_pump(w);
@@ -275,9 +276,9 @@ static bool overlap(const message &a, const message &b)
     return a.p < b.p + b.bytes && b.p < a.p + a.bytes;
 }
 
-/* What NCCL does not look at but what gives wrong numbers; and a message to
- * oneself that nobody takes. */
-static ncclResult_t check(const std::vector<message> &all)
+/* Refuses groups that NCCL does not check but that give wrong numbers, and a
+ * message to oneself without a receive. */
+static ncclResult_t check_messages(const std::vector<message> &all)
 {
     size_t to_self = 0, from_self = 0;
 
@@ -285,16 +286,16 @@ static ncclResult_t check(const std::vector<message> &all)
         const message &m = all[i];
 
         if (m.comm != all[0].comm || m.stream != all[0].stream)
-            return failed(ncclInvalidUsage, "one group on two streams");
+            return fail_with(ncclInvalidUsage, "one group on two streams");
         to_self += m.is_send && m.peer == m.comm->rank;
         from_self += !m.is_send && m.peer == m.comm->rank;
         for (size_t k = 0; k < i; k++)
             if ((!m.is_send || !all[k].is_send) && overlap(m, all[k]))
-                return failed(ncclInvalidArgument, "messages overlap");
+                return fail_with(ncclInvalidArgument, "messages overlap");
     }
     if (to_self != from_self)
-        return failed(ncclInvalidUsage, "Trying to send to self without a "
-                      "matching recv");
+        return fail_with(ncclInvalidUsage, "Trying to send to self without a "
+                         "matching recv");
     return ncclSuccess;
 }
 
@@ -304,7 +305,7 @@ static ncclResult_t launch(std::vector<message> all)
     auto idle = std::make_shared<double>(0);
     std::shared_ptr<ctt_sim_cudaStream_t> s;
     std::shared_ptr<comm> c;
-    ncclResult_t r = check(all);
+    ncclResult_t r = check_messages(all);
 
     if (r || all.empty())
         return r;
@@ -329,7 +330,7 @@ static ncclResult_t end_group(bool refused)
     ncclResult_t r = broken;
 
     if (!depth)
-        return failed(ncclInvalidUsage, "ncclGroupEnd without a start");
+        return fail_with(ncclInvalidUsage, "ncclGroupEnd without a start");
     if (--depth)
         return ncclSuccess;
     all.swap(group);
@@ -349,17 +350,18 @@ static ncclResult_t check_one(const message &m)
     std::shared_ptr<ctt_sim_cudaStream_t> s = ctt_sim_stream(m.stream);
 
     if (!comms.count(m.comm) || m.comm->state || !s || s->capture)
-        return failed(ncclInvalidArgument, "no communicator or stream");
+        return fail_with(ncclInvalidArgument, "no communicator or stream");
     if (m.peer < 0 || (size_t)m.peer >= m.comm->wires.size())
-        return failed(ncclInvalidArgument, "no rank " + std::to_string(m.peer));
+        return fail_with(ncclInvalidArgument, "no rank " +
+                         std::to_string(m.peer));
     if (!ctt_sim_is_device(m.p, m.bytes))
-        return failed(ncclInvalidArgument, "not memory of a device");
+        return fail_with(ncclInvalidArgument, "not memory of a device");
     return ncclSuccess;
 }
 
-static ncclResult_t give(bool is_send, void *p, size_t count,
-                         ncclDataType_t type, int peer, ncclComm_t c,
-                         cudaStream_t s)
+static ncclResult_t queue_message(bool is_send, void *p, size_t count,
+                                  ncclDataType_t type, int peer, ncclComm_t c,
+                                  cudaStream_t s)
 {
     message m = { is_send, (char *)p, count * (type == ncclFloat ? 4 : 1), peer,
                   c, s, false, false };
@@ -377,11 +379,11 @@ static ncclResult_t give(bool is_send, void *p, size_t count,
 ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type,
                       int peer, ncclComm_t c, cudaStream_t s)
 {
-    return give(true, (void *)from, count, type, peer, c, s);
+    return queue_message(true, (void *)from, count, type, peer, c, s);
 }
 
 ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t c, cudaStream_t s)
 {
-    return give(false, to, count, type, peer, c, s);
+    return queue_message(false, to, count, type, peer, c, s);
 }

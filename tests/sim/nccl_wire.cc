@@ -32,7 +32,7 @@ static double now()
 
 /* ---- connecting ---- */
 
-static socklen_t name_of(const std::string &id, int rank, sockaddr_un &a)
+static socklen_t socket_name(const std::string &id, int rank, sockaddr_un &a)
 {
     std::string name = id + "-" + std::to_string(rank);
 
@@ -62,12 +62,12 @@ static int socket_of(void)
     return fd;
 }
 
-/* A lower rank listens; it may not have come so far. */
+/* Connects to a lower rank, which may not listen yet. */
 static int connect_to(const std::string &id, int rank, double until)
 {
     const timespec nap = { 0, 2000000 };
     sockaddr_un a;
-    socklen_t n = name_of(id, rank, a);
+    socklen_t n = socket_name(id, rank, a);
     int fd = socket_of();
 
     while (connect(fd, (sockaddr *)&a, n)) {
@@ -92,7 +92,7 @@ static int accept_from(int listener, double until)
     return fd;
 }
 
-static std::string compare(const hello &mine, const hello &theirs)
+static std::string compare_hello(const hello &mine, const hello &theirs)
 {
     if (theirs.ranks != mine.ranks)
         return "ranks do not agree on their number";
@@ -110,7 +110,7 @@ std::vector<ctt_sim_wire> ctt_sim_connect(const std::string &id, int rank,
     const hello mine = { rank, ranks, gpu };
     int listener = socket_of();
     sockaddr_un a;
-    socklen_t n = name_of(id, rank, a);
+    socklen_t n = socket_name(id, rank, a);
 
     why = "";
     if (bind(listener, (sockaddr *)&a, n) || listen(listener, ranks))
@@ -119,7 +119,7 @@ std::vector<ctt_sim_wire> ctt_sim_connect(const std::string &id, int rank,
         int fd = i < rank ? connect_to(id, i, until)
                           : accept_from(listener, until);
         hello theirs = greet(fd, mine);
-        std::string wrong = compare(mine, theirs);
+        std::string wrong = compare_hello(mine, theirs);
 
         if (theirs.rank >= 0 && theirs.rank < ranks)
             wires[(size_t)theirs.rank].fd = fd;
@@ -131,7 +131,8 @@ std::vector<ctt_sim_wire> ctt_sim_connect(const std::string &id, int rank,
 
 /* ---- messages ---- */
 
-static void add(ctt_sim_wire &w, char kind, const char *p, size_t bytes)
+static void append_bytes(ctt_sim_wire &w, char kind, const char *p,
+                         size_t bytes)
 {
     head h;
 
@@ -147,7 +148,7 @@ void ctt_sim_put(ctt_sim_wire &w, const char *p, size_t bytes)
     if (w.fd < 0)
         w.arrived.push_back(std::string(p, bytes));
     else
-        add(w, 'd', p, bytes);
+        append_bytes(w, 'd', p, bytes);
 }
 
 std::string ctt_sim_take(ctt_sim_wire &w)
@@ -158,7 +159,7 @@ std::string ctt_sim_take(ctt_sim_wire &w)
     if (w.fd < 0)
         w.taken++;
     else
-        add(w, 'a', "", 0);
+        append_bytes(w, 'a', "", 0);
     return message;
 }
 
@@ -181,7 +182,7 @@ static bool flush(ctt_sim_wire &w)
     return any;
 }
 
-static bool fill(ctt_sim_wire &w)
+static bool fill_input(ctt_sim_wire &w)
 {
     static char room[1 << 16];
     bool any = false;
@@ -221,7 +222,7 @@ bool ctt_sim_pump(ctt_sim_wire &w)
     if (w.fd < 0 || w.gone)
         return false;
     any = flush(w);
-    any |= fill(w);
+    any |= fill_input(w);
     sort_out(w);
     return any;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nccl_wire.h: what connects the processes of the simulated NCCL: sockets on
- * which each message is answered once it has been taken. */
+ * nccl_wire.h: connections between the processes of the simulated NCCL: sockets
+ * with an acknowledgement of each received message. */
 #ifndef CTT_SIM_NCCL_WIRE_H
 #define CTT_SIM_NCCL_WIRE_H
 
@@ -26,9 +26,9 @@ struct ctt_sim_wire {
 /* Seconds that ranks wait for each other: CTT_SIM_NCCL_WAIT. */
 double ctt_sim_patience();
 
-/* Connects this rank with all others of the id, which live in other processes.
- * gpu: its number; two with the same one are refused, like another number of
- * ranks; that is told by why, or else "". */
+/* Connects this rank with all others of the id, in other processes. gpu: its
+ * number; two ranks with one GPU, or with different counts of ranks, are
+ * refused; why: the reason, or "". */
 std::vector<ctt_sim_wire> ctt_sim_connect(const std::string &id, int rank,
                                           int ranks, int gpu,
                                           std::string &why);

@@ -21,7 +21,7 @@ static cell *of_device, *of_block;
 /* The module's static variables, among them all __shared__ ones. */
 static const char *first, *end;
 
-static cell *reserve(size_t bytes)
+static cell *reserve_cells(size_t bytes)
 {
     void *p = mmap(NULL, bytes / GRAIN * sizeof(cell), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -32,7 +32,7 @@ static cell *reserve(size_t bytes)
 }
 
 /* Finds the segment of one of our own variables. */
-static int look(struct dl_phdr_info *info, size_t size, void *unused)
+static int find_stack(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)size;
     (void)unused;
@@ -56,13 +56,13 @@ static cell *cell_of(const char *p)
 
     if (at < CTT_SIM_RANGE) {
         if (!of_device)
-            of_device = reserve(CTT_SIM_RANGE);
+            of_device = reserve_cells(CTT_SIM_RANGE);
         return of_device + at / GRAIN;
     }
     if (!of_block) {
-        if (!dl_iterate_phdr(look, NULL))
+        if (!dl_iterate_phdr(find_stack, NULL))
             ctt_sim_die("no segment of static variables");
-        of_block = reserve((size_t)(end - first) + GRAIN);
+        of_block = reserve_cells((size_t)(end - first) + GRAIN);
     }
     return p < first || p >= end ? NULL : of_block + (p - first) / GRAIN;
 }
@@ -76,7 +76,7 @@ static bool conflict(const ctt_sim_who &a, const ctt_sim_who &me, bool device)
     return a.thread != me.thread && a.phase == me.phase;
 }
 
-static void check(const ctt_sim_who &a, const char *what, const void *p)
+static void check_access(const ctt_sim_who &a, const char *what, const void *p)
 {
     const ctt_sim_who &me = ctt_sim_me;
 
@@ -107,9 +107,9 @@ static void access(const void *p, size_t bytes, bool writes)
         cell *c = cell_of(q);
         if (!c)
             return;
-        check(c->write, writes ? "writes" : "reads", q);
+        check_access(c->write, writes ? "writes" : "reads", q);
         if (writes)
-            check(c->read, "writes", q);
+            check_access(c->read, "writes", q);
         if (writes)
             c->write = ctt_sim_me;
         else
@@ -117,7 +117,7 @@ static void access(const void *p, size_t bytes, bool writes)
     }
 }
 
-/* In a build with ThreadSanitizer these names are its own: it watches the
+/* In a build with ThreadSanitizer these names belong to it: it checks the
  * host's code, and kernels are compiled without. */
 #ifdef CTT_SIM_UNWATCHED
 namespace unwatched {

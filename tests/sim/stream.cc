@@ -51,7 +51,7 @@ static bool reached(const ctt_sim_mark &m)
 
 static void run_to(stream &s, uint64_t at);
 
-static void step(stream &s)
+static void run_next(stream &s)
 {
     ctt_sim_op op = s.queue.front();
 
@@ -73,7 +73,7 @@ static void step(stream &s)
 static void run_to(stream &s, uint64_t at)
 {
     while (s.done < at)
-        step(s);
+        run_next(s);
 }
 
 /* Runs work of random streams until s has got to `at`. */
@@ -87,7 +87,7 @@ static void run_by_chance(stream &s, uint64_t at)
             if (!t.second->queue.empty() &&
                 reached(t.second->queue.front().wait))
                 busy.push_back(t.second.get());
-        step(busy.empty() ? s : *busy[ctt_sim_chance(busy.size())]);
+        run_next(busy.empty() ? s : *busy[ctt_sim_chance(busy.size())]);
     }
 }
 
@@ -234,7 +234,7 @@ cudaError_t cudaStreamQuery(cudaStream_t s)
     }
     if (t->queue.empty())
         return cudaSuccess;
-    step(*t);
+    run_next(*t);
     return cudaErrorNotReady;
 }
 
@@ -364,7 +364,7 @@ cudaError_t cudaEventQuery(cudaEvent_t e)
         return ctt_sim_error(error);
     if (reached(e->mark))
         return cudaSuccess;
-    step(*e->mark.stream);
+    run_next(*e->mark.stream);
     return cudaErrorNotReady;
 }
 

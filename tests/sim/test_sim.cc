@@ -15,14 +15,14 @@
 
 enum { N = 1000 };
 
-static __global__ void scale(float *x, float by, int n)
+static __global__ void scale_kernel(float *x, float by, int n)
 {
     for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n;
          i += (int)(gridDim.x * blockDim.x))
         x[i] *= by;
 }
 
-static __global__ void add(const float *x, float *y, int n)
+static __global__ void add_kernel(const float *x, float *y, int n)
 {
     for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n;
          i += (int)(gridDim.x * blockDim.x))
@@ -30,7 +30,7 @@ static __global__ void add(const float *x, float *y, int n)
 }
 
 /* Sums each block by halving. */
-static __global__ void sum(const float *x, float *y, int n)
+static __global__ void sum_kernel(const float *x, float *y, int n)
 {
     __shared__ float part[64];
     unsigned t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
@@ -52,7 +52,7 @@ static void streams(cudaStream_t *a, cudaStream_t *b)
     CUDA(cudaStreamCreateWithFlags(b, cudaStreamNonBlocking));
 }
 
-static void drop(cudaStream_t a, cudaStream_t b, float *x)
+static void free_all(cudaStream_t a, cudaStream_t b, float *x)
 {
     CUDA(cudaStreamDestroy(a));
     CUDA(cudaStreamDestroy(b));
@@ -70,20 +70,20 @@ static float doubled(int order, bool waits)
     ctt_sim_order(order);
     streams(&a, &b);
     CUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
-    ctt_sim_launch(1, 32, a, scale, x, 2, 1);
+    ctt_sim_launch(1, 32, a, scale_kernel, x, 2, 1);
     CUDA(cudaEventRecord(e, a));
     if (waits)
         CUDA(cudaStreamWaitEvent(b, e, 0));
-    ctt_sim_launch(1, 1, b, add, x + 1, x, 1);
+    ctt_sim_launch(1, 1, b, add_kernel, x + 1, x, 1);
     CUDA(cudaMemcpyAsync(&y, x, sizeof(y), cudaMemcpyDeviceToHost, b));
     CUDA(cudaEventDestroy(e));
     CUDA(cudaDeviceSynchronize());
-    drop(a, b, x);
+    free_all(a, b, x);
     return y;
 }
 
 /* The missing wait shows if work is late; with it every order is right. */
-static void test_order()
+static void test_stream_order()
 {
     for (int order = 0; order < CTT_SIM_SEEDS + 4; order++)
         CU_ASSERT_EQUAL(doubled(order, true), 1);
@@ -117,7 +117,7 @@ static void test_pinned()
     CUDA(cudaStreamSynchronize(a));
     CU_ASSERT_EQUAL(host(x, 1)[0], 5);
     CUDA(cudaHostUnregister(from.data()));
-    drop(a, b, x);
+    free_all(a, b, x);
 }
 
 static void test_barrier()
@@ -129,14 +129,14 @@ static void test_barrier()
     for (int i = 0; i < N; i++)
         from[(size_t)i] = (float)i;
     x = device(from);
-    ctt_sim_launch(16, 64, NULL, sum, x, y, N);
+    ctt_sim_launch(16, 64, NULL, sum_kernel, x, y, N);
     CUDA(cudaGetLastError());
     sums = host(y, 16);
     for (float s : sums)
         all += s;
     CU_ASSERT_EQUAL(all, N * (N - 1) / 2);
     CU_ASSERT_EQUAL(sums[1], 64 * (64 + 127) / 2);
-    ctt_sim_launch(16, 2048, NULL, sum, x, y, N);
+    ctt_sim_launch(16, 2048, NULL, sum_kernel, x, y, N);
     CU_ASSERT_EQUAL(cudaGetLastError(), cudaErrorInvalidConfiguration);
     CUDA(cudaFree(x));
     CUDA(cudaFree(y));
@@ -144,7 +144,7 @@ static void test_barrier()
 
 #ifdef __SANITIZE_THREAD__
 
-/* As sum(), but nobody waits after the first step. */
+/* As sum_kernel(), but nobody waits after the first step. */
 static __global__ void hasty(const float *x, float *y, int n)
 {
     __shared__ float part[64];
@@ -187,7 +187,7 @@ static void test_race()
     CU_ASSERT(ends(hasty, x, 1));
     CU_ASSERT(ends(pile, x, 2));
     CU_ASSERT(!ends(pile, x, 1));
-    CU_ASSERT(!ends(sum, x, 1));
+    CU_ASSERT(!ends(sum_kernel, x, 1));
     CUDA(cudaFree(x));
 }
 
@@ -242,7 +242,7 @@ static void test_guard()
     CUDA(cudaFree(x));
 }
 
-static void test_limits()
+static void test_device_limits()
 {
     size_t room, total;
     void *p, *q;
@@ -272,15 +272,15 @@ static cudaGraph_t captured(float *x, float *y, cudaStream_t a,
     cudaGraph_t g;
 
     CUDA(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    ctt_sim_launch(1, 32, a, scale, x, 2, N);
+    ctt_sim_launch(1, 32, a, scale_kernel, x, 2, N);
     CUDA(cudaEventRecord(e, a));
     CUDA(cudaStreamWaitEvent(b, e, 0));
     CUDA(cudaMemcpyAsync(y, x, N * sizeof(float), cudaMemcpyDeviceToDevice,
                          b));
-    ctt_sim_launch(1, 32, b, scale, y, 3, N);
+    ctt_sim_launch(1, 32, b, scale_kernel, y, 3, N);
     CUDA(cudaEventRecord(e, b));
     CUDA(cudaStreamWaitEvent(a, e, 0));
-    ctt_sim_launch(3, 32, a, add, y, x, N);
+    ctt_sim_launch(3, 32, a, add_kernel, y, x, N);
     CUDA(cudaGetLastError());
     CUDA(cudaStreamEndCapture(a, &g));
     return g;
@@ -311,7 +311,7 @@ static void test_graph()
     CUDA(cudaGraphExecDestroy(exec));
     CUDA(cudaEventDestroy(e));
     CUDA(cudaFree(y));
-    drop(a, b, x);
+    free_all(a, b, x);
 }
 
 /* Calls f within a capture; returns the error of its end. */
@@ -328,7 +328,7 @@ template <class F> static cudaError_t ended(cudaStream_t a, F f)
     return e;
 }
 
-static void test_refused()
+static void test_refused_calls()
 {
     float *x = device(std::vector<float>(N, 1)), y;
     const cudaError_t broken = cudaErrorStreamCaptureInvalidated;
@@ -355,11 +355,11 @@ static void test_refused()
     CU_ASSERT_EQUAL(ended(a, [&]() {
         CUDA(cudaEventRecord(e, a));
         CUDA(cudaStreamWaitEvent(b, e, 0));
-        ctt_sim_launch(1, 1, b, scale, x, 2, 1);
+        ctt_sim_launch(1, 1, b, scale_kernel, x, 2, 1);
     }), cudaErrorStreamCaptureUnjoined);
     CU_ASSERT_EQUAL(host(x, 1)[0], 1);
     CUDA(cudaEventDestroy(e));
-    drop(a, b, x);
+    free_all(a, b, x);
 }
 
 /* A stream is of the GPU that its thread was on. */
@@ -401,16 +401,16 @@ static void test_gpus()
 }
 
 static CU_TestInfo tests[] = {
-    { "work in every allowed order", test_order },
+    { "work in every allowed order", test_stream_order },
     { "locked memory is read late", test_pinned },
     { "barriers", test_barrier },
 #ifdef __SANITIZE_THREAD__
     { "data races", test_race },
 #endif
     { "device memory is inaccessible", test_guard },
-    { "limits and planned failures", test_limits },
+    { "limits and planned failures", test_device_limits },
     { "graphs of two streams", test_graph },
-    { "captures that are refused", test_refused },
+    { "captures that are refused", test_refused_calls },
     { "several GPUs", test_gpus },
     CU_TEST_INFO_NULL
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_sim.h: what the tests of the simulated CUDA libraries share: numbers in
- * the simulated device's memory, and main(). */
+ * test_sim.h: common part of the tests of the simulated CUDA libraries: numbers
+ * in the simulated device's memory, and main(). */
 #ifndef CTT_TEST_SIM_H
 #define CTT_TEST_SIM_H
 

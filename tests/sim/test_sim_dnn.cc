@@ -5,7 +5,7 @@
 #include "tests/sim/cudnn.h"
 #include "tests/sim/test_sim.h"
 
-static cudnnBackendDescriptor_t made(cudnnBackendDescriptorType_t type)
+static cudnnBackendDescriptor_t make_desc(cudnnBackendDescriptorType_t type)
 {
     cudnnBackendDescriptor_t d = NULL;
 
@@ -25,17 +25,17 @@ static cudnnStatus_t type(cudnnBackendDescriptor_t d, int name, int x)
     return cudnnBackendSetAttribute(d, name, CUDNN_TYPE_DATA_TYPE, 1, &x);
 }
 
-static cudnnStatus_t part(cudnnBackendDescriptor_t d, int name,
-                          cudnnBackendDescriptor_t x)
+static cudnnStatus_t set_part(cudnnBackendDescriptor_t d, int name,
+                              cudnnBackendDescriptor_t x)
 {
     return cudnnBackendSetAttribute(d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
                                     &x);
 }
 
 /* A tensor of 8 x 8 channels and size x size pixels. */
-static cudnnBackendDescriptor_t tensor(int64_t uid, int64_t size)
+static cudnnBackendDescriptor_t make_tensor(int64_t uid, int64_t size)
 {
-    cudnnBackendDescriptor_t d = made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    cudnnBackendDescriptor_t d = make_desc(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
 
     CU_ASSERT_EQUAL(cudnnBackendFinalize(d), CUDNN_STATUS_BAD_PARAM);
     ints(d, CUDNN_ATTR_TENSOR_UNIQUE_ID, { uid });
@@ -56,7 +56,8 @@ static cudnnBackendDescriptor_t tensor(int64_t uid, int64_t size)
 
 static cudnnBackendDescriptor_t sliding()
 {
-    cudnnBackendDescriptor_t d = made(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    cudnnBackendDescriptor_t d =
+        make_desc(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     int mode = CUDNN_CROSS_CORRELATION;
 
     ints(d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, { 2 });
@@ -74,26 +75,26 @@ static cudnnBackendDescriptor_t sliding()
 static void test_descriptors()
 {
     const int fwd = CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR;
-    cudnnBackendDescriptor_t x = tensor(1, 6), w = tensor(2, 3);
-    cudnnBackendDescriptor_t y = tensor(3, 4), odd = tensor(4, 5);
-    cudnnBackendDescriptor_t conv = sliding(), op = made(fwd);
+    cudnnBackendDescriptor_t x = make_tensor(1, 6), w = make_tensor(2, 3);
+    cudnnBackendDescriptor_t y = make_tensor(3, 4), odd = make_tensor(4, 5);
+    cudnnBackendDescriptor_t conv = sliding(), op = make_desc(fwd);
     double one = 1, zero = 0;
 
     cudnnBackendSetAttribute(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
                              CUDNN_TYPE_DOUBLE, 1, &one);
     cudnnBackendSetAttribute(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
                              CUDNN_TYPE_DOUBLE, 1, &zero);
-    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x);
-    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, w);
-    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, odd);
+    set_part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x);
+    set_part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, w);
+    set_part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, odd);
     CU_ASSERT_EQUAL(
-        part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, conv),
+        set_part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, conv),
         CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED);
     CU_ASSERT_EQUAL(cudnnBackendFinalize(conv), 0);
-    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, conv);
+    set_part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, conv);
     CU_ASSERT_EQUAL(cudnnBackendFinalize(op),
                     CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH);
-    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y);
+    set_part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y);
     CU_ASSERT_EQUAL(cudnnBackendFinalize(op), 0);
     for (cudnnBackendDescriptor_t d : { x, w, y, odd, conv, op })
         CU_ASSERT_EQUAL(cudnnBackendDestroyDescriptor(d), 0);

@@ -20,8 +20,8 @@ struct rank {
 };
 
 /* 1 if a is b, else says where; for the ranks, whose asserts nobody counts. */
-#define SAME(a, b) same((long)(a), (long)(b), __LINE__)
-static int same(long a, long b, int line)
+#define SAME(a, b) same_value((long)(a), (long)(b), __LINE__)
+static int same_value(long a, long b, int line)
 {
     if (a != b)
         printf("line %d: %ld, not %ld\n", line, a, b);
@@ -31,7 +31,7 @@ static int same(long a, long b, int line)
 using work = std::function<int(rank &)>;
 
 /* One rank, from its beginning to its end: its exit status. */
-static int live(int me, int all, ncclUniqueId id, const work &f)
+static int run_rank(int me, int all, ncclUniqueId id, const work &f)
 {
     rank r = { me, all, NULL, NULL };
     int good;
@@ -48,8 +48,8 @@ static int live(int me, int all, ncclUniqueId id, const work &f)
     return good ? 0 : 1;
 }
 
-/* So many processes, each a rank: what wait() says of each. */
-static std::vector<int> run(int all, const work &f)
+/* Runs `all` processes, each a rank; returns the wait() status of each. */
+static std::vector<int> run_ranks(int all, const work &f)
 {
     std::vector<pid_t> child((size_t)all);
     std::vector<int> status((size_t)all);
@@ -60,7 +60,7 @@ static std::vector<int> run(int all, const work &f)
     for (int r = 0; r < all; r++) {
         child[(size_t)r] = fork();
         if (child[(size_t)r] == 0)
-            _exit(live(r, all, id, f));
+            _exit(run_rank(r, all, id, f));
     }
     for (size_t r = 0; r < child.size(); r++)
         CU_ASSERT_EQUAL(waitpid(child[r], &status[r], 0), child[r]);
@@ -69,7 +69,7 @@ static std::vector<int> run(int all, const work &f)
 
 static void runs(int all, const work &f)
 {
-    for (int status : run(all, f))
+    for (int status : run_ranks(all, f))
         CU_ASSERT_EQUAL(status, 0);
 }
 
@@ -78,7 +78,7 @@ static char byte(int from, int to, size_t i)
     return (char)(i * 7 + i / 253 + (size_t)from * 11 + (size_t)to * 101);
 }
 
-static char *room(size_t bytes)
+static char *alloc_device(size_t bytes)
 {
     void *p = NULL;
 
@@ -88,7 +88,7 @@ static char *room(size_t bytes)
 static char *rows(const rank &r, size_t n)
 {
     std::vector<char> x((size_t)r.all * n);
-    char *p = room(x.size());
+    char *p = alloc_device(x.size());
 
     for (size_t i = 0; i < x.size(); i++)
         x[i] = byte(r.me, (int)(i / n), i % n);
@@ -96,7 +96,7 @@ static char *rows(const rank &r, size_t n)
     return p;
 }
 
-/* What came from each rank is what that one has for this one. */
+/* 1 if the received bytes of each rank are the ones it has for this rank. */
 static int came(const rank &r, const char *p, size_t n)
 {
     std::vector<char> x((size_t)r.all * n);
@@ -108,7 +108,7 @@ static int came(const rank &r, const char *p, size_t n)
     return SAME(wrong, 0);
 }
 
-static int trade(const rank &r, const char *from, char *to, size_t n)
+static int exchange(const rank &r, const char *from, char *to, size_t n)
 {
     int good = SAME(ncclGroupStart(), ncclSuccess);
 
@@ -128,11 +128,11 @@ static void test_trade()
     for (int all : { 1, 2, 4 })
         for (size_t n : sizes)
             runs(all, [=](rank &r) {
-                char *from = rows(r, n), *to = room((size_t)r.all * n);
+                char *from = rows(r, n), *to = alloc_device((size_t)r.all * n);
                 int good = 1;
 
                 for (int turn = 0; turn < 2; turn++)
-                    good &= trade(r, from, to, n);
+                    good &= exchange(r, from, to, n);
                 good &= SAME(cudaStreamSynchronize(r.s), 0) && came(r, to, n);
                 cudaFree(from);
                 cudaFree(to);
@@ -140,13 +140,13 @@ static void test_trade()
             });
 }
 
-/* Nothing comes before the stream is waited for, and what is sent is what is
- * there then. */
-static void test_order()
+/* Nothing arrives before a wait for the stream, and messages hold the bytes of
+ * that time. */
+static void test_message_order()
 {
     runs(2, [](rank &r) {
         float one = 1, x = 0;
-        float *p = (float *)room(4), *q = (float *)room(4);
+        float *p = (float *)alloc_device(4), *q = (float *)alloc_device(4);
         int other = 1 - r.me, good;
 
         cudaMemcpy(q, &x, 4, cudaMemcpyHostToDevice);
@@ -169,7 +169,7 @@ static void test_order()
  * ever. */
 static int in_turn(rank &r, int first)
 {
-    char *p = room(8), *q = room(8);
+    char *p = alloc_device(8), *q = alloc_device(8);
     int other = 1 - r.me, good = 1;
 
     for (int i = 0; i < 2; i++)
@@ -196,15 +196,15 @@ static int is_abort(int status)
 static void test_wait()
 {
     runs(2, [](rank &r) { return in_turn(r, 0); });
-    for (int status : run(2, [](rank &r) {
+    for (int status : run_ranks(2, [](rank &r) {
             return hushed() && in_turn(r, r.me); }))
         CU_ASSERT(is_abort(status));
 }
 
 static void test_sizes()
 {
-    std::vector<int> status = run(2, [](rank &r) {
-        char *p = room(8);
+    std::vector<int> status = run_ranks(2, [](rank &r) {
+        char *p = alloc_device(8);
 
         hushed();
         if (r.me == 0)
@@ -231,7 +231,7 @@ static ncclResult_t pair(const rank &r, char *from, char *to, size_t n,
 static void test_misuse()
 {
     runs(1, [](rank &r) {
-        char *p = room(64), here[8];
+        char *p = alloc_device(64), here[8];
         cudaStream_t s;
         int good = SAME(cudaStreamCreate(&s), 0);
 
@@ -263,7 +263,7 @@ static void test_gone()
 
         if (r.me)
             return 1;
-        p = room(8);
+        p = alloc_device(8);
         cudaEventCreate(&e);
         good = SAME(ncclRecv(p, 8, ncclChar, 1, r.comm, r.s), ncclSuccess);
         cudaEventRecord(e, r.s);
@@ -302,7 +302,7 @@ static void test_twins()
 
 static CU_TestInfo tests[] = {
     { "each gets what the others have for it", test_trade },
-    { "in the order of the stream", test_order },
+    { "in the order of the stream", test_message_order },
     { "messages that wait for each other", test_wait },
     { "sizes that differ", test_sizes },
     { "misuse", test_misuse },

@@ -33,55 +33,27 @@ static int is_idle(const struct ctt_opt *o)
         "svd-on", "tt-on", "calibrate", NULL };
     size_t at = offsetof(struct ctt_compress_cfg, recipe);
 
-    for (int i = 0; none[i]; i++)
-        if (strcmp(o->name, none[i]) == 0)
-            return 1;
-    for (int i = 0; used[i]; i++)
-        if (strcmp(o->name, used[i]) == 0)
-            return 0;
+    if (ctt_compress_listed(o->name, none))
+        return 1;
+    if (ctt_compress_listed(o->name, used))
+        return 0;
     return o->off >= at && o->off < at + offsetof(struct ctt_recipe, aim) &&
            !is_kept(o);
 }
 
-static int name_file(const char *of, const char *end, char *to, size_t size)
-{
-    int n = snprintf(to, size, "%s%s", of, end), rc = 0;
-
-    CTT_CHECK(n < (int)size, CTT_EINVAL, "%s: name too long", of);
-out:
-    return rc;
-}
-
 static int name_files(struct ctt_compress_job *j)
 {
-    int rc = 0;
+    struct ctt_compress_cfg *c = &j->c;
+    int rc;
 
-    if (!j->c.train.checkpoint) {
-        CTT_TRY(name_file(j->c.out, ".ckpt", j->ckpt, sizeof(j->ckpt)));
-        j->c.train.checkpoint = j->ckpt;
-        j->own_ckpt = 1;
-    }
-    if (!j->c.sense_log) {
-        CTT_TRY(name_file(j->path, ".budget.jsonl", j->log, sizeof(j->log)));
-        j->c.sense_log = j->log;
-    }
-out:
-    return rc;
-}
-
-static int check_files(const struct ctt_compress_job *j)
-{
-    const struct ctt_compress_cfg *c = &j->c;
-    const char *const made[] = { c->out, c->train.checkpoint, c->sense_log,
-        c->sense_csv, c->sense_plot, c->budget_csv };
-    const char *const read[] = { j->path, c->train.data, c->train.val,
-                                 c->train.classes };
-    int n = CTT_LEN(made), rc;
-
-    CTT_TRY(ctt_tool_apart(made, n));
-    CTT_TRY(ctt_teachers_spared(c->train.teacher, made, n));
-    for (size_t k = 0; k < CTT_LEN(read); k++)
-        CTT_TRY(ctt_tool_spares(made, n, read[k]));
+    j->own_ckpt = !c->train.checkpoint;
+    CTT_TRY(ctt_compress_name(c->out, ".ckpt", j->ckpt, sizeof(j->ckpt),
+                              &c->train.checkpoint));
+    CTT_TRY(ctt_compress_name(j->path, ".budget.jsonl", j->log,
+                              sizeof(j->log), &c->sense_log));
+    CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out,
+                               c->train.checkpoint, c->sense_log,
+                               c->budget_csv }, 4));
 out:
     return rc;
 }
@@ -113,7 +85,6 @@ int ctt_compress_check_budget(struct ctt_compress_job *j)
               "--retrain-epochs 0 leaves it nothing to search");
     c->train.deterministic = 1;
     CTT_TRY(name_files(j));
-    CTT_TRY(check_files(j));
 out:
     return rc;
 }

@@ -227,35 +227,18 @@ out:
     return rc;
 }
 
-/* No output may be an input or another output: what is compressed is lost, so
- * the model as given stays. */
-static int check_files(const struct ctt_compress_job *j)
+/* The checkpoint is OUT.ckpt unless --checkpoint names it.  The model as given
+ * stays, as what is compressed is lost. */
+static int name_files(struct ctt_compress_job *j)
 {
-    const struct ctt_train_cfg *t = &j->c.train;
-    const char *const made[] = { j->c.out, j->c.report, t->checkpoint };
-    const char *const read[] = { j->path, t->data, t->val, t->classes };
-    int n = (int)CTT_LEN(made), rc;
+    struct ctt_compress_cfg *c = &j->c;
+    int rc;
 
-    CTT_TRY(ctt_tool_apart(made, n));
-    CTT_TRY(ctt_teachers_spared(t->teacher, made, n));
-    for (size_t k = 0; k < CTT_LEN(read); k++)
-        CTT_TRY(ctt_tool_spares(made, n, read[k]));
-out:
-    return rc;
-}
-
-/* The checkpoint is OUT.ckpt unless --checkpoint names it. */
-static int name_checkpoint(struct ctt_compress_job *j)
-{
-    struct ctt_train_cfg *t = &j->c.train;
-    int n, rc = 0;
-
-    if (t->checkpoint)
-        goto out;
-    n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", j->c.out);
-    CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
-    t->checkpoint = j->ckpt;
-    j->own_ckpt = 1;
+    j->own_ckpt = !c->train.checkpoint;
+    CTT_TRY(ctt_compress_name(c->out, ".ckpt", j->ckpt, sizeof(j->ckpt),
+                              &c->train.checkpoint));
+    CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out, c->report,
+                               c->train.checkpoint }, 3));
 out:
     return rc;
 }
@@ -304,8 +287,7 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     CTT_TRY(ctt_compress_check_trainer(c));
     CTT_TRY(ctt_compress_check_stages(c, j->tab));
     CTT_TRY(ctt_compress_check_choices(c, j->tab, c->train.data != NULL));
-    CTT_TRY(name_checkpoint(j));
-    CTT_TRY(check_files(j));
+    CTT_TRY(name_files(j));
 out:
     return rc;
 }

@@ -90,9 +90,8 @@ static int is_result(const struct ctt_opt *o)
         "for", "choose-by", "data", "val", "dense", "explain-log",
         "explain-csv", "explain-plot", NULL };
 
-    for (int i = 0; none[i]; i++)
-        if (strcmp(o->name, none[i]) == 0)
-            return 0;
+    if (ctt_compress_listed(o->name, none))
+        return 0;
     return !(o->tags & CTT_CFG_RESUME) ||
            strcmp(o->name, "retrain-epochs") == 0 ||
            strcmp(o->name, "epochs") == 0 || strcmp(o->name, "max-steps") == 0;

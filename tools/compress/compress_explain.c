@@ -3,7 +3,6 @@
  * compression costs and saves. */
 #include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "base/clock.h"
 #include "net/file/decision.h"
 
 #include <math.h>
@@ -17,14 +16,6 @@ static const struct ctt_output_kind csv_kind = {
 
 /* ---- settings ---- */
 
-static int is_one_of(const char *name, const char *const *list)
-{
-    for (; *list; list++)
-        if (strcmp(name, *list) == 0)
-            return 1;
-    return 0;
-}
-
 /* Whether a setting has no effect: of a stage, a recipe or a file, or, where
  * nothing is trained, of training. */
 static int is_idle(const struct ctt_compress_cfg *c, const struct ctt_opt *o)
@@ -35,40 +26,9 @@ static int is_idle(const struct ctt_compress_cfg *c, const struct ctt_opt *o)
         "checkpoint-every", "val-every", "warmup", "teacher", NULL };
 
     if (o->off >= offsetof(struct ctt_compress_cfg, recipe))
-        return !is_one_of(o->name, used);
-    return is_one_of(o->name, none) ||
+        return !ctt_compress_listed(o->name, used);
+    return ctt_compress_listed(o->name, none) ||
            (!c->explain_steps && (o->tags & CTT_CFG_STEP));
-}
-
-/* The log is MODEL.explain.jsonl unless --explain-log names it. */
-static int name_log(struct ctt_compress_job *j)
-{
-    int n, rc = 0;
-
-    if (j->c.explain_log)
-        goto out;
-    n = snprintf(j->log, sizeof(j->log), "%s.explain.jsonl", j->path);
-    CTT_CHECK(n < (int)sizeof(j->log), CTT_EINVAL, "%s: name too long",
-              j->path);
-    j->c.explain_log = j->log;
-out:
-    return rc;
-}
-
-static int check_files(const struct ctt_compress_job *j)
-{
-    const struct ctt_compress_cfg *c = &j->c;
-    const char *const made[] = { c->explain_log, c->explain_csv,
-                                 c->explain_plot };
-    const char *const read[] = { j->path, c->dense, c->train.data,
-                                 c->train.val, c->train.classes };
-    int n = CTT_LEN(made), rc;
-
-    CTT_TRY(ctt_tool_apart(made, n));
-    for (size_t k = 0; k < CTT_LEN(read); k++)
-        CTT_TRY(ctt_tool_spares(made, n, read[k]));
-out:
-    return rc;
 }
 
 int ctt_compress_check_explain(struct ctt_compress_job *j)
@@ -88,8 +48,10 @@ int ctt_compress_check_explain(struct ctt_compress_job *j)
     c->recipe.epochs = c->explain_steps > 0;    /* training clips are read */
     c->recipe.norm_clips = 0;
     c->train.deterministic = 1;
-    CTT_TRY(name_log(j));
-    CTT_TRY(check_files(j));
+    CTT_TRY(ctt_compress_name(j->path, ".explain.jsonl", j->log,
+                              sizeof(j->log), &c->explain_log));
+    CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->explain_log,
+                               c->explain_csv, c->explain_plot }, 3));
 out:
     return rc;
 }
@@ -109,49 +71,12 @@ out:
 /* ---- the answers ---- */
 
 struct explain {
-    struct ctt_compress_job *j;
+    struct ctt_answers       a;                  /* beside the dense model's */
     const struct ctt_model  *dense;
-    struct ctt_metrics      *was;                /* of the dense model */
     struct ctt_metrics      *base[CTT_BASES];
     struct ctt_line_log     *log;
-    int                      known, done;        /* before this run; in it */
-    double                   start;
-    double                  *p, *q;              /* probabilities: classes
-                                                    each */
+    int                      known;              /* before this run */
 };
-
-static int answer(const struct explain *a, const struct ctt_model *m,
-                  struct ctt_metrics **out)
-{
-    const struct ctt_compress_job *j = a->j;
-
-    return ctt_answer_recognise(m, &j->c.train, j->val, ctt_compress_points,
-                                CTT_ACCURACIES, &j->ev, out);
-}
-
-static int open_answers(struct explain *a)
-{
-    int rc;
-
-    CTT_TRY(answer(a, a->dense, &a->was));
-    CTT_CHECK(a->was->clips > 0, CTT_EINVAL, "--explain: no validation clip "
-              "could be read");
-    a->p = ctt_calloc((size_t)a->was->classes, sizeof(*a->p));
-    a->q = ctt_calloc((size_t)a->was->classes, sizeof(*a->q));
-    CTT_TRY(a->p && a->q ? 0 : CTT_ENOMEM);
-out:
-    return rc;
-}
-
-/* The divergence of answer `at` of `is` from that of the dense model. */
-static double divergence(const struct explain *a, const struct ctt_metrics *is,
-                         int64_t at)
-{
-    int classes = is->classes;
-
-    return ctt_divergence(classes, a->was->answer + at * classes,
-                          is->answer + at * classes, a->p, a->q);
-}
 
 /* A sum of numbers of clips, and of their squares. */
 struct sum { double n, x, squares; };
@@ -189,14 +114,15 @@ static void compare(const struct explain *a, const struct ctt_metrics *was,
     struct sum all = { 0, 0, 0 }, kl[CTT_ACCURACIES] = { { 0, 0, 0 } },
                top1[CTT_ACCURACIES] = { { 0, 0, 0 } };
 
-    for (int i = 0; i < ctt_data_clips(a->j->val); i++) {
+    for (int i = 0; i < ctt_data_clips(a->a.j->val); i++) {
         double sum = 0;
 
-        if (!is_read(is, i) || !is_read(was, i) || !is_read(a->was, i))
+        if (!is_read(is, i) || !is_read(was, i) || !is_read(a->a.was, i))
             continue;
         for (int k = 0; k < CTT_ACCURACIES; k++) {
             int64_t at = (int64_t)i * CTT_ACCURACIES + k;
-            double gain = divergence(a, was, at) - divergence(a, is, at);
+            double gain = ctt_answers_divergence(&a->a, was, at) -
+                          ctt_answers_divergence(&a->a, is, at);
 
             sum += gain;
             add(&kl[k], gain);
@@ -220,7 +146,7 @@ static int keep(void *arg, enum ctt_explain_base b, const struct ctt_model *m)
     struct explain *a = arg;
 
     ctt_metrics_free(&a->base[b]);
-    return answer(a, m, &a->base[b]);
+    return ctt_answers_of(&a->a, m, &a->base[b]);
 }
 
 static int gain(void *arg, enum ctt_explain_base b, const struct ctt_model *m,
@@ -230,7 +156,7 @@ static int gain(void *arg, enum ctt_explain_base b, const struct ctt_model *m,
     struct ctt_metrics *is = NULL;
     int rc;
 
-    CTT_TRY(answer(a, m, &is));
+    CTT_TRY(ctt_answers_of(&a->a, m, &is));
     compare(a, a->base[b], is, out);
     for (int k = 0; k < CTT_ACCURACIES; k++)
         CTT_CHECK(isfinite(out->kl[k]), CTT_ENAN, "--explain: answers are not "
@@ -246,17 +172,17 @@ static int train(void *arg, const char *freeze, struct ctt_model *m)
 {
     struct explain *a = arg;
     const struct ctt_model *const teachers[] = { a->dense, NULL };
-    struct ctt_train_cfg cfg = a->j->c.train;
-    struct ctt_events ev = { .arg = a->j->ev.arg, .clip = a->j->ev.clip,
-                             .warn = a->j->ev.warn };
+    struct ctt_train_cfg cfg = a->a.j->c.train;
+    struct ctt_events ev = { .arg = a->a.j->ev.arg, .clip = a->a.j->ev.clip,
+                             .warn = a->a.j->ev.warn };
     struct ctt_result r;
     int rc;
 
     cfg.freeze = freeze;
-    cfg.max_steps = cfg.epochs = a->j->c.explain_steps;
+    cfg.max_steps = cfg.epochs = a->a.j->c.explain_steps;
     cfg.warmup = 0;
     cfg.wiring.teachers = teachers;
-    rc = ctt_train(m, &cfg, a->j->data, NULL, &ev, &r);
+    rc = ctt_train(m, &cfg, a->a.j->data, NULL, &ev, &r);
     if (rc >= 0 && r.stopped)
         rc = ctt_error(CTT_ESTOP, "stopped");
     return rc < 0 ? rc : 0;
@@ -264,26 +190,20 @@ static int train(void *arg, const char *freeze, struct ctt_model *m)
 
 static int begin(void *arg, const struct ctt_explain *e, int point)
 {
-    struct explain *a = arg;
+    const struct explain *a = arg;
     const struct ctt_explain_point *p = &e->point[point];
-    int all = e->points - a->known, rc = 0;
-    char left[32] = "";
+    char what[2 * CTT_NAME];
 
-    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
-    if (a->done > 0)
-        snprintf(left, sizeof(left), ", %.0f s left",
-                 (ctt_seconds() - a->start) / a->done * (all - a->done));
-    ctt_tool_progress(0, "%s: %s, %d of %d%s", ctt_explain_weight_name(e, p),
-                      ctt_explain_kind_name(p), a->done + 1, all, left);
-out:
-    return rc;
+    snprintf(what, sizeof(what), "%s: %s", ctt_explain_weight_name(e, p),
+             ctt_explain_kind_name(p));
+    return ctt_answers_begin(&a->a, what);
 }
 
 static int end(void *arg, const struct ctt_explain *e, int point)
 {
     struct explain *a = arg;
 
-    a->done++;
+    a->a.done++;
     return ctt_explain_log_add(a->log, e, point);
 }
 
@@ -295,18 +215,18 @@ static int key_of(const struct explain *a, const struct ctt_explain *e,
     struct ctt_decision sign = { .weights = 0 };
     int rc;
 
-    CTT_TRY(ctt_compress_key(a->j, e->small, a->j->val, timed,
+    CTT_TRY(ctt_compress_key(a->a.j, e->small, a->a.j->val, timed,
                              &out->of));
     CTT_TRY(ctt_decision_sign(a->dense, &sign));
     out->dense = sign.crc;
-    CTT_TRY(ctt_compress_how(a->j, &out->how));
+    CTT_TRY(ctt_compress_how(a->a.j, &out->how));
 out:
     return rc;
 }
 
 static int open_log(struct explain *a, struct ctt_explain *e, int timed)
 {
-    struct ctt_compress_job *j = a->j;
+    struct ctt_compress_job *j = a->a.j;
     struct ctt_explain_key key;
     int rc;
 
@@ -322,17 +242,17 @@ out:
 
 static int measure(struct explain *a, struct ctt_explain *e)
 {
-    struct ctt_recipe_calls calls = ctt_compress_calls(a->j);
+    struct ctt_recipe_calls calls = ctt_compress_calls(a->a.j);
     struct ctt_explain_calls all = { a, &calls, keep, gain,
-        a->j->c.explain_steps > 0 ? train : NULL, begin, end };
+        a->a.j->c.explain_steps > 0 ? train : NULL, begin, end };
     int rc;
 
     CTT_TRY(open_log(a, e, calls.compare != NULL));
-    CTT_TRY(open_answers(a));
-    a->start = ctt_seconds();
-    rc = ctt_explain_run(e, &all, a->j->c.explain_log);
+    CTT_TRY(ctt_answers_open(&a->a, a->dense, "--explain"));
+    a->a.all = e->points - a->known;
+    rc = ctt_explain_run(e, &all, a->a.j->c.explain_log);
     CTT_CHECK(rc != CTT_ESTOP, CTT_ESTOP, "--explain: stopped; the same "
-              "command goes on from %s", a->j->c.explain_log);
+              "command goes on from %s", a->a.j->c.explain_log);
     CTT_TRY(rc);
 out:
     return rc;
@@ -350,16 +270,16 @@ static void say_both(const struct explain *a)
     const struct ctt_metrics *is = a->base[CTT_BASE_GIVEN];
     struct ctt_gain g;
 
-    say_model(a->j->c.dense, a->was);
-    say_model(a->j->path, is);
-    compare(a, is, a->was, &g);
+    say_model(a->a.j->c.dense, a->a.was);
+    say_model(a->a.j->path, is);
+    compare(a, is, a->a.was, &g);
     ctt_tool_say("divergence of its answers: %.4f, %.4f, %.4f nats", g.kl[0],
                  g.kl[1], g.kl[2]);
 }
 
 static int write_all(const struct explain *a, const struct ctt_explain *e)
 {
-    const struct ctt_compress_cfg *c = &a->j->c;
+    const struct ctt_compress_cfg *c = &a->a.j->c;
     int rc;
 
     say_both(a);
@@ -394,7 +314,7 @@ out:
 
 int ctt_compress_explain(struct ctt_compress_job *j)
 {
-    struct explain a = { .j = j };
+    struct explain a = { .a = { .j = j } };
     struct ctt_explain *e = NULL;
     int rc;
 
@@ -402,15 +322,14 @@ int ctt_compress_explain(struct ctt_compress_job *j)
     CTT_TRY(open_models(j, &e));
     a.dense = e->dense;
     CTT_TRY(ctt_compress_open_clips(j));
+    a.a.clips = j->val;
     CTT_TRY(measure(&a, e));
     CTT_TRY(write_all(&a, e));
 out:
     ctt_line_log_close(&a.log);
-    ctt_metrics_free(&a.was);
+    ctt_answers_close(&a.a);
     for (int b = 0; b < CTT_BASES; b++)
         ctt_metrics_free(&a.base[b]);
-    ctt_free(a.p);
-    ctt_free(a.q);
     ctt_explain_free(&e);
     return rc;
 }

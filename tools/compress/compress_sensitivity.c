@@ -4,7 +4,6 @@
 #include "tools/shared/tool.h"
 #include "net/rewrite/aux_head.h"
 #include "device/device.h"
-#include "base/clock.h"
 #include "net/code/memo.h"
 #include "net/code/zip.h"
 #include "net/file/decision.h"
@@ -27,45 +26,12 @@ static const struct ctt_output_kind csv_kind = {
 static int is_idle(const struct ctt_opt *o)
 {
     static const char *const used[] = { "sense", "sense-kl", "sense-log",
-        "sense-csv", "sense-plot", "sense-clips", "choose-by",
-        "time-threads" };
+        "sense-csv", "sense-plot", "sense-clips", "choose-by", "time-threads",
+        NULL };
 
     if (o->off < offsetof(struct ctt_compress_cfg, recipe))
         return (o->tags & CTT_CFG_STEP) != 0;
-    for (size_t i = 0; i < CTT_LEN(used); i++)
-        if (strcmp(o->name, used[i]) == 0)
-            return 0;
-    return 1;
-}
-
-/* The log is MODEL.sense.jsonl unless --sense-log names it. */
-static int name_log(struct ctt_compress_job *j)
-{
-    int n, rc = 0;
-
-    if (j->c.sense_log)
-        goto out;
-    n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.sense.jsonl", j->path);
-    CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "%s: name too long",
-              j->path);
-    j->c.sense_log = j->ckpt;
-out:
-    return rc;
-}
-
-static int check_files(const struct ctt_compress_job *j)
-{
-    const struct ctt_compress_cfg *c = &j->c;
-    const char *const made[] = { c->sense_log, c->sense_csv, c->sense_plot };
-    const char *const read[] = { j->path, c->train.data, c->train.val,
-                                 c->train.classes };
-    int n = CTT_LEN(made), rc;
-
-    CTT_TRY(ctt_tool_apart(made, n));
-    for (size_t k = 0; k < CTT_LEN(read); k++)
-        CTT_TRY(ctt_tool_spares(made, n, read[k]));
-out:
-    return rc;
+    return !ctt_compress_listed(o->name, used);
 }
 
 int ctt_compress_check_sensitivity(struct ctt_compress_job *j)
@@ -80,8 +46,10 @@ int ctt_compress_check_sensitivity(struct ctt_compress_job *j)
               "--sense requires --data or --val");
     CTT_TRY(ctt_opt_check(j->tab, c));
     CTT_TRY(ctt_train_check(&c->train));
-    CTT_TRY(name_log(j));
-    CTT_TRY(check_files(j));
+    CTT_TRY(ctt_compress_name(j->path, ".sense.jsonl", j->log, sizeof(j->log),
+                              &c->sense_log));
+    CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->sense_log,
+                               c->sense_csv, c->sense_plot }, 3));
 out:
     return rc;
 }
@@ -101,20 +69,11 @@ out:
 /* ---- the answers ---- */
 
 struct sense {
-    struct ctt_compress_job *j;
+    struct ctt_answers       a;      /* beside those of the model as given */
     struct ctt_data         *part, *rest;    /* of the clips; NULL: all */
-    struct ctt_metrics      *was;    /* of the model as given */
-    struct ctt_sensitivity_log    *log;
-    int                      known, done;    /* before this run; in it */
-    int                      all;            /* to do in it */
-    double                   start;
-    double                  *p, *q;  /* probabilities: classes each */
+    struct ctt_sensitivity_log *log;
+    int                      known;  /* before this run */
 };
-
-static struct ctt_data *clips_of(const struct sense *a)
-{
-    return a->part ? a->part : a->j->val;
-}
 
 /* Clips that are enough to tell options apart: of --sense-clips auto. */
 enum { CLIPS = 32, FRAMES = 600 };
@@ -130,7 +89,7 @@ static int enough(const struct ctt_data *d)
  * that cannot be divided are all taken. */
 static int take_part(struct sense *a)
 {
-    struct ctt_compress_job *j = a->j;
+    struct ctt_compress_job *j = a->a.j;
     struct ctt_train_cfg cfg = j->c.train;
     int clips = ctt_data_clips(j->val), n = j->c.sense_clips, rc = 0;
 
@@ -150,48 +109,21 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-static int answer(const struct sense *a, const struct ctt_model *m,
-                  struct ctt_metrics **out)
-{
-    const struct ctt_compress_job *j = a->j;
-
-    return ctt_answer_recognise(m, &j->c.train, clips_of(a),
-                                ctt_compress_points, CTT_ACCURACIES, &j->ev,
-                                out);
-}
-
-static int open_answers(struct sense *a, const struct ctt_model *m)
-{
-    int rc = 0;
-
-    CTT_TRY(answer(a, m, &a->was));
-    CTT_CHECK(a->was->clips > 0, CTT_EINVAL, "--sense: no validation clip "
-              "could be read");
-    a->p = ctt_calloc((size_t)a->was->classes, sizeof(*a->p));
-    a->q = ctt_calloc((size_t)a->was->classes, sizeof(*a->q));
-    CTT_TRY(a->p && a->q ? 0 : CTT_ENOMEM);
-out:
-    return rc;
-}
-
 /* The mean over clips that both have read. */
-static void compare(const struct sense *a, const struct ctt_metrics *is,
+static void compare(const struct ctt_answers *a, const struct ctt_metrics *is,
                     struct ctt_change *out)
 {
-    int classes = is->classes, n = 0, points = CTT_ACCURACIES;
+    int n = 0, points = CTT_ACCURACIES;
 
     *out = (struct ctt_change){ { 0 }, { 0 } };
-    for (int i = 0; i < ctt_data_clips(clips_of(a)); i++) {
+    for (int i = 0; i < ctt_data_clips(a->clips); i++) {
         int64_t at = (int64_t)i * points;
 
         if (a->was->verdict[at] == CTT_UNREAD || is->verdict[at] == CTT_UNREAD)
             continue;
         n++;
         for (int k = 0; k < points; k++) {
-            const float *x = a->was->answer + (at + k) * classes;
-            const float *y = is->answer + (at + k) * classes;
-
-            out->kl[k] += ctt_divergence(classes, x, y, a->p, a->q);
+            out->kl[k] += ctt_answers_divergence(a, is, at + k);
             out->lost[k] += (a->was->verdict[at + k] == CTT_RIGHT) -
                             (is->verdict[at + k] == CTT_RIGHT);
         }
@@ -210,8 +142,8 @@ static int change(void *arg, const struct ctt_model *m, struct ctt_change *out)
     struct ctt_metrics *is = NULL;
     int rc = 0;
 
-    CTT_TRY(answer(a, m, &is));
-    compare(a, is, out);
+    CTT_TRY(ctt_answers_of(&a->a, m, &is));
+    compare(&a->a, is, out);
     CTT_CHECK(isfinite(ctt_change_mean(out)), CTT_ENAN, "--sense: answers are "
               "not finite");
 out:
@@ -221,26 +153,20 @@ out:
 
 static int begin(void *arg, const struct ctt_sensitivity *s, int point)
 {
-    struct sense *a = arg;
+    const struct sense *a = arg;
     const struct ctt_sensitivity_point *p = &s->point[point];
-    char left[32] = "";
-    int rc = 0;
+    char what[2 * CTT_NAME];
 
-    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
-    if (a->done > 0)
-        snprintf(left, sizeof(left), ", %.0f s left",
-                 (ctt_seconds() - a->start) / a->done * (a->all - a->done));
-    ctt_tool_progress(0, "%s: %s %g, %d of %d%s", s->weight[p->weight].name,
-                      p->ladder->name, p->value, a->done + 1, a->all, left);
-out:
-    return rc;
+    snprintf(what, sizeof(what), "%s: %s %g", s->weight[p->weight].name,
+             p->ladder->name, p->value);
+    return ctt_answers_begin(&a->a, what);
 }
 
 static int end(void *arg, const struct ctt_sensitivity *s, int point)
 {
     struct sense *a = arg;
 
-    a->done++;
+    a->a.done++;
     return ctt_sensitivity_log_add(a->log, s, point);
 }
 
@@ -291,14 +217,15 @@ out:
 static int measure(struct sense *a, const struct ctt_sensitivity_extra *extra,
                    int timed, struct ctt_sensitivity *s)
 {
-    struct ctt_compress_job *j = a->j;
+    struct ctt_compress_job *j = a->a.j;
     struct ctt_recipe_calls calls = ctt_compress_calls(j);
     struct ctt_sensitivity_calls all = { a, &calls, change, begin, end };
     struct ctt_sensitivity_key key;
     int rc;
 
     CTT_TRY(take_part(a));
-    CTT_TRY(ctt_compress_key(j, s->m, clips_of(a), calls.compare != NULL,
+    a->a.clips = a->part ? a->part : j->val;
+    CTT_TRY(ctt_compress_key(j, s->m, a->a.clips, calls.compare != NULL,
                              &key));
     rc = ctt_sensitivity_log_open(j->c.sense_log, &key, extra, s, &a->known,
                                   &a->log);
@@ -308,9 +235,8 @@ static int measure(struct sense *a, const struct ctt_sensitivity_extra *extra,
     if (a->known)
         ctt_tool_say("%d of %d results are in %s already", a->known, s->points,
                      j->c.sense_log);
-    CTT_TRY(open_answers(a, s->m));
-    a->start = ctt_seconds();
-    a->all = ctt_sensitivity_missing(s, calls.compare != NULL);
+    CTT_TRY(ctt_answers_open(&a->a, s->m, "--sense"));
+    a->a.all = ctt_sensitivity_missing(s, calls.compare != NULL);
     j->many_times = 1;
     rc = ctt_sensitivity_run(s, &all, j->c.sense_log);
     j->many_times = 0;
@@ -332,9 +258,7 @@ static void close_sense(struct sense *a)
         ctt_fold_close(&a->rest);
         ctt_fold_close(&a->part);
     }
-    ctt_metrics_free(&a->was);
-    ctt_free(a->p);
-    ctt_free(a->q);
+    ctt_answers_close(&a->a);
 }
 
 int ctt_compress_measure(struct ctt_compress_job *j,
@@ -342,7 +266,7 @@ int ctt_compress_measure(struct ctt_compress_job *j,
                          struct ctt_sensitivity *s,
                          struct ctt_sensitivity_log **log)
 {
-    struct sense a = { .j = j };
+    struct sense a = { .a = { .j = j } };
     int rc;
 
     ctt_memo_keep(MEMO);
@@ -413,7 +337,7 @@ out:
 
 int ctt_compress_sensitivity(struct ctt_compress_job *j)
 {
-    struct sense a = { .j = j };
+    struct sense a = { .a = { .j = j } };
     struct ctt_sensitivity *s = NULL;
     int rc;
 

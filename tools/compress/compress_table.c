@@ -116,7 +116,7 @@ static const struct ctt_opt explain[] = {
 
 static const struct ctt_opt budget[] = {
     { .name = "budget", .type = CTT_STRING, .off = FIELD(budget), .dflt = "",
-      .help = "find the mix of options for each weight that keeps the model "
+      .help = "find the options for each weight that keep the model "
       "within limits, and write it: top1=-0.5 (points lost) or top1=90 (a "
       "floor), at a share of the clips as top1@25, top1@50; bytes=20k; "
       "ms=0.05; macs=2M; ram=300k", .arg = "LIMIT,..", .section = "Budget",
@@ -126,10 +126,10 @@ static const struct ctt_opt budget[] = {
       .section = "Budget", .needs = "budget" },
     { .name = "budget-steps", .type = CTT_INT, .off = FIELD(budget_steps),
       .dflt = "auto", .help = "steps of retraining after which the harm of "
-      "each option is measured, and with which mixes are compared first; "
+      "each option is measured, and candidates are compared first; "
       "auto: a sixtieth of the whole retraining, but at least 24 (8 if "
       "that is more than an eighth); 0: harm "
-      "is that without retraining, and mixes are not compared", .arg = "N",
+      "is that without retraining, and none are compared", .arg = "N",
       .section = "Budget", .needs = "budget", .max = 1000000,
       .word = CTT_CFG_WORD },
     { .name = "budget-csv", .type = CTT_STRING, .off = FIELD(budget_csv),

@@ -184,6 +184,44 @@ int ctt_compress_time(const char *base, const char *path, const char *device,
  * tested on split "test", if there is one with classes. */
 int ctt_compress_prove(const struct ctt_compress_job *j, struct ctt_report *r);
 
+/* ---- compress_measure.c ---- */
+
+/* Whether a list that NULL ends has the name. */
+int ctt_compress_listed(const char *name, const char *const *list);
+
+/* Sets *file, if it is NULL, to the name `of` with an end, in `to`. */
+int ctt_compress_name(const char *of, const char *end, char *to, size_t size,
+                      const char **file);
+
+/* CTT_EINVAL if a file to be made is named twice, or is read. */
+int ctt_compress_spare(const struct ctt_compress_job *j,
+                       const char *const *made, int n);
+
+/* Answers of models on clips beside those of a first one, and how many of all
+ * measurements are done. */
+struct ctt_answers {
+    struct ctt_compress_job *j;
+    struct ctt_data         *clips;
+    struct ctt_metrics      *was;      /* of the first model */
+    double                  *p, *q;    /* probabilities: classes each */
+    double                   start;
+    int                      done, all;
+};
+int  ctt_answers_open(struct ctt_answers *a, const struct ctt_model *m,
+                      const char *option);
+void ctt_answers_close(struct ctt_answers *a);
+
+/* Those of m; the caller frees *out. */
+int  ctt_answers_of(const struct ctt_answers *a, const struct ctt_model *m,
+                    struct ctt_metrics **out);
+
+/* The divergence of answer `at` of `is` from that of the first model. */
+double ctt_answers_divergence(const struct ctt_answers *a,
+                              const struct ctt_metrics *is, int64_t at);
+
+/* Shows progress before a measurement; CTT_ESTOP: the user stops it. */
+int  ctt_answers_begin(const struct ctt_answers *a, const char *what);
+
 /* ---- sensitivity_log.c ---- */
 
 /* What results depend on, besides the weight, the option and the value. */

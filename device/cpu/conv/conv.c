@@ -5,7 +5,7 @@
 #include "device/cpu/conv/direct.h"
 #include "device/cpu/conv/int8/int8.h"
 
-/* Forward of either; up: 1 for deconv. */
+/* Forward pass of conv and deconv (up = 1). */
 static int sum_fwd(struct ctt_dev *d, const struct ctt_call *c, int up)
 {
     const struct ctt_node *n = c->node;

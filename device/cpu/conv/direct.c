@@ -19,10 +19,10 @@ struct loop {
     int64_t                  taps, blocks;    /* blocks of outputs, by group */
     int64_t                  step, strips;    /* of pixels in a line */
     float                   *w;       /* [block][tap][ins][CTT_VEC] */
-    const float             *zero;    /* a row that lies outside */
+    const float             *zero;    /* a row in the padding */
 };
 
-/* A layer that looks at each pixel alone sees one long line of them. */
+/* 1 for a pointwise conv, whose pixels are treated as one long line. */
 static int single(const struct ctt_direct *v)
 {
     for (int i = 0; i < 3; i++)
@@ -37,8 +37,8 @@ static void as_line(struct ctt_tensor *t)
     t->n = t->d = t->h = 1;
 }
 
-/* The place of the weight that row k of the packed ones begins with; outs: how
- * many of the row there are. */
+/* Index of the first weight in packed row k; *outs: output channels of that
+ * row. */
 static int64_t packed_from(const struct loop *l, int64_t k, int64_t *outs)
 {
     const struct ctt_direct *v = l->v;
@@ -65,7 +65,7 @@ static void pack_rows(const void *arg, int64_t first, int64_t last)
     }
 }
 
-/* The same of a weight of another form. */
+/* Packs weights that are not floats (decoded row by row). */
 static void pack_form(const void *arg, int64_t first, int64_t last)
 {
     const struct loop *l = arg;
@@ -100,9 +100,9 @@ static inline void mac(const float *const x[PIXELS], const float *w, int64_t n,
         sum[b] = s[b];
 }
 
-/* The place in the source that tap t of output place o reads, or -1. */
-static inline int64_t place(const struct ctt_direct *v, int axis, int64_t o,
-                            int64_t t, int64_t size)
+/* Position in the source read by tap t of output position o, or -1. */
+static inline int64_t source_place(const struct ctt_direct *v, int axis,
+                                   int64_t o, int64_t t, int64_t size)
 {
     int64_t q = v->up ? o + v->pad[axis] - t
                       : o * v->stride[axis] - v->pad[axis] + t;
@@ -112,8 +112,8 @@ static inline int64_t place(const struct ctt_direct *v, int axis, int64_t o,
     return q < size ? q : -1;
 }
 
-/* The taps of one line of the kernel, for the pixels from o on and the input
- * channels from `first` on. */
+/* Adds the taps of one line of the kernel, for the pixels from o on and the
+ * input channels from `first` on. */
 static void line_taps(const struct loop *l, int64_t line, int64_t o,
                       int64_t first, const float *w, vec sum[PIXELS])
 {
@@ -123,7 +123,7 @@ static void line_taps(const struct loop *l, int64_t line, int64_t o,
     for (int64_t t = 0; t < l->v->kernel[2]; t++, w += n * CTT_VEC) {
         int any = 0;
         for (int b = 0; b < PIXELS; b++) {
-            int64_t q = place(l->v, 2, o + b * l->step, t, l->x.w);
+            int64_t q = source_place(l->v, 2, o + b * l->step, t, l->x.w);
             x[b] = q < 0 ? l->zero
                          : ctt_row(&l->x, line * l->x.w + q) + first;
             any |= q >= 0;
@@ -133,9 +133,10 @@ static void line_taps(const struct loop *l, int64_t line, int64_t o,
     }
 }
 
-/* The n sums of a pixel are its channels from `from` on. */
-static void finish(const struct loop *l, int64_t line, int64_t o, int64_t from,
-                   int64_t n, vec sum[PIXELS])
+/* Applies bias, plus input and activation to sums and stores n channels of a
+ * pixel, from channel `from` on. */
+static void store_sums(const struct loop *l, int64_t line, int64_t o,
+                       int64_t from, int64_t n, vec sum[PIXELS])
 {
     const struct ctt_direct *v = l->v;
 
@@ -151,7 +152,8 @@ static void finish(const struct loop *l, int64_t line, int64_t o, int64_t from,
     }
 }
 
-/* A block of output channels of one group, for a strip of PIXELS pixels. */
+/* Computes a block of output channels of one group for a strip of PIXELS
+ * pixels. */
 static void strip(const struct loop *l, int64_t job)
 {
     const struct ctt_direct *v = l->v;
@@ -166,16 +168,16 @@ static void strip(const struct loop *l, int64_t job)
 
     memset(sum, 0, sizeof(sum));
     for (int64_t t = 0; t < (int64_t)k[0] * k[1]; t++) {
-        int64_t id = place(v, 0, od, t / k[1], l->x.d);
-        int64_t ih = place(v, 1, oh, t % k[1], l->x.h);
+        int64_t id = source_place(v, 0, od, t / k[1], l->x.d);
+        int64_t ih = source_place(v, 1, oh, t % k[1], l->x.h);
         int64_t n = line / (l->y.h * l->y.d);
         if (id >= 0 && ih >= 0)
             line_taps(l, (n * l->x.d + id) * l->x.h + ih, o, group * l->ins,
                       l->w + (block * l->taps + t * k[2]) * l->ins * CTT_VEC,
                       sum);
     }
-    finish(l, line, o, group * l->outs + out, left < CTT_VEC ? left : CTT_VEC,
-           sum);
+    store_sums(l, line, o, group * l->outs + out, left < CTT_VEC ? left :
+               CTT_VEC, sum);
 }
 
 static void strips(const void *arg, int64_t from, int64_t to)

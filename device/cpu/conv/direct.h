@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * direct.h: what direct.c computes: y = sum over taps of rows of x times
- * weights, for conv and deconv, forward and backward. */
+ * direct.h: direct sums: y = sum over taps of rows of x times weights, for conv
+ * and deconv, forward and backward. */
 #ifndef CTT_DIRECT_H
 #define CTT_DIRECT_H
 
@@ -14,10 +14,11 @@ enum { CTT_VEC = 8 };
 enum { CTT_VEC = 4 };
 #endif
 
-/* Tap t of output place o reads the source at o * stride - pad + t or, with
- * `up`, at (o + pad - t) / stride where that is whole.  Tap t takes channel i
- * to j by w[i * step_x + t * step_tap + j * step_y].  With groups, i and j
- * count in one of them, and its weights follow those of the group before it. */
+/* Tap t of output position o reads the source at o * stride - pad + t or, with
+ * `up`, at (o + pad - t) / stride if the division leaves no remainder.  Tap t
+ * takes channel i to j by w[i * step_x + t * step_tap + j * step_y].  With
+ * groups, i and j are counted within a group, and the groups' weights follow
+ * each other. */
 struct ctt_direct {
     const struct ctt_tensor *y, *x, *plus;    /* plus: added to y, or NULL */
     const int               *kernel, *stride, *pad;
@@ -31,8 +32,7 @@ int K(direct)(struct ctt_dev *d, const struct ctt_direct *v);
 
 /* The gradient of the weights of call c (up: a deconv): dw[o][tap][i] += the
  * sum over the pixels of dy[o] x[i], i counted in the group of o.  The large
- * tensor is the one that the kernel slides over: x of a conv, dy of a
- * deconv. */
+ * tensor, over which the kernel slides, is x of a conv or dy of a deconv. */
 int K(direct_dw)(struct ctt_dev *d, const struct ctt_call *c, int up);
 
 #endif

@@ -9,7 +9,7 @@ enum { OUTS = 8 };    /* output channels summed side by side */
 
 typedef float wvec __attribute__((vector_size(CTT_VEC * 4)));
 
-/* n pixels of dy and x, so many floats apart. */
+/* n pixels of dy and x, dy_step and x_step floats apart. */
 struct stretch { const float *dy, *x; int64_t n, dy_step, x_step; };
 
 static inline void outer(struct stretch s, wvec sum[OUTS])
@@ -27,7 +27,8 @@ static inline void outer(struct stretch s, wvec sum[OUTS])
     memcpy(sum, a, sizeof(a));
 }
 
-/* The same where not all outs outputs or ins inputs are there. */
+/* Outer product at the edge of a block: fewer than OUTS outputs or CTT_VEC
+ * inputs. */
 static void outer_edge(struct stretch s, int64_t outs, int64_t ins,
                        float sum[OUTS][CTT_VEC])
 {
@@ -46,9 +47,10 @@ struct dw {
     float                 *dw;
 };
 
-/* Places of the small tensor for which tap t lies in the large one. */
-static void range(const struct dw *v, int axis, int64_t t, int64_t small,
-                  int64_t large, int64_t *from, int64_t *to)
+/* Range of positions of the small tensor whose tap t is inside the large
+ * one. */
+static void tap_range(const struct dw *v, int axis, int64_t t, int64_t small,
+                      int64_t large, int64_t *from, int64_t *to)
 {
     int64_t s = v->n->attr.conv.stride[axis];
     int64_t off = t - v->n->attr.conv.pad[axis];
@@ -58,11 +60,12 @@ static void range(const struct dw *v, int axis, int64_t t, int64_t small,
     *to = *to < small ? *to : small;
 }
 
-/* A block of weights: OUTS outputs from o on, CTT_VEC inputs from i on, of
- * those of the group. */
+/* A block of weights of a group: OUTS outputs from o on, CTT_VEC inputs from i
+ * on. */
 struct block { int64_t group, tap, o, i; };
 
-/* The sum of a block over line r of the small tensor and q of the large. */
+/* Adds to a block's sums line r of the small tensor times line q of the large
+ * one. */
 static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
                      struct block b, float sum[OUTS][CTT_VEC])
 {
@@ -72,7 +75,7 @@ static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
     int64_t from, to, outs = v->out - b.o, ins = v->in - b.i;
     struct stretch at;
 
-    range(v, 2, tw, small->w, large->w, &from, &to);
+    tap_range(v, 2, tw, small->w, large->w, &from, &to);
     r = r * small->w + from;
     q = q * large->w + from * s + off;
     at.n = to - from;
@@ -114,8 +117,8 @@ static void block_sum(const struct dw *v, int64_t job)
     wvec sum[OUTS];    /* for its alignment */
 
     memset(sum, 0, sizeof(sum));
-    range(v, 0, td, small->d, large->d, &from[0], &to[0]);
-    range(v, 1, th, small->h, large->h, &from[1], &to[1]);
+    tap_range(v, 0, td, small->d, large->d, &from[0], &to[0]);
+    tap_range(v, 1, th, small->h, large->h, &from[1], &to[1]);
     for (int64_t n = 0; n < small->n; n++)
         for (int64_t d = from[0]; d < to[0]; d++)
             for (int64_t h = from[1]; h < to[1]; h++)

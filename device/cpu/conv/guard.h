@@ -9,11 +9,11 @@ extern "C" {
 
 enum ctt_thrown { CTT_THROWN_NOTHING, CTT_THROWN_NO_MEMORY, CTT_THROWN_ELSE };
 
-/* Writes the result of work(arg) to *rc and returns CTT_THROWN_NOTHING, or says
- * what was thrown; then *rc is as it was, and what work() had not yet stored in
- * *arg is lost.  work() and what it calls must be compiled with -fexceptions.
- * An exception in another thread, such as in an OpenMP region, ends the
- * program. */
+/* Writes the result of work(arg) to *rc and returns CTT_THROWN_NOTHING, or the
+ * kind of exception, and then leaves *rc unchanged; results that work() has not
+ * stored in *arg are lost. work() and its callees must be compiled with
+ * -fexceptions.  An exception in another thread, such as in an OpenMP region,
+ * ends the program. */
 enum ctt_thrown ctt_guard(int (*work)(void *arg), void *arg, int *rc);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
  * last row: direct sums. */
 #include "device/cpu/conv/providers.h"
 
-/* Best first: a new way to compute a conv is a file and a line here. */
+/* Best first.  A new provider is a file and a line here. */
 const struct ctt_conv_provider *const ctt_cpu_providers[] = {
     &ctt_conv_chain,
     &ctt_conv_sparse,
@@ -27,14 +27,14 @@ static int run_kernel(struct ctt_dev *d, const struct ctt_call *c,
     return (*ctt_cpu_of(d)->isa->kernels)[pass][c->node->op](d, c);
 }
 
-static int can(struct ctt_conv_ask *q)
+static int direct_supports(struct ctt_conv_ask *q)
 {
     (void)q;
     return 1;
 }
 
 /* The kernel computes each gradient whose data is not NULL: here one part. */
-static int run(struct ctt_conv_ask *q)
+static int direct_run(struct ctt_conv_ask *q)
 {
     struct ctt_call one;
 
@@ -71,14 +71,15 @@ int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
     return run_kernel(d, &c, CTT_FWD);
 }
 
-static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
-                 const float *b, float *y)
+static int direct_sgemm(struct ctt_dev *d, void *state, int n, const float *a,
+                        const float *b, float *y)
 {
     (void)state;
     return ctt_plain_sgemm(d, n, a, b, y);
 }
 
 const struct ctt_conv_provider ctt_conv_direct = {
-    .name = "direct", .int8 = 1, .any_threads = 1, .can = can, .run = run,
-    .sgemm = sgemm,
+    .name = "direct", .int8 = 1, .any_threads = 1, .can = direct_supports,
+    .run = direct_run,
+    .sgemm = direct_sgemm,
 };

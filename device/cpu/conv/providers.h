@@ -8,12 +8,11 @@
 /* Best first, NULL-terminated. */
 extern const struct ctt_conv_provider *const ctt_cpu_providers[];
 
-/* Of convs that follow each other: chain_provider.c.  Of weights that are
- * mostly zeros: sparse_provider.c.  Of quantised values: wino16_provider.c,
- * Winograd in whole numbers, and int8_provider.c.  Of 16 bits:
- * dense_provider.c.  Of others: wino_provider.c, Winograd; dense_provider.c,
- * where no training is; what is left onednn.c, a module that onednn_load.c
- * loads then, if it is built.  Of all: direct sums. */
+/* Chains of convs: chain_provider.c.  Sparse weights: sparse_provider.c.
+ * Quantised values: wino16_provider.c (integer Winograd) and int8_provider.c.
+ * bf16: dense_provider.c.  Floats: wino_provider.c (Winograd), dense_provider.c
+ * (inference only), and the module onednn.c, if it is built, which
+ * onednn_load.c loads at its first use.  Everything: direct sums. */
 extern const struct ctt_conv_provider ctt_conv_chain, ctt_conv_sparse,
                                       ctt_conv_wino16, ctt_conv_int8,
                                       ctt_conv_bf16, ctt_conv_winograd,
@@ -24,7 +23,7 @@ extern const struct ctt_conv_provider ctt_conv_chain, ctt_conv_sparse,
 int  ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next,
                    enum ctt_dtype between);
 
-/* The gradients that no provider computed, by the kernels of direct sums. */
+/* Computes the gradients without a provider by direct sums. */
 ctt_kernel ctt_conv_direct_rest;
 
 /* y = a b, n x n matrices, computed as a 1x1 conv on n pixels. */

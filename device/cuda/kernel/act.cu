@@ -25,7 +25,7 @@ int ctt_launch_act_fwd(const struct ctt_call *c, void *scratch, void *stream)
     struct form form = form_of(c->out);
 
     (void)scratch;
-    look(&form, c->in[0]);
+    note_view(&form, c->in[0]);
     return run_each(f, form, stream);
 }
 
@@ -55,8 +55,8 @@ int ctt_launch_act_bwd(const struct ctt_call *c, void *scratch, void *stream)
     (void)scratch;
     if (!c->din[0].data)
         return 0;
-    look(&form, c->dout);
-    look(&form, c->din[0]);
+    note_view(&form, c->dout);
+    note_view(&form, c->din[0]);
     return run_each(f, form, stream);
 }
 
@@ -96,7 +96,7 @@ static int drop_or_copy(const struct ctt_call *c, const struct ctt_tensor &x,
     struct form form = form_of(y);
 
     if (c->train && rate != 0) {
-        look(&form, x);
+        note_view(&form, x);
         return run_each(f, form, stream);
     }
     return x.data == y.data ? 0 : ctt_launch_copy(x, y, add, stream);

@@ -213,7 +213,7 @@ static int run_factors(struct batch b, const struct ctt_call *c, int sums,
     int e = 0;
 
     if (K > 2)
-        look(&form, c->dout);
+        note_view(&form, c->dout);
     by_channel(&form);
     *factors = (float *)((char *)scratch + sums_bytes(c->in[0], K));
     if (sums)
@@ -242,9 +242,9 @@ int ctt_batch_forward(const struct ctt_call *c, void *scratch, void *stream)
         return e;
     f.p = p;
     f.o = p + b.c;
-    look(&form, c->in[0]);
-    look(&form, f.p);
-    look(&form, f.o);
+    note_view(&form, c->in[0]);
+    note_view(&form, f.p);
+    note_view(&form, f.o);
     by_channel(&form);
     return run_each(f, form, stream);
 }
@@ -265,11 +265,11 @@ int ctt_batch_backward(const struct ctt_call *c, void *scratch, void *stream)
     f.p = p;
     f.q = p + b.c;
     f.o = p + 2 * b.c;
-    look(&form, c->dout);
-    look(&form, c->din[0]);
-    look(&form, f.p);
-    look(&form, f.q);
-    look(&form, f.o);
+    note_view(&form, c->dout);
+    note_view(&form, c->din[0]);
+    note_view(&form, f.p);
+    note_view(&form, f.q);
+    note_view(&form, f.o);
     by_channel(&form);
     return run_each(f, form, stream);
 }

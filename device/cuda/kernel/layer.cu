@@ -174,9 +174,9 @@ int ctt_layer_forward(const struct ctt_call *c, void *scratch, void *stream)
     struct form form = form_of(c->out);
 
     (void)scratch;
-    look(&form, c->in[0]);
-    look(&form, f.gamma);
-    look(&form, f.beta);
+    note_view(&form, c->in[0]);
+    note_view(&form, f.gamma);
+    note_view(&form, f.beta);
     by_channel(&form);
     return by_form(form, [&](auto n) {
         typedef decltype(n) N;
@@ -198,7 +198,7 @@ static int weight_gradients(const struct ctt_call *c, const struct layer &f,
     w.dy = f.dy;
     w.mean = f.mean;
     w.inv = f.inv;
-    look(&form, c->dout);
+    note_view(&form, c->dout);
     by_channel(&form);
     e = run_sums(w, form, (float *)scratch, &chunks, stream);
     if (e)
@@ -216,9 +216,9 @@ int ctt_layer_backward(const struct ctt_call *c, void *scratch, void *stream)
 
     f.mean = (float *)((char *)scratch + sums_bytes(c->in[0], 2));
     f.inv = f.mean + ctt_rows(&c->in[0]);
-    look(&form, c->dout);
-    look(&form, c->din[0]);
-    look(&form, f.gamma);
+    note_view(&form, c->dout);
+    note_view(&form, c->din[0]);
+    note_view(&form, f.gamma);
     by_channel(&form);
     e = by_form(form, [&](auto n) {
         typedef decltype(n) N;
@@ -236,7 +236,7 @@ size_t ctt_layer_bytes(const struct ctt_call *c)
            (size_t)ctt_rows(&c->in[0]) * 2 * sizeof(float);
 }
 
-/* ---- which kind ---- */
+/* ---- launchers ---- */
 
 static int is_batch(const struct ctt_call *c)
 {

@@ -14,7 +14,7 @@ struct losing {
     float       smooth, temperature;
 };
 
-typedef num<some, 1> one;    /* few channels, or seldom read */
+typedef num<some, 1> one;    /* for few channels and rare reads */
 
 CTT_GPU float number(struct view v, int64_t row, int64_t col)
 {
@@ -64,8 +64,8 @@ CTT_GPU struct entropy entropy_of(const struct losing &f,
     return e;
 }
 
-/* The label of a row; weight NaN if it is no class.  A row of weight 0 does not
- * count, whatever it contains. */
+/* Label of a row; weight NaN if the label is no class.  A row of weight 0 does
+ * not count, whatever its label. */
 CTT_GPU int64_t label_of(const struct losing &f, int64_t classes, int64_t row,
                          float *weight)
 {

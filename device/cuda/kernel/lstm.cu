@@ -48,7 +48,7 @@ static void look_at_gates(struct form *f, const struct ctt_tensor &z, int64_t H)
 
     gate.c = H;
     for (int k = 0; k < 4 && z.data; k++) {
-        look(f, gate);
+        note_view(f, gate);
         gate.data = (char *)gate.data + H * ctt_dtype_size(z.dtype);
     }
 }
@@ -61,13 +61,13 @@ int ctt_launch_lstm_fwd(const struct ctt_call *c, void *scratch, void *stream)
 
     (void)scratch;
     look_at_gates(&form, c->in[0], f.H);
-    look(&form, c->in[1]);
-    look(&form, c->also);
+    note_view(&form, c->in[1]);
+    note_view(&form, c->also);
     return run_each(f, form, stream);
 }
 
-/* Either gradient of the two results may be absent, and so may either of the
- * two wanted. */
+/* Gradients of one of the two results may be absent, and gradients of one of
+ * the two inputs unwanted. */
 struct lstm_backward {
     struct view z, old, dh, dc, dz, dold;
     int64_t     H;
@@ -126,8 +126,8 @@ int ctt_launch_lstm_bwd(const struct ctt_call *c, void *scratch, void *stream)
         return 0;
     look_at_gates(&form, c->in[0], f.H);
     look_at_gates(&form, c->din[0], f.H);
-    look(&form, c->dout);
-    look(&form, c->dalso);
-    look(&form, c->din[1]);
+    note_view(&form, c->dout);
+    note_view(&form, c->dalso);
+    note_view(&form, c->din[1]);
     return run_each(f, form, stream);
 }

@@ -52,8 +52,8 @@ int ctt_launch_mix_fwd(const struct ctt_call *c, void *scratch, void *stream)
     struct form form = form_of(c->out);
 
     (void)scratch;
-    look(&form, c->in[0]);
-    look(&form, c->in[1]);
+    note_view(&form, c->in[0]);
+    note_view(&form, c->in[1]);
     by_channel(&form);
     return run_each(f, form, stream);
 }
@@ -92,8 +92,8 @@ int ctt_launch_mix_bwd(const struct ctt_call *c, void *scratch, void *stream)
     struct form form = form_of(c->dout);
 
     (void)scratch;
-    look(&form, c->din[0]);
-    look(&form, c->din[1]);
+    note_view(&form, c->din[0]);
+    note_view(&form, c->din[1]);
     by_channel(&form);
     return c->din[0].data || c->din[1].data ? run_each(f, form, stream) : 0;
 }

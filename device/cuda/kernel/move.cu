@@ -23,7 +23,7 @@ int ctt_launch_copy(struct ctt_tensor x, struct ctt_tensor y, int add,
     struct copying f = { view_of(x), view_of(y), add };
     struct form form = form_of(y);
 
-    look(&form, x);
+    note_view(&form, x);
     return run_each(f, form, stream);
 }
 
@@ -95,10 +95,10 @@ static int add_all(const struct ctt_tensor *x, int n, float sign,
 
     for (int k = 0; k < n; k++) {
         f.x[k] = view_of(x[k]);
-        look(&form, x[k]);
+        note_view(&form, x[k]);
     }
     if (bias) {
-        look(&form, bias);
+        note_view(&form, bias);
         by_channel(&form);
     }
     return run_each(f, form, stream);
@@ -153,7 +153,7 @@ int ctt_launch_add_bwd(const struct ctt_call *c, void *scratch, void *stream)
 
     for (int k = 0; k < f.n; k++) {
         f.dx[k] = view_of(c->din[k]);
-        look(&form, c->din[k]);
+        note_view(&form, c->din[k]);
         any_din |= c->din[k].data != NULL;
     }
     if (any_din)
@@ -193,8 +193,8 @@ int ctt_launch_mul_fwd(const struct ctt_call *c, void *scratch, void *stream)
     struct form form = form_of(c->out);
 
     (void)scratch;
-    look(&form, c->in[0]);
-    look(&form, c->in[1]);
+    note_view(&form, c->in[0]);
+    note_view(&form, c->in[1]);
     return run_each(f, form, stream);
 }
 
@@ -232,15 +232,15 @@ int ctt_launch_mul_bwd(const struct ctt_call *c, void *scratch, void *stream)
 
     (void)scratch;
     for (int k = 0; k < 2; k++) {
-        look(&form, c->in[k]);
-        look(&form, c->din[k]);
+        note_view(&form, c->in[k]);
+        note_view(&form, c->din[k]);
     }
     return c->din[0].data || c->din[1].data ? run_each(f, form, stream) : 0;
 }
 
 /* The channels of t that hold input k. */
-static struct ctt_tensor part_of(struct ctt_tensor t, const struct ctt_call *c,
-                                 int k)
+static struct ctt_tensor input_channels(struct ctt_tensor t,
+                                        const struct ctt_call *c, int k)
 {
     int64_t size = ctt_dtype_size(t.dtype);
 
@@ -257,7 +257,7 @@ int ctt_launch_concat_fwd(const struct ctt_call *c, void *scratch,
 
     (void)scratch;
     for (int k = 0; k < c->node->nin && !e; k++)
-        e = ctt_launch_copy(c->in[k], part_of(c->out, c, k), 0, stream);
+        e = ctt_launch_copy(c->in[k], input_channels(c->out, c, k), 0, stream);
     return e;
 }
 
@@ -269,7 +269,7 @@ int ctt_launch_concat_bwd(const struct ctt_call *c, void *scratch,
     (void)scratch;
     for (int k = 0; k < c->node->nin && !e; k++)
         if (c->din[k].data)
-            e = ctt_launch_copy(part_of(c->dout, c, k), c->din[k],
+            e = ctt_launch_copy(input_channels(c->dout, c, k), c->din[k],
                                 (int)(c->add >> k & 1), stream);
     return e;
 }

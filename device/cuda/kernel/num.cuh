@@ -33,7 +33,7 @@ static inline struct view view_of(const struct ctt_tensor &t)
     return v;
 }
 
-/* Stands for the type that the view names.  It is one of ctt_is_float_type():
+/* Placeholder for the type named by a view, one of ctt_is_float_type():
  * ctt_dev_run(), device/memory.c and by_form() refuse all others. */
 struct some { };
 

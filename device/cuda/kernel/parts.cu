@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parts.cu: what passes values between the processes that share a graph, for
- * one process (device/device.h): rows of zeros around an image, and names. */
+ * parts.cu: exchanges between the processes that divide a graph, for a single
+ * process (device/device.h): rows of zeros around an image, and copies. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/kernel/walk.cuh"
 
-/* h, w: of the image that is written, whose row y is row y + down of the
- * other, if that has it. */
+/* h, w: of the written image, whose row y is row y + down of the other image,
+ * if that row exists. */
 struct shifting {
     struct view  from, to;
     struct quick h, w;
@@ -39,7 +39,7 @@ static int shift(const struct ctt_tensor &from, const struct ctt_tensor &to,
     struct shifting f = { view_of(from), view_of(to), quick_of(to.h, rows),
                           quick_of(to.w, rows), from.h, down, add };
 
-    look(&form, from);
+    note_view(&form, from);
     by_channel(&form);
     return run_each(f, form, stream);
 }

@@ -40,8 +40,8 @@ static struct pooling pooling_of(const struct ctt_call *c)
     return p;
 }
 
-/* The inputs of output o along an axis. */
-CTT_GPU void seen(const struct axis &a, int o, int *from, int *to)
+/* Inputs of output o along an axis. */
+CTT_GPU void inputs_of(const struct axis &a, int o, int *from, int *to)
 {
     int start = o * a.stride - a.pad;
 
@@ -56,7 +56,7 @@ CTT_GPU struct box box_of(const struct pooling &p, int64_t row)
     CTT_UNROLL
     for (int i = 2; i >= 0; i--) {
         int o = (int)rest(p.axis[i].by_out, row, &row);
-        seen(p.axis[i], o, &b.from[i], &b.to[i]);
+        inputs_of(p.axis[i], o, &b.from[i], &b.to[i]);
     }
     b.n = row;
     return b;
@@ -155,7 +155,7 @@ int ctt_launch_pool_fwd(const struct ctt_call *c, void *scratch, void *stream)
     struct form form = form_of(c->out);
 
     (void)scratch;
-    look(&form, c->in[0]);
+    note_view(&form, c->in[0]);
     by_channel(&form);
     return by_form(form, [&](auto n) {
         typedef decltype(n) N;
@@ -176,7 +176,7 @@ struct pool_sources {
 };
 
 /* The range of windows that contain i, the end excluded. */
-CTT_GPU void seers(const struct axis &a, int i, int *from, int *to)
+CTT_GPU void windows_of(const struct axis &a, int i, int *from, int *to)
 {
     int first = i + a.pad - a.kernel + a.stride;
 
@@ -185,7 +185,7 @@ CTT_GPU void seers(const struct axis &a, int i, int *from, int *to)
 }
 
 struct mean_back : pool_sources {
-    /* The share of the input at s in the gradient of the window at o. */
+    /* Gradient of the input at s from the window at o. */
     template <class N>
     __device__ __forceinline__ void gather(struct spot, const float *,
                                            struct spot o, const struct box &b,
@@ -280,7 +280,7 @@ template <class B> struct pool_backward : B {
         CTT_UNROLL
         for (int i = 2; i >= 0; i--) {
             const struct axis &a = this->p.axis[i];
-            seers(a, (int)rest(a.by_in, n, &n), &from[i], &to[i]);
+            windows_of(a, (int)rest(a.by_in, n, &n), &from[i], &to[i]);
         }
         for (int d = from[0]; d < to[0]; d++)
             for (int h = from[1]; h < to[1]; h++)
@@ -288,9 +288,9 @@ template <class B> struct pool_backward : B {
                     struct spot o = { row_of(this->p, 1, n, d, h, w), s.col };
                     struct box b;
                     b.n = n;
-                    seen(this->p.axis[0], d, &b.from[0], &b.to[0]);
-                    seen(this->p.axis[1], h, &b.from[1], &b.to[1]);
-                    seen(this->p.axis[2], w, &b.from[2], &b.to[2]);
+                    inputs_of(this->p.axis[0], d, &b.from[0], &b.to[0]);
+                    inputs_of(this->p.axis[1], h, &b.from[1], &b.to[1]);
+                    inputs_of(this->p.axis[2], w, &b.from[2], &b.to[2]);
                     B::template gather<N>(s, x, o, b, sum);
                 }
         N::put(this->dx, s, sum, this->add);
@@ -317,11 +317,11 @@ int ctt_launch_pool_bwd(const struct ctt_call *c, void *scratch, void *stream)
     (void)scratch;
     if (!c->din[0].data)
         return 0;
-    look(&form, c->dout);
+    note_view(&form, c->dout);
     by_channel(&form);
     if (c->node->attr.pool.kind == CTT_POOL_AVG)
         return run_backward<struct mean_back>(c, form, stream);
-    look(&form, c->in[0]);
-    look(&form, c->out);
+    note_view(&form, c->in[0]);
+    note_view(&form, c->out);
     return run_backward<struct max_back>(c, form, stream);
 }

@@ -28,7 +28,7 @@ int ctt_launch_quant_fwd(const struct ctt_call *c, void *scratch, void *stream)
     struct form form = form_of(c->out);
 
     (void)scratch;
-    look(&form, c->in[0]);
+    note_view(&form, c->in[0]);
     return run_each(f, form, stream);
 }
 
@@ -63,8 +63,8 @@ int ctt_launch_quant_bwd(const struct ctt_call *c, void *scratch, void *stream)
     (void)scratch;
     if (!c->din[0].data)
         return 0;
-    look(&form, c->in[0]);
-    look(&form, c->din[0]);
+    note_view(&form, c->in[0]);
+    note_view(&form, c->din[0]);
     return run_each(f, form, stream);
 }
 

@@ -9,7 +9,7 @@ enum { CODES = CTT_MOST_CODES + 1, BLOCK = 1 << 12 };
 
 static_assert((int)CODES == (int)CTT_THREADS, "a thread per code");
 
-/* Code k of a block of weights. */
+/* Partial sum of code k over a block of weights. */
 static __global__ void __launch_bounds__(CTT_THREADS)
 share_part(const uint8_t *share, const float *dw, int64_t n, double *part)
 {
@@ -35,8 +35,8 @@ share_part(const uint8_t *share, const float *dw, int64_t n, double *part)
     part[(int64_t)blockIdx.x * CODES + t] = sum;
 }
 
-/* The first row of part becomes the sum of all; code 0 is of weights that share
- * nothing. */
+/* Adds all rows of part into the first one; code 0 marks weights without a
+ * shared value. */
 static __global__ void __launch_bounds__(CTT_THREADS)
 share_join(double *part, int64_t blocks, double *squares)
 {

@@ -18,14 +18,14 @@ struct sums_plan {
 
 enum { MAX_CHUNKS = 256, ROWS_EACH = 8, SUM_BLOCKS = 1024 };
 
-static inline int64_t least(int64_t a, int64_t b)
+static inline int64_t min_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
 static inline int64_t most_chunks(int64_t tiles)
 {
-    int64_t n = least(SUM_BLOCKS / tiles, MAX_CHUNKS);
+    int64_t n = min_of(SUM_BLOCKS / tiles, MAX_CHUNKS);
 
     return n < 1 ? 1 : n;
 }
@@ -40,7 +40,7 @@ static inline struct sums_plan sums_plan_of(const struct form &f, int v)
     p.ty = CTT_THREADS / p.tx;
     p.tiles = (int)((items + p.tx - 1) / p.tx);
     each = (int64_t)p.ty * ROWS_EACH;
-    p.chunks = (int)least((f.rows + each - 1) / each, most_chunks(p.tiles));
+    p.chunks = (int)min_of((f.rows + each - 1) / each, most_chunks(p.tiles));
     return p;
 }
 
@@ -48,8 +48,8 @@ static inline struct sums_plan sums_plan_of(const struct form &f, int v)
  * part[(k * K + i) * c + j]. */
 static inline size_t sums_bytes(const struct ctt_tensor &t, int K)
 {
-    int64_t chunks = least(ctt_rows(&t) / 64 + 1,
-                           most_chunks((t.c + 255) / 256));
+    int64_t chunks = min_of(ctt_rows(&t) / 64 + 1,
+                            most_chunks((t.c + 255) / 256));
 
     return (size_t)ctt_align(chunks * K * t.c * 4, 256);
 }
@@ -60,9 +60,9 @@ __host__ __device__ static inline int64_t chunk_row(int64_t rows, int chunks,
     return rows / chunks * k + rows % chunks * k / chunks;
 }
 
-/* F is the sum: its sums<N> starts by begin(), takes rows by add() and gives K
- * numbers per channel by end(); join(a, b, na, nb) adds those of nb rows, b, to
- * those of na rows, a. */
+/* F defines the sum: its sums<N> has begin(), add() for a row, and end(), which
+ * gives K numbers per channel; join(a, b, na, nb) adds the numbers b of nb rows
+ * to the numbers a of na rows. */
 template <class N, class F>
 static __global__ void __launch_bounds__(CTT_THREADS)
 sum_chunks(F f, struct sums_plan p, float *part)
@@ -156,7 +156,7 @@ CTT_GPU double over_ways(double x, double (*shared)[LANES])
     return sum;
 }
 
-/* The addresses to which the K sums are added; NULL: not wanted. */
+/* Destinations to which the K sums are added; NULL: not wanted. */
 template <int K> struct sums_to { float *p[K]; };
 
 template <int K>

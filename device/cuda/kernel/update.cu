@@ -17,7 +17,7 @@ CTT_GPU void store4(float *p, int64_t i, const float *x)
     *(cells<float, PIECE> *)(p + i * PIECE) = narrowed<float, PIECE>(x);
 }
 
-/* Constrains piece i of the gradient, g; 0: unchanged. */
+/* Constrains piece i of the gradient, g; returns 0 if it is unchanged. */
 CTT_GPU int constrain(const struct ctt_constraint *c, int64_t i, float *g)
 {
     const uint8_t *keep = ctt_kept(c, i * PIECE);
@@ -35,7 +35,7 @@ CTT_GPU int constrain(const struct ctt_constraint *c, int64_t i, float *g)
     return pruned;
 }
 
-/* The sum of squares of piece i, without values that are shared. */
+/* Sum of squares of piece i, without shared values. */
 CTT_GPU double squares(const struct ctt_constraint *c, int64_t i,
                        const float *g)
 {
@@ -106,8 +106,8 @@ int ctt_launch_constrain(struct ctt_flat f, double *sum, void *scratch,
     return (int)cudaGetLastError();
 }
 
-/* The sums of parts, those of tensors of shared values, and what the largest of
- * these needs. */
+/* Bytes: the sums of parts, the sums of tensors of shared values, and the
+ * scratch of the largest such tensor. */
 size_t ctt_launch_constrain_scratch(const struct ctt_flat *f)
 {
     size_t most = 0;
@@ -122,7 +122,7 @@ size_t ctt_launch_constrain_scratch(const struct ctt_flat *f)
 /* Piece i of weights, gradient and first moment. */
 struct piece { float w[PIECE], g[PIECE], m[PIECE]; };
 
-/* Reads it, unless its weights are fixed; returns what to do with it. */
+/* Reads a piece, unless its weights are fixed; returns its byte of `how`. */
 CTT_GPU int load_piece(const struct ctt_flat &f, int64_t i, struct piece *p)
 {
     int how = f.how[i / PIECES];

@@ -3,8 +3,8 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/kernel/walk.cuh"
 
-/* The small and the large image.  h, w: of the one written; threads share its
- * rows. */
+/* The small and the large image.  h, w: of the written one, whose rows are
+ * divided among threads. */
 struct upsampling {
     struct view  small, large;
     struct quick h, w, by[3];
@@ -12,7 +12,7 @@ struct upsampling {
     int          add;
 };
 
-/* to: the tensor that is written. */
+/* to: the written tensor. */
 static struct upsampling upsampling_of(const struct ctt_call *c,
                                        const struct ctt_tensor &small,
                                        const struct ctt_tensor &large,
@@ -88,7 +88,7 @@ int ctt_launch_upsample_fwd(const struct ctt_call *c, void *scratch,
     struct repeating f = { upsampling_of(c, c->in[0], c->out, c->out) };
 
     (void)scratch;
-    look(&form, c->in[0]);
+    note_view(&form, c->in[0]);
     by_channel(&form);
     return run_each(f, form, stream);
 }
@@ -102,7 +102,7 @@ int ctt_launch_upsample_bwd(const struct ctt_call *c, void *scratch,
     (void)scratch;
     if (!c->din[0].data)
         return 0;
-    look(&form, c->dout);
+    note_view(&form, c->dout);
     by_channel(&form);
     return run_each(f, form, stream);
 }

@@ -15,7 +15,7 @@ static inline struct quick quick_of(int64_t by, int64_t below)
     struct quick q = { by, 0, 31, below > INT64_C(1) << 31 };
 
     if (q.far || by > INT64_C(1) << 31)
-        return q;           /* all quotients are 0, if not far */
+        return q;           /* all quotients are 0, unless far is set */
     while (INT64_C(1) << (q.shift - 31) < by)
         q.shift++;
     q.mul = (uint32_t)(((UINT64_C(1) << q.shift) + (uint64_t)by - 1) /
@@ -37,13 +37,13 @@ CTT_GPU int64_t rest(struct quick q, int64_t n, int64_t *quot)
     return n - *quot * q.by;
 }
 
-/* The common form of a kernel's tensors, all of one shape: their type;
- * dense: all are dense, odd, odd_rows: not 0 if addresses or row strides are no
+/* Common properties of a kernel's tensors, all of one shape: type; dense: all
+ * are dense; odd, odd_rows: nonzero if addresses or row strides are no
  * multiples of 16 bytes. */
 struct form { int64_t rows, c; int type, dense; uintptr_t odd, odd_rows; };
 enum { MIXED = -1, UNKNOWN = -2 };
 
-static inline void look(struct form *f, const struct ctt_tensor &t)
+static inline void note_view(struct form *f, const struct ctt_tensor &t)
 {
     int64_t size = ctt_dtype_size(t.dtype);
 
@@ -59,7 +59,7 @@ static inline void look(struct form *f, const struct ctt_tensor &t)
 }
 
 /* An array of one float per channel; NULL: none. */
-static inline void look(struct form *f, const float *p)
+static inline void note_view(struct form *f, const float *p)
 {
     f->odd |= (uintptr_t)p % 16;
 }
@@ -68,7 +68,7 @@ static inline struct form form_of(const struct ctt_tensor &t)
 {
     struct form f = { ctt_rows(&t), t.c, (int)t.dtype, 1, 0, 0 };
 
-    look(&f, t);
+    note_view(&f, t);
     return f;
 }
 

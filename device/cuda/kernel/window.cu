@@ -3,7 +3,7 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/kernel/walk.cuh"
 
-/* Asks in host memory are kernel arguments, so many per launch. */
+/* Most asks per launch: asks in host memory are kernel arguments. */
 enum { ASKS = 64 };
 
 struct asking {
@@ -26,15 +26,15 @@ struct windows {
     struct ctt_window_attr  attr;
     struct ctt_window_place place;
 
-    /* The place of the value that slot j of an ask shows. */
+    /* Step shown by slot j of an ask. */
     __device__ __forceinline__ int64_t at(struct ctt_ask ask, int64_t j) const
     {
         return ctt_window_at(&attr, &place, j, ask.step);
     }
 
-    /* The first slot of an ask that shows this place or one after it, or their
-     * number: places do not fall from slot to slot, and CTT_WINDOW_NONE is
-     * before all. */
+    /* First slot of an ask that shows this step or a later one, or the number
+     * of slots: steps do not decrease from slot to slot, and CTT_WINDOW_NONE is
+     * less than all. */
     __device__ __forceinline__ int64_t first(struct ctt_ask ask,
                                              int64_t shown) const
     {
@@ -51,8 +51,8 @@ struct windows {
         return from;
     }
 
-    /* 1 if a slot of the ask shows the place of the sample, the first then is
-     * *j. */
+    /* 1 if a slot of the ask shows this step of the sample; *j: the first such
+     * slot. */
     __device__ __forceinline__ int shows(struct ctt_ask ask, int sample,
                                          int64_t shown, int64_t *j) const
     {
@@ -108,8 +108,8 @@ static int run_windows(const struct ctt_call *c, struct ctt_tensor t,
         n = take_asks(c, from, &f.asks);
         y.n = n;
         form = form_of(y);
-        look(&form, t);
-        look(&form, steps);
+        note_view(&form, t);
+        note_view(&form, steps);
         by_channel(&form);
         f.w = windows_of(c, t, y);
         e = run_each(f, form, stream);
@@ -156,7 +156,7 @@ struct window_backward {
     struct windows w;
     struct asking  asks;
 
-    /* Adds the gradients of the slots of ask a from j on that show the place of
+    /* Adds the gradients of ask a's slots, from j on, that show this step of
      * the sample. */
     template <class N>
     __device__ __forceinline__ void gather(int64_t a, int64_t j, int64_t place,

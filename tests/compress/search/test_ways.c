@@ -30,7 +30,7 @@ static double bytes_of(const struct ctt_sensitivity *s,
     double bytes;
 
     CHECK_OK(ctt_assignment_recipe(s, a, &plain, &o));
-    CHECK_OK(ctt_trial_recipe(m, NULL, ctt_assignment_settings(o),
+    CHECK_OK(ctt_trial_recipe(m, ctt_stages, NULL, ctt_assignment_settings(o),
                               "test_ways.tmp", &t));
     bytes = (double)t.bytes;
     ctt_trial_drop(&t);
@@ -79,8 +79,7 @@ static void test_bytes(void)
             for (int i = 0; i < w->weights; i++)
                 pick[i] = (5 + 7 * seed + 3 * i) %
                           (w->first[i + 1] - w->first[i]);
-            printf("%.2f ", ratio_of(s, m, w, &common[c], pick));
-            CU_ASSERT_DOUBLE_EQUAL(ratio_of(s, m, w, &common[c], pick), 1, 0.35);
+            CU_ASSERT(fabs(ratio_of(s, m, w, &common[c], pick) - 1) < 0.35);
             ctt_ways_free(&w);
         }
     ctt_sensitivity_free(&s);

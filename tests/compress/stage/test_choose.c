@@ -215,8 +215,8 @@ static void check_alloc(const char *text, struct ctt_recipe o, long step)
     remove(saved_path);
     for (long k = 1; rc < 0; k += step ? step : 1 + k / 8) {
         struct ctt_recipe chosen = o;
-        struct ctt_walk w = { .o = &chosen, .calls = &calls, .m = &m,
-                              .path = saved_path };
+        struct ctt_walk w = { .stages = ctt_stages, .o = &chosen,
+                              .calls = &calls, .m = &m, .path = saved_path };
 
         if (!ctt_check_tries())
             continue;

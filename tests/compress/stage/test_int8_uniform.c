@@ -28,7 +28,8 @@ static void make_alike(struct ctt_model *m, const char **note)
     struct ctt_recipe o = { .int8 = { .method = 1, .alike = 1 } };
     struct ctt_recipe_calls calls = { .sample = int8_sample };
     struct ctt_report *r = NULL;
-    struct ctt_walk k = { .o = &o, .calls = &calls, .m = &m };
+    struct ctt_walk k = { .stages = ctt_stages, .o = &o, .calls = &calls,
+                          .m = &m };
 
     CHECK_OK(ctt_report_new(m, &r));
     k.r = r;

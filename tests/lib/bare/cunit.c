@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cunit.c: what tests of kernels use of CUnit: runs a table of tests and counts
- * what fails. */
+ * cunit.c: the part of CUnit used by tests of kernels: runs a table of tests
+ * and counts failures. */
 #include "tests/lib/bare/CUnit/Basic.h"
 
 #include <stdlib.h>

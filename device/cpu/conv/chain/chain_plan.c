@@ -4,8 +4,8 @@
 
 /* ---- kernels ---- */
 
-/* Two numbers at a time: numbers that lie behind a window of an odd length
- * would be multiplied by 0, which is no 0 if they are infinite. */
+/* Kernels read two numbers at a time: a number after a window of odd length
+ * would be multiplied by 0, which gives NaN if it is infinite. */
 static int is_thin(const struct ctt_call *c)
 {
     return c->out.c <= 8 && c->w[0].t.w * c->w[0].t.c % 2 == 0;
@@ -43,7 +43,8 @@ int ctt_chain_follows(const struct ctt_call *c, const struct ctt_call *next)
 }
 
 /* 1 if kernels can read the first values where they are. */
-static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
+static int first_in_place(const struct ctt_int8_isa *isa,
+                          const struct ctt_call *c)
 {
     const int *k = c->node->attr.conv.kernel, *pad = c->node->attr.conv.pad;
 
@@ -52,8 +53,8 @@ static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
            c->in[0].dtype == (isa->bytes == 1 ? CTT_U8 : CTT_F32);
 }
 
-/* Values between convs are written with all their pixels, of which the next
- * conv may not read the last ones. */
+/* Intermediate values are written completely, though the next conv may not read
+ * the last pixels. */
 static void plan_between(struct ctt_int8_job *j)
 {
     const int *pad = j->c->node->attr.conv.pad;
@@ -74,7 +75,7 @@ static void plan_conv(const struct ctt_call *c, int first,
     v->job = ctt_int8_plan(v->isa, c);
     if (!first) {
         plan_between(&v->job);
-    } else if (in_place(v->isa, c)) {
+    } else if (first_in_place(v->isa, c)) {
         memcpy(v->job.size, v->job.in, sizeof(v->job.size));
         v->job.x = x->data;
         v->job.pixel = x->ld;
@@ -113,8 +114,8 @@ void ctt_chain_bands(const struct ctt_chain *p, int64_t from, int64_t to,
     }
 }
 
-/* The time of a band of so many rows in the middle, as ctt_dev_team() counts
- * it. */
+/* Estimated time of a band of `rows` rows in the middle, in the units of
+ * ctt_dev_team(). */
 static double cost(const struct ctt_chain *p, int64_t rows)
 {
     struct ctt_chain_band band[CTT_CHAIN_CONVS];
@@ -131,8 +132,8 @@ static double cost(const struct ctt_chain *p, int64_t rows)
     return work;
 }
 
-/* The most bytes that a band of so many rows takes: with strides those at the
- * edges need more or fewer rows of values than others. */
+/* Most bytes of a band of `rows` rows: with strides, bands at the edges need
+ * more or fewer rows of values than others. */
 static int64_t most_bytes(const struct ctt_chain *p, int64_t rows)
 {
     struct ctt_chain_band band[CTT_CHAIN_CONVS];
@@ -148,12 +149,12 @@ static int64_t most_bytes(const struct ctt_chain *p, int64_t rows)
     return most;
 }
 
-enum { LEAST = 4 };    /* rows of a band */
+enum { LEAST = 4 };    /* least rows of a band */
 
 /* The image in one band, unless its values would not stay in the cache, or
  * there are fewer samples than threads and two threads are faster though they
  * compute some rows twice. */
-static void divide(const struct ctt_dev *d, struct ctt_chain *p)
+static void choose_bands(const struct ctt_dev *d, struct ctt_chain *p)
 {
     int64_t high = p->conv[p->convs - 1].job.out[1];
     int64_t n = p->conv[0].job.c->in[0].n;
@@ -179,5 +180,5 @@ void ctt_chain_plan(const struct ctt_dev *d, const struct ctt_call *c,
     for (int k = 0; k < c->links; k++)
         plan_conv(&c->chain[k], k == 0, &p->conv[k]);
     plan_conv(c, 0, &p->conv[c->links]);
-    divide(d, p);
+    choose_bands(d, p);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chain_provider.c: the provider "chain": convs of which each reads only the
- * result of the one before, computed as one. */
+ * chain_provider.c: the provider "chain": chains of convs, each the only reader
+ * of the previous result, computed as one. */
 #include "device/cpu/conv/chain/chain.h"
 #include "device/cpu/conv/providers.h"
 
-/* The content of a call's cache.  why: why the call's chain was refused, or
- * NULL: this was decided for weights of this stamp and so many samples. */
+/* A call's cache. why: reason for a refused chain, or NULL; decided for weights
+ * of this stamp and this number of samples. */
 struct kept {
     struct ctt_int8_weights w[CTT_CHAIN_CONVS];
     const char             *why;
@@ -15,8 +15,8 @@ struct kept {
 
 /* ---- which convs ---- */
 
-/* With as few channels as this on one side no other way to compute a conv is
- * much faster than plain sums in registers. */
+/* Most channels on one side of a conv for which no other algorithm is much
+ * faster than plain sums in registers. */
 enum { FEW = 16 };
 
 static int is_thin(const struct ctt_node *n)
@@ -36,7 +36,7 @@ int ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next,
 
 /* ---- the choice ---- */
 
-/* The call number k, of which the last is the one with the chain. */
+/* Call number k; the last one is the call with the chain. */
 static const struct ctt_call *call_of(const struct ctt_call *c, int k)
 {
     return k < c->links ? &c->chain[k] : c;
@@ -47,7 +47,7 @@ static int takes_type(const struct ctt_call *c, const struct ctt_tensor *t)
     return t->dtype == CTT_F32 || (ctt_call_is_int8(c) && ctt_is_bytes(t));
 }
 
-/* The reason why there are no kernels for a conv, or NULL. */
+/* Reason for missing kernels for a conv, or NULL. */
 static const char *refuses(const struct ctt_call *c)
 {
     int plus = c->node->plus && c->in[1].data;
@@ -60,7 +60,8 @@ static const char *refuses(const struct ctt_call *c)
                             : "this processor has no kernels for its bytes";
 }
 
-/* Floats of larger images are no faster so: measured on mnist-convttlstm. */
+/* Reason against computing the chain at once, or NULL. Larger images of floats
+ * gain nothing (measured on mnist-convttlstm). */
 static const char *refuses_chain(const struct ctt_dev *d,
                                  const struct ctt_call *c)
 {
@@ -80,8 +81,8 @@ static const char *refuses_chain(const struct ctt_dev *d,
                                      : NULL;
 }
 
-/* Of a call without a chain it says why that is so. */
-static int can(struct ctt_conv_ask *q)
+/* For a call without a chain, q gets the reason. */
+static int chain_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     struct kept *k = *q->own;
@@ -113,7 +114,8 @@ static int get_weights(struct ctt_dev *d, struct ctt_chain *p, struct kept *k)
         struct ctt_chain_conv *v = &p->conv[i];
         struct ctt_int8_job *j = &v->job;
 
-        CTT_TRY((ctt_call_is_int8(j->c) ? ctt_int8_get : ctt_dense_get)
+        CTT_TRY((ctt_call_is_int8(j->c) ? ctt_int8_pack_weights
+                                        : ctt_dense_pack_weights)
                 (v->isa, d, j, &k->w[i]));
         j->w = k->w[i].w;
         j->factor = k->w[i].factor;
@@ -124,7 +126,7 @@ out:
     return rc;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int chain_run(struct ctt_conv_ask *q)
 {
     struct ctt_chain p;
     int rc = 0;
@@ -139,7 +141,7 @@ out:
     return rc;
 }
 
-static void forget(void *own)
+static void chain_free(void *own)
 {
     struct kept *k = own;
 
@@ -149,6 +151,6 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_chain = {
-    .name = "chain", .int8 = 1, .any_threads = 1, .chains = 1, .can = can,
-    .run = run, .forget = forget,
+    .name = "chain", .int8 = 1, .any_threads = 1, .chains = 1,
+    .can = chain_supports, .run = chain_run, .forget = chain_free,
 };

@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
-/* A conv of a band: its job with the band's shape, its rows, and the values
- * that it reads, of a sample. */
+/* A conv of a band: its job with the band's shape, its rows, and its input
+ * values of a sample. */
 struct piece {
     const struct ctt_int8_isa   *isa;
     struct ctt_int8_job          j;
@@ -16,42 +16,42 @@ struct piece {
 
 /* ---- values ---- */
 
-/* Bytes of a pixel that is laid out, and of a line. */
-static int64_t pixel_of(const struct piece *v)
+/* Bytes of a pixel in the layout of the values, and of a line. */
+static int64_t pixel_bytes(const struct piece *v)
 {
     return v->j.pixel * v->isa->bytes;
 }
 
-static int64_t line_of(const struct piece *v)
+static int64_t line_bytes(const struct piece *v)
 {
-    return v->j.size[2] * pixel_of(v);
+    return v->j.size[2] * pixel_bytes(v);
 }
 
-/* The byte of padding, for the value 0. */
-static int nothing(const struct piece *v)
+/* Stored byte of padding: the value 0. */
+static int zero_byte(const struct piece *v)
 {
     return v->isa->bytes == 1 ? v->j.c->in[0].zero : 0;
 }
 
 static void blank_line(const struct piece *v, char *line, int is_there)
 {
-    int64_t left = v->j.c->node->attr.conv.pad[2] * pixel_of(v);
-    int64_t n = v->j.in[2] * pixel_of(v);
+    int64_t left = v->j.c->node->attr.conv.pad[2] * pixel_bytes(v);
+    int64_t n = v->j.in[2] * pixel_bytes(v);
 
     if (!is_there)
-        left = line_of(v), n = 0;
-    memset(line, nothing(v), (size_t)left);
-    memset(line + left + n, nothing(v), (size_t)(line_of(v) - left - n));
+        left = line_bytes(v), n = 0;
+    memset(line, zero_byte(v), (size_t)left);
+    memset(line + left + n, zero_byte(v), (size_t)(line_bytes(v) - left - n));
 }
 
-/* The padding around the values between two convs. */
-static void blank(const struct piece *v)
+/* Fills the padding around the values between two convs. */
+static void fill_padding(const struct piece *v)
 {
     const int *pad = v->j.c->node->attr.conv.pad;
     char *line = v->x;
 
     for (int64_t d = 0; d < v->j.size[0]; d++)
-        for (int64_t h = 0; h < v->band->high; h++, line += line_of(v)) {
+        for (int64_t h = 0; h < v->band->high; h++, line += line_bytes(v)) {
             int64_t row = v->band->top + h;
             int is_there = d >= pad[0] && d < pad[0] + v->j.in[0] &&
                            row >= 0 && row < v->j.in[1];
@@ -60,8 +60,8 @@ static void blank(const struct piece *v)
         }
 }
 
-/* The first values of a band, with their padding. */
-static void lay(const struct piece *v)
+/* Lays out the first conv's values of a band, with their padding. */
+static void lay_first(const struct piece *v)
 {
     struct ctt_int8_job j = v->j;
 
@@ -75,37 +75,37 @@ static void lay(const struct piece *v)
 
 /* ---- sums ---- */
 
-/* The start of the window of a row of the result. */
-static char *window(const struct piece *v, int64_t d, int64_t row)
+/* Address of the window of a row of the result. */
+static char *window_at(const struct piece *v, int64_t d, int64_t row)
 {
     const int *stride = v->j.c->node->attr.conv.stride;
     int64_t line = d * stride[0];
 
     if (v->j.x)
         return (char *)v->j.x + ((v->sample * v->j.in[0] + line) *
-               v->j.in[1] + row * stride[1]) * v->j.in[2] * pixel_of(v);
+               v->j.in[1] + row * stride[1]) * v->j.in[2] * pixel_bytes(v);
     line = line * v->band->high + (row - v->band->from) * stride[1];
-    return v->x + line * line_of(v);
+    return v->x + line * line_bytes(v);
 }
 
-/* The place of a row of the values. */
-static char *place(const struct piece *v, int64_t d, int64_t row)
+/* Address of a row of the values. */
+static char *value_row(const struct piece *v, int64_t d, int64_t row)
 {
     const int *pad = v->j.c->node->attr.conv.pad;
     int64_t line = (d + pad[0]) * v->band->high + row - v->band->top;
 
-    return v->x + line * line_of(v) + pad[2] * pixel_of(v);
+    return v->x + line * line_bytes(v) + pad[2] * pixel_bytes(v);
 }
 
-/* Computes n rows of an image's result; they are written where `to` reads
- * them, or if it is NULL into the result. */
+/* Computes n rows of an image's result, into the values of `to`, or into the
+ * call's result if it is NULL. */
 static void compute(struct piece *v, int64_t d, int64_t row, int64_t n,
                     const struct piece *to)
 {
     struct ctt_int8_job *j = &v->j;
     const struct ctt_tensor *y = &j->c->out;
 
-    j->x = window(v, d, row);
+    j->x = window_at(v, d, row);
     j->size[1] = v->band->high;
     j->first_row = ((v->sample * y->d + d) * y->h + row) * y->w;
     j->first_plane = d;
@@ -113,14 +113,14 @@ static void compute(struct piece *v, int64_t d, int64_t row, int64_t n,
     j->out[1] = n;
     j->rows = j->chunk = n * y->w;
     j->chunks = 1;
-    j->to = to ? place(to, d, row) - j->first_row * y->ld *
+    j->to = to ? value_row(to, d, row) - j->first_row * y->ld *
                  ctt_dtype_size(y->dtype) : NULL;
     for (int64_t b = 0; b < j->blocks; b++)
         v->isa->task(j, b);
 }
 
-/* All rows at once if nothing lies between them. */
-static void conv(const struct piece *of, const struct piece *to)
+/* Computes a conv's rows, at once if they are contiguous. */
+static void compute_band(const struct piece *of, const struct piece *to)
 {
     const struct ctt_tensor *y = &of->j.c->out;
     int64_t rows = of->band->to - of->band->from;
@@ -135,7 +135,7 @@ static void conv(const struct piece *of, const struct piece *to)
 
 /* ---- bands ---- */
 
-static void task(void *arg, int64_t at, int who)
+static void band_task(void *arg, int64_t at, int who)
 {
     const struct ctt_chain *p = arg;
     struct ctt_chain_band band[CTT_CHAIN_CONVS];
@@ -151,17 +151,17 @@ static void task(void *arg, int64_t at, int who)
                                    room, at / p->bands };
         room += ctt_chain_bytes(p, k, band[k].high);
         if (k > 0) {
-            blank(&v[k % 2]);
-            conv(&v[(k - 1) % 2], &v[k % 2]);
+            fill_padding(&v[k % 2]);
+            compute_band(&v[(k - 1) % 2], &v[k % 2]);
         } else if (!v[0].j.x)
-            lay(&v[0]);
+            lay_first(&v[0]);
     }
     assert(room <= p->room + (who + 1) * p->bytes);
-    conv(&v[(p->convs - 1) % 2], NULL);
+    compute_band(&v[(p->convs - 1) % 2], NULL);
 }
 
 void ctt_chain_run(struct ctt_dev *d, struct ctt_chain *p)
 {
-    ctt_dev_tasks(d, p->threads, p->bands * p->conv[0].job.c->in[0].n, task,
-                  p);
+    ctt_dev_tasks(d, p->threads, p->bands * p->conv[0].job.c->in[0].n,
+                  band_task, p);
 }

@@ -25,7 +25,7 @@ typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 typedef __m512i wvec;
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm512_loadu_si512(w);
 }
@@ -34,13 +34,13 @@ typedef ivec xvec;
 #define SPREAD(unit) (ivec)_mm512_set1_epi32(unit)
 #include "device/cpu/conv/int8/int8_unit_tmpl.h"
 
-/* The sums are floats. */
+/* ivec is the template's type of sums; here they are floats. */
 static inline ivec dot(ivec sum, xvec x, wvec w)
 {
     return (ivec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)w);
 }
 
-#include "device/cpu/conv/dense/bf16_end_tmpl.h"
+#include "device/cpu/conv/dense/bf16_epilogue_tmpl.h"
 
 /* ---- values laid out ---- */
 
@@ -63,7 +63,7 @@ static void lay_floats(const float *x, elem *to, int64_t n)
             _mm512_maskz_loadu_ps(rest, x + i)));
 }
 
-/* n values from channel `channel` of row `row` on. */
+/* Lays out n values of row `row`, from channel `channel` on. */
 static void lay_some(const struct ctt_int8_job *j, int64_t row,
                      int64_t channel, elem *to, int64_t n)
 {
@@ -83,7 +83,7 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
 const struct ctt_int8_isa ctt_bf16_avx512 = {
     .name = "avx512", .unit = PAIR, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_avx512bf16,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 #include "device/cpu/conv/dense/dense.h"

@@ -19,7 +19,7 @@ typedef __m256 wvec;
 
 #include "device/cpu/conv/int8/int8_avx2_tmpl.h"
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm256_loadu_ps((const float *)(const void *)w);
 }
@@ -35,14 +35,14 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
 
 #define FLOATS
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_dense_avx2 = {
     .name = "avx2", .unit = 1, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_avx2,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 #include "device/cpu/conv/dense/dense.h"

@@ -18,7 +18,7 @@ typedef __m512 wvec;
 
 #include "device/cpu/conv/int8/int8_avx512_tmpl.h"
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm512_loadu_ps((const float *)(const void *)w);
 }
@@ -34,14 +34,14 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
 
 #define FLOATS
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_dense_avx512 = {
     .name = "avx512", .unit = 1, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_avx512,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 #include "device/cpu/conv/dense/dense.h"

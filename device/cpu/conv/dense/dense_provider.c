@@ -5,7 +5,7 @@
 #include "device/cpu/conv/dense/dense.h"
 #include "device/cpu/conv/providers.h"
 
-static int is_known(const struct ctt_tensor *t)
+static int is_float_or_bf16(const struct ctt_tensor *t)
 {
     return t->dtype == CTT_F32 || t->dtype == CTT_BF16;
 }
@@ -20,12 +20,13 @@ int ctt_bf16_takes(const struct ctt_call *c)
     int plus = c->node->plus && c->in[1].data;
 
     return c->mul == CTT_BF16 && c->node->op == CTT_OP_CONV &&
-           !ctt_call_is_int8(c) && is_known(&c->in[0]) && is_known(&c->out) &&
+           !ctt_call_is_int8(c) && is_float_or_bf16(&c->in[0]) &&
+               is_float_or_bf16(&c->out) &&
            (!plus || c->in[1].dtype == CTT_F32) &&
            c->w[0].t.dtype == CTT_F32 && ctt_bf16_avx512.supported();
 }
 
-static int can(struct ctt_conv_ask *q)
+static int bf16_supports(struct ctt_conv_ask *q)
 {
     if (q->part != CTT_CONV_OUT || q->call->mul != CTT_BF16)
         return 0;
@@ -44,12 +45,12 @@ static int run_by(const struct ctt_int8_isa *isa, struct ctt_conv_ask *q)
     return ctt_dense_run(isa, q->dev, q->call, k);
 }
 
-static int run(struct ctt_conv_ask *q)
+static int bf16_run(struct ctt_conv_ask *q)
 {
     return run_by(&ctt_bf16_avx512, q);
 }
 
-static void forget(void *own)
+static void dense_free(void *own)
 {
     struct ctt_int8_weights *k = own;
 
@@ -58,7 +59,8 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_bf16 = {
-    .name = "bf16", .any_threads = 1, .can = can, .run = run, .forget = forget,
+    .name = "bf16", .any_threads = 1, .can = bf16_supports, .run = bf16_run,
+    .forget = dense_free,
 };
 
 /* ---- floats ---- */
@@ -69,7 +71,7 @@ static const struct ctt_int8_isa *best(void)
            ctt_dense_avx2.supported() ? &ctt_dense_avx2 : NULL;
 }
 
-/* Weights of a training would be packed in each call. */
+/* Not in training: weights would be packed in each call. */
 static int can_floats(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -100,5 +102,5 @@ static int run_floats(struct ctt_conv_ask *q)
 
 const struct ctt_conv_provider ctt_conv_dense = {
     .name = "dense", .any_threads = 1, .can = can_floats, .pays = pays_floats,
-    .run = run_floats, .forget = forget,
+    .run = run_floats, .forget = dense_free,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dense_run.c: a conv of floats or of 16 bits by kernels: packed weights, and
- * where its values lie. */
+ * the layout of its values. */
 #include "device/cpu/conv/dense/dense.h"
 #include "base/half.h"
 
@@ -14,7 +14,7 @@ static void put_float(void *to, int64_t at, float x)
     ((float *)to)[at] = x;
 }
 
-/* Channel o of a group. */
+/* Packs the weights of channel o of a group. */
 static void pack_channel(const struct ctt_int8_isa *isa,
                          const struct ctt_int8_job *j, int64_t group,
                          int64_t o, const float *w, void *to)
@@ -22,8 +22,8 @@ static void pack_channel(const struct ctt_int8_isa *isa,
     void (*put)(void *, int64_t, float) =
         isa->bytes == sizeof(uint16_t) ? put_short : put_float;
     int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
-    int64_t unit = isa->unit, wide = ctt_int8_wide(isa, j, o);
-    int64_t from = ctt_int8_first(isa, j, group, o);
+    int64_t unit = isa->unit, wide = ctt_int8_block_width(isa, j, o);
+    int64_t from = ctt_int8_weight_index(isa, j, group, o);
 
     for (int64_t r = 0; r < runs; r++)
         for (int64_t i = 0; i < j->run; i++)
@@ -31,15 +31,16 @@ static void pack_channel(const struct ctt_int8_isa *isa,
                 w[r * j->run + i]);
 }
 
-int ctt_dense_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                  const struct ctt_int8_job *j, struct ctt_int8_weights *k)
+int ctt_dense_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                           const struct ctt_int8_job *j,
+                           struct ctt_int8_weights *k)
 {
     const struct ctt_tensor *w = &j->c->w[0].t;
     const float *bias = j->c->w[1].t.data;
     int64_t each = ctt_volume(w) / w->n;
     int rc = 0;
 
-    CTT_TRY(ctt_int8_room(isa, j, isa->bytes, k));
+    CTT_TRY(ctt_int8_alloc(isa, j, isa->bytes, k));
     if (k->stamp == j->c->stamp && k->stamp)
         return 0;
     PARALLEL(d, 4 * ctt_volume(w))
@@ -56,8 +57,8 @@ out:
     return rc;
 }
 
-/* Kernels read values where they are if these are elements and a window is one
- * pixel. */
+/* Sets a job whose values are read in place: they are elements, and a window is
+ * one pixel. */
 static void plan_in_place(const struct ctt_int8_isa *isa,
                           struct ctt_int8_job *j)
 {
@@ -90,7 +91,7 @@ int ctt_dense_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     struct ctt_int8_job j = ctt_dense_plan(isa, c);
     int rc = 0;
 
-    CTT_TRY(ctt_dense_get(isa, d, &j, k));
+    CTT_TRY(ctt_dense_pack_weights(isa, d, &j, k));
     j.w = k->w;
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;

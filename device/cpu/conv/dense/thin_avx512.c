@@ -23,19 +23,19 @@ typedef __m512 wvec, xvec, svec;
 
 #include "device/cpu/conv/int8/int8_avx2_tmpl.h"
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm512_loadu_ps((const float *)(const void *)w);
 }
 
-static inline int64_t apart(const struct ctt_int8_job *j)
+static inline int64_t unit_stride(const struct ctt_int8_job *j)
 {
     (void)j;
     return 2;
 }
 
-/* Two neighbours, for all channels. */
-static inline xvec values(const elem *x, int r)
+/* Loads two neighbours into all lanes. */
+static inline xvec load_values(const elem *x, int r)
 {
     double two;
 
@@ -61,14 +61,14 @@ static inline ivec total(svec s)
 
 #define FLOATS
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_thin_avx512 = {
     .name = "avx512", .unit = 2, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_avx512,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 #include "device/cpu/conv/dense/dense.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_avx2_tmpl.h: what int8_end_tmpl.h needs of registers of 256 bits. */
+ * int8_avx2_tmpl.h: operations on registers of 256 bits for
+ * int8_epilogue_tmpl.h. */
 
-static inline fvec bigger(fvec a, fvec b)
+static inline fvec lanes_max(fvec a, fvec b)
 {
     return (fvec)_mm256_max_ps((__m256)a, (__m256)b);
 }
 
-static inline fvec smaller(fvec a, fvec b)
+static inline fvec lanes_min(fvec a, fvec b)
 {
     return (fvec)_mm256_min_ps((__m256)a, (__m256)b);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_avx512_tmpl.h: what int8_end_tmpl.h needs of registers of 512 bits, of
- * LANES numbers. */
+ * int8_avx512_tmpl.h: operations on registers of 512 bits (LANES numbers) for
+ * int8_epilogue_tmpl.h. */
 
 typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 
-static inline fvec bigger(fvec a, fvec b)
+static inline fvec lanes_max(fvec a, fvec b)
 {
     return (fvec)_mm512_max_ps((__m512)a, (__m512)b);
 }
 
-static inline fvec smaller(fvec a, fvec b)
+static inline fvec lanes_min(fvec a, fvec b)
 {
     return (fvec)_mm512_min_ps((__m512)a, (__m512)b);
 }
@@ -18,14 +18,15 @@ static inline fvec smaller(fvec a, fvec b)
 #ifndef CTT_EMULATED    /* SIMDe may lack it */
 #define WHOLE(v) ((ivec)_mm512_cvtps_epi32((__m512)(v)))
 
-/* The first n lanes, fewer than all. */
+/* Loads the first n lanes, n < LANES. */
 #define LOAD_FEW(p, n) \
     ((fvec)_mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p))
 #define STORE_FEW(p, v, n) \
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), (__m512)(v))
 #endif
 
-/* Packing goes by quarters of registers, which are then put in order. */
+/* Packing works within quarters of a register, so they are permuted
+ * afterwards. */
 static inline __attribute__((always_inline))
 ivec in_order(ivec v)
 {
@@ -48,7 +49,7 @@ ivec pack_bytes(ivec a, ivec b)
     return (ivec)_mm512_packus_epi16((__m512i)a, (__m512i)b);
 }
 
-/* The first n bytes. */
+/* Stores the first n bytes. */
 static inline __attribute__((always_inline))
 void store_some(uint8_t *p, ivec v, int64_t n)
 {

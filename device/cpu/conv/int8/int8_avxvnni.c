@@ -23,7 +23,7 @@ typedef __m256i wvec;
 
 #include "device/cpu/conv/int8/int8_avx2_tmpl.h"
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm256_loadu_si256((const __m256i *)(const void *)w);
 }
@@ -37,14 +37,14 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
     return (ivec)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)x, w);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_avxvnni = {
     .name = "avxvnni", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_avxvnni,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 #include "device/cpu/conv/int8/int8_job.h"

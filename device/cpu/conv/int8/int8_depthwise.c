@@ -20,13 +20,13 @@ typedef __m256i wvec;
 
 #include "device/cpu/conv/int8/int8_avx2_tmpl.h"
 #include "device/cpu/conv/int8/int8_depthwise_tmpl.h"
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
-#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
+#include "device/cpu/conv/int8/int8_layout_tmpl.h"
 
-/* Channels that are mixed at a time. */
+/* Channels interleaved at a time. */
 enum { PIECE = 64 };
 
-/* Pixel i of the line, or zeros. */
+/* Reads pixel i of the line, or zeros. */
 static void lay_pixel(const struct ctt_int8_job *j, struct line l, int64_t i,
                       int64_t from, int64_t n, elem *to)
 {
@@ -36,7 +36,7 @@ static void lay_pixel(const struct ctt_int8_job *j, struct line l, int64_t i,
         memset(to, 0, PIECE * sizeof(*to));    /* a fixed size is faster */
 }
 
-static void mix(const elem *a, const elem *b, elem *to, int64_t n)
+static void interleave(const elem *a, const elem *b, elem *to, int64_t n)
 {
     SIMD for (int64_t i = 0; i < n; i++) {
         to[2 * i] = a[i];
@@ -44,10 +44,10 @@ static void mix(const elem *a, const elem *b, elem *to, int64_t n)
     }
 }
 
-/* The pairs of a pixel and the next one; the last has a zero beside it. */
-static void lay(const struct ctt_int8_job *j, int64_t line)
+/* Lays out pairs of a pixel and the next one; the last pixel's partner is 0. */
+static void lay_line(const struct ctt_int8_job *j, int64_t line)
 {
-    struct line l = line_of(j, line);
+    struct line l = line_bounds(j, line);
     elem *to = (elem *)j->x + line * j->size[2] * j->pixel, x[2][PIECE];
 
     for (int64_t c = 0; c < j->ins; c += PIECE) {
@@ -55,24 +55,25 @@ static void lay(const struct ctt_int8_job *j, int64_t line)
         lay_pixel(j, l, 0, c, n, x[0]);
         for (int64_t i = 0; i < j->size[2]; i++) {
             lay_pixel(j, l, i + 1, c, n, x[(i + 1) % 2]);
-            mix(x[i % 2], x[(i + 1) % 2], to + i * j->pixel + UNIT * c, n);
+            interleave(x[i % 2], x[(i + 1) % 2], to + i * j->pixel + UNIT * c,
+                       n);
         }
     }
 }
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)
                                                 w));
 }
 
-/* The next pair of a run begins two pixels on. */
-static inline int64_t apart(const struct ctt_int8_job *j)
+/* Elements from one pair of a run to the next: two pixels. */
+static inline int64_t unit_stride(const struct ctt_int8_job *j)
 {
     return UNIT * j->pixel;
 }
 
-static inline ivec values(const elem *x, int r)
+static inline ivec load_values(const elem *x, int r)
 {
     return (ivec)_mm256_loadu_si256((const __m256i *)(const void *)
                                     (x + r * LANES * UNIT));
@@ -88,7 +89,7 @@ static inline ivec dot(ivec sum, ivec v, wvec w)
 const struct ctt_int8_isa ctt_int8_depthwise = {
     .name = "depthwise:avx2", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .depthwise = 1, .supported = ctt_has_avx2,
-    .lay = lay, .task = task, .plan = plan
+    .lay = lay_line, .task = task, .plan = one_group_plan
 };
 #else
 #include "device/cpu/conv/int8/int8_job.h"

@@ -13,8 +13,8 @@
 #endif
 #include "device/cpu/conv/int8/int8_job.h"
 
-/* FOUR: registers of sums of a block; the neighbours that a product takes; the
- * registers that are turned together. */
+/* FOUR: registers of sums of a block, neighbours of a product, and registers
+ * transposed together. */
 enum { FOUR = 4 };
 
 #define LANES 16
@@ -24,14 +24,15 @@ enum { FOUR = 4 };
 typedef uint8_t elem;
 
 #include "device/cpu/conv/int8/int8_avx512_tmpl.h"
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 
 /* ---- the order of channels ---- */
 
-/* Neighbours are interleaved within 128 bits, so register i of sums has of each
- * 16 channels those from 4 i on; this makes that order of the usual one, and
- * the other way round: the quarters of registers change places. */
+/* Transposes the 128-bit quarters of four registers: from the usual order of
+ * channels to the order of the sums, and back.  Neighbours are interleaved
+ * within 128 bits, so register i of the sums has, of each 16 channels, the four
+ * from 4 i on. */
 INLINE void turn(ivec v[FOUR])
 {
     __m512i a = _mm512_shuffle_i32x4((__m512i)v[0], (__m512i)v[1], 0x44);
@@ -54,62 +55,63 @@ static void turn_floats(fvec v[FOUR])
     memcpy(v, w, sizeof(w));
 }
 
-/* The place of channel i of a block in that order. */
+/* Index of channel i of a block in the order of the sums. */
 static int64_t turned(int64_t i)
 {
     return i % LANES / FOUR * LANES + i / LANES * FOUR + i % FOUR;
 }
 
-enum { ROWS = 32, PIXELS = 8 };    /* most rows; most pixels read of one */
+enum { ROWS = 32, PIXELS = 8 };    /* most rows of a window; most pixels read of
+                                      a row */
 
 #define UNROLL_FEW _Pragma("GCC unroll 3")
 
 /* ---- sizes ---- */
 
 /* With a stride of 1, two results beside each other read the same registers. */
-static int results(const struct ctt_call *c)
+static int results_at_once(const struct ctt_call *c)
 {
     return c->node->attr.conv.stride[2] == 1 ? 2 : 1;
 }
 
-/* Groups of four neighbours that the results read. */
-static int64_t fours(const struct ctt_call *c)
+/* Groups of four neighbours read by the results. */
+static int64_t fours_read(const struct ctt_call *c)
 {
     const int *kernel = c->node->attr.conv.kernel;
 
-    return (kernel[2] + results(c) - 1 + FOUR - 1) / FOUR;
+    return (kernel[2] + results_at_once(c) - 1 + FOUR - 1) / FOUR;
 }
 
-/* Bytes are read where they are; of floats rows are laid out, longer by what is
- * read there and multiplied by zeros. */
-static void plan(struct ctt_int8_job *j)
+/* Bytes are read in place.  Rows of floats are laid out with extra pixels,
+ * which are read and multiplied by 0. */
+static void vnni_plan(struct ctt_int8_job *j)
 {
     const struct ctt_call *c = j->c;
     int64_t wide = (j->out[2] - 1) * c->node->attr.conv.stride[2] +
-                   fours(c) * FOUR;
+                   fours_read(c) * FOUR;
 
     j->groups = 1;
     j->ins = j->outs = c->out.c;
     j->pixel = ctt_align(j->ins, BLOCK);
-    j->run = fours(c) * results(c) * FOUR;
+    j->run = fours_read(c) * results_at_once(c) * FOUR;
     j->size[2] = wide;
     if (ctt_is_bytes(&c->in[0]))
         j->x = c->in[0].data;
 }
 
-static int can(const struct ctt_call *c)
+static int vnni_supports(const struct ctt_call *c)
 {
     const int *kernel = c->node->attr.conv.kernel;
 
-    return kernel[0] * kernel[1] <= ROWS && fours(c) * FOUR <= PIXELS;
+    return kernel[0] * kernel[1] <= ROWS && fours_read(c) * FOUR <= PIXELS;
 }
 
-/* [four][result][channel][neighbour] of each run. */
-static void pack(const struct ctt_int8_job *j, int64_t group, int64_t o,
-                 const int8_t *q, int8_t *to)
+/* Order: [four][result][channel][neighbour] of each run. */
+static void vnni_pack(const struct ctt_int8_job *j, int64_t group, int64_t o,
+                      const int8_t *q, int8_t *to)
 {
     const struct ctt_tensor *w = &j->c->w[0].t;
-    int64_t runs = w->d * w->h, many = results(j->c);
+    int64_t runs = w->d * w->h, many = results_at_once(j->c);
     int8_t *at = to + o / BLOCK * runs * j->steps * BLOCK * FOUR +
                  turned(o % BLOCK) * FOUR;
 
@@ -123,14 +125,14 @@ static void pack(const struct ctt_int8_job *j, int64_t group, int64_t o,
 
 /* ---- values ---- */
 
-/* The rows of a window: where pixel 0 is, and how far pixels are apart. */
+/* Rows of a window: address of pixel 0, and bytes between pixels. */
 struct rows {
     const elem *at[ROWS];
     int64_t     pixel[ROWS];
 };
 
-/* The values: pixels `pixel` apart, images of size d h w, of which the windows
- * begin pad[] pixels before; what lies outside are bytes at blank. */
+/* The values: pixels `pixel` bytes apart, images of size d h w.  Windows begin
+ * pad[] pixels before the image; pixels outside are read from blank. */
 struct image {
     const elem *x;
     int64_t     pixel;
@@ -155,8 +157,8 @@ static struct image image_of(const struct ctt_int8_job *j)
     return m;
 }
 
-/* The rows of the windows of results in row `row` of the results; rows outside
- * are one blank pixel. */
+/* Finds the rows of the windows of row `row` of the result; a row outside the
+ * image is one blank pixel. */
 static void find_rows(const struct ctt_int8_job *j, const struct image *m,
                       int64_t row, int64_t from, struct rows *to)
 {
@@ -177,7 +179,7 @@ static void find_rows(const struct ctt_int8_job *j, const struct image *m,
     }
 }
 
-/* Copies of n pixels of each row, from pixel w on, blank outside. */
+/* Copies n pixels of each row, from pixel w on, with blank pixels outside. */
 static void copy_rows(const struct image *m, const struct rows *of, int runs,
                       int64_t w, int64_t n, int64_t channels, elem *room,
                       struct rows *to)
@@ -205,7 +207,7 @@ INLINE __m512i load_some(const elem *x, uint64_t some)
 #endif
 }
 
-/* The neighbours of each channel of four pixels. */
+/* Loads four pixels as groups of neighbours by channel. */
 INLINE void load_fours(const elem *x, int64_t pixel, uint64_t some,
                        __m512i v[FOUR])
 {
@@ -224,8 +226,9 @@ INLINE void load_fours(const elem *x, int64_t pixel, uint64_t some,
 
 /* ---- sums ---- */
 
-/* P results beside each other of 64 channels, from pixel w on: RUNS rows of
- * STEPS fours; P is a constant, and the others where they can be. */
+/* Sums of P neighbouring results of 64 channels, from pixel w on: RUNS rows of
+ * STEPS fours.  P is a constant; callers pass the others as constants if
+ * possible. */
 INLINE void add_up(int P, int RUNS, int STEPS, const struct rows *x, int64_t w,
                    uint64_t some, const int8_t *at, ivec sum[2][FOUR])
 {
@@ -242,9 +245,9 @@ INLINE void add_up(int P, int RUNS, int STEPS, const struct rows *x, int64_t w,
     }
 }
 
-/* ---- what becomes of them ---- */
+/* ---- epilogue ---- */
 
-/* A block of channels of the result, in the turned order. */
+/* A block of channels of the result, in the order of the sums. */
 struct block {
     fvec    factor[FOUR], bias[FOUR];
     ivec    start[FOUR];
@@ -252,8 +255,8 @@ struct block {
     int     fast;
 };
 
-static struct block block_of(const struct ctt_int8_job *j,
-                             const struct ending *e, int64_t from)
+static struct block block_from(const struct ctt_int8_job *j,
+                               const struct ending *e, int64_t from)
 {
     struct block b = { .from = from, .fast = e->quick && e->bytes && !e->plus.x,
                        .left = j->outs - from < BLOCK ? j->outs - from
@@ -270,7 +273,8 @@ static struct block block_of(const struct ctt_int8_job *j,
     return b;
 }
 
-/* Packing saturates, and puts channels into the usual order. */
+/* Writes a block; packing saturates, and restores the usual order of
+ * channels. */
 INLINE void put_block(struct ending e, const struct block *b, int64_t row,
                       ivec sum[FOUR])
 {
@@ -297,7 +301,7 @@ void put_slowly(const struct ending *e, const struct block *b, int64_t row,
     put_any(e, row, 1, b->from, b->from, b->left, sum, regs);
 }
 
-/* The data for all results of a block and row of the image. */
+/* Arguments common to the results of a block and row of the image. */
 struct strip {
     const struct ending *end;
     const struct block  *block;
@@ -306,7 +310,7 @@ struct strip {
     int64_t              runs, steps, stride;
 };
 
-/* n results beside each other, the first one `row` of all, P at a time; x: the
+/* Computes n neighbouring results from result `row` on, P at a time; x: the
  * rows of their windows, which begin at pixel w. */
 INLINE void run_line(int P, int RUNS, int STEPS, const struct strip *l,
                      const struct rows *x, int64_t w, int64_t row, int64_t n)
@@ -349,7 +353,7 @@ LINE(two_3x3, 2, 3, 1)
 LINE(one_any, 1, (int)l->runs, (int)l->steps)
 LINE(two_any, 2, (int)l->runs, (int)l->steps)
 
-/* By results beside each other, and whether the window is 3x3. */
+/* By count of neighbouring results, and whether the window is 3x3. */
 static line_fn *const lines[3][2] = {
     [1] = { one_any, one_3x3 }, [2] = { two_any, two_3x3 }
 };
@@ -357,18 +361,18 @@ static line_fn *const lines[3][2] = {
 static line_fn *line_of_results(const struct ctt_int8_job *j,
                                 const struct strip *l)
 {
-    return lines[results(j->c)][l->runs == 3 && l->steps == 1];
+    return lines[results_at_once(j->c)][l->runs == 3 && l->steps == 1];
 }
 
 /* ---- a chunk ---- */
 
-/* Results w to end of a row of the image; those whose windows are not inside
+/* Computes results w to end - 1 of a row of the image; windows partly outside
  * read copies. */
 static void run_row(const struct ctt_int8_job *j, const struct image *m,
                     const struct strip *l, const struct rows *x, int64_t row,
                     int64_t w, int64_t end)
 {
-    int many = results(j->c);
+    int many = results_at_once(j->c);
     line_fn *fn = line_of_results(j, l);
     int64_t reach = l->steps * FOUR, first = -m->pad[2];
 
@@ -379,7 +383,7 @@ static void run_row(const struct ctt_int8_job *j, const struct image *m,
         struct rows copy;
 
         if (at >= 0 && at + reach <= m->size[2]) {
-            /* all but a last one of which there is no second */
+            /* an odd last one is computed alone */
             n = last - w + many < n ? last - w + many : n;
             n = n > many ? n / many * many : n;
             fn(l, x, at, row, n);
@@ -394,7 +398,7 @@ static void run_row(const struct ctt_int8_job *j, const struct image *m,
     }
 }
 
-/* The results of a block in rows first to end - 1 of all. */
+/* Computes the results of a block in rows first to end - 1 of the result. */
 static void run_block(const struct ctt_int8_job *j, const struct image *m,
                       struct strip *l, int64_t first, int64_t end)
 {
@@ -417,12 +421,12 @@ static struct strip strip_of(const struct ctt_int8_job *j,
 
     return (struct strip){ e, b, j->w + b->from * runs * j->steps * FOUR,
                            ~(uint64_t)0 >> (BLOCK - b->left), runs,
-                           j->steps / results(j->c),
+                           j->steps / results_at_once(j->c),
                            j->c->node->attr.conv.stride[2] };
 }
 
-/* All blocks of a chunk. */
-static void task(const struct ctt_int8_job *j, int64_t at)
+/* Computes all blocks of a chunk. */
+static void chunk_task(const struct ctt_int8_job *j, int64_t at)
 {
     struct ending e = ending_of(j);
     struct image m = image_of(j);
@@ -430,7 +434,7 @@ static void task(const struct ctt_int8_job *j, int64_t at)
 
     end = end < j->rows ? end : j->rows;
     for (int64_t from = 0; from < j->outs; from += BLOCK) {
-        struct block b = block_of(j, &e, from);
+        struct block b = block_from(j, &e, from);
         struct strip l = strip_of(j, &e, &b);
         run_block(j, &m, &l, first, end);
     }
@@ -441,7 +445,7 @@ static void filter(const struct ctt_int8_job *j, int64_t block,
                    int64_t row)
 {
     struct ending e = ending_of(j);
-    struct block b = block_of(j, &e, block * BLOCK);
+    struct block b = block_from(j, &e, block * BLOCK);
     struct strip l = strip_of(j, &e, &b);
     int stride = j->c->node->attr.conv.stride[1];
 
@@ -458,7 +462,8 @@ static void filter(const struct ctt_int8_job *j, int64_t block,
 const struct ctt_int8_isa ctt_int8_depthwise_vnni = {
     .name = "depthwise:vnni", .unit = FOUR, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .depthwise = 1, .supported = ctt_has_vnni,
-    .lay = lay, .task = task, .plan = plan, .pack = pack, .can = can,
+    .lay = lay_line, .task = chunk_task, .plan = vnni_plan, .pack = vnni_pack,
+    .can = vnni_supports,
     .filter = filter
 };
 #else

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_join.c: a depthwise conv of quantised values together with the 1x1 conv
- * that makes what it reads: a few rows of a block of channels at a time, which
- * stay in the cache next to the core. */
+ * that it reads: a few rows of a block of channels at a time, which stay in the
+ * cache next to the core. */
 #include "device/cpu/conv/chain/chain.h"
 
-/* Bytes of those rows, in half a first-level cache and more; rows of the result
- * in a task, at least. */
+/* ROOM: bytes of the rows between the convs, so that they stay in the
+ * first-level cache; LEAST: least rows of the result in a task. */
 enum { ROOM = 20 << 10, LEAST = 14 };
 
-/* The jobs of both convs, and how they are divided: the images, of which each
- * has so many bands of rows of the result, by blocks of channels; a thread's
- * rows of the values between them. */
+/* The jobs of both convs, divided into images, bands of rows of the result and
+ * blocks of channels; the ring of rows between the convs of each thread. */
 struct join {
     const struct ctt_int8_isa *isa, *isa1;
     struct ctt_int8_job        j, first;
     int64_t                    bands;
-    struct ctt_int8_band       band;      /* of thread 0 */
+    struct ctt_int8_band       band;      /* ring of thread 0 */
     int64_t                    left, right, pixel;    /* bytes */
 };
 
-/* 1 if the conv moves along rows and columns of an image only. */
+/* 1 if the kernel slides along rows and columns only. */
 static int is_flat(const struct ctt_node *n)
 {
     return n->attr.conv.kernel[0] == 1 && n->attr.conv.stride[0] == 1 &&
@@ -61,8 +60,7 @@ int ctt_int8_joins(const struct ctt_call *c)
 
 /* ---- a task ---- */
 
-/* Row `row` of an image with its padding, of a block; what lies in the padding
- * are bytes that stand for 0. */
+/* Fills row `row` of an image of a block, with padding bytes of value 0. */
 static void fill_row(const struct join *k, const struct ctt_int8_band *b,
                      int64_t image, int64_t row, int64_t block)
 {
@@ -81,7 +79,7 @@ static void fill_row(const struct join *k, const struct ctt_int8_band *b,
     memset(to + b->row - k->right, zero, (size_t)k->right);
 }
 
-static void run_task(void *arg, int64_t task, int who)
+static void join_task(void *arg, int64_t task, int who)
 {
     const struct join *k = arg;
     const struct ctt_int8_job *j = &k->j;
@@ -106,8 +104,8 @@ static void run_task(void *arg, int64_t task, int who)
 
 /* ---- all tasks ---- */
 
-/* Bands of an image: as many as threads, and more if they are high, because
- * what another thread has not begun can be taken. */
+/* Bands of an image: one for each thread, and more if they are high, so that
+ * idle threads can take over bands. */
 static int64_t bands_of(const struct ctt_int8_job *j, int threads)
 {
     int64_t many = j->out[1] / LEAST / threads * threads;
@@ -152,7 +150,7 @@ int ctt_int8_join(struct ctt_dev *d, const struct ctt_call *c,
                                            l.band.deep));
     CTT_TRY(l.band.x ? 0 : CTT_ENOMEM);
     ctt_dev_tasks(d, threads, c->in[0].n * l.j.out[0] * l.bands * l.j.blocks,
-                  run_task, &l);
+                  join_task, &l);
 out:
     return rc;
 }

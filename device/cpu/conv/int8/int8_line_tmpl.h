@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_line_tmpl.h: quantised values laid out pixel after pixel. */
-#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8/int8_layout_tmpl.h"
 
 static void lay_none(const struct ctt_int8_job *j, elem *to, int64_t n)
 {
@@ -10,8 +10,7 @@ static void lay_none(const struct ctt_int8_job *j, elem *to, int64_t n)
         to[i] = zero;
 }
 
-/* The pixels of a group that are there; neighbours at once if nothing lies
- * between them. */
+/* Lays out a line's pixels of a group, at once if they are contiguous. */
 static void lay_pixels(const struct ctt_int8_job *j, struct line l,
                        int64_t group, elem *to)
 {
@@ -25,9 +24,9 @@ static void lay_pixels(const struct ctt_int8_job *j, struct line l,
         lay_some(j, l.row + i, group * j->ins, to + i * j->pixel, j->ins);
 }
 
-static void lay(const struct ctt_int8_job *j, int64_t line)
+static void lay_line(const struct ctt_int8_job *j, int64_t line)
 {
-    struct line l = line_of(j, line);
+    struct line l = line_bounds(j, line);
     elem *to = (elem *)j->x + line * j->size[2] * j->pixel;
 
     for (int64_t g = 0; g < j->groups; g++, to += j->plane) {

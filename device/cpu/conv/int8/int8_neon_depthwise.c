@@ -12,7 +12,7 @@
 typedef int16_t elem;
 typedef int16x4_t wvec;
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     int32_t four;
 
@@ -20,13 +20,13 @@ static inline wvec get(const int8_t *w)
     return vget_low_s16(vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four))));
 }
 
-/* The next value of a run is the next pixel. */
-static inline int64_t apart(const struct ctt_int8_job *j)
+/* Elements from one value of a run to the next: a pixel. */
+static inline int64_t unit_stride(const struct ctt_int8_job *j)
 {
     return j->pixel;
 }
 
-static inline int16x4_t values(const elem *x, int r)
+static inline int16x4_t load_values(const elem *x, int r)
 {
     return vld1_s16(x + r * LANES);
 }
@@ -37,14 +37,14 @@ static inline ivec dot(ivec sum, int16x4_t x, wvec w)
 }
 
 #include "device/cpu/conv/int8/int8_depthwise_tmpl.h"
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_neon_depthwise = {
     .name = "depthwise:neon", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .depthwise = 1, .supported = ctt_has_neon,
-    .lay = lay, .task = task, .plan = plan
+    .lay = lay_line, .task = task, .plan = one_group_plan
 };
 #else
 const struct ctt_int8_isa ctt_int8_neon_depthwise = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_neon_tmpl.h: what int8_end_tmpl.h needs of registers of NEON. */
+ * int8_neon_tmpl.h: operations on NEON registers for int8_epilogue_tmpl.h. */
 #include <arm_neon.h>
 
 #define LANES 4
@@ -8,12 +8,12 @@
 typedef int32x4_t ivec;
 typedef float32x4_t fvec;
 
-static inline fvec bigger(fvec a, fvec b)
+static inline fvec lanes_max(fvec a, fvec b)
 {
     return vbslq_f32(vcgtq_f32(a, b), a, b);
 }
 
-static inline fvec smaller(fvec a, fvec b)
+static inline fvec lanes_min(fvec a, fvec b)
 {
     return vbslq_f32(vcltq_f32(a, b), a, b);
 }

@@ -14,7 +14,7 @@
 typedef int8_t elem;
 typedef int8x16_t wvec;
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return vld1q_s8(w);
 }
@@ -28,14 +28,14 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
     return vdotq_lane_s32(sum, w, x, 0);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_neondot = {
     .name = "neondot", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .less = LESS, .supported = ctt_has_neondot,
-    .lay = lay, .task = task
+    .lay = lay_line, .task = task
 };
 #else
 const struct ctt_int8_isa ctt_int8_neondot = { .supported = ctt_has_neondot };

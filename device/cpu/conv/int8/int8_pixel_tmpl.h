@@ -2,11 +2,11 @@
  * int8_pixel_tmpl.h: from pixel to pixel of the result of a conv of quantised
  * values, whose elements are of the type elem. */
 
-/* A pixel of the result, and where its window begins. */
+/* A pixel of the result, and the address of its window. */
 struct pixel { int64_t w, h, d, sample; const elem *x; };
 
-static const elem *window(const struct ctt_int8_job *j, const elem *x,
-                          const struct pixel *p)
+static const elem *first_of_window(const struct ctt_int8_job *j, const elem *x,
+                                   const struct pixel *p)
 {
     const int *s = j->c->node->attr.conv.stride;
     int64_t plane = p->sample * j->size[0] + p->d * s[0];
@@ -22,12 +22,12 @@ static struct pixel pixel_at(const struct ctt_int8_job *j, const elem *x,
     struct pixel p = { row % j->out[2], up % j->out[1], further % j->out[0],
                        further / j->out[0], NULL };
 
-    p.x = window(j, x, &p);
+    p.x = first_of_window(j, x, &p);
     return p;
 }
 
-/* To the next pixel, mostly the next of the image's row: dividing at each would
- * take as long as a small conv. */
+/* Advances to the next pixel, mostly within the image's row: a division for
+ * each would take as long as a small conv. */
 static inline void step_on(const struct ctt_int8_job *j, const elem *x,
                            struct pixel *p)
 {
@@ -43,5 +43,5 @@ static inline void step_on(const struct ctt_int8_job *j, const elem *x,
             p->sample++;
         }
     }
-    p->x = window(j, x, p);
+    p->x = first_of_window(j, x, p);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_plan.c: convs of quantised values by kernels: which kernels, and the
- * shape of their arguments. */
+ * int8_plan.c: convs of quantised values by kernels: choice of kernels, and the
+ * shape of a job. */
 #include "device/cpu/conv/int8/int8_job.h"
 
 static int is_depthwise(const struct ctt_call *c)
@@ -8,7 +8,7 @@ static int is_depthwise(const struct ctt_call *c)
     return c->w[0].t.c == 1 && c->in[0].c == c->out.c && c->out.c > 1;
 }
 
-int ctt_int8_can(const struct ctt_int8_isa *isa, const struct ctt_call *c)
+int ctt_int8_supports(const struct ctt_int8_isa *isa, const struct ctt_call *c)
 {
     return (is_depthwise(c) || !isa->depthwise) && (!isa->can || isa->can(c));
 }
@@ -22,13 +22,14 @@ const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)
-        if (all[i]->supported() && ctt_int8_can(all[i], c))
+        if (all[i]->supported() && ctt_int8_supports(all[i], c))
             return all[i];
     return NULL;
 }
 
-/* 1 if kernels can read the call's bytes where they are. */
-static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
+/* 1 if kernels can read the call's bytes in place. */
+static int bytes_in_place(const struct ctt_int8_isa *isa,
+                          const struct ctt_call *c)
 {
     const int *pad = c->node->attr.conv.pad, *k = c->node->attr.conv.kernel;
 
@@ -53,7 +54,7 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
         j.size[k] = (j.out[k] - 1) * c->node->attr.conv.stride[k] + kernel[k];
     if (isa->plan)
         isa->plan(&j);
-    else if (in_place(isa, c)) {
+    else if (bytes_in_place(isa, c)) {
         memcpy(j.size, j.in, sizeof(j.size));
         j.x = x->data;
         j.pixel = x->ld;
@@ -65,8 +66,8 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
     return j;
 }
 
-int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
-                      const struct ctt_int8_job *j, int64_t o)
+int64_t ctt_int8_block_width(const struct ctt_int8_isa *isa,
+                             const struct ctt_int8_job *j, int64_t o)
 {
     int64_t first = o / isa->block * isa->block;
     int64_t left = ctt_align(j->outs - first, isa->lanes);
@@ -74,8 +75,9 @@ int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
     return left < isa->block ? left : isa->block;
 }
 
-int64_t ctt_int8_first(const struct ctt_int8_isa *isa,
-                       const struct ctt_int8_job *j, int64_t group, int64_t o)
+int64_t ctt_int8_weight_index(const struct ctt_int8_isa *isa,
+                              const struct ctt_int8_job *j, int64_t group,
+                              int64_t o)
 {
     int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
     int64_t block = group * j->blocks + o / isa->block;

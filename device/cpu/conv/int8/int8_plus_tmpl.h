@@ -3,8 +3,8 @@
  * bytes.  The file that includes it has defined INLINE, ivec and fvec of LANES
  * numbers, and load_few(p, n): n floats. */
 
-/* The plus input, if x is not NULL: ld in bytes; of bytes the step and the byte
- * of 0, else scale 0. */
+/* The plus input; x NULL: none. ld: bytes from row to row.  Of bytes: scale,
+ * and the byte of value 0; else scale 0. */
 struct plus { const char *x; int64_t ld; float scale; int zero; };
 
 static struct plus plus_of(const struct ctt_call *c)
@@ -18,14 +18,14 @@ static struct plus plus_of(const struct ctt_call *c)
     return (struct plus){ x->data, x->ld * 4, 0, 0 };
 }
 
-/* The address of the numbers of a row of the plus input, from a channel on. */
+/* Address of a row's numbers, from channel `from` on. */
 INLINE const char *plus_at(const struct plus *p, int64_t row, int64_t from)
 {
     return p->x ? p->x + row * p->ld + (p->scale > 0 ? from : 4 * from) : NULL;
 }
 
-/* n of its bytes, LANES of them or fewer, as numbers.  From 8 bits to 32 by way
- * of 16: in one step GCC 12 takes registers apart, 40 instructions. */
+/* Loads n <= LANES bytes as numbers, from 8 to 32 bits by way of 16: for a
+ * single step GCC 12 splits registers, in 40 instructions. */
 INLINE fvec plus_bytes(const struct plus *p, const char *at, int64_t n)
 {
     typedef uint8_t bvec __attribute__((vector_size(LANES)));
@@ -42,7 +42,7 @@ INLINE fvec plus_bytes(const struct plus *p, const char *at, int64_t n)
                                    fvec) * p->scale;
 }
 
-/* n numbers of it, LANES of them or fewer, r registers on. */
+/* Loads n <= LANES numbers, r registers after `at`. */
 INLINE fvec load_plus(const struct plus *p, const char *at, int r, int64_t n)
 {
     if (p->scale > 0)

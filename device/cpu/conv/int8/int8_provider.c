@@ -4,7 +4,7 @@
 #include "device/cpu/conv/int8/int8_job.h"
 #include "device/cpu/conv/providers.h"
 
-static int can(struct ctt_conv_ask *q)
+static int int8_supports(struct ctt_conv_ask *q)
 {
     if (q->part != CTT_CONV_OUT || !ctt_call_is_int8(q->call))
         return 0;
@@ -15,7 +15,7 @@ static int can(struct ctt_conv_ask *q)
     return !q->why;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int int8_run(struct ctt_conv_ask *q)
 {
     const struct ctt_int8_isa *isa = ctt_int8_best(q->call);
     struct ctt_int8_weights *k = ctt_conv_own(q, 2 * sizeof(*k));
@@ -28,8 +28,8 @@ static int run(struct ctt_conv_ask *q)
     return ctt_int8_run(isa, q->dev, q->call, k);
 }
 
-/* own: the weights of a call, and those of its chain. */
-static void forget(void *own)
+/* own: packed weights of a call and of its chain. */
+static void int8_free(void *own)
 {
     struct ctt_int8_weights *k = own;
 
@@ -40,5 +40,5 @@ static void forget(void *own)
 
 const struct ctt_conv_provider ctt_conv_int8 = {
     .name = "int8", .chains = 1, .int8 = 1, .any_threads = 1,
-    .can = can, .run = run, .forget = forget,
+    .can = int8_supports, .run = int8_run, .forget = int8_free,
 };

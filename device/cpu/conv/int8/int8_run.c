@@ -5,23 +5,23 @@
 
 /* ---- weights ---- */
 
-/* Channel o of a group. */
+/* Packs the weights of channel o of a group. */
 static void pack_channel(const struct ctt_int8_isa *isa,
                          const struct ctt_int8_job *j, int64_t group,
                          int64_t o, const int8_t *q, int8_t *to)
 {
     int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
-    int64_t unit = isa->unit, wide = ctt_int8_wide(isa, j, o);
+    int64_t unit = isa->unit, wide = ctt_int8_block_width(isa, j, o);
 
-    to += ctt_int8_first(isa, j, group, o);
+    to += ctt_int8_weight_index(isa, j, group, o);
     for (int64_t r = 0; r < runs; r++)
         for (int64_t i = 0; i < j->run; i++)
             to[(r * j->steps + i / unit) * wide * unit + i % unit] =
                 q[r * j->run + i];
 }
 
-/* Bytes are the values + zero - less, which changes a sum by as much times the
- * weights. */
+/* Initial value of a sum: bytes are values + zero - less, and the sum is
+ * corrected by that offset times the weights. */
 static int32_t start_of(const struct ctt_int8_isa *isa,
                         const struct ctt_int8_job *j, const int8_t *q,
                         int64_t each)
@@ -53,8 +53,8 @@ static void pack_one(const struct ctt_int8_isa *isa,
     k->start[at] = start_of(isa, j, q, each);
 }
 
-int ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
-                  int64_t size, struct ctt_int8_weights *k)
+int ctt_int8_alloc(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
+                   int64_t size, struct ctt_int8_weights *k)
 {
     int64_t n = size * ctt_int8_packed(isa, j);
     int64_t many = ctt_int8_channels(isa, j);
@@ -77,15 +77,16 @@ int ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
     return 0;
 }
 
-int ctt_int8_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                 const struct ctt_int8_job *j, struct ctt_int8_weights *k)
+int ctt_int8_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                          const struct ctt_int8_job *j,
+                          struct ctt_int8_weights *k)
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
     int64_t each = ctt_volume(w) / w->n;
     int8_t *q;
     int rc = 0;
 
-    CTT_TRY(ctt_int8_room(isa, j, 1, k));
+    CTT_TRY(ctt_int8_alloc(isa, j, 1, k));
     if (k->stamp == j->c->stamp && k->stamp && k->scale == x->scale &&
         k->zero == x->zero)
         return 0;
@@ -103,31 +104,32 @@ out:
 
 /* ---- values ---- */
 
-/* Values that are laid out at a time, so that they are still in the cache when
- * they are read; a task's rows of the result. */
+/* BYTES: values laid out at a time, so that they are still in the cache when
+ * kernels read them; CHUNK: most rows of the result in a task; SLACK: bytes
+ * read after the values. */
 enum { BYTES = 512 << 10, CHUNK = 96, SLACK = 64 };
 
-/* Weights that are multiplied, in whole blocks. */
-static int64_t kept_of(const struct ctt_int8_isa *isa,
-                       const struct ctt_int8_job *j)
+/* Count of multiplied weights, in whole blocks. */
+static int64_t packed_weights(const struct ctt_int8_isa *isa,
+                              const struct ctt_int8_job *j)
 {
     return j->lists ? j->lists[j->blocks] * isa->block
                     : ctt_int8_packed(isa, j);
 }
 
-/* The division of the work into tasks, of which each thread takes a run: by
- * rows, the same share of them in each conv, so that a thread reads what it
- * wrote; or by blocks, if weights are more bytes than values and the threads
- * get equal shares, so that each thread reads its part of the weights only. */
-static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
-                   int threads)
+/* Divides the work into tasks; each thread takes a range of them.  By rows:
+ * each thread gets the same share of rows in each conv, and reads values that
+ * it wrote.  By blocks, if the weights have more bytes than the values and
+ * threads get equal shares: each thread reads its part of the weights only. */
+static void divide_tasks(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
+                         int threads)
 {
     int64_t many = j->groups * j->blocks / j->together;
     int64_t values = j->rows * (j->pixel * isa->bytes + j->c->out.c);
     int64_t parts = (j->rows + CHUNK - 1) / CHUNK;
     int equal = many % threads == 0 && j->outs % isa->block == 0;
 
-    j->by_blocks = kept_of(isa, j) * isa->bytes > values &&
+    j->by_blocks = packed_weights(isa, j) * isa->bytes > values &&
                    (equal || many >= 4 * threads);
     if (!j->by_blocks)
         parts = ctt_align(parts, threads);
@@ -145,7 +147,7 @@ static void lay_lines(const void *arg, int64_t from, int64_t to)
         p->isa->lay(p->j, l);
 }
 
-static void run_task(void *arg, int64_t task, int who)
+static void part_task(void *arg, int64_t task, int who)
 {
     const struct part *p = arg;
 
@@ -160,11 +162,11 @@ static void run_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
 
     ctt_dev_share(d, threads, lines, lay_lines, &p);
     ctt_dev_tasks(d, threads, j->chunks * (j->groups * j->blocks / j->together),
-                  run_task, &p);
+                  part_task, &p);
 }
 
-/* The sizes of parts: how many samples, or of one sample how many rows of the
- * result's image; elements of the values of the largest. */
+/* Size of a part: samples, or rows of the result's image of one sample (high);
+ * elements of the largest part's values. */
 struct parts { int64_t samples, high, elements; };
 
 static struct parts parts_of(const struct ctt_int8_isa *isa,
@@ -186,10 +188,11 @@ static struct parts parts_of(const struct ctt_int8_isa *isa,
     return p;
 }
 
-/* Samples from first on, rows of the image from `from` on. */
-static void one_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                     const struct ctt_int8_job *all, struct parts p,
-                     int64_t first, int64_t from, int threads)
+/* Computes the part of the samples from `first` on, or of the image's rows from
+ * `from` on. */
+static void compute_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                         const struct ctt_int8_job *all, struct parts p,
+                         int64_t first, int64_t from, int threads)
 {
     struct ctt_int8_job j = *all;
     int64_t n = j.c->in[0].n - first, stride = j.c->node->attr.conv.stride[1];
@@ -204,7 +207,7 @@ static void one_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
         j.out[1] = high;
     }
     j.rows = n * j.out[0] * j.out[1] * j.out[2];
-    divide(isa, &j, threads);
+    divide_tasks(isa, &j, threads);
     run_part(isa, d, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
 }
 
@@ -213,7 +216,7 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
     struct parts p = parts_of(isa, j);
-    int64_t kept = j->lists ? kept_of(isa, j) : ctt_volume(w);
+    int64_t kept = j->lists ? packed_weights(isa, j) : ctt_volume(w);
     int threads = ctt_dev_team(d, (double)ctt_rows(&j->c->out) *
                                   (double)kept / 64);
 
@@ -226,7 +229,7 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     }
     for (int64_t i = 0; i < x->n; i += p.samples)
         for (int64_t h = 0; h < j->out[1]; h += p.high)
-            one_part(isa, d, j, p, i, h, threads);
+            compute_part(isa, d, j, p, i, h, threads);
     return 0;
 }
 
@@ -237,7 +240,7 @@ int ctt_int8_job(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     struct ctt_int8_job j = ctt_int8_plan(isa, c);
     int rc = 0;
 
-    CTT_TRY(ctt_int8_get(isa, d, &j, k));
+    CTT_TRY(ctt_int8_pack_weights(isa, d, &j, k));
     j.w = k->w;
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;

@@ -10,10 +10,10 @@ struct whole {
     int64_t                ins, outs, taps;    /* ins, outs: of a group */
     const int16_t         *x;       /* [row][channel] */
     const int8_t          *q;       /* [out channel][tap][ins] */
-    struct ctt_int8_end    end;
+    struct ctt_int8_epilogue end;
 };
 
-/* The values as whole numbers. */
+/* Converts values to integers. */
 static void to_whole(struct ctt_dev *d, const struct ctt_tensor *x, int16_t *y)
 {
     float inv = 1 / x->scale, zero = (float)x->zero;
@@ -31,8 +31,8 @@ static void to_whole(struct ctt_dev *d, const struct ctt_tensor *x, int16_t *y)
     }
 }
 
-/* The row that tap t of the output at row r reads, or -1: padding. */
-static int64_t row_of(const struct ctt_call *c, int64_t r, int64_t t)
+/* Input row of tap t of output row r, or -1 in the padding. */
+static int64_t tap_row(const struct ctt_call *c, int64_t r, int64_t t)
 {
     const struct ctt_tensor *x = &c->in[0], *y = &c->out;
     const int64_t in[3] = { x->d, x->h, x->w }, out[3] = { y->d, y->h, y->w };
@@ -53,7 +53,7 @@ static int64_t row_of(const struct ctt_call *c, int64_t r, int64_t t)
     return r * by + row;
 }
 
-static int32_t dot(const int16_t *x, const int8_t *q, int64_t n)
+static int32_t dot_channels(const int16_t *x, const int8_t *q, int64_t n)
 {
     int32_t sum = 0;
 
@@ -62,7 +62,7 @@ static int32_t dot(const int16_t *x, const int8_t *q, int64_t n)
     return sum;
 }
 
-/* The channels of one group, at output row r. */
+/* Computes the sums of a group's channels at output row r. */
 static void group_sums(const struct whole *l, int64_t r, int64_t group,
                        int32_t *sum)
 {
@@ -70,11 +70,12 @@ static void group_sums(const struct whole *l, int64_t r, int64_t group,
 
     memset(sum, 0, (size_t)l->outs * sizeof(*sum));
     for (int64_t t = 0; t < l->taps; t++) {
-        int64_t row = row_of(l->c, r, t);
+        int64_t row = tap_row(l->c, r, t);
 
         for (int64_t o = 0; row >= 0 && o < l->outs; o++)
-            sum[o] += dot(l->x + row * l->c->in[0].c + group * l->ins,
-                          l->q + ((from + o) * l->taps + t) * l->ins, l->ins);
+            sum[o] += dot_channels(l->x + row * l->c->in[0].c + group * l->ins,
+                                   l->q + ((from + o) * l->taps + t) * l->ins,
+                                   l->ins);
     }
 }
 
@@ -82,20 +83,20 @@ static void out_row(const struct whole *l, int64_t r, int32_t *sum)
 {
     for (int64_t g = 0; g < l->c->out.c / l->outs; g++) {
         group_sums(l, r, g, sum);
-        K(int8_end)(&l->end, r, g * l->outs, l->outs, sum);
+        K(int8_epilogue)(&l->end, r, g * l->outs, l->outs, sum);
     }
 }
 
 /* Scratch memory of a call. */
 struct rooms {
     int16_t *whole;
-    int32_t *sum;      /* `outs` of each thread */
+    int32_t *sum;      /* `outs` sums of each thread */
     float   *step, *w;
     int8_t  *q;
 };
 
-/* The floats of a weight: its own, or decoded. */
-static const float *floats_of(const struct ctt_weight *w, float *room)
+/* Floats of a weight: in place, or decoded into `room`. */
+static const float *decoded_weights(const struct ctt_weight *w, float *room)
 {
     if (ctt_weight_is_floats(w))
         return w->t.data;
@@ -135,7 +136,7 @@ int K(int8_sums)(struct ctt_dev *d, const struct ctt_call *c)
     int rc = 0;
 
     CTT_TRY(make_rooms(d, c, ctt_dev_threads(d) * outs, &r));
-    ctt_quant_weights(floats_of(&c->w[0], r.w), w->n, taps * w->c, r.q,
+    ctt_quant_weights(decoded_weights(&c->w[0], r.w), w->n, taps * w->c, r.q,
                       r.step);
     for (int64_t o = 0; o < w->n; o++)
         r.step[o] *= c->in[0].scale;

@@ -4,14 +4,14 @@
  * left of them: the sums stay in registers.  The file that includes it has
  * defined elem, wvec (a register of weights), UNIT (bytes of a lane's weights),
  * and
- *     get(w)               the weights of a register
- *     values(x, r)         the unit at x, for the channels of register r
- *     apart(j)             elements from a unit of a run to the next
+ *     load_weights(w)      the weights of a register
+ *     load_values(x, r)    the unit at x, for the channels of register r
+ *     unit_stride(j)       elements from a unit of a run to the next
  *                          (these two: int8_unit_tmpl.h)
  *     dot(sum, v, w)       sum + the products of these
- *     lay()                of struct ctt_int8_isa
- * and included int8_end_tmpl.h.  PARTS: a register of sums, svec, has several
- * for each channel, which start with 0 and which
+ *     lay_line()           of struct ctt_int8_isa
+ * and included int8_epilogue_tmpl.h.  PARTS: a register of sums, svec, has
+ * several for each channel, which start with 0 and which
  *     total(s)             adds up to a register of LANES sums. */
 #include "device/cpu/conv/int8/int8_pixel_tmpl.h"
 
@@ -27,17 +27,17 @@ typedef ivec svec;
 #endif
 enum { PIXELS = 6, BLOCK = REGS * LANES };
 
-/* A tile: its first row of the result; its block, the block's first channel,
- * and how many the group has from there on; the planes of the window that are
- * multiplied, low .. high - 1; where its windows begin. */
+/* A tile: its first row of the result; its block, the block's first channel and
+ * the group's channels from there on; the multiplied planes of the window, low
+ * .. high - 1; addresses of its windows. */
 struct tile {
     int64_t       row, block, from, left, low, high;
     const elem   *x[WIDE];
     struct ending end;
 };
 
-/* The sums of a tile.  Functions that are not a part of the code of each kind
- * of tile, which would be slower. */
+/* Functions for the sums of a tile.  They are not inlined into each kind of
+ * tile, which would be slower. */
 #define PUT(R)                                                             \
 static __attribute__((noinline))                                           \
 void put_##R(const struct ending *e, int64_t row, int64_t rows,            \
@@ -65,15 +65,15 @@ INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
                     const elem *const *x, int64_t at, const int8_t *w,
                     svec sum[WIDE][REGS])
 {
-    int64_t far = apart(j), end = at + j->steps * far;
+    int64_t far = unit_stride(j), end = at + j->steps * far;
 
     for (; at != end; at += far, w += R * LANES * UNIT) {
         wvec b[REGS];
         UNROLL for (int r = 0; r < R; r++)
-            b[r] = get(w + r * LANES * UNIT);
+            b[r] = load_weights(w + r * LANES * UNIT);
         UNROLL for (int p = 0; p < P; p++)
             UNROLL for (int r = 0; r < R; r++)
-                sum[p][r] = dot(sum[p][r], values(x[p] + at, r), b[r]);
+                sum[p][r] = dot(sum[p][r], load_values(x[p] + at, r), b[r]);
     }
 }
 
@@ -124,7 +124,7 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
 #define FULL_TILES(R) EACH(TILE, R)
 EACH_REGS(WIDE_TILES, FULL_TILES)
 
-/* By registers and rows. */
+/* Table by registers and rows. */
 #define WIDE_ROW(R) { NULL, MORE(NAME, R) },
 #define FULL_ROW(R) { NULL, EACH(NAME, R) },
 static void (*const tiles[REGS + 1][WIDE + 1])(const struct ctt_int8_job *,
@@ -132,8 +132,8 @@ static void (*const tiles[REGS + 1][WIDE + 1])(const struct ctt_int8_job *,
     { NULL }, EACH_REGS(WIDE_ROW, FULL_ROW)
 };
 
-/* The blocks of a tile of n rows, of one group.  (A copy of the tile would be
- * read while it is written, which is slow.) */
+/* Computes the blocks of a tile of n rows, of one group.  The tile is passed by
+ * pointer, as a copy would cause store-forwarding stalls. */
 static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
                               int64_t n)
 {
@@ -153,9 +153,8 @@ static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
     t->left = left;
 }
 
-/* Sets the planes of the window of pixels of plane d of the part, if `last` is
- * d: all are of that plane.  Those in the padding are left out where padding
- * is 0. */
+/* Sets the window's planes for pixels of plane d to `last` of the part.  Planes
+ * in the padding are skipped if padding is 0 and d equals `last`. */
 static inline void set_planes(const struct ctt_int8_job *j, int64_t d,
                               int64_t last, struct tile *t)
 {

@@ -3,13 +3,13 @@
  * register read the same: 32 bits.  The file that includes it has defined elem,
  * xvec, a register of units, and SPREAD(unit), which makes one. */
 
-static inline int64_t apart(const struct ctt_int8_job *j)
+static inline int64_t unit_stride(const struct ctt_int8_job *j)
 {
     (void)j;
     return sizeof(int32_t) / sizeof(elem);
 }
 
-static inline xvec values(const elem *x, int r)
+static inline xvec load_values(const elem *x, int r)
 {
     int32_t unit;
 

@@ -22,7 +22,7 @@ typedef __m512i wvec;
 
 #include "device/cpu/conv/int8/int8_avx512_tmpl.h"
 
-static inline wvec get(const int8_t *w)
+static inline wvec load_weights(const int8_t *w)
 {
     return _mm512_loadu_si512(w);
 }
@@ -36,16 +36,16 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
     return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, w);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
 
-#include "device/cpu/conv/int8/int8_few_tmpl.h"
+#include "device/cpu/conv/int8/int8_pointwise_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_vnni = {
     .name = "vnni", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_vnni,
-    .lay = lay, .task = task, .pixels = pixels
+    .lay = lay_line, .task = task, .pixels = pixels
 };
 #else
 #include "device/cpu/conv/int8/int8_job.h"

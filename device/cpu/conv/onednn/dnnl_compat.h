@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dnnl_compat.h: the few calls in which the interfaces 2 and 3 of oneDNN
  * differ.  Memory descriptors are a struct in one and a pointer in the other;
- * here MD names the type and REF(md) what a function takes. */
+ * MD is the type, REF(md) the argument of a function. */
 #ifndef CTT_DNNL_COMPAT_H
 #define CTT_DNNL_COMPAT_H
 
@@ -52,8 +52,9 @@ static inline int post_sum(dnnl_post_ops_t po)
 #define md_query(pd, what, i) dnnl_primitive_desc_query_md(pd, what, i)
 typedef const_dnnl_memory_desc_t const_md;
 
-/* x, w, b, y: descriptors, b may be NULL.  Forward, back to the source (hint:
- * the forward one), and the weights. */
+/* x, w, b, y: descriptors, b may be NULL.  Primitive descriptors of the forward
+ * pass, the gradient of the source (hint: the forward one) and the gradient of
+ * the weights. */
 static inline int pd_fwd(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
                          MD *w, MD *b, MD *y, const dnnl_dim_t *s,
                          const dnnl_dim_t *p, dnnl_primitive_attr_t attr,

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onednn.c: the provider "onednn": conv and deconv by oneDNN.  What a call
- * needs is prepared when its shape is seen first and kept in the call's cache.
- * Views, which oneDNN convolves with its reference code, are packed into
- * scratch.  After ctt_dev_deterministic() each share of a cut (onednn_cut.h) is
- * a call of oneDNN with one thread. */
+ * onednn.c: the provider "onednn": conv and deconv by oneDNN.  Plans are made
+ * at the first call of a shape and kept in the call's cache.  Views, which
+ * oneDNN convolves with its reference code, are packed into scratch.  After
+ * ctt_dev_deterministic() each share of a cut (onednn_cut.h) is a call of
+ * oneDNN with one thread. */
 #include "device/cpu/conv/onednn/onednn_shares.h"
 #include "device/cpu/conv/providers.h"
 
 #include <omp.h>
 #include <string.h>
 
-/* The content of a call's cache; at: what can() found. */
+/* A call's cache; at: plans of the latest find_plans(). */
 struct plan_cache {
     struct ctt_plan      *first;
     struct ctt_dnnl_found at[CTT_CONV_PARTS];
 };
 
-/* y (+)= x. */
-static void copy(struct ctt_dev *d, const struct ctt_tensor *x,
-                 const struct ctt_tensor *y, int add)
+/* Copies x to y or, with add, adds it. */
+static void copy_strided(struct ctt_dev *d, const struct ctt_tensor *x,
+                         const struct ctt_tensor *y, int add)
 {
     ctt_cpu_of(d)->isa->row_ops->copy(d, x, y, add);
 }
@@ -45,8 +45,8 @@ static void add_plan(struct plan_cache *k, struct ctt_plan *p)
     ctt_plan_free(last);
 }
 
-/* The plan comes first in the list, so that the next new one does not end
- * it. */
+/* Moves the plan to the front of the list, so that the next new plan does not
+ * evict it. */
 static int find_plan(struct ctt_conv_ask *q, const struct ctt_plan_key *key,
                      struct ctt_plan **out)
 {
@@ -72,8 +72,9 @@ out:
     return rc;
 }
 
-/* key: of the whole part, without threads. */
-static int find(struct ctt_conv_ask *q, struct ctt_plan_key key)
+/* Finds or makes the plans of a part; key: of the whole part, without
+ * threads. */
+static int find_plans(struct ctt_conv_ask *q, struct ctt_plan_key key)
 {
     struct plan_cache *k = *q->own;
     struct ctt_dnnl_found *f = &k->at[q->part];
@@ -131,8 +132,8 @@ struct move {
     int                      act, add;
 };
 
-/* The move that makes a result or the gradient of an input.  A deconv's bias
- * and act come after it: finish(). */
+/* Arguments of the pass to the result or to the gradient of an input.  A
+ * deconv's bias and activation follow in finish(). */
 static struct move move_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -195,7 +196,8 @@ out:
     return rc;
 }
 
-/* Packs what must be packed, runs, and puts the result where it belongs. */
+/* Makes tensors dense if necessary, runs, and copies the result to its
+ * tensor. */
 static int run_move(const struct ctt_conv_ask *q,
                     const struct ctt_dnnl_found *f, struct move m)
 {
@@ -214,26 +216,26 @@ static int run_move(const struct ctt_conv_ask *q,
         packed[n++] = &j.y;
     if (plus)
         packed[n++] = &j.plus;
-    CTT_TRY(ctt_dnnl_room(&j, packed, n));
+    CTT_TRY(ctt_dnnl_scratch(&j, packed, n));
     if (is_view(m.x))
-        copy(d, m.x, &j.x, 0);
+        copy_strided(d, m.x, &j.x, 0);
     if (plus)
-        copy(d, m.plus, &j.plus, 0);
+        copy_strided(d, m.plus, &j.plus, 0);
     if (m.plus && (f->plan[0]->sums || f->plan[1]->sums) &&
         m.plus->data != j.y.data)
-        copy(d, m.plus, &j.y, 0);
+        copy_strided(d, m.plus, &j.y, 0);
     for (int i = 0; i < 2; i++)
         CTT_TRY(pack_weights(q, f->plan[i]));
     CTT_TRY(ctt_dnnl_shares(&j));
     if (j.y.data != m.y->data)
-        copy(d, &j.y, m.y, m.add);
+        copy_strided(d, &j.y, m.y, m.add);
 out:
     return rc;
 }
 
 /* ---- weights ---- */
 
-/* The tensor that the kernel slides over, and the other one. */
+/* large: the tensor over which the kernel slides; small: the other one. */
 struct pair { const struct ctt_tensor *large, *small; };
 
 static struct pair pair_of(const struct ctt_call *c)
@@ -251,7 +253,7 @@ static struct ctt_plan_key weights_key(const struct ctt_call *c)
     return key;
 }
 
-static char *sum_of(const struct ctt_dnnl_job *j, int64_t i)
+static char *share_sums(const struct ctt_dnnl_job *j, int64_t i)
 {
     return j->sums + (size_t)i * j->sum;
 }
@@ -263,8 +265,8 @@ static int share_weights(struct ctt_dnnl_job *j, struct ctt_plan *p,
 
     CTT_TRY(ctt_dnnl_set(l->large, ctt_dnnl_place(j, &j->x, i)));
     CTT_TRY(ctt_dnnl_set(l->small, ctt_dnnl_place(j, &j->y, i)));
-    CTT_TRY(ctt_dnnl_set(l->weights, sum_of(j, i)));
-    CTT_TRY(ctt_dnnl_set(l->bias, sum_of(j, i) + p->size.dw));
+    CTT_TRY(ctt_dnnl_set(l->weights, share_sums(j, i)));
+    CTT_TRY(ctt_dnnl_set(l->bias, share_sums(j, i) + p->size.dw));
     CTT_TRY(ctt_dnnl_execute(j->q, p->prim, p->key.threads, l, 4 + p->key.bias,
                     (dnnl_exec_arg_t[]){
         { DNNL_ARG_SRC, l->large }, { DNNL_ARG_DIFF_DST, l->small },
@@ -274,22 +276,22 @@ out:
     return rc;
 }
 
-/* dw += the sums of share i, db likewise. */
-static int add_weights(const struct ctt_dnnl_job *j, int64_t i)
+/* Adds the gradients of share i to dw and db. */
+static int add_share(const struct ctt_dnnl_job *j, int64_t i)
 {
     const struct ctt_call *c = j->q->call;
     struct ctt_plan *p = ctt_dnnl_plan(j->f, i);
     struct ctt_tensor db = ctt_dnnl_dense(&c->dw[1],
-                                          sum_of(j, i) + p->size.dw);
+                                          share_sums(j, i) + p->size.dw);
     int rc = 0;
 
     CTT_TRY(ctt_dnnl_set(p->plain, c->dw[0].data));
-    CTT_TRY(ctt_dnnl_set(p->lane->weights, sum_of(j, i)));
+    CTT_TRY(ctt_dnnl_set(p->lane->weights, share_sums(j, i)));
     CTT_TRY(ctt_dnnl_execute(j->q, p->reorder, p->key.team, p->lane, 2,
                     (dnnl_exec_arg_t[]){
         { DNNL_ARG_FROM, p->lane->weights }, { DNNL_ARG_TO, p->plain } }));
     if (p->key.bias)
-        copy(j->q->dev, &db, &c->dw[1], 1);
+        copy_strided(j->q->dev, &db, &c->dw[1], 1);
 out:
     return rc;
 }
@@ -307,22 +309,22 @@ static int run_weights(const struct ctt_conv_ask *q,
         packed[n++] = &j.x;
     if (is_view(x.small))
         packed[n++] = &j.y;
-    CTT_TRY(ctt_dnnl_room(&j, packed, n));
+    CTT_TRY(ctt_dnnl_scratch(&j, packed, n));
     if (is_view(x.large))
-        copy(q->dev, x.large, &j.x, 0);
+        copy_strided(q->dev, x.large, &j.x, 0);
     if (is_view(x.small))
-        copy(q->dev, x.small, &j.y, 0);
+        copy_strided(q->dev, x.small, &j.y, 0);
     CTT_TRY(ctt_dnnl_shares(&j));
     for (int64_t i = 0; i < f->cut.shares; i++)
-        CTT_TRY(add_weights(&j, i));
+        CTT_TRY(add_share(&j, i));
 out:
     return rc;
 }
 
 /* ---- the provider ---- */
 
-/* Only a primitive that is made tells whether oneDNN has fast code. */
-static int can(struct ctt_conv_ask *q)
+/* Makes the plans: only a primitive shows whether oneDNN has fast code. */
+static int onednn_supports(struct ctt_conv_ask *q)
 {
     struct ctt_plan_key key;
     struct move m;
@@ -335,7 +337,7 @@ static int can(struct ctt_conv_ask *q)
         m = move_of(q);
         key = move_key(q->call, &m);
     }
-    rc = find(q, key);
+    rc = find_plans(q, key);
     if (!rc)
         q->why = "has only reference code for it";
 out:
@@ -363,8 +365,9 @@ out:
     return rc;
 }
 
-/* The number of threads is set back here, which an exception does not pass. */
-static int run(struct ctt_conv_ask *q)
+/* Restores OpenMP's number of threads; exceptions are caught below this
+ * function. */
+static int onednn_run(struct ctt_conv_ask *q)
 {
     int rc = ctt_dnnl_try(run_any, q);
 
@@ -372,7 +375,7 @@ static int run(struct ctt_conv_ask *q)
     return rc;
 }
 
-static int start(void *arg)
+static int create_engine(void *arg)
 {
     struct ctt_onednn *o = arg;
     int rc = 0;
@@ -390,7 +393,7 @@ static int open_engine(struct ctt_dev *d, void **state)
     (void)d;
     CTT_CHECK(o, CTT_ENOMEM, "no memory for oneDNN");
     *state = o;    /* close_engine() frees it */
-    CTT_TRY(ctt_dnnl_try(start, o));
+    CTT_TRY(ctt_dnnl_try(create_engine, o));
 out:
     return rc;
 }
@@ -404,7 +407,7 @@ static void close_engine(void *state)
     ctt_free(o);
 }
 
-static void forget(void *own)
+static void free_plans(void *own)
 {
     struct plan_cache *k = own;
 
@@ -418,7 +421,7 @@ static void forget(void *own)
 
 struct product { int n; const float *a, *b; float *c; };
 
-static int multiply(void *arg)
+static int sgemm_guarded(void *arg)
 {
     const struct product *p = arg;
     int n = p->n, rc = 0;
@@ -428,18 +431,18 @@ out:
     return rc;
 }
 
-static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
-                 const float *b, float *c)
+static int onednn_sgemm(struct ctt_dev *d, void *state, int n, const float *a,
+                        const float *b, float *c)
 {
     struct product p = { n, a, b, c };
 
     (void)d;
     (void)state;
-    return ctt_dnnl_try(multiply, &p);
+    return ctt_dnnl_try(sgemm_guarded, &p);
 }
 
 const struct ctt_conv_provider ctt_conv_onednn = {
     .name = "onednn", .any_threads = 1, .open = open_engine,
-    .close = close_engine, .can = can, .run = run, .forget = forget,
-    .sgemm = sgemm,
+    .close = close_engine, .can = onednn_supports, .run = onednn_run,
+    .forget = free_plans, .sgemm = onednn_sgemm,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onednn_load.c: the provider "onednn" in the program: it loads the module when
- * a conv comes that no provider before it took, and passes everything on. */
+ * onednn_load.c: the provider "onednn" in the program: loads the module at the
+ * first conv that no provider before it supports, and forwards all calls. */
 #include "device/cpu/conv/onednn/onednn_module.h"
 #include "device/cpu/conv/providers.h"
 #include "base/module.h"
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Of one device.  why: the module cannot be had. */
+/* State of one device. why: reason for a missing module. */
 struct passed {
     int   tried;
     void *state;
@@ -35,7 +35,7 @@ static void close_passed(void *state)
     ctt_free(p);
 }
 
-/* After a failure the parts that were opened are closed, as it may be tried
+/* Opens the module for the device; a failed open is undone, as it may be tried
  * again. */
 static int open_module(struct ctt_dev *d, void **state)
 {
@@ -48,10 +48,10 @@ static int open_module(struct ctt_dev *d, void **state)
     return rc;
 }
 
-/* The module's provider, open for the device; NULL: p->why says why not; or an
- * error. */
-static int need(struct passed *p, struct ctt_dev *d,
-                const struct ctt_conv_provider **out)
+/* Loads and opens the module's provider; *out NULL: missing, for the reason
+ * p->why. */
+static int load_provider(struct passed *p, struct ctt_dev *d,
+                         const struct ctt_conv_provider **out)
 {
     static const struct ctt_onednn_host host = {
         ctt_dev_scratch, ctt_team_close, ctt_dev_used, ctt_dev_tasks
@@ -78,13 +78,13 @@ out:
     return rc;
 }
 
-static int can(struct ctt_conv_ask *q)
+static int module_supports(struct ctt_conv_ask *q)
 {
     struct passed *p = q->state;
     const struct ctt_conv_provider *by;
     int rc = 0;
 
-    CTT_TRY(need(p, q->dev, &by));
+    CTT_TRY(load_provider(p, q->dev, &by));
     if (!by) {
         q->why = p->why;
         return 0;
@@ -96,7 +96,7 @@ out:
     return rc;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int module_run(struct ctt_conv_ask *q)
 {
     struct passed *p = q->state;
     int rc;
@@ -107,19 +107,19 @@ static int run(struct ctt_conv_ask *q)
     return rc;
 }
 
-static void forget(void *own)
+static void module_free(void *own)
 {
     atomic_load(&module)->forget(own);
 }
 
-static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
-                 const float *b, float *y)
+static int module_sgemm(struct ctt_dev *d, void *state, int n, const float *a,
+                        const float *b, float *y)
 {
     struct passed *p = state;
     const struct ctt_conv_provider *by;
     int rc = 0;
 
-    CTT_TRY(need(p, d, &by));
+    CTT_TRY(load_provider(p, d, &by));
     rc = by ? by->sgemm(d, p->state, n, a, b, y)
             : ctt_plain_sgemm(d, n, a, b, y);
 out:
@@ -128,6 +128,6 @@ out:
 
 const struct ctt_conv_provider ctt_conv_onednn = {
     .name = "onednn", .any_threads = 1, .open = open_passed,
-    .close = close_passed, .can = can, .run = run, .forget = forget,
-    .sgemm = sgemm,
+    .close = close_passed, .can = module_supports, .run = module_run,
+    .forget = module_free, .sgemm = module_sgemm,
 };

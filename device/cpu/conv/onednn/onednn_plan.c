@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* State used only while a plan is made. */
+/* State during the making of a plan. */
 struct making {
     const struct ctt_onednn     *o;
     const struct ctt_fold       *f;
     const struct ctt_plan_key   *key;
-    struct ctt_plan             *p;     /* what is made */
+    struct ctt_plan             *p;     /* the plan */
     int                          nd;    /* dimensions of a tensor */
     const int64_t               *stride, *pad;
     MD                           large, small, any, plain, bias;
@@ -20,7 +20,7 @@ struct making {
     dnnl_primitive_desc_t        hint, pd, reorder;
 };
 
-static void forget(struct making *m)
+static void free_making(struct making *m)
 {
     MD *md[] = { &m->large, &m->small, &m->any, &m->plain, &m->bias };
     dnnl_primitive_desc_t pd[] = { m->hint, m->pd, m->reorder };
@@ -111,7 +111,7 @@ out:
     return rc;
 }
 
-static int describe(struct making *m)
+static int describe_tensors(struct making *m)
 {
     dnnl_engine_t e = m->o->engine;
     MD *b = m->key->bias ? &m->bias : NULL;
@@ -213,8 +213,9 @@ static int is_ref(const char *impl)
     return strstr(impl, "ref") != NULL;
 }
 
-/* oneDNN's convolution by a matrix product adds the wrong rows of a second
- * operand on processors without AVX2 (2.6.3, SSE4.1 and AVX). */
+/* 1 for an implementation with a bug: oneDNN's convolution by a matrix product
+ * adds the wrong rows of a second operand on processors without AVX2 (2.6.3,
+ * SSE4.1 and AVX). */
 static int is_wrong(const struct making *m, const char *impl)
 {
     return m->key->plus && !m->p->sums && strstr(impl, "gemm") != NULL;
@@ -232,7 +233,7 @@ static int make_one(void *arg)
     CTT_TRY(tensor_md(m, m->f->oc, m->f->small, &m->small));
     CTT_TRY(weights_md(m));
     CTT_TRY(attributes(m, p->sums));
-    CTT_TRY(describe(m));
+    CTT_TRY(describe_tensors(m));
     CTT_DNNL(dnnl_primitive_desc_query(m->pd, dnnl_query_impl_info_str, 0,
                                        &impl));
     snprintf(p->impl, sizeof(p->impl), "%s", impl);
@@ -254,8 +255,8 @@ int ctt_dnnl_try(int (*work)(void *arg), void *arg)
 
     if (thrown == CTT_THROWN_NOTHING)
         return rc;
-    /* An exception thrown while a primitive was made stays in oneDNN's cache of
-     * primitives, which throws it again when asked for the same one. */
+    /* oneDNN's cache of primitives keeps an exception thrown while a primitive
+     * was made, and throws it again for the same key. */
     if (dnnl_get_primitive_cache_capacity(&room) == dnnl_success &&
         dnnl_set_primitive_cache_capacity(0) == dnnl_success)
         dnnl_set_primitive_cache_capacity(room);
@@ -270,8 +271,8 @@ int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
     struct ctt_plan *p = NULL;
     int rc = 0;
 
-    /* plus as a second operand needs no copy; where that has no fast and right
-     * code, it is put into the result first, or lies there. */
+    /* A plus input as a second operand needs no copy.  Without fast and correct
+     * code for it, the plus input is copied to the result first. */
     for (int sums = key->here; sums <= key->plus; sums++) {
         struct making m = { .o = o, .f = &key->f, .key = key,
                             .nd = 2 + key->f.axes };
@@ -284,7 +285,7 @@ int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
         p->sums = sums;
         m.p = p;
         rc = ctt_dnnl_try(make_one, &m);
-        forget(&m);
+        free_making(&m);
         CTT_TRY(rc);
         if (p->prim)
             break;

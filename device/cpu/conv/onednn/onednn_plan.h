@@ -8,32 +8,32 @@
 #include "device/fold.h"
 #include "device/dev.h"
 
-/* The key that identifies a plan.  here: the added tensor shares the result's
- * memory.  threads: of oneDNN; lanes: how many may run the plan at a time;
- * team: threads that convert weights. */
+/* Key of a plan. here: the plus input shares the result's memory.  threads: of
+ * oneDNN; lanes: how many may run the plan at a time; team: threads that
+ * convert weights. */
 struct ctt_plan_key {
     struct ctt_fold f;
     int             act, bias, plus, here, threads, lanes, team;
 };
 
-/* Bytes of scratch: of the gradients of weights and bias that a run makes, and
- * what oneDNN works in. */
+/* Bytes of scratch: gradients of weights and bias of a run, and oneDNN's
+ * workspace. */
 struct ctt_plan_size { size_t dw, db, pad; };
 
-/* The resources of one run of a plan; weights: in the primitive's
- * layout. */
+/* Objects of one run of a plan; weights: in the primitive's layout. */
 struct ctt_plan_lane {
     dnnl_stream_t stream;
     dnnl_memory_t large, small, weights, bias, plus, pad;
 };
 
-/* plain: weights in the node's layout.  For CTT_TO_WEIGHTS, reorder adds
- * weights to plain, else it fills weights, which all lanes then read. */
+/* plain: weights in the node's layout. reorder: adds weights to plain for
+ * CTT_TO_WEIGHTS, else converts plain into the weights that all lanes read. */
 struct ctt_plan {
     struct ctt_plan      *next;
     struct ctt_plan_key   key;
     struct ctt_plan_size  size;
-    int                   sums;   /* plus is in the result before the run */
+    int                   sums;   /* the plus input is copied to the result
+                                     before the run */
     dnnl_primitive_t      prim, reorder;
     dnnl_memory_t         plain;
     struct ctt_plan_lane *lane;   /* key.lanes of them */

@@ -10,7 +10,7 @@ int ctt_dnnl_execute(const struct ctt_conv_ask *q, dnnl_primitive_t f,
 {
     int rc = 0;
 
-    if (threads > 1)    /* OpenMP's, and they would wait for ours */
+    if (threads > 1)    /* OpenMP's threads would wait for the team's */
         ctt_team_close(&q->dev->team);
     omp_set_num_threads(threads);
     CTT_DNNL(dnnl_primitive_execute(f, l->stream, n, arg));
@@ -77,7 +77,7 @@ out:
     return rc;
 }
 
-static size_t most(size_t a, size_t b)
+static size_t larger_of(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
@@ -87,8 +87,8 @@ static size_t room_of(const struct ctt_tensor *t)
     return ((size_t)ctt_volume(t) * sizeof(float) + 63) / 64 * 64;
 }
 
-int ctt_dnnl_room(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
-                  int n)
+int ctt_dnnl_scratch(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
+                     int n)
 {
     struct ctt_plan *const *p = j->f->plan;
     size_t all = 0, sums;
@@ -97,9 +97,9 @@ int ctt_dnnl_room(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
 
     for (int i = 0; i < n; i++)
         all += room_of(packed[i]);
-    j->sum = most(p[0]->size.dw + p[0]->size.db,
-                  p[1]->size.dw + p[1]->size.db);
-    j->pad = most(p[0]->size.pad, p[1]->size.pad);
+    j->sum = larger_of(p[0]->size.dw + p[0]->size.db,
+                       p[1]->size.dw + p[1]->size.db);
+    j->pad = larger_of(p[0]->size.pad, p[1]->size.pad);
     sums = j->sum * (size_t)j->f->cut.shares;
     at = ctt_dev_scratch(j->q->dev, all + sums +
                          j->pad * (size_t)p[0]->key.lanes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onednn_shares.h: a convolution that oneDNN computes in shares. */
+ * onednn_shares.h: a convolution computed by oneDNN in shares. */
 #ifndef CTT_ONEDNN_SHARES_H
 #define CTT_ONEDNN_SHARES_H
 
@@ -7,16 +7,17 @@
 #include "device/cpu/conv/onednn/onednn_plan.h"
 #include "device/provider.h"
 
-/* The way to compute a part of a call: the cut, and the plans of a share and of
- * the last one. */
+/* Plans for a part of a call: the division into shares, and the plans of a full
+ * share and of the last one. */
 struct ctt_dnnl_found {
     struct ctt_cut   cut;
     struct ctt_plan *plan[2];
 };
 
-/* A part at work.  share: computes share i.  x, y, plus: packed tensors; of a
- * gradient of weights x is the large and y the small one.  sums: the gradients
- * of each share, `sum` bytes apart; pads: a lane's, `pad` bytes apart. */
+/* A part of a call while it runs. share: computes share i. x, y, plus: dense
+ * tensors; x is the large and y the small one for a gradient of weights. sums:
+ * gradients by share, `sum` bytes apart; pads: workspace by lane, `pad` bytes
+ * apart. */
 struct ctt_dnnl_job {
     const struct ctt_conv_ask   *q;
     const struct ctt_dnnl_found *f;
@@ -27,17 +28,17 @@ struct ctt_dnnl_job {
     const float                 *bias;
     char                        *sums, *pads;
     size_t                       sum, pad;
-    int                          rc;    /* of a share that failed */
+    int                          rc;    /* error of a failed share */
 };
 
-/* The plan of share i. */
+/* Plan of share i. */
 static inline struct ctt_plan *ctt_dnnl_plan(const struct ctt_dnnl_found *f,
                                              int64_t i)
 {
     return f->plan[i + 1 == f->cut.shares];
 }
 
-/* The start of share i of a packed tensor. */
+/* Address of share i of a dense tensor. */
 static inline void *ctt_dnnl_place(const struct ctt_dnnl_job *j,
                                    const struct ctt_tensor *t, int64_t i)
 {
@@ -46,7 +47,7 @@ static inline void *ctt_dnnl_place(const struct ctt_dnnl_job *j,
     return (float *)t->data + ctt_volume(t) / c->units * c->each * i;
 }
 
-/* The tensor t packed, at `at`. */
+/* Tensor t with dense rows, at address `at`. */
 static inline struct ctt_tensor ctt_dnnl_dense(const struct ctt_tensor *t,
                                                char *at)
 {
@@ -57,16 +58,16 @@ static inline struct ctt_tensor ctt_dnnl_dense(const struct ctt_tensor *t,
     return s;
 }
 
-/* Scratch for n tensors that are to be packed, which are given their place, and
- * for sums and pads.  CTT_ENOMEM. */
-int  ctt_dnnl_room(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
-                   int n);
+/* Allocates scratch for n dense tensors, whose addresses it sets, and for sums
+ * and pads.  CTT_ENOMEM. */
+int  ctt_dnnl_scratch(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
+                      int n);
 
 /* Runs all shares, by as many threads as the plans have lanes.  The caller sets
  * OpenMP's number of threads back. */
 int  ctt_dnnl_shares(struct ctt_dnnl_job *j);
 
-/* Runs a primitive by `threads` threads of OpenMP. */
+/* Runs a primitive on `threads` OpenMP threads. */
 int  ctt_dnnl_execute(const struct ctt_conv_ask *q, dnnl_primitive_t f,
                       int threads, const struct ctt_plan_lane *l, int n,
                       const dnnl_exec_arg_t *arg);

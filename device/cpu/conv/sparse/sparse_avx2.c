@@ -25,15 +25,15 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 #define FLOATS
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
-#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
+#include "device/cpu/conv/int8/int8_layout_tmpl.h"
 #include "device/cpu/conv/sparse/sparse_tmpl.h"
 #include "device/cpu/conv/sparse/sparse_cell_tmpl.h"
 
 const struct ctt_sparse_isa ctt_sparse_avx2 = {
     .name = "avx2", .is_int8 = 0, .unit = UNIT, .lanes = LANES,
-    .bytes = sizeof(elem), .convert = convert, .blank = blank,
-    .supported = ctt_has_avx2, .lay = lay, .task = task, .cell = cell
+    .bytes = sizeof(elem), .convert = convert_row, .blank = blank,
+    .supported = ctt_has_avx2, .lay = lay_registers, .task = task, .cell = cell
 };
 #else
 #include "device/cpu/conv/sparse/sparse.h"

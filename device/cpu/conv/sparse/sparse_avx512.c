@@ -24,8 +24,8 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 #define FLOATS
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
-#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
+#include "device/cpu/conv/int8/int8_layout_tmpl.h"
 /* n: fewer than 64. */
 #define LOAD_BYTES(p, n) \
     ((ivec)_mm512_maskz_loadu_epi8(((__mmask64)1 << (n)) - 1, p))
@@ -35,9 +35,10 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 #include "device/cpu/conv/sparse/sparse_cell_tmpl.h"
 
 const struct ctt_sparse_isa ctt_sparse_avx512 = {
-    .name = "avx512", .is_int8 = 0, .unit = UNIT, .lanes = LANES,
-    .columns = 1, .bytes = sizeof(elem), .convert = convert, .blank = blank,
-    .supported = ctt_has_avx512, .lay = lay, .task = task, .cell = cell
+    .name = "avx512", .is_int8 = 0, .unit = UNIT, .lanes = LANES, .columns = 1,
+    .bytes = sizeof(elem), .convert = convert_row, .blank = blank,
+    .supported = ctt_has_avx512, .lay = lay_registers, .task = task,
+    .cell = cell
 };
 #else
 #include "device/cpu/conv/sparse/sparse.h"

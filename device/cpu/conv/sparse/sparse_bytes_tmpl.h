@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sparse_bytes_tmpl.h: results of sparse convs that become bytes, for AVX-512:
- * a register of sums holds 16 pixels of a channel, and four of them become
- * bytes before anything is transposed, which is then a quarter of the work.
+ * sparse_bytes_tmpl.h: epilogue of sparse convs with bytes as results, for
+ * AVX-512: a register of sums holds 16 pixels of a channel, and four of them
+ * become bytes before the transposition, which is then a quarter of the work.
  * The operations on a sum are those of put_quick() and to_whole() of
- * int8_end_tmpl.h. */
+ * int8_epilogue_tmpl.h. */
 
 /* Bytes of 16 pixels and 16 channels: pixel i at [i % 4][i / 4]. */
 struct ends { __m512i of[4]; };
 
-/* Four channels from o on, of sums `apart` registers from each other: of each
- * pixel a unit of four bytes.  (A bias that is not there is 0 in the lists.) */
+/* Epilogue of four channels from o on, whose sums are `apart` registers from
+ * each other: a unit of four bytes for each pixel.  (A missing bias is 0 in the
+ * lists.) */
 INLINE __m512i ends_of_four(const struct ending *e,
                             const struct ctt_sparse_weights *k, int64_t o,
                             const ivec *sum, int64_t apart)
@@ -21,7 +22,7 @@ INLINE __m512i ends_of_four(const struct ending *e,
     UNROLL for (int i = 0; i < 4; i++) {
         fvec v = SUMS(sum[i * apart] + k->start[o + i]) * k->factor[o + i];
         v = (v + k->bias[o + i]) * e->inv;
-        w[i] = WHOLE(smaller((fvec){ 0 } + e->most, v));
+        w[i] = WHOLE(lanes_min((fvec){ 0 } + e->most, v));
     }
     return _mm512_shuffle_epi8((__m512i)pack_bytes(pack_two(w[0], w[1], z),
                                                    pack_two(w[2], w[3], z)),
@@ -46,7 +47,7 @@ INLINE void ends_of(const struct ending *e, const struct ctt_sparse_weights *k,
     to->of[3] = _mm512_unpackhi_epi64(high[0], high[1]);
 }
 
-/* Pixels i .. i + n - 1 to the result's rows from `row` on. */
+/* Writes pixels i .. i + n - 1 to the result's rows from `row` on. */
 static void put_ends(const struct ending *e, int64_t row, int64_t n,
                      int64_t from, int64_t channels, const struct ends *all,
                      int64_t i)

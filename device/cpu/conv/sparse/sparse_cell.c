@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sparse_cell.c: a sparse conv together with the LSTM that reads it and the
- * conv that is added to it: the gates never lie in memory. */
+ * conv that is added to it: the gates are never stored. */
 #include "device/cpu/conv/sparse/sparse.h"
 
 static int is_floats(const struct ctt_tensor *t)
@@ -16,8 +16,8 @@ int ctt_sparse_has_cell(const struct ctt_call *c)
            is_floats(&l->old) && is_floats(&l->h) && is_floats(&l->c);
 }
 
-int ctt_sparse_same(const struct ctt_sparse_shape *a,
-                    const struct ctt_sparse_shape *b)
+int ctt_sparse_same_layout(const struct ctt_sparse_shape *a,
+                           const struct ctt_sparse_shape *b)
 {
     return memcmp(a->pitch, b->pitch, sizeof(a->pitch)) == 0 &&
            memcmp(a->phases, b->phases, sizeof(a->phases)) == 0 &&
@@ -27,11 +27,12 @@ int ctt_sparse_same(const struct ctt_sparse_shape *a,
 struct part {
     const struct ctt_sparse_isa  *isa;
     const struct ctt_sparse_cell *k;
-    int64_t                       registers;    /* of the first conv */
+    int64_t                       registers;    /* registers of the first
+                                                   conv */
 };
 
-/* The registers of both convs, one after the other. */
-static void lay(const void *arg, int64_t from, int64_t to)
+/* Lays out the registers of both convs, numbered one after the other. */
+static void lay_both(const void *arg, int64_t from, int64_t to)
 {
     const struct part *p = arg;
     int64_t n = p->registers;
@@ -42,7 +43,7 @@ static void lay(const void *arg, int64_t from, int64_t to)
         p->isa->lay(&p->k->conv[1], from > n ? from - n : 0, to - n);
 }
 
-static void run_task(void *arg, int64_t task, int who)
+static void cell_task(void *arg, int64_t task, int who)
 {
     const struct part *p = arg;
 
@@ -59,15 +60,15 @@ static void one_part(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
 
     for (int i = 0; i < k->convs; i++) {
         ctt_sparse_part(isa, &k->conv[i], first, n);
-        ctt_sparse_bring(isa, d, &k->conv[i], threads);
+        ctt_sparse_convert(isa, d, &k->conv[i], threads);
         all += ctt_sparse_registers(isa, &k->conv[i]);
     }
-    ctt_dev_share(d, threads, all, lay, &p);
-    ctt_dev_tasks(d, threads, k->conv[0].tiles * blocks, run_task, &p);
+    ctt_dev_share(d, threads, all, lay_both, &p);
+    ctt_dev_tasks(d, threads, k->conv[0].tiles * blocks, cell_task, &p);
 }
 
-static int make_room(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
-                     struct ctt_sparse_cell *k)
+static int alloc_cell(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                      struct ctt_sparse_cell *k)
 {
     int64_t units = 0;
     int32_t *x;
@@ -95,10 +96,10 @@ int ctt_sparse_cell_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
 
     for (int i = 0; i < all.convs; i++) {
         all.conv[i] = ctt_sparse_job(isa, i ? &pair : c, s[i], k[i]);
-        if (ctt_sparse_team(d, &all.conv[i]) > threads)
-            threads = ctt_sparse_team(d, &all.conv[i]);
+        if (ctt_sparse_threads(d, &all.conv[i]) > threads)
+            threads = ctt_sparse_threads(d, &all.conv[i]);
     }
-    CTT_TRY(make_room(isa, d, &all));
+    CTT_TRY(alloc_cell(isa, d, &all));
     for (int64_t i = 0; i < n; i += most)
         one_part(isa, d, &all, i, n - i < most ? n - i : most, threads);
 out:

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sparse_cell_tmpl.h: sparse convs with the LSTM that reads their gates.  Lanes
- * stay pixels: of a tile, the gates of a few cells lie in the cache until they
- * become states, and only states are turned, so that they lie as all tensors
- * do.  The file that includes it has included sparse_tmpl.h. */
+ * stay pixels: the gates of a tile's cells stay in the cache until they become
+ * states, and only the states are transposed to the layout of tensors.  The
+ * file that includes it has included sparse_tmpl.h. */
 
-/* Of a tile: the gates and states of LANES cells, first the old ones in c. */
+/* Sizes of a tile: the gates and states of LANES cells; c holds the old states
+ * at first. */
 enum { TILE = LANES * REGS_MOST * LANES };
 struct tile { float z[4 * TILE], c[TILE], h[TILE]; };
 
-/* The rows of the results at LANES places, of which so many are left; -1: that
- * is none. */
+/* Result rows of LANES positions, of which `left` exist; -1: no result. */
 static void rows_at(const struct ctt_sparse_job *j, struct spot *p,
                     int64_t left, int64_t row[LANES])
 {
-    for (int64_t i = 0, n; i < LANES; i += n, go_on(j, p, n)) {
+    for (int64_t i = 0, n; i < LANES; i += n, advance(j, p, n)) {
         int64_t at = -1;
         n = LANES - i;
         if (i < left) {
@@ -25,7 +25,8 @@ static void rows_at(const struct ctt_sparse_job *j, struct spot *p,
     }
 }
 
-/* A register of places of each of n channels, LANES of them or fewer. */
+/* Reads n <= LANES channels at LANES positions, transposed: a register per
+ * channel. */
 static void get_turned(const struct ctt_tensor *t, const int64_t row[LANES],
                        int64_t from, int64_t n, float *to, int64_t apart)
 {
@@ -52,8 +53,8 @@ static void put_turned(const struct ctt_tensor *t, const int64_t row[LANES],
             store_few(ctt_row(t, row[i]) + from, (fvec)v[i], n);
 }
 
-/* Adds the sums of channel o of a conv to z, or writes them: those operations
- * of put_sums() that gates need. */
+/* Writes the sums of channel o of a conv to z, or adds them: the operations of
+ * put_sums() that gates need. */
 static void add_gate(const struct ctt_sparse_job *j, int64_t first,
                      int64_t regs, int64_t o, const struct edges *e, int add,
                      float *z)
@@ -70,8 +71,8 @@ static void add_gate(const struct ctt_sparse_job *j, int64_t first,
     }
 }
 
-/* The states that will be read and written after the walks, which take longer
- * than it takes to fetch them. */
+/* Prefetches the states, which are read and written after the longer loops over
+ * units. */
 static void fetch(const struct ctt_tensor *t, const int64_t row[LANES],
                   int64_t from)
 {
@@ -80,9 +81,9 @@ static void fetch(const struct ctt_tensor *t, const int64_t row[LANES],
             __builtin_prefetch(ctt_row(t, row[i]) + from, 0, 2);
 }
 
-/* The rows of a tile from register `first` on. */
-static void rows_of(const struct ctt_sparse_cell *k, int64_t first,
-                    int64_t regs, int64_t from, int64_t row[][LANES])
+/* Finds the result rows of a tile, from register `first` on. */
+static void tile_rows(const struct ctt_sparse_cell *k, int64_t first,
+                      int64_t regs, int64_t from, int64_t row[][LANES])
 {
     const struct ctt_sparse_job *j = &k->conv[0];
     struct spot p = spot_at(j, first * LANES);
@@ -95,8 +96,8 @@ static void rows_of(const struct ctt_sparse_cell *k, int64_t first,
     }
 }
 
-/* Of n cells from `from` on the four gates each, `apart` floats long.  First
- * those of one conv, so that its values stay in the cache. */
+/* Computes the four gates of n cells from `from` on, `apart` floats each, one
+ * conv after the other, so that its values stay in the cache. */
 static void all_gates(const struct ctt_sparse_cell *k, int64_t first,
                       int64_t regs, int64_t from, int64_t n, float *z)
 {
@@ -123,7 +124,7 @@ static void cell(const struct ctt_sparse_cell *k, int64_t at)
     regs = regs < j->regs ? regs : j->regs;
     n = n < LANES ? n : LANES;
     apart = regs * LANES;
-    rows_of(k, first, regs, from, row);
+    tile_rows(k, first, regs, from, row);
     all_gates(k, first, regs, from, n, s.z);
     for (int64_t t = 0; t < regs; t++)
         get_turned(&l->old, row[t], from, n, s.c + t * LANES, apart);

@@ -2,7 +2,7 @@
  * sparse_pack.c: sparse convs: the lists of weights that are not 0. */
 #include "device/cpu/conv/sparse/sparse.h"
 
-/* A call's weights: whole numbers q, or the floats w. */
+/* A call's weights: integers q, or floats w. */
 struct from {
     const struct ctt_call         *c;
     const struct ctt_sparse_shape *s;
@@ -10,10 +10,10 @@ struct from {
     const float                   *w;
 };
 
-/* Unit `group` of the weights of a channel, at a tap: the taps are the pixels
- * of the kernel. */
-static int32_t unit_of(const struct from *f, int64_t o, int64_t tap,
-                       int64_t group)
+/* Bits of the weights of channel o, tap `tap` (a pixel of the kernel) and group
+ * `group`. */
+static int32_t unit_bits(const struct from *f, int64_t o, int64_t tap,
+                         int64_t group)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
     int64_t at = (o * w->d * w->h * w->w + tap) * w->c + group * f->s->units;
@@ -34,9 +34,9 @@ static int32_t unit_of(const struct from *f, int64_t o, int64_t tap,
     return bits;
 }
 
-/* The offset of the values of a group of channels that a tap multiplies, or
- * that the tap of its row in the first column does. */
-static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
+/* Offset of the values that a tap multiplies, for a group of channels; with
+ * lists by columns, of the first tap in its row. */
+static int32_t unit_offset(const struct from *f, int64_t tap, int64_t group)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
     const int64_t of[3] = { tap / w->w / w->h, tap / w->w % w->h, tap % w->w };
@@ -52,25 +52,26 @@ static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
     return (int32_t)((group * many + phase) * f->s->plane + at);
 }
 
-/* The units of list l that are not 0, of a channel or of a column of it,
- * written to `to` unless it is NULL; their number. */
-static int64_t list(const struct from *f, int64_t l, struct ctt_sparse_unit *to)
+/* Writes the nonzero units of list l (of a channel or of a column of it) to
+ * `to`, unless it is NULL; returns their number. */
+static int64_t list_units(const struct from *f, int64_t l,
+                          struct ctt_sparse_unit *to)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
     int64_t o = l / f->s->columns, by = f->s->columns, n = 0;
 
     for (int64_t g = 0; g < f->s->groups; g++)
         for (int64_t t = l % by; t < w->d * w->h * w->w; t += by) {
-            int32_t bits = unit_of(f, o, t, g);
+            int32_t bits = unit_bits(f, o, t, g);
             if (bits && to)
-                to[n] = (struct ctt_sparse_unit){ at_of(f, t, g), bits };
+                to[n] = (struct ctt_sparse_unit){ unit_offset(f, t, g), bits };
             n += bits != 0;
         }
     return n;
 }
 
-int ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
-                    int64_t lists, struct ctt_sparse_weights *k)
+int ctt_sparse_alloc(const struct ctt_call *c, int64_t n, size_t size,
+                     int64_t lists, struct ctt_sparse_weights *k)
 {
     int64_t many = ctt_align(c->out.c, CTT_SPARSE_ROW);
     int64_t room = n * (int64_t)size;
@@ -97,9 +98,9 @@ int ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
     return 0;
 }
 
-/* Padding holds the byte that is 0. */
-static int32_t edge_of(const struct from *f, const struct ctt_sparse_unit *u,
-                       int64_t n)
+/* Sum of a list over padding, whose bytes have the value 0. */
+static int32_t edge_sum(const struct from *f, const struct ctt_sparse_unit *u,
+                        int64_t n)
 {
     int32_t sum = 0;
 
@@ -115,10 +116,10 @@ static void pack_list(const struct from *f, int64_t l,
                       struct ctt_sparse_weights *k)
 {
     struct ctt_sparse_unit *to = k->unit + k->first[l];
-    int64_t n = list(f, l, to);
+    int64_t n = list_units(f, l, to);
 
     k->first[l + 1] = k->first[l] + n;
-    k->edge[l] = edge_of(f, to, n);
+    k->edge[l] = edge_sum(f, to, n);
 }
 
 static void pack_channel(const struct ctt_sparse_isa *isa,
@@ -133,14 +134,15 @@ static void pack_channel(const struct ctt_sparse_isa *isa,
         pack_list(f, o * f->s->columns + l, k);
     k->bias[o] = bias ? bias[o] : 0;
     k->factor[o] = isa->is_int8 ? step[o] * f->c->in[0].scale : 1;
-    /* Bytes are the values + zero, which changes a sum by as much times the
+    /* Bytes are values + zero: the sum is corrected by zero times the
      * weights. */
     for (int64_t i = 0; i < each && f->s->units == 4; i++)
         sum += f->q[o * each + i];
     k->start[o] = -sum * f->c->in[0].zero;
 }
 
-/* Whole numbers of a call's weights in scratch memory, and their steps. */
+/* Converts a call's weights to integers in scratch memory, with their steps.
+ * CTT_ENOMEM. */
 static int to_whole(struct ctt_dev *d, struct from *f, float **step)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
@@ -171,16 +173,16 @@ int ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
         CTT_TRY(to_whole(d, &f, &step));
     k->units = 0;
     for (int64_t l = 0; l < lists; l++)
-        k->units += list(&f, l, NULL);
-    CTT_TRY(ctt_sparse_room(c, k->units, sizeof(*k->unit), lists, k));
+        k->units += list_units(&f, l, NULL);
+    CTT_TRY(ctt_sparse_alloc(c, k->units, sizeof(*k->unit), lists, k));
     for (int64_t o = 0; o < outs; o++)
         pack_channel(isa, &f, o, step, k);
 out:
     return rc;
 }
 
-void ctt_sparse_move(struct ctt_sparse_weights *k, int64_t units, int64_t from,
-                     int64_t to)
+void ctt_sparse_rebase(struct ctt_sparse_weights *k, int64_t units,
+                       int64_t from, int64_t to)
 {
     for (int64_t i = 0; i < units; i++) {
         int64_t at = k->unit[i].at;

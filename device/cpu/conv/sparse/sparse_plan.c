@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sparse_plan.c: sparse convs: which kernels, and where the values lie. */
+ * sparse_plan.c: sparse convs: choice of kernels, and layout of the values. */
 #include "device/cpu/conv/sparse/sparse.h"
 
 const struct ctt_sparse_isa *ctt_sparse_best(const struct ctt_call *c)
@@ -15,9 +15,8 @@ const struct ctt_sparse_isa *ctt_sparse_best(const struct ctt_call *c)
     return NULL;
 }
 
-/* The distance of rows on one side: the pixels of the input that are read,
- * and the padding before or after them, whichever is more; with padding wider
- * than the window the results need more. */
+/* Positions from row to row along one axis: the input's pixels plus the larger
+ * padding of both sides; more if the padding is wider than the window. */
 static int64_t pitch_of(int64_t in, int64_t out, int64_t kernel,
                         int64_t stride, int64_t pad)
 {
@@ -30,9 +29,9 @@ static int64_t pitch_of(int64_t in, int64_t out, int64_t kernel,
     return used < out ? out : used;
 }
 
-/* Rows of whole registers, if that is worth what they have more: loads at
- * multiples of 64 bytes, in lists by columns.  Sums of a few registers would
- * read one more for each of them. */
+/* 1 for rows of whole registers and lists by columns, if aligned loads outweigh
+ * the longer rows.  Tiles of few registers would read one more register for
+ * each. */
 enum { TILE_LEAST = 6 };
 
 static int64_t whole_row(const struct ctt_sparse_isa *isa,
@@ -48,8 +47,8 @@ static int64_t whole_row(const struct ctt_sparse_isa *isa,
            y->d * y->h * wide >= TILE_LEAST * isa->lanes ? wide : 0;
 }
 
-/* Samples that are laid out at a time, so that they are still in the cache when
- * they are read. */
+/* Units laid out at a time, so that they are still in the cache when kernels
+ * read them. */
 enum { UNITS = 128 << 10 };
 
 struct ctt_sparse_shape ctt_sparse_plan(const struct ctt_sparse_isa *isa,
@@ -83,8 +82,7 @@ struct ctt_sparse_shape ctt_sparse_plan(const struct ctt_sparse_isa *isa,
     s.plane = s.samples * size;
     if (s.plane < s.span + far)
         s.plane = s.span + far;
-    /* Room for the reads of the last register behind the last result, or of the
-     * one after it. */
+    /* Slack that the last register reads after the last result. */
     s.plane = ctt_align(s.plane + (s.columns > 1 ? 2 : 1) * isa->lanes, 16);
     return s;
 }

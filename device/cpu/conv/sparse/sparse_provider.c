@@ -9,13 +9,12 @@
 
 #include <math.h>
 
-/* The content of a call's cache.  Lists hold for a stamp, sizes, and a step and
- * a zero of the values, and so does what was decided; stamp, counted, packed,
- * decided, both: 0: nothing yet.  few: there are so few zeros that there are no
- * lists.  by_rows: lists are, or will be, those of rows; rows_win: a conv by
- * itself is faster by rows; both: the stamp for which it was decided together
- * with its pair and lstm.  A cache holds two: that of the conv, and that of its
- * pair, whose `decided` and `wins` are about both with their lstm. */
+/* A call's cache.  Lists and decisions are valid for a stamp, sizes, and scale
+ * and zero of the values; stamp, counted, packed, decided, both: 0: not yet.
+ * few: too few zeros for lists. by_rows: lists are by rows; rows_win: a conv by
+ * itself is faster by rows; both: stamp of the decision together with its pair
+ * and lstm.  A cache holds two: one of the conv, and one of its pair, whose
+ * `decided` and `wins` concern both with their lstm. */
 struct kept {
     struct ctt_sparse_weights w;
     struct ctt_sparse_shape   s;
@@ -33,7 +32,7 @@ static int takes_type(const struct ctt_call *c, const struct ctt_tensor *t)
     return t->dtype == CTT_F32 || (ctt_call_is_int8(c) && ctt_is_bytes(t));
 }
 
-static int takes(const struct ctt_call *c)
+static int is_eligible(const struct ctt_call *c)
 {
     int plus = c->node->plus && c->in[1].data;
 
@@ -43,8 +42,8 @@ static int takes(const struct ctt_call *c)
            ctt_weight_is_floats(&c->w[0]);
 }
 
-/* Fewer zeros than this share of the weights never pay; if all are 0, it is a
- * text without weights (convtt-info --plan). */
+/* 1 if the share of zeros is too small to be faster; or if all weights are 0,
+ * as in a text without weights (convtt-info --plan). */
 static int has_few(const struct ctt_tensor *w)
 {
     const float *x = w->data;
@@ -80,18 +79,18 @@ static int is_alone(const struct ctt_call *c)
 }
 
 /* Weights of a training change in each call. */
-static int can(struct ctt_conv_ask *q)
+static int sparse_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     struct ctt_call pair = ctt_call_pair(c);
     struct kept *k;
 
-    if (q->part != CTT_CONV_OUT || c->train || !c->stamp || !takes(c) ||
+    if (q->part != CTT_CONV_OUT || c->train || !c->stamp || !is_eligible(c) ||
         !ctt_sparse_best(c))
         return 0;
     if (!is_alone(c) && !ctt_sparse_has_cell(c))
         return 0;
-    if (pair.node && (!takes(&pair) ||
+    if (pair.node && (!is_eligible(&pair) ||
                       ctt_call_is_int8(&pair) != (c->in[0].scale > 0)))
         return 0;
     k = ctt_conv_own(q, BOTH * sizeof(*k));
@@ -100,17 +99,15 @@ static int can(struct ctt_conv_ask *q)
     return has_zeros(k, c) && (!pair.node || has_zeros(k + PAIR, &pair));
 }
 
-/* 1 if it is faster, the same for every number of threads: compares products
- * of registers, of which dense convs reach about the processor's rate.  One of
- * units takes as long as two of them (its values are read for it alone, and not
- * from a multiple of 64 bytes on), or one and a half with lists by columns; a
- * channel of a tile as many as WALK, to end a register of sums as many as
- * END_SUMS.  To lay out a register of places takes, for each lane, FIND to find
- * its pixels, and TURN to transpose those of as many groups as it has lanes.
- * Of dense convs Winograd takes 5/4 of its products, because of the transforms;
- * of whole numbers, which it multiplies in pairs, 4/3.  (Drawn from
- * bench/bench_sparse.c, on AVX-512; doc/bench/sparse.md says how often it was
- * right.) */
+/* Cost model, the same for every number of threads.  Unit of cost: a product of
+ * registers of a dense conv, which reaches about the processor's rate.  A
+ * product of units costs 2 (its values are read for it alone, and unaligned),
+ * or 1.5 with lists by columns; a channel of a tile costs WALK, the epilogue of
+ * a register of sums END_SUMS. The layout of a register of positions costs, for
+ * each lane, FIND for its pixels and TURN for the transposition of as many
+ * groups as lanes.  Winograd costs 5/4 of its products because of the
+ * transforms; integer Winograd, which multiplies pairs, 4/3.  (Fitted to
+ * bench/bench_sparse.c on AVX-512; doc/benchmarks.md has its accuracy.) */
 enum { WALK = 8, END_SUMS = 12, FIND = 5, TURN = 7 };
 
 static double lay_of(const struct ctt_sparse_isa *isa, const struct kept *k)
@@ -130,7 +127,8 @@ static double places_of(const struct ctt_sparse_isa *isa, const struct kept *k,
            (double)((k->s.span + isa->lanes - 1) / isa->lanes);
 }
 
-/* The sums of all channels, of which so many registers a place are ended. */
+/* Cost of the sums of all channels; `ended`: registers with an epilogue per
+ * position. */
 static double sums_of(const struct ctt_sparse_isa *isa, const struct kept *k,
                       const struct ctt_call *c, int64_t ends)
 {
@@ -150,7 +148,7 @@ static double units_of(const struct ctt_sparse_isa *isa, const struct kept *k,
     return sums_of(isa, k, c, ctt_align(c->out.c, isa->lanes));
 }
 
-/* n of a side in tiles. */
+/* Count of tiles along an axis. */
 static double tiles_of(const struct ctt_tensor *y, int64_t tile)
 {
     return (double)(y->n * y->d * ((y->h + tile - 1) / tile) *
@@ -176,12 +174,12 @@ static double dense_of(const struct ctt_sparse_isa *isa,
     return wino < direct ? wino : direct;
 }
 
-/* By rows, which take 25/24 of their products: a pixel and register of results
- * takes as long as END of them, a register of values to lay out as LAY. */
+/* Costs of lists of rows: a product costs 25/24; a pixel and register of
+ * results END; the layout of a register of values LAY. */
 enum { END = 8, LAY = 7 };
 
-static double rows_of(const struct ctt_int8_isa *isa, const struct kept *k,
-                      const struct ctt_call *c)
+static double rows_cost(const struct ctt_int8_isa *isa, const struct kept *k,
+                        const struct ctt_call *c)
 {
     int64_t blocks = (c->out.c + isa->block - 1) / isa->block;
     double each = 25. / 24 * (double)k->rows + (double)(END * blocks);
@@ -192,7 +190,7 @@ static double rows_of(const struct ctt_int8_isa *isa, const struct kept *k,
 
 /* ---- lists ---- */
 
-/* The same sizes, of another number of samples. */
+/* 1 if the layout differs in the number of samples only. */
 static int is_moved(const struct kept *k, const struct ctt_sparse_shape *s,
                     const struct ctt_tensor *y)
 {
@@ -202,9 +200,9 @@ static int is_moved(const struct kept *k, const struct ctt_sparse_shape *s,
            k->high == y->h && k->wide == y->w;
 }
 
-/* Forgets what does not hold for this call. */
-static void check(struct kept *k, const struct ctt_sparse_isa *isa,
-                  const struct ctt_call *c)
+/* Drops lists and decisions that are not valid for this call. */
+static void drop_stale(struct kept *k, const struct ctt_sparse_isa *isa,
+                       const struct ctt_call *c)
 {
     struct ctt_sparse_shape s = ctt_sparse_plan(isa, c);
 
@@ -212,7 +210,7 @@ static void check(struct kept *k, const struct ctt_sparse_isa *isa,
         !is_moved(k, &s, &c->out))
         k->packed = k->counted = k->decided = k->both = 0;
     if (k->packed && !k->by_rows && k->s.plane != s.plane)
-        ctt_sparse_move(&k->w, k->units, k->s.plane, s.plane);
+        ctt_sparse_rebase(&k->w, k->units, k->s.plane, s.plane);
     if (k->s.samples != s.samples)
         k->decided = k->both = 0;
     k->s = s;
@@ -249,9 +247,9 @@ out:
     return rc;
 }
 
-/* Counts units and rows; for whole numbers they are the lengths of the lists.
- * */
-static int count(struct ctt_dev *d, const struct ctt_call *c, struct kept *k)
+/* Counts nonzero units and rows; for integers, from the lists. */
+static int count_nonzero(struct ctt_dev *d, const struct ctt_call *c,
+                         struct kept *k)
 {
     int rc = 0;
 
@@ -265,29 +263,28 @@ out:
     return rc;
 }
 
-/* The time of the faster kernel, by units or by rows, to compare it with that
- * of a dense conv. */
+/* Chooses the faster kernel and compares it with a dense conv. */
 static double least_of(const struct ctt_call *c, const struct kept *k,
                        int *by_rows)
 {
     const struct ctt_int8_isa *rows = ctt_sparse_rows_best(c);
     double units = units_of(ctt_sparse_best(c), k, c);
-    double by = rows ? rows_of(rows, k, c) : units;
+    double by = rows ? rows_cost(rows, k, c) : units;
 
     *by_rows = by < units;
     return *by_rows ? by : units;
 }
 
-static int decide(struct ctt_conv_ask *q, struct kept *k)
+static int choose_kernel(struct ctt_conv_ask *q, struct kept *k)
 {
     const struct ctt_call *c = q->call;
     const struct ctt_sparse_isa *isa = ctt_sparse_best(c);
     int rc = 0;
 
-    check(k, isa, c);
+    drop_stale(k, isa, c);
     if (k->decided == c->stamp)
         return 0;
-    CTT_TRY(count(q->dev, c, k));
+    CTT_TRY(count_nonzero(q->dev, c, k));
     k->wins = least_of(c, k, &k->rows_win) < dense_of(isa, c);
     k->decided = c->stamp;
     if (!k->wins || k->by_rows != k->rows_win)
@@ -298,14 +295,14 @@ out:
 
 /* ---- with an lstm ---- */
 
-/* With an lstm a register of sums takes GATE to become floats and be added;
- * three registers of states a cell are turned.  Cells take CELL, also of places
- * that are no results.  (Drawn from bench/run_sparse.sh's models and a ConvLSTM
- * 64->256 at 32x32, on AVX-512.) */
+/* Costs with an lstm: GATE converts and adds a register of sums; three
+ * registers of states per cell are transposed; a cell costs CELL, also at
+ * positions without a result.  (Fitted to bench/run_sparse.sh's models and a
+ * ConvLSTM 64->256 at 32x32, on AVX-512.) */
 enum { GATE = 6, CELL = 140 };
 
-/* Of a call without its pair, its share of the time with its lstm, and the
- * least time without. */
+/* Costs of a call without its pair: its share of the cost with its lstm, and
+ * the least cost without. */
 static double with_lstm(const struct kept *k, const struct ctt_call *c,
                         double *without)
 {
@@ -318,8 +315,8 @@ static double with_lstm(const struct kept *k, const struct ctt_call *c,
            GATE * places_of(isa, k, c) * (double)c->out.c;
 }
 
-/* Decides if the conv with its pair and lstm is faster than each by itself, and
- * than Winograd, which fuses them too. */
+/* Decides whether the conv with its pair and lstm is faster than each by itself
+ * and than Winograd with both. */
 static int decide_cell(struct ctt_conv_ask *q, struct kept *k)
 {
     const struct ctt_call *c = q->call, pair = ctt_call_pair(c);
@@ -327,21 +324,21 @@ static int decide_cell(struct ctt_conv_ask *q, struct kept *k)
     double ours = 0, apart = 0;
     int rc = 0, both = pair.node != NULL;
 
-    check(k, isa, c);
+    drop_stale(k, isa, c);
     if (both)
-        check(k + PAIR, isa, &pair);
+        drop_stale(k + PAIR, isa, &pair);
     if (k->both == c->stamp && k[PAIR].decided == c->stamp)
         return 0;
-    CTT_TRY(count(q->dev, c, k));
+    CTT_TRY(count_nonzero(q->dev, c, k));
     ours = with_lstm(k, c, &apart);
     if (both) {
-        CTT_TRY(count(q->dev, &pair, k + PAIR));
+        CTT_TRY(count_nonzero(q->dev, &pair, k + PAIR));
         ours += with_lstm(k + PAIR, &pair, &apart);
     }
     ours += CELL * places_of(isa, k, c) * (double)c->lstm.h.c;
     apart += CELL * (double)ctt_volume(&c->lstm.h) / isa->lanes;
     k[PAIR].wins = ours < apart &&
-                   (!both || ctt_sparse_same(&k->s, &k[PAIR].s));
+                   (!both || ctt_sparse_same_layout(&k->s, &k[PAIR].s));
     k[PAIR].decided = k->both = c->stamp;
     if (!k[PAIR].wins)
         drop_lists(k + PAIR);
@@ -369,10 +366,10 @@ out:
 
 /* ---- the provider ---- */
 
-static int pays(struct ctt_conv_ask *q)
+static int sparse_pays(struct ctt_conv_ask *q)
 {
     struct kept *k = *q->own, *of = is_alone(q->call) ? k : k + PAIR;
-    int rc = of == k ? decide(q, k) : decide_cell(q, k);
+    int rc = of == k ? choose_kernel(q, k) : decide_cell(q, k);
 
     if (rc < 0)
         return rc;
@@ -381,8 +378,8 @@ static int pays(struct ctt_conv_ask *q)
     return of->wins;
 }
 
-/* By --tune it may run without having been asked whether it pays. */
-static int run(struct ctt_conv_ask *q)
+/* Under --tune it may run without an earlier call of pays. */
+static int sparse_run(struct ctt_conv_ask *q)
 {
     const struct ctt_sparse_isa *isa = ctt_sparse_best(q->call);
     const struct ctt_int8_isa *rows = ctt_sparse_rows_best(q->call);
@@ -391,7 +388,7 @@ static int run(struct ctt_conv_ask *q)
 
     if (!is_alone(q->call))
         return run_cell(q, k);
-    CTT_TRY(decide(q, k));
+    CTT_TRY(choose_kernel(q, k));
     CTT_TRY(get_lists(q->dev, q->call, k, k->rows_win));
     q->code = k->by_rows ? rows->name : isa->name;
     rc = k->by_rows ? ctt_sparse_rows_run(rows, q->dev, q->call, &k->w)
@@ -400,7 +397,7 @@ out:
     return rc;
 }
 
-static void forget(void *own)
+static void sparse_free(void *own)
 {
     struct kept *k = own;
 
@@ -411,6 +408,7 @@ static void forget(void *own)
 
 const struct ctt_conv_provider ctt_conv_sparse = {
     .name = "sparse", .along = 1, .apart = CTT_APART_ALONG | CTT_APART_CHAIN,
-    .int8 = 1, .any_threads = 1, .can = can, .pays = pays, .run = run,
-    .forget = forget,
+    .int8 = 1, .any_threads = 1, .can = sparse_supports, .pays = sparse_pays,
+    .run = sparse_run,
+    .forget = sparse_free,
 };

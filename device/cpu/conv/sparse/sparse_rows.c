@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sparse_rows.c: sparse convs of floats by rows: the lists of rows of weights
- * that are not all 0, and the call. */
+ * sparse_rows.c: sparse convs of floats by rows: the lists of nonzero rows of
+ * weights, and the call. */
 #include "device/cpu/conv/sparse/sparse.h"
 
 const struct ctt_int8_isa *ctt_sparse_rows_best(const struct ctt_call *c)
@@ -15,9 +15,9 @@ const struct ctt_int8_isa *ctt_sparse_rows_best(const struct ctt_call *c)
     return NULL;
 }
 
-/* Row k of a block of output channels; 1 if it is not all 0. */
-static int row_of(const struct ctt_call *c, int64_t block, int64_t k,
-                  float w[CTT_SPARSE_ROW])
+/* Reads row k of a block of output channels; returns 1 if it is not all 0. */
+static int block_row(const struct ctt_call *c, int64_t block, int64_t k,
+                     float w[CTT_SPARSE_ROW])
 {
     const struct ctt_tensor *t = &c->w[0].t;
     int64_t each = ctt_volume(t) / t->n, first = block * CTT_SPARSE_ROW;
@@ -43,13 +43,13 @@ int64_t ctt_sparse_rows_count(const struct ctt_call *c)
 
     for (int64_t b = 0; b < blocks_of(c); b++)
         for (int64_t k = 0; k < each; k++)
-            n += row_of(c, b, k, w);
+            n += block_row(c, b, k, w);
     return n;
 }
 
-/* The rows of a block, after n others; how many there are then. */
-static int64_t list(const struct ctt_int8_job *j, int64_t block, int64_t n,
-                    struct ctt_sparse_row *to)
+/* Appends the nonzero rows of a block to n others; returns the new count. */
+static int64_t list_rows(const struct ctt_int8_job *j, int64_t block, int64_t n,
+                         struct ctt_sparse_row *to)
 {
     const struct ctt_tensor *w = &j->c->w[0].t;
     struct ctt_sparse_row one;
@@ -58,7 +58,7 @@ static int64_t list(const struct ctt_int8_job *j, int64_t block, int64_t n,
         for (int64_t i = 0; i < j->run; i++) {
             int64_t line = r / w->h * j->size[1] + r % w->h;
             one.at = (int32_t)(line * j->size[2] * j->pixel + i);
-            if (row_of(j->c, block, r * j->run + i, one.w))
+            if (block_row(j->c, block, r * j->run + i, one.w))
                 to[n++] = one;
         }
     return n;
@@ -72,10 +72,10 @@ int ctt_sparse_rows_pack(const struct ctt_int8_isa *isa,
     const float *bias = c->w[1].t.data;
     int rc = 0;
 
-    CTT_TRY(ctt_sparse_room(c, ctt_sparse_rows_count(c), sizeof(*k->row),
-                            j.blocks, k));
+    CTT_TRY(ctt_sparse_alloc(c, ctt_sparse_rows_count(c), sizeof(*k->row),
+                             j.blocks, k));
     for (int64_t b = 0; b < j.blocks; b++)
-        k->first[b + 1] = list(&j, b, k->first[b], k->row);
+        k->first[b + 1] = list_rows(&j, b, k->first[b], k->row);
     for (int64_t o = 0; o < c->out.c; o++) {
         k->bias[o] = bias ? bias[o] : 0;
         k->factor[o] = 1;

@@ -18,7 +18,7 @@ typedef float fvec __attribute__((vector_size(LANES * 4)));
 
 #include "device/cpu/conv/int8/int8_avx2_tmpl.h"
 
-static inline fvec spread(const float *x)
+static inline fvec broadcast(const float *x)
 {
     return (fvec)_mm256_set1_ps(*x);
 }
@@ -30,14 +30,14 @@ static inline ivec dot(ivec sum, fvec x, fvec w)
 
 #define FLOATS
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/sparse/sparse_rows_tmpl.h"
 
 const struct ctt_int8_isa ctt_sparse_rows_avx2 = {
     .name = "avx2-rows", .unit = 1, .lanes = LANES, .block = CTT_SPARSE_ROW,
-    .bytes = sizeof(elem), .supported = ctt_has_avx2, .lay = lay,
-    .task = task
+    .bytes = sizeof(elem), .supported = ctt_has_avx2, .lay = lay_line,
+    .task = row_task
 };
 #else
 #include "device/cpu/conv/sparse/sparse.h"

@@ -17,7 +17,7 @@ typedef float elem;
 
 #include "device/cpu/conv/int8/int8_avx512_tmpl.h"
 
-static inline fvec spread(const float *x)
+static inline fvec broadcast(const float *x)
 {
     return (fvec)_mm512_set1_ps(*x);
 }
@@ -29,14 +29,14 @@ static inline ivec dot(ivec sum, fvec x, fvec w)
 
 #define FLOATS
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/sparse/sparse_rows_tmpl.h"
 
 const struct ctt_int8_isa ctt_sparse_rows_avx512 = {
     .name = "avx512-rows", .unit = 1, .lanes = LANES, .block = CTT_SPARSE_ROW,
-    .bytes = sizeof(elem), .supported = ctt_has_avx512, .lay = lay,
-    .task = task
+    .bytes = sizeof(elem), .supported = ctt_has_avx512, .lay = lay_line,
+    .task = row_task
 };
 #else
 #include "device/cpu/conv/sparse/sparse.h"

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sparse_rows_tmpl.h: the kernels of sparse convs of floats whose weights lie
- * in rows.  A tile is up to 12 registers of sums: pixels of the result by the
- * output channels of a row, which stay in registers while the block's list is
- * read: each row of weights times one value of each pixel.  The file that
- * includes it has defined elem, LANES, REGS (registers of a row) and
- *     spread(p)            a register of the float at p
+ * sparse_rows_tmpl.h: the kernels of sparse convs of floats by rows of weights.
+ * A tile is up to 12 registers of sums: pixels of the result by the output
+ * channels of a row, which stay in registers while the block's list is read:
+ * each row of weights times one value of each pixel.  The file that includes it
+ * has defined elem, LANES, REGS (registers of a row) and
+ *     broadcast(p)         a register of the float at p
  *     dot(sum, x, w)       sum + the products of registers
- * and included int8_end_tmpl.h and int8_line_tmpl.h. */
+ * and included int8_epilogue_tmpl.h and int8_line_tmpl.h. */
 #include "device/cpu/conv/int8/int8_pixel_tmpl.h"
 
 enum { PIXELS = 12 / REGS };
 
-/* P: pixels, a constant; x: where their windows begin. */
+/* Multiplies a list of rows.  P: pixels, a constant; x: addresses of their
+ * windows. */
 INLINE void walk(int P, const struct ctt_sparse_row *w,
                  const struct ctt_sparse_row *end, const elem *const *x,
                  ivec *to)
@@ -27,7 +28,7 @@ INLINE void walk(int P, const struct ctt_sparse_row *w,
             b[r] = load(w->w + r * LANES);
         UNROLL for (int p = 0; p < P; p++)
             UNROLL for (int r = 0; r < REGS; r++)
-                sum[p * REGS + r] = dot(sum[p * REGS + r], spread(x[p] + at),
+                sum[p * REGS + r] = dot(sum[p * REGS + r], broadcast(x[p] + at),
                                         b[r]);
     }
     UNROLL for (int i = 0; i < P * REGS; i++)
@@ -58,14 +59,14 @@ static void (*const walks[PIXELS + 1])(const struct ctt_sparse_row *,
 };
 
 static __attribute__((noinline))
-void put(const struct ending *e, int64_t row, int64_t rows, int64_t from,
-         int64_t channels, const ivec *sum)
+void put_tile_rows(const struct ending *e, int64_t row, int64_t rows,
+                   int64_t from, int64_t channels, const ivec *sum)
 {
     put_tile(REGS, e, row, rows, from, from, channels, sum);
 }
 
-/* A block of channels of a chunk, in tiles that are as even as possible. */
-static void task(const struct ctt_int8_job *j, int64_t at)
+/* Computes a block of channels of a chunk, in tiles as even as possible. */
+static void row_task(const struct ctt_int8_job *j, int64_t at)
 {
     int64_t chunk = j->by_blocks ? at % j->chunks : at / j->blocks;
     int64_t block = j->by_blocks ? at / j->chunks : at % j->blocks;
@@ -84,7 +85,7 @@ static void task(const struct ctt_int8_job *j, int64_t at)
         for (int64_t i = 0; i < n; i++, step_on(j, j->x, &p))
             x[i] = p.x;
         walks[n](w + j->lists[block], w + j->lists[block + 1], x, sum);
-        put(&e, row, n, from, j->outs - from, sum);
+        put_tile_rows(&e, row, n, from, j->outs - from, sum);
         row += n;
         left -= n;
     }

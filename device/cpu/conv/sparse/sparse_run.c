@@ -7,7 +7,7 @@ struct part {
     const struct ctt_sparse_job *j;
 };
 
-static void convert(const void *arg, int64_t from, int64_t to)
+static void convert_rows(const void *arg, int64_t from, int64_t to)
 {
     const struct part *p = arg;
 
@@ -15,14 +15,14 @@ static void convert(const void *arg, int64_t from, int64_t to)
         p->isa->convert(p->j, row);
 }
 
-static void lay(const void *arg, int64_t from, int64_t to)
+static void lay_range(const void *arg, int64_t from, int64_t to)
 {
     const struct part *p = arg;
 
     p->isa->lay(p->j, from, to);
 }
 
-static void run_task(void *arg, int64_t task, int who)
+static void tile_task(void *arg, int64_t task, int who)
 {
     const struct part *p = arg;
 
@@ -32,27 +32,27 @@ static void run_task(void *arg, int64_t task, int who)
 
 /* ---- memory ---- */
 
-/* Phases of a group. */
+/* Count of a group's phases. */
 static int64_t phases_of(const struct ctt_sparse_shape *s)
 {
     return s->phases[0] * s->phases[1] * s->phases[2];
 }
 
-/* 1 if the call's values are elements as they are. */
+/* 1 if the call's values are elements and are read in place. */
 static int is_read_there(const struct ctt_sparse_isa *isa,
                          const struct ctt_call *c)
 {
     return isa->bytes == (ctt_is_bytes(&c->in[0]) ? 1 : (int)sizeof(float));
 }
 
-/* In units, whole lines of the cache. */
-static int64_t values_of(const struct ctt_sparse_job *j)
+/* Units of the values of a part, in whole cache lines. */
+static int64_t value_units(const struct ctt_sparse_job *j)
 {
     return ctt_align(j->s.groups * phases_of(&j->s) * j->s.plane, 16);
 }
 
-/* With a line before it, as a unit of three bytes is read with what is before
- * it, which others may be writing. */
+/* A cache line before the room: a unit of three bytes is read with the byte
+ * before it, which another thread may be writing. */
 enum { LINE = 16 };
 
 static int64_t blank_of(const struct ctt_sparse_job *j)
@@ -60,9 +60,9 @@ static int64_t blank_of(const struct ctt_sparse_job *j)
     return LINE + ctt_align(j->s.groups, LINE);
 }
 
-/* The last pixel of a room is read to the end of its last unit. */
-static int64_t room_of(const struct ctt_sparse_isa *isa,
-                       const struct ctt_sparse_job *j)
+/* Units of the room: its last pixel is read to the end of its last unit. */
+static int64_t room_units(const struct ctt_sparse_isa *isa,
+                          const struct ctt_sparse_job *j)
 {
     const struct ctt_tensor *x = &j->j.c->in[0];
     int64_t bytes = j->s.samples * x->d * x->h * x->w * x->c * isa->bytes;
@@ -74,15 +74,15 @@ static int64_t room_of(const struct ctt_sparse_isa *isa,
 int64_t ctt_sparse_memory(const struct ctt_sparse_isa *isa,
                           const struct ctt_sparse_job *j)
 {
-    return values_of(j) + blank_of(j) + room_of(isa, j);
+    return value_units(j) + blank_of(j) + room_units(isa, j);
 }
 
 void ctt_sparse_place(const struct ctt_sparse_isa *isa,
                       struct ctt_sparse_job *j, int32_t *at)
 {
     j->j.x = at;
-    j->blank = at + values_of(j) + LINE;
-    j->room = at + values_of(j) + blank_of(j);
+    j->blank = at + value_units(j) + LINE;
+    j->room = at + value_units(j) + blank_of(j);
     isa->blank(j);
 }
 
@@ -104,17 +104,17 @@ void ctt_sparse_part(const struct ctt_sparse_isa *isa,
     j->tiles = (regs + j->regs - 1) / j->regs;
 }
 
-void ctt_sparse_bring(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
-                      struct ctt_sparse_job *j, int threads)
+void ctt_sparse_convert(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                        struct ctt_sparse_job *j, int threads)
 {
     const struct ctt_tensor *x = &j->j.c->in[0];
     struct part p = { isa, j };
 
     j->from = j->room;
     j->ld = x->c;
-    j->there = ctt_align(x->c, isa->unit);    /* more follows in the room */
+    j->there = ctt_align(x->c, isa->unit);    /* whole units can be read */
     if (!is_read_there(isa, j->j.c)) {
-        ctt_dev_share(d, threads, j->samples * x->d * x->h, convert, &p);
+        ctt_dev_share(d, threads, j->samples * x->d * x->h, convert_rows, &p);
         return;
     }
     j->from = (const char *)x->data +
@@ -131,7 +131,7 @@ int64_t ctt_sparse_registers(const struct ctt_sparse_isa *isa,
 
 /* ---- the call ---- */
 
-int ctt_sparse_team(const struct ctt_dev *d, const struct ctt_sparse_job *j)
+int ctt_sparse_threads(const struct ctt_dev *d, const struct ctt_sparse_job *j)
 {
     const struct ctt_call *c = j->j.c;
 
@@ -162,7 +162,7 @@ int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
     struct ctt_sparse_job j = ctt_sparse_job(isa, c, s, k);
     int64_t units = ctt_sparse_memory(isa, &j), n = c->in[0].n;
     int32_t *room = ctt_dev_scratch(d, (size_t)units * sizeof(*room));
-    int threads = ctt_sparse_team(d, &j);
+    int threads = ctt_sparse_threads(d, &j);
     struct part p = { isa, &j };
 
     if (!room)
@@ -170,9 +170,9 @@ int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
     ctt_sparse_place(isa, &j, room);
     for (int64_t i = 0; i < n; i += s->samples) {
         ctt_sparse_part(isa, &j, i, n - i < s->samples ? n - i : s->samples);
-        ctt_sparse_bring(isa, d, &j, threads);
-        ctt_dev_share(d, threads, ctt_sparse_registers(isa, &j), lay, &p);
-        ctt_dev_tasks(d, threads, j.tiles * j.blocks, run_task, &p);
+        ctt_sparse_convert(isa, d, &j, threads);
+        ctt_dev_share(d, threads, ctt_sparse_registers(isa, &j), lay_range, &p);
+        ctt_dev_tasks(d, threads, j.tiles * j.blocks, tile_task, &p);
     }
     return 0;
 }

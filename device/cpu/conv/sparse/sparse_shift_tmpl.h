@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sparse_shift_tmpl.h: sums of sparse convs whose lists are by columns of the
- * window, for AVX-512.  The values of a column are read as if it were the first
- * one, so in registers that lie at multiples of 64 bytes, one more than the
- * tile has; their sums are then moved by the column.  Elsewhere nearly each
- * load crosses a border of lines of the cache, which takes as long as two. */
+ * window, for AVX-512.  Values are read as for the first column, in registers
+ * aligned to 64 bytes, one more than the tile has; their sums are then shifted
+ * by the column.  Other loads would nearly all cross a cache line, which takes
+ * as long as two loads. */
 
-/* Lanes of a tile's registers whose pixel at a column of the window lies in
- * their own row; the others have what padding gives. */
+/* Masks by column of the window: lanes of a tile's registers whose pixel lies
+ * in their own row; other lanes get the value of padding. */
 struct edges { uint16_t in[CTT_SPARSE_COLUMNS][REGS_MOST]; };
 
 static uint16_t lanes_in(int64_t w, int64_t move, int64_t pitch)
@@ -29,7 +29,8 @@ static void find_edges(const struct ctt_sparse_job *j, int64_t first,
                                    pitch);
 }
 
-/* Lanes from `by` on of two registers; `edge` where a bit of `in` is 0. */
+/* LANES lanes from lane `by` of two registers on; lanes with a 0 bit in `in`
+ * get `edge`. */
 INLINE ivec moved(ivec a, ivec b, int by, uint16_t in, ivec edge)
 {
     __m512i at = _mm512_add_epi32(
@@ -42,7 +43,7 @@ INLINE ivec moved(ivec a, ivec b, int by, uint16_t in, ivec edge)
         _mm512_permutex2var_epi32((__m512i)a, at, (__m512i)b));
 }
 
-/* T registers of channel o: a constant. */
+/* Sums of T registers (a constant) of channel o. */
 INLINE void shift(int T, const struct ctt_sparse_job *j, const int32_t *x,
                   int64_t o, const struct edges *e, ivec *to)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sparse_tmpl.h: the kernels of sparse convs.  A tile is up to 12 registers of
  * neighbouring results of one output channel, whose sums stay in registers
- * while its list is read.  The sums of LANES channels are then turned, so that
- * what ends dense convs ends these.  The file that includes it has defined elem
- * and UNIT (elements of a unit), and
+ * while its list is read.  The sums of LANES channels are then transposed, for
+ * the epilogue of dense convs.  The file that includes it has defined elem and
+ * UNIT (elements of a unit), and
  *     dot(sum, x, w)       sum + the products of registers of units
- * and perhaps SHIFTS, for AVX-512, and included int8_end_tmpl.h and
- * int8_lay_tmpl.h. */
-#include "device/cpu/conv/sparse/sparse_lay_tmpl.h"
+ * and perhaps SHIFTS, for AVX-512, and included int8_epilogue_tmpl.h and
+ * int8_layout_tmpl.h. */
+#include "device/cpu/conv/sparse/sparse_layout_tmpl.h"
 
 enum { REGS_MOST = CTT_SPARSE_REGS };
 
@@ -22,8 +22,8 @@ INLINE ivec join(ivec a, ivec b)
 #endif
 }
 
-/* T registers, and S sums of each, so that one need not wait for the other:
- * constants. */
+/* Multiplies a list of units.  T: registers of pixels; S: partial sums of each,
+ * so that additions overlap; constants. */
 INLINE void walk(int T, int S, const int32_t *x,
                  const struct ctt_sparse_unit *u, int64_t n, ivec *to)
 {
@@ -76,7 +76,7 @@ struct edges { int none; };
 #define find_edges(j, first, regs, e) ((void)(e))
 #endif
 
-/* Sums of channel o of a tile of so many registers from `first` on. */
+/* Sums of channel o of a tile of `regs` registers, from register `first` on. */
 INLINE void sums_of(const struct ctt_sparse_job *j, int64_t first,
                     int64_t regs, int64_t o, const struct edges *e, ivec *to)
 {
@@ -101,8 +101,8 @@ static int is_row(const struct ctt_sparse_job *j, const struct spot *p)
     return p->w < j->j.out[2] && p->h < j->j.out[1] && p->d < j->j.out[0];
 }
 
-/* The row of the result at a spot, or -1; *n: so many spots from there on, of
- * those that are asked for, have neighbouring rows, or none. */
+/* Row of the result at a position, or -1; *n: positions from there on, at most
+ * the requested ones, that have contiguous rows, or no row. */
 static int64_t row_at(const struct ctt_sparse_job *j, const struct spot *p,
                       int64_t *n)
 {
@@ -121,20 +121,20 @@ void put_run(const struct ending *e, int64_t row, int64_t rows, int64_t from,
     put_tile(1, e, row, rows, from, from, channels, sum);
 }
 
-#ifndef ENDS    /* sparse_bytes_tmpl.h, if it is not there */
+#ifndef ENDS    /* instead of sparse_bytes_tmpl.h */
 struct ends { int none; };
 #define has_ends(e) 0
 #define ends_of(e, k, from, sum, apart, to) ((void)(to))
 #define put_ends(e, row, n, from, channels, all, i) ((void)(all))
 #endif
 
-/* LANES places, of which those that are results are written: of sums, or of
- * bytes, unless they are NULL. */
+/* Writes the results among LANES positions, from `sum` or from `bytes`: one of
+ * the two is NULL. */
 static void put_places(const struct ctt_sparse_job *j, const struct ending *e,
                        struct spot *p, int64_t places, int64_t from,
                        const ivec *sum, const struct ends *bytes)
 {
-    for (int64_t i = 0, n, row; i < places; i += n, go_on(j, p, n)) {
+    for (int64_t i = 0, n, row; i < places; i += n, advance(j, p, n)) {
         n = places - i;
         row = row_at(j, p, &n);
         if (row >= 0 && bytes)
@@ -144,7 +144,8 @@ static void put_places(const struct ctt_sparse_job *j, const struct ending *e,
     }
 }
 
-/* sum: `regs` registers of each of LANES channels. */
+/* Writes a block of results; sum: `regs` registers of each of LANES
+ * channels. */
 static void put_block(const struct ctt_sparse_job *j, int64_t at,
                       int64_t regs, int64_t from, const ivec *sum)
 {

@@ -23,8 +23,8 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
     return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w);
 }
 
-#include "device/cpu/conv/int8/int8_end_tmpl.h"
-#include "device/cpu/conv/int8/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
+#include "device/cpu/conv/int8/int8_layout_tmpl.h"
 /* n: fewer than 64. */
 #define LOAD_BYTES(p, n) \
     ((ivec)_mm512_maskz_loadu_epi8(((__mmask64)1 << (n)) - 1, p))
@@ -37,8 +37,8 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 const struct ctt_sparse_isa ctt_sparse_vnni = {
     .name = "vnni", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
-    .columns = 1, .bytes = sizeof(elem), .convert = convert, .blank = blank,
-    .supported = ctt_has_vnni, .lay = lay, .task = task, .cell = cell
+    .columns = 1, .bytes = sizeof(elem), .convert = convert_row, .blank = blank,
+    .supported = ctt_has_vnni, .lay = lay_registers, .task = task, .cell = cell
 };
 #else
 #include "device/cpu/conv/sparse/sparse.h"

@@ -18,7 +18,7 @@ const struct ctt_wino_isa *ctt_wino_best(void)
     return NULL;
 }
 
-/* Images in depth are as good as images in n, for a window without depth. */
+/* For a window of depth 1, planes in depth count as images. */
 struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
                                          const struct ctt_tensor *x)
 {
@@ -43,12 +43,11 @@ struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
     return s;
 }
 
-/* The data of a block should fit into half a megabyte, and the threads should
- * get equal shares: a few large blocks or, if there is little to do, many small
- * ones. */
+/* Blocks should fit into half a megabyte and give threads equal shares: a few
+ * large blocks or, for little work, many small ones. */
 enum { BYTES = 384 << 10, LEAST = 14, MOST = 112 };
 
-static int64_t block_of(int64_t tiles, int64_t floats, int parts)
+static int64_t even_block(int64_t tiles, int64_t floats, int parts)
 {
     int64_t most = BYTES / (floats * (int64_t)sizeof(float)), blocks;
 
@@ -65,16 +64,17 @@ static int64_t conv_block(const struct ctt_wino_isa *i,
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
     int64_t wide = p.kp < 2 * i->lanes ? p.kp : 2 * i->lanes;
 
-    return block_of(p.tiles, p.freqs * (p.cp + wide), threads);
+    return even_block(p.tiles, p.freqs * (p.cp + wide), threads);
 }
 
-/* Here what is worked on may be larger, since the sums do not stay anyway. */
+/* Blocks of a gradient may be larger, since the sums exceed the cache
+ * anyway. */
 static int64_t grad_block(const struct ctt_wino_isa *i,
                           const struct ctt_wino_shape *s)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
 
-    return block_of(p.tiles, p.freqs * p.cp / 2, 1);
+    return even_block(p.tiles, p.freqs * p.cp / 2, 1);
 }
 
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
@@ -100,7 +100,7 @@ int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
     return conv_room(i, s, conv_block(i, s, threads)) * threads;
 }
 
-/* The sums in the transform domain. */
+/* Floats of the sums in the transform domain. */
 static int64_t grad_sum(const struct ctt_wino_isa *i,
                         const struct ctt_wino_shape *s)
 {
@@ -122,19 +122,20 @@ int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
     return grad_sum(i, s) + grad_room(i, s, grad_block(i, s));
 }
 
-/* A register's windows, [tap][lane], and their frequencies. */
+/* Windows of a register, [tap][lane], and their frequencies. */
 enum { LANES_MOST = 16 };
 struct windows { float win[25 * LANES_MOST], u[64 * LANES_MOST]; };
 
-/* One of two convs that are summed: its weights (out,r,r,in), and the index of
- * its first channel among those of both. */
+/* One of two summed convs: its weights (out,r,r,in), and the index of its first
+ * channel among both convs' channels. */
 struct part {
     const float *w;
     int64_t      in, first;
     int          turned;
 };
 
-/* Lane l of win: the window from channel c to that of column j + l, or zero. */
+/* Reads windows: lane l is the window from channel c to the channel of column j
+ * + l, or zeros. */
 static void read_windows(const struct ctt_wino_shape *s, const struct part *p,
                          int lanes, int64_t c, int64_t j, float *win)
 {
@@ -150,7 +151,7 @@ static void read_windows(const struct ctt_wino_shape *s, const struct part *p,
     }
 }
 
-/* The weights of channel c in a panel of half a register: [freq][pair of
+/* Stores the weights of channel c in a panel of half a register: [freq][pair of
  * channels][column][channel of the pair]. */
 static void put_half(const struct ctt_wino_shape *s,
                      const struct ctt_wino_plan *p, int lanes, int64_t c,
@@ -194,8 +195,8 @@ void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
     }
 }
 
-/* 1 if the results are too many to be in a cache when they are read, and are
- * whole cache lines: then they are stored past the caches. */
+/* 1 if results bypass the caches: they exceed the caches, and are whole cache
+ * lines. */
 static int is_far(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                   const struct ctt_wino_plan *p)
 {
@@ -239,9 +240,9 @@ void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                   &(struct items){ i, &job, groups, block, room, scratch });
 }
 
-/* dw (k,r,r,c) += the sums. */
-static void collect(const struct ctt_wino_isa *i,
-                    const struct ctt_wino_back *b, float *dw)
+/* Transforms the sums and adds them to dw (k,r,r,c). */
+static void add_windows(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_back *b, float *dw)
 {
     const struct ctt_wino_shape *s = b->s;
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
@@ -264,8 +265,8 @@ static void collect(const struct ctt_wino_isa *i,
     }
 }
 
-/* The work of each thread of a region; the block is shared, so all of them wait
- * before they read it and before they write it again. */
+/* Work of each thread of a parallel region.  Threads share the block, so
+ * barriers separate writing it from reading it. */
 static void grad_blocks(const struct ctt_wino_isa *i,
                         const struct ctt_wino_back *b)
 {
@@ -300,6 +301,6 @@ void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
 #pragma omp parallel num_threads(threads)
     {
         grad_blocks(i, b);
-        collect(i, b, dw);
+        add_windows(i, b, dw);
     }
 }

@@ -8,17 +8,17 @@
  * Errors are 4e-6 to 2e-5 of the largest value.
  *
  * A second input with weights of its own costs its products only: both are
- * summed before the one transform back.  If the results are the gates of an
- * LSTM cell, the cell is computed directly after that transform. */
+ * summed before the inverse transform.  If the results are the gates of an LSTM
+ * cell, the cell is computed directly after that transform. */
 #ifndef CTT_WINO_H
 #define CTT_WINO_H
 
 #include "device/device.h"
 
-/* A convolution over n images of h x w pixels, c channels and those of a second
- * input, c2 (0: there is none), to k, window r x r, zeros around: the result
- * is (h + 2 pad - r + 1) high.  hidden: the k results are the gates of so many
- * cells per pixel; 0: they are not gates. */
+/* A convolution over n images of h x w pixels, c channels, and c2 channels of a
+ * second input (0: none), to k channels.  The window is r x r, the padding
+ * zeros, the result h + 2 pad - r + 1 high. hidden: LSTM cells per pixel, whose
+ * gates the k results are; 0: none. */
 struct ctt_wino_shape {
     int64_t n, h, w, c, k;
     int     r, pad_h, pad_w;
@@ -32,9 +32,9 @@ struct ctt_wino_cell {
     int64_t      ldold, ldh, ldc;
 };
 
-/* The operations on each result y: y = act(sum + bias + bias2 + plus), or y +=
- * sum; then the cell reads it.  NULL and 0: not. */
-struct ctt_wino_end {
+/* Epilogue of each result y: y = act(sum + bias + bias2 + plus), or y += sum;
+ * then the cell reads y.  NULL and 0: none. */
+struct ctt_wino_epilogue {
     const float *bias, *bias2, *plus;
     int64_t      ldplus;
     int          act, add;
@@ -48,15 +48,15 @@ struct ctt_wino_job {
     int64_t                      ldx[2];
     float                       *y;
     int64_t                      ldy;
-    const struct ctt_wino_end   *end;
-    int                          far;    /* set by ctt_wino_conv(): y does not
-                                            stay in any cache */
+    const struct ctt_wino_epilogue *end;
+    int                          far;    /* set by ctt_wino_conv(): y is larger
+                                            than the caches */
     struct ctt_dev              *dev;    /* whose threads; NULL: any */
 };
 
-/* The gradient of the weights at work: of x and dy, the gradient of the result;
- * `block` tiles are worked on together.  v, m: the transforms of x and dy of a
- * block, [freq][tile][channel]; du: the sums, [freq][c][kp]. */
+/* The gradient of the weights while it is computed, from x and dy, the gradient
+ * of the result, `block` tiles at a time.  v, m: the transforms of x and dy of
+ * a block, [freq][tile][channel]; du: the sums, [freq][c][kp]. */
 struct ctt_wino_back {
     const struct ctt_wino_shape *s;
     const float                 *x, *dy;
@@ -73,9 +73,10 @@ struct ctt_wino_isa {
      * of the panels of results the share item % groups. */
     void (*conv)(const struct ctt_wino_job *j, int item, int groups,
                  int64_t block, float *scratch);
-    /* Transforms tiles from .. to - 1 (from: even) of the block that begins
-     * with tile first.  Adds the products of a block's tiles to items from ..
-     * to - 1 of the sums: panel i % panels of frequency i / panels. */
+    /* spread: transforms tiles from .. to - 1 (from: even) of the block that
+     * begins with tile `first`. sums: adds the products of a block's tiles to
+     * items from .. to - 1 of the sums: panel i % panels of frequency i /
+     * panels. */
     void (*spread)(const struct ctt_wino_back *b, int64_t first, int64_t from,
                    int64_t to);
     void (*sums)(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
@@ -88,7 +89,7 @@ struct ctt_wino_isa {
 
 extern const struct ctt_wino_isa ctt_wino_avx2, ctt_wino_avx512;
 
-/* The best one this machine has, or NULL. */
+/* The best instruction set of this processor; NULL: none. */
 const struct ctt_wino_isa *ctt_wino_best(void);
 
 /* The shape of the forward pass of node n on input x, and of the gradient of
@@ -98,8 +99,8 @@ struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
 struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
                                          const struct ctt_tensor *x);
 
-/* Floats of packed weights, and of scratch for `threads` threads; of a gradient
- * for any number. */
+/* Sizes in floats: packed weights; scratch of `threads` threads; scratch of a
+ * gradient, for any number of threads. */
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
                         const struct ctt_wino_shape *s);
 int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
@@ -107,21 +108,21 @@ int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
 int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
                               const struct ctt_wino_shape *s);
 
-/* w is (out,r,r,in) of the forward conv, w2 of the one that reads the second
- * input; turned: pack for the gradient of the input, where s->c = out and
- * s->k = in. */
+/* Packs weights into u. w: (out,r,r,in) of the forward conv; w2: of the conv of
+ * the second input. turned: packs for the gradient of the input, with s->c =
+ * out and s->k = in. */
 void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
                    const float *w, const float *w2, int turned, int threads,
                    float *u);
 
-/* No bit of the result depends on the number of threads. */
+/* Computes a forward pass; no bit depends on the number of threads. */
 void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                    int threads, float *scratch);
 
-/* dw, (k,r,r,c), += the gradient of x and dy; s is the forward shape.  Threads
- * share the transforms of a block by tiles and the sums by frequencies, so each
- * sum has one order and no bit depends on the number of threads.  Of *b the
- * rest is filled in. */
+/* Adds the gradient of the weights to dw, (k,r,r,c).  The caller sets b->s, the
+ * forward shape, x, dy, ldx and lddy.  Threads share the transforms of a block
+ * by tiles and the sums by frequencies, so each sum has one order and no bit
+ * depends on the number of threads. */
 void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
                    int threads, float *scratch, float *dw);
 

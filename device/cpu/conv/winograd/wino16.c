@@ -28,8 +28,8 @@ int ctt_wino16_tile(int64_t oh, int64_t ow)
     return products(3, oh, ow) < products(4, oh, ow) ? 3 : 4;
 }
 
-/* Values lie in -zero .. 255 - zero, padding too.  A result is largest if each
- * value is the end of that range that has the sign of its weight. */
+/* Values, padding included, are in -zero .. 255 - zero.  The largest result
+ * has, for each weight, the end of that range with the weight's sign. */
 int ctt_wino16_exact(int tile, const int8_t *q, int64_t channels, int64_t each,
                      int zero)
 {
@@ -51,8 +51,8 @@ int ctt_wino16_exact(int tile, const int8_t *q, int64_t channels, int64_t each,
 
 /* ---- weights ---- */
 
-/* Powers of the points, times the factors by which the transforms back of
- * wino16_tile_tmpl.h would otherwise have to multiply. */
+/* Powers of the points, with the factors that the inverse transforms of
+ * wino16_tile_tmpl.h would otherwise need. */
 static const int8_t powers[2][CTT_WINO16_MOST_SIDE][3] = {
     { { 3, 0, 0 }, { -3, -3, -3 }, { 1, -1, 1 }, { 1, 2, 4 }, { 0, 0, 6 } },
     { { 6, 0, 0 }, { 1, 1, 1 }, { 1, -1, 1 }, { 1, 2, 4 }, { 1, -2, 4 },
@@ -61,7 +61,8 @@ static const int8_t powers[2][CTT_WINO16_MOST_SIDE][3] = {
 
 enum { MOST_LANES = 16, COLUMNS = 4 * MOST_LANES };
 
-/* The weights of a pair of channels and a panel: [..][column][of the pair]. */
+/* Weights of a pair of channels and a panel: [tap][column][channel of the
+ * pair]. */
 struct windows {
     int16_t tap[3][3][COLUMNS], half[CTT_WINO16_MOST_SIDE][3][COLUMNS];
 };
@@ -94,7 +95,7 @@ static void combine(const int8_t by[3], const int16_t *a, const int16_t *b,
         y[l] = (int16_t)(by[0] * a[l] + by[1] * b[l] + by[2] * c[l]);
 }
 
-/* u[freq], `slab` apart. */
+/* Transforms windows to u[freq], `slab` numbers apart. */
 static void transform(int tile, struct windows *win, int64_t n, int64_t slab,
                       int16_t *u)
 {
@@ -133,12 +134,12 @@ void ctt_wino16_pack(const struct ctt_wino16_isa *i,
 
 /* ---- blocks ---- */
 
-/* The data of a block should stay in half a megabyte of cache, and the threads
- * should get equal shares. */
+/* Blocks should stay in half a megabyte of cache and give threads equal
+ * shares. */
 enum { BYTES = 256 << 10, LEAST = 24, MOST = 120 };
 
-static int64_t block_of(const struct ctt_wino16_isa *i,
-                        const struct ctt_wino16_shape *s, int threads)
+static int64_t tiles_per_block(const struct ctt_wino16_isa *i,
+                               const struct ctt_wino16_shape *s, int threads)
 {
     struct ctt_wino16_plan p = ctt_wino16_plan(s, i->lanes, 0);
     int64_t wide = p.kp < 2 * i->lanes ? p.kp : 2 * i->lanes, blocks;
@@ -155,7 +156,7 @@ int64_t ctt_wino16_scratch(const struct ctt_wino16_isa *i,
                            const struct ctt_wino16_shape *s, int threads)
 {
     struct ctt_wino16_plan p =
-        ctt_wino16_plan(s, i->lanes, block_of(i, s, threads));
+        ctt_wino16_plan(s, i->lanes, tiles_per_block(i, s, threads));
 
     return ctt_wino16_room(&p) * threads;
 }
@@ -180,7 +181,7 @@ void ctt_wino16_conv(const struct ctt_wino16_isa *i,
                      const struct ctt_wino16_job *j, int threads,
                      void *scratch)
 {
-    int64_t block = block_of(i, j->s, threads);
+    int64_t block = tiles_per_block(i, j->s, threads);
     struct ctt_wino16_plan p = ctt_wino16_plan(j->s, i->lanes, block);
     int64_t blocks = (p.tiles + block - 1) / block;
     int groups = blocks >= threads ? 1 : (int)(threads / blocks);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wino16.h: Winograd convolution of quantised values, 3x3 with stride 1, in
- * whole numbers: the sums are those of the direct convolution, bit for bit
+ * integers: the sums equal those of the direct convolution, bit for bit
  * (integer scaling after Meng and Brothers 2019).
  *
  * Tiles of m x m results, m 4 or 3, use the points 0, 1, -1, 2, (-2 for m = 4)
- * and infinity.  With whole numbers in both forward transforms the transform
- * back gives 24 (m = 4) or 6 (m = 3) times the result per direction.  Values
- * and weights of 8 bits have 16 bits in the transform domain, at most 25,500
- * and 10,287.  Sums are modulo 2^32: the factor 9 is undone by its inverse
- * modulo 2^32, the power of two, at most 2^6 or 2^2, by a shift.  So a result
- * is exact if it has less than 26 or 30 bits. */
+ * and infinity.  With integers in both forward transforms, the inverse
+ * transform gives 24 (m = 4) or 6 (m = 3) times the result per direction.
+ * Values and weights of 8 bits have 16 bits in the transform domain, at most
+ * 25,500 and 10,287.  Sums are modulo 2^32: the factor 9 is undone by its
+ * inverse modulo 2^32, the power of two, at most 2^6 or 2^2, by a shift.  So a
+ * result is exact if it has less than 26 or 30 bits. */
 #ifndef CTT_WINO16_H
 #define CTT_WINO16_H
 
@@ -28,15 +28,15 @@ enum { CTT_WINO16_MOST_SIDE = 6 };
  * 9 * 127 * 255 * channels < 2^29. */
 enum { CTT_WINO16_CHANNELS = 1841 };
 
-/* x: the bytes; ldx from pixel to pixel; of each a multiple of 16 bytes is
- * read; blank: as many bytes `zero`.  u: packed weights. */
+/* x: bytes, ldx from pixel to pixel; kernels read a multiple of 16 bytes of
+ * each pixel. blank: a pixel of bytes `zero`. u: packed weights. */
 struct ctt_wino16_job {
     const struct ctt_wino16_shape *s;
     const uint8_t                 *x, *blank;
     int64_t                        ldx;
     int                            zero;
     const int16_t                 *u;
-    const struct ctt_int8_end     *end;
+    const struct ctt_int8_epilogue *end;
     struct ctt_dev                *dev;    /* whose threads; NULL: any */
 };
 
@@ -54,24 +54,24 @@ struct ctt_wino16_isa {
 extern const struct ctt_wino16_isa ctt_wino16_avx2, ctt_wino16_avx512,
                                    ctt_wino16_vnni, ctt_wino16_neon;
 
-/* The best one this machine has, or NULL. */
+/* The best instruction set of this processor; NULL: none. */
 const struct ctt_wino16_isa *ctt_wino16_best(void);
 
-/* The tile that takes fewer products. */
+/* The tile size (3 or 4) with fewer products for a result of oh x ow. */
 int ctt_wino16_tile(int64_t oh, int64_t ow);
 
-/* 1 if all results are exact in tiles of this size: q are the weights, each
- * values of an output channel in a row. */
+/* 1 if all results are exact in tiles of this size. q: weights, `each`
+ * contiguous ones per output channel; zero: the byte of value 0. */
 int ctt_wino16_exact(int tile, const int8_t *q, int64_t channels, int64_t each,
                      int zero);
 
-/* Numbers of packed weights; bytes of scratch for `threads` threads. */
+/* Sizes: count of packed weights; bytes of scratch of `threads` threads. */
 int64_t ctt_wino16_packed(const struct ctt_wino16_isa *i,
                           const struct ctt_wino16_shape *s);
 int64_t ctt_wino16_scratch(const struct ctt_wino16_isa *i,
                            const struct ctt_wino16_shape *s, int threads);
 
-/* q is (out,3,3,in). */
+/* Packs weights q, (out,3,3,in), into u. */
 void ctt_wino16_pack(const struct ctt_wino16_isa *i,
                      const struct ctt_wino16_shape *s, const int8_t *q,
                      int threads, int16_t *u);

@@ -42,23 +42,23 @@ static inline shorts load_bytes(const uint8_t *p)
         _mm_loadu_si128((const __m128i *)(const void *)p));
 }
 
-static inline fvec bigger(fvec a, fvec b)
+static inline fvec lanes_max(fvec a, fvec b)
 {
     return (fvec)_mm256_max_ps((__m256)a, (__m256)b);
 }
 
-static inline fvec smaller(fvec a, fvec b)
+static inline fvec lanes_min(fvec a, fvec b)
 {
     return (fvec)_mm256_min_ps((__m256)a, (__m256)b);
 }
 
 struct limits { fvec low, high; int32_t zero; };
 
-/* A number below the lower limit, or a NaN, is still negative when it is
- * packed, and is packed to 0. */
+/* Numbers below the lower limit, and NaNs, are negative before packing, which
+ * saturates them to 0. */
 static inline void store_bytes(void *p, fvec v, const struct limits *l)
 {
-    __m256i w = _mm256_cvtps_epi32((__m256)smaller(l->high, v));
+    __m256i w = _mm256_cvtps_epi32((__m256)lanes_min(l->high, v));
     __m128i s;
 
     w = _mm256_add_epi32(w, _mm256_set1_epi32(l->zero));
@@ -70,7 +70,7 @@ static inline void store_bytes(void *p, fvec v, const struct limits *l)
 #include "device/cpu/conv/winograd/wino16_tmpl.h"
 
 const struct ctt_wino16_isa ctt_wino16_avx2 = {
-    "avx2", LANES, ctt_has_avx2, conv
+    "avx2", LANES, ctt_has_avx2, conv_item
 };
 #else
 const struct ctt_wino16_isa ctt_wino16_avx2 = {

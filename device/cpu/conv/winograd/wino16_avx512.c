@@ -11,7 +11,7 @@
 #include "device/cpu/conv/winograd/wino16_avx512_tmpl.h"
 
 const struct ctt_wino16_isa ctt_wino16_avx512 = {
-    "avx512", LANES, ctt_has_avx512, conv
+    "avx512", LANES, ctt_has_avx512, conv_item
 };
 #else
 const struct ctt_wino16_isa ctt_wino16_avx512 = {

@@ -48,7 +48,7 @@ static inline void store_bytes(void *p, fvec v, const struct limits *l)
     ivec w;
     some_bytes b;
 
-    v = smaller(bigger(v, l->low), l->high);
+    v = lanes_min(lanes_max(v, l->low), l->high);
     v = (v + 12582912.0f) - 12582912.0f;
     w = __builtin_convertvector(v, ivec) + l->zero;
     b = __builtin_convertvector(w, some_bytes);
@@ -56,8 +56,8 @@ static inline void store_bytes(void *p, fvec v, const struct limits *l)
 }
 
 #ifndef CTT_EMULATED
-/* Of up to four pixels at once: what is below the lower limit, or a NaN, is
- * still negative when it is packed, and packed to 0. */
+/* Stores up to four pixels at once: numbers below the lower limit, and NaNs,
+ * are negative before packing, which saturates them to 0. */
 #define STORE_PIXELS
 static inline __attribute__((always_inline))
 void store_pixels(int pixels, char *p, int64_t step, const fvec *v,
@@ -67,7 +67,7 @@ void store_pixels(int pixels, char *p, int64_t step, const fvec *v,
     some_bytes b[4];
 
     for (int i = 0; i < 4; i++)
-        w[i] = WHOLE(smaller(l->high, v[i < pixels ? i : 0]));
+        w[i] = WHOLE(lanes_min(l->high, v[i < pixels ? i : 0]));
     w[0] = in_order(pack_bytes(pack_two(w[0], w[1], zero),
                                pack_two(w[2], w[3], zero)));
     b[0] = (some_bytes)_mm512_castsi512_si128((__m512i)w[0]);

@@ -2,8 +2,8 @@
  * wino16_gemm_tmpl.h: the matrix products of a Winograd convolution in whole
  * numbers, for panels of two registers and one. */
 
-/* By how many pairs of channels weights are fetched ahead: those of a panel are
- * in no cache near the core if an image is small and has many channels. */
+/* Prefetch distance of weights, in pairs of channels: a panel is in no near
+ * cache if an image is small and has many channels. */
 enum { AHEAD = 32 };
 
 /* m[r][N registers] = sum over pairs of channels of v[r][pair] u[pair].  R rows
@@ -58,14 +58,14 @@ EACH(PRODUCT, 2)
 typedef void product_fn(const int16_t *, int64_t, const int16_t *, int64_t,
                         uint32_t *);
 
-/* By registers and rows. */
+/* Table by registers and rows. */
 static product_fn *const products[3][ROWS + 1] = {
     [1] = { NULL, EACH(NAME, 1) },
     [2] = { NULL, EACH(NAME, 2) },
 };
 
 /* n rows in pieces as even as possible, none above ROWS. */
-static int piece(int64_t n)
+static int even_rows(int64_t n)
 {
     int64_t parts = (n + ROWS - 1) / ROWS;
 

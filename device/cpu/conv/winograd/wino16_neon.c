@@ -26,7 +26,7 @@ static inline wvec load_weights(const int16_t *p)
     return vuzp_s16(vget_low_s16(all), vget_high_s16(all));
 }
 
-/* Two lanes are used. */
+/* Only two lanes are used. */
 static inline pvec load_pair(const int16_t *p)
 {
     int32_t two;
@@ -47,12 +47,12 @@ static inline shorts load_bytes(const uint8_t *p)
     return (shorts)vmovl_u8(vld1_u8(p));
 }
 
-static inline fvec bigger(fvec a, fvec b)
+static inline fvec lanes_max(fvec a, fvec b)
 {
     return vbslq_f32(vcgtq_f32(a, b), a, b);
 }
 
-static inline fvec smaller(fvec a, fvec b)
+static inline fvec lanes_min(fvec a, fvec b)
 {
     return vbslq_f32(vcltq_f32(a, b), a, b);
 }
@@ -64,7 +64,7 @@ static inline void store_bytes(void *p, fvec v, const struct limits *l)
     int16x4_t w;
     uint8x8_t b;
 
-    v = smaller(bigger(v, l->low), l->high);
+    v = lanes_min(lanes_max(v, l->low), l->high);
     w = vmovn_s32(vcvtnq_s32_f32(v) + l->zero);
     b = vqmovun_s16(vcombine_s16(w, w));
     memcpy(p, &b, LANES);
@@ -73,7 +73,7 @@ static inline void store_bytes(void *p, fvec v, const struct limits *l)
 #include "device/cpu/conv/winograd/wino16_tmpl.h"
 
 const struct ctt_wino16_isa ctt_wino16_neon = {
-    "neon", LANES, ctt_has_neon, conv
+    "neon", LANES, ctt_has_neon, conv_item
 };
 #else
 const struct ctt_wino16_isa ctt_wino16_neon = {

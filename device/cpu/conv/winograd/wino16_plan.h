@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wino16_plan.h: the sizes that follow from the shape of a Winograd conv in
- * whole numbers. */
+ * wino16_plan.h: sizes that follow from the shape of an integer Winograd
+ * conv. */
 #ifndef CTT_WINO16_PLAN_H
 #define CTT_WINO16_PLAN_H
 
 #include "device/cpu/conv/winograd/wino16.h"
 
 /* Channels in come in pairs, whose products one instruction adds; in the
- * transform domain there is room for a multiple of 16.  Channels out come in
- * panels of two registers, the last one of two or one. */
+ * transform domain their number is rounded up to a multiple of 16.  Channels
+ * out come in panels of two registers, the last one of two or one. */
 struct ctt_wino16_plan {
     int64_t oh, ow, th, tw, tiles;    /* of the result: pixels, tiles */
     int64_t cp, pairs;
     int64_t panels, kp;
-    int64_t block;                    /* tiles that are worked on together */
+    int64_t block;                    /* tiles computed together */
     int64_t vstep, mstep;             /* from one frequency to the next */
     int     side, freqs;
 };
@@ -25,8 +25,8 @@ static inline int64_t ctt_wino16_width(const struct ctt_wino16_shape *s,
     return s->k - p * 2 * lanes > lanes ? 2 * lanes : lanes;
 }
 
-/* An odd number of cache lines, so that the values of a tile do not all fall
- * into the same places of the cache. */
+/* An odd number of cache lines, so that the values of a tile do not all map to
+ * the same cache sets. */
 static inline int64_t ctt_wino16_step(int64_t bytes)
 {
     return ((bytes + 63) / 64 | 1) * 64;

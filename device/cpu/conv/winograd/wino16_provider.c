@@ -5,9 +5,9 @@
 #include "device/cpu/conv/winograd/wino16_plan.h"
 #include "net/winograd.h"
 
-/* The content of a call's cache: weights in the transform domain, and the
- * factors of the sums.  They hold for a stamp, a tile that was asked for, a
- * step and a zero of the values; tile: the one that is used. */
+/* A call's cache: weights in the transform domain, and the factors of the sums,
+ * valid for a stamp, a requested tile, and scale and zero of the values; tile:
+ * the one in use. */
 struct packed {
     int16_t *u;
     float   *factor;
@@ -19,7 +19,7 @@ struct packed {
 
 /* ---- the choice ---- */
 
-/* state: the kernels of the best instruction set, or NULL if there are none. */
+/* state: kernels of the best instruction set, or NULL. */
 static int open_isa(struct ctt_dev *d, void **state)
 {
     (void)d;
@@ -27,8 +27,8 @@ static int open_isa(struct ctt_dev *d, void **state)
     return 0;
 }
 
-/* Images in depth are as good as images in n, for a window without depth. */
-static struct ctt_wino16_shape shape_of(const struct ctt_call *c)
+/* For a window of depth 1, planes in depth count as images. */
+static struct ctt_wino16_shape call_shape(const struct ctt_call *c)
 {
     const struct ctt_tensor *x = &c->in[0];
     const int *pad = c->node->attr.conv.pad;
@@ -39,7 +39,7 @@ static struct ctt_wino16_shape shape_of(const struct ctt_call *c)
     };
 }
 
-static int can(struct ctt_conv_ask *q)
+static int wino16_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
 
@@ -56,21 +56,20 @@ static int can(struct ctt_conv_ask *q)
     return !q->why;
 }
 
-/* 1 if it is faster than direct sums, the same for every number of threads:
- * compares how many products of registers both take, of which direct sums
- * reach about 4 in 5 of the processor's rate.  Of a register, the transform
- * back takes as long as BACK products per frequency, the one forth as FORTH,
- * and reading weights as the products of READ tiles, or FAR if there are so
- * many that they hardly stay in a cache.  (Measured on x86, 196 calls, 1 to 512
- * channels, images of 2x2 to 28x28, against direct sums at 1.6 times the rate
- * of sgemm: it chose the faster one, or one at most a quarter slower, in 189.)
- */
+/* Cost model, the same for every number of threads: 1 if Winograd needs less
+ * time than direct sums, which reach about 4 in 5 of the processor's rate.
+ * Units are products of registers: per register and frequency the inverse
+ * transform costs BACK, the forward transform FORTH; reading weights costs the
+ * products of READ tiles, or of FAR if they exceed the caches (FAR_BYTES).
+ * (Measured on x86, 196 calls, 1 to 512 channels, images of 2x2 to 28x28,
+ * against direct sums at 1.6 times the rate of sgemm: it chose the faster one,
+ * or one at most a quarter slower, in 189.) */
 enum { BACK = 12, FORTH = 10, READ = 2, FAR = 16, FAR_BYTES = 6 << 20 };
 
-static int pays(struct ctt_conv_ask *q)
+static int is_faster(struct ctt_conv_ask *q)
 {
     const struct ctt_wino16_isa *isa = q->state;
-    struct ctt_wino16_shape s = shape_of(q->call);
+    struct ctt_wino16_shape s = call_shape(q->call);
     struct ctt_wino16_plan p = ctt_wino16_plan(&s, isa->lanes, 1);
     int64_t out = (s.k + isa->lanes - 1) / isa->lanes;
     int64_t read = ctt_wino16_packed(isa, &s) * 2 > FAR_BYTES ? FAR : READ;
@@ -86,9 +85,9 @@ static int pays(struct ctt_conv_ask *q)
 
 /* ---- weights ---- */
 
-/* Room for packed weights in tiles of either size. */
-static int make_room(const struct ctt_wino16_isa *isa,
-                     struct ctt_wino16_shape s, struct packed *p)
+/* Allocates packed weights for tiles of either size.  CTT_ENOMEM. */
+static int alloc_packed(const struct ctt_wino16_isa *isa,
+                        struct ctt_wino16_shape s, struct packed *p)
 {
     int64_t n;
 
@@ -108,9 +107,10 @@ static int make_room(const struct ctt_wino16_isa *isa,
     return 0;
 }
 
-/* Sets s->tile: larger tiles are not exact for every weight. */
-static int pack(struct ctt_conv_ask *q, struct ctt_wino16_shape *s,
-                struct packed *p)
+/* Packs weights and sets s->tile: larger tiles are not exact for every
+ * weight. */
+static int pack_weights(struct ctt_conv_ask *q, struct ctt_wino16_shape *s,
+                        struct packed *p)
 {
     const struct ctt_call *c = q->call;
     int64_t each = 9 * s->c;
@@ -139,13 +139,13 @@ static int get_packed(struct ctt_conv_ask *q, struct ctt_wino16_shape *s,
     const struct ctt_call *c = q->call;
     int rc = 0;
 
-    CTT_TRY(make_room(q->state, *s, p));
+    CTT_TRY(alloc_packed(q->state, *s, p));
     if (c->stamp && p->stamp == c->stamp && p->asked == s->tile &&
         p->scale == c->in[0].scale && p->zero == c->in[0].zero) {
         s->tile = p->tile;
         return 0;
     }
-    CTT_TRY(pack(q, s, p));
+    CTT_TRY(pack_weights(q, s, p));
     p->scale = c->in[0].scale;
     p->zero = c->in[0].zero;
     p->stamp = c->stamp;
@@ -161,7 +161,7 @@ static int team(const struct ctt_dev *d, const struct ctt_wino16_shape *s)
                            (double)s->k * 9 / 256);
 }
 
-/* Of rows of channels that are a multiple of 16. */
+/* Copy of the values with rows of a multiple of 16 bytes. */
 struct copying {
     const struct ctt_cast   *cast;
     const struct ctt_tensor *x;
@@ -192,16 +192,16 @@ static void copy_bytes(const struct ctt_conv_ask *q, uint8_t *to, int64_t ld)
                  &(struct copying){ ctt_cast_of(q->dev), x, to, ld });
 }
 
-/* The values are read where they are if they are bytes and rows are whole
- * registers; else they are copied. */
-static int run(struct ctt_conv_ask *q)
+/* Reads values in place if they are bytes and rows are whole registers, else
+ * copies them. */
+static int wino16_run(struct ctt_conv_ask *q)
 {
     const struct ctt_wino16_isa *isa = q->state;
     const struct ctt_tensor *x = &q->call->in[0];
-    struct ctt_wino16_shape s = shape_of(q->call);
+    struct ctt_wino16_shape s = call_shape(q->call);
     struct ctt_wino16_job job = { .s = &s, .x = x->data, .ldx = x->ld,
                                   .zero = x->zero };
-    struct ctt_int8_end end = { .c = q->call };
+    struct ctt_int8_epilogue end = { .c = q->call };
     int64_t cp = ctt_align(s.c, 64), ld = ctt_align(s.c, 16), copy, bytes;
     int threads = team(q->dev, &s), rc = 0;
     struct packed *p;
@@ -231,7 +231,7 @@ out:
     return rc;
 }
 
-static void forget(void *own)
+static void wino16_free(void *own)
 {
     struct packed *p = own;
 
@@ -241,7 +241,7 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_wino16 = {
-    .name = "wino16", .int8 = 1, .any_threads = 1,
-    .apart = CTT_APART_CHAIN, .open = open_isa,
-    .can = can, .pays = pays, .run = run, .forget = forget,
+    .name = "wino16", .int8 = 1, .any_threads = 1, .apart = CTT_APART_CHAIN,
+    .open = open_isa, .can = wino16_supports, .pays = is_faster,
+    .run = wino16_run, .forget = wino16_free,
 };

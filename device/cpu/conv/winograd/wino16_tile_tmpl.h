@@ -7,7 +7,7 @@ enum { SIDE = CTT_WINO16_MOST_SIDE };
 /* A tile's first result in image n. */
 struct place { int64_t n, i0, j0; };
 
-static struct place place(const struct ctt_wino16_plan *p, int64_t tile)
+static struct place place_of_tile(const struct ctt_wino16_plan *p, int64_t tile)
 {
     int m = p->side - 2;
 
@@ -73,7 +73,7 @@ INLINE void scatter_tile(int side, const uint8_t *const *px, int64_t at,
     }
 }
 
-/* The addresses of the pixels of a tile; outside the image job->blank. */
+/* Addresses of a tile's pixels; job->blank outside the image. */
 static void find_pixels(const struct ctt_wino16_job *job, struct place at,
                         int side, const uint8_t **px)
 {
@@ -90,7 +90,7 @@ static void find_pixels(const struct ctt_wino16_job *job, struct place at,
     }
 }
 
-/* v[freq][tile][channel] of the tiles from `first` on. */
+/* Transforms the tiles from `first` on to v[freq][tile][channel]. */
 static void scatter(const struct ctt_wino16_job *job,
                     const struct ctt_wino16_plan *p, int64_t first,
                     int64_t tiles, int16_t *v)
@@ -99,7 +99,7 @@ static void scatter(const struct ctt_wino16_job *job,
     const uint8_t *px[SIDE * SIDE];
 
     for (int64_t t = 0; t < tiles; t++, v += p->cp) {
-        find_pixels(job, place(p, first + t), p->side, px);
+        find_pixels(job, place_of_tile(p, first + t), p->side, px);
         if (p->side == 6)
             for (int64_t c = 0; c < p->cp; c += SHORTS)
                 scatter_tile(6, px, c, zero, v + c, p->vstep);
@@ -111,8 +111,8 @@ static void scatter(const struct ctt_wino16_job *job,
 
 /* ---- back ---- */
 
-/* The transforms back give 24, 12, 6 and 6 times the four results, or 6 times
- * each of the three: 3 and a power of two. */
+/* Inverse transform of 4 results: 24, 12, 6 and 6 times the results (of 3
+ * results: 6 times each), so 3 times a power of two. */
 INLINE void out6(vec m[SIDE])
 {
     vec s = m[1] + m[2], d = m[1] - m[2];
@@ -141,13 +141,13 @@ INLINE void out(int side, vec m[SIDE])
         out5(m);
 }
 
-/* The power of two in result i. */
+/* Exponent of the power of two in result i. */
 INLINE int power(int side, int i)
 {
     return side == 5 || i > 1 ? 1 : 3 - i;
 }
 
-/* Result i, j of a tile, which is `times` that. */
+/* Result i, j of a tile from its multiple `times`. */
 INLINE ivec divided(vec times, int side, int i, int j)
 {
     return (ivec)(times * INVERSE) >> (power(side, i) + power(side, j));
@@ -155,15 +155,15 @@ INLINE ivec divided(vec times, int side, int i, int j)
 
 #include "device/cpu/conv/int8/int8_plus_tmpl.h"
 
-/* The operations on the sums of a register of channels, from..from + n - 1: see
- * ctt_int8_end.  Acts other than relu are left to K(int8_end).  bias: -0 if
- * there is none, which changes no sum. */
+/* Epilogue of a register of channels, from .. from + n - 1, as
+ * ctt_int8_epilogue.  Activations other than relu are left to K(int8_epilogue).
+ * bias: -0 without a bias, which changes no sum. */
 enum ending { FLOATS, QUANTISED, OTHER };
 
 struct finish {
-    const struct ctt_int8_end *end;
+    const struct ctt_int8_epilogue *end;
     enum ending  how;
-    int          cuts;              /* relu is an operation */
+    int          cuts;              /* relu is a separate operation */
     struct plus  plus;
     char        *out;
     int64_t      ldout;             /* in bytes */
@@ -172,8 +172,8 @@ struct finish {
     struct limits limits;
 };
 
-static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
-                               int64_t n)
+static struct finish finish_of(const struct ctt_int8_epilogue *end,
+                               int64_t from, int64_t n)
 {
     const struct ctt_call *c = end->c;
     const struct ctt_tensor *y = &c->out;
@@ -194,7 +194,7 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
         f.limits.low = (fvec){ 0 } - (float)y->zero;
         f.limits.high = (fvec){ 0 } + (255.0f - (float)y->zero);
         f.limits.zero = y->zero;
-        f.cuts = relu && y->zero > 0;    /* else bytes end at it */
+        f.cuts = relu && y->zero > 0;    /* else saturation does relu */
     }
     return f;
 }
@@ -204,7 +204,8 @@ INLINE fvec scaled(const struct finish *f, ivec sum)
     return __builtin_convertvector(sum, fvec) * f->factor + f->bias;
 }
 
-/* n: f->n, a constant where it can be; plus, to: those of row `row`. */
+/* Stores a register of results of row `row`. n: f->n, as a constant if
+ * possible; plus, to: row `row` of the plus input and of the result. */
 INLINE void finish(enum ending how, int64_t n, const struct finish *f,
                    const char *plus, char *to, int64_t row, ivec sum)
 {
@@ -213,21 +214,22 @@ INLINE void finish(enum ending how, int64_t n, const struct finish *f,
     if (how == OTHER) {
         int32_t s[LANES];
         memcpy(s, &sum, sizeof(s));
-        K(int8_end)(f->end, row, f->from, n, s);
+        K(int8_epilogue)(f->end, row, f->from, n, s);
         return;
     }
     if (plus)
         y = y + load_plus(&f->plus, plus, 0, n);
     if (f->cuts)
-        y = bigger((fvec){ 0 }, y);
+        y = lanes_max((fvec){ 0 }, y);
     if (how == QUANTISED)
         store_some_bytes(to, y * f->inv, &f->limits, n);
     else
         store_floats(to, y, n);
 }
 
-/* A register of channels of a tile; m: its sums, mstep from one frequency to
- * the next.  The copy of `*from` is known not to change with what is stored. */
+/* Writes a register of channels of a tile; m: its sums, mstep from one
+ * frequency to the next. *from is copied, so that the compiler knows that
+ * stores do not change it. */
 INLINE void gather_tile(enum ending how, int64_t n, int side,
                         const uint32_t *m, const struct ctt_wino16_plan *p,
                         struct place at, const struct finish *from)
@@ -259,9 +261,9 @@ INLINE void gather_tile(enum ending how, int64_t n, int side,
     }
 }
 
-/* The same of a tile that is whole, as bytes of a full register without
- * f->cuts; plus: 1: bytes are added.  Without loops: registers hold nearly all,
- * shifts are constants, and a column of bytes is packed at once. */
+/* Writes a complete tile as bytes of a full register, without f->cuts; plus =
+ * 1: adds bytes.  Unrolled: nearly all is in registers, shifts are constants,
+ * and a column of bytes is packed at once. */
 INLINE void gather_whole(int plus, int side, const uint32_t *m,
                          const struct ctt_wino16_plan *p, struct place at,
                          const struct finish *from)
@@ -339,8 +341,8 @@ static gather_fn *const wholes[2][2] = {
     { whole5, whole_plus5 }, { whole6, whole_plus6 }
 };
 
-/* fn[1]: for tiles that are whole, fn[0]: for the others. */
-static void choose(const struct finish *f, int side, gather_fn *fn[2])
+/* fn[1]: function for complete tiles, fn[0]: for the others. */
+static void choose_gather(const struct finish *f, int side, gather_fn *fn[2])
 {
     int plus = f->plus.x != NULL;
 
@@ -350,7 +352,7 @@ static void choose(const struct finish *f, int side, gather_fn *fn[2])
         fn[1] = wholes[side - 5][plus];
 }
 
-static int is_whole(const struct ctt_wino16_plan *p, struct place at)
+static int tile_is_whole(const struct ctt_wino16_plan *p, struct place at)
 {
     int tile = p->side - 2;
 
@@ -370,27 +372,28 @@ static void fetch_results(const struct finish *f,
             __builtin_prefetch(to + j * f->ldout, 1);
 }
 
-/* Panel k of the tiles from `first` on; m is [freq][tile][width]. */
-static void gather(const struct ctt_wino16_job *job,
-                   const struct ctt_wino16_plan *p, int64_t first,
-                   int64_t tiles, int64_t k, const uint32_t *m, int64_t width)
+/* Writes panel k of the tiles from `first` on; m is [freq][tile][width]. */
+static void gather_panel(const struct ctt_wino16_job *job,
+                         const struct ctt_wino16_plan *p, int64_t first,
+                         int64_t tiles, int64_t k, const uint32_t *m,
+                         int64_t width)
 {
     int64_t from = k * PANEL, rest = job->s->k - from;
     struct finish f[2] = { finish_of(job->end, from, rest) };
     gather_fn *fn[2][2];
     int count = 1;
 
-    choose(&f[0], p->side, fn[0]);
+    choose_gather(&f[0], p->side, fn[0]);
     if (rest > LANES) {
         f[1] = finish_of(job->end, from + LANES, rest - LANES);
-        choose(&f[1], p->side, fn[1]);
+        choose_gather(&f[1], p->side, fn[1]);
         count = 2;
     }
     for (int64_t t = 0; t < tiles; t++) {
-        struct place at = place(p, first + t);
-        int whole = is_whole(p, at);
+        struct place at = place_of_tile(p, first + t);
+        int whole = tile_is_whole(p, at);
 
-        fetch_results(&f[0], p, place(p, first + t + 1));
+        fetch_results(&f[0], p, place_of_tile(p, first + t + 1));
         for (int c = 0; c < count; c++)
             fn[c][whole](m + t * width + c * LANES, p, at, &f[c]);
     }

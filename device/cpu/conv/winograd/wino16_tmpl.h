@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wino16_tmpl.h: the Winograd kernels in whole numbers for one instruction set;
- * the including file sets LANES (sums in a register) and ROWS (tiles a
- * micro-kernel takes), and defines the registers vec (of uint32_t, whose sums
- * are modulo 2^32), ivec (signed), fvec (of floats) and shorts (16 or 8 of
- * int16_t), wvec and pvec, and:
+ * wino16_tmpl.h: the integer Winograd kernels for one instruction set; the
+ * including file sets LANES (sums in a register) and ROWS (tiles a micro-kernel
+ * takes), and defines the registers vec (of uint32_t, whose sums are modulo
+ * 2^32), ivec (signed), fvec (of floats) and shorts (16 or 8 of int16_t), wvec
+ * and pvec, and:
  *   load_weights(p)         pairs of 16 bits, as wvec
  *   load_pair(p)            two numbers of 16 bits for each pair, as pvec
  *   add_products(s, a, b)   s + the products of the pairs a and b, summed
  *   load_bytes(p)           as many bytes as shorts
- *   bigger(a, b), smaller   of two floats; b if one is a NaN or both are 0
+ *   lanes_max(a, b), lanes_min  of two floats; b if one is a NaN or both are 0
  *   store_bytes(p, v, l)    as bytes: what follows the product in ctt_quant(),
  *                           with struct limits: low -zero, high 255 - zero
  * and perhaps STORE_PIXELS and store_pixels(). */
@@ -17,14 +17,14 @@
 
 enum { PANEL = 2 * LANES, SHORTS = sizeof(shorts) / sizeof(int16_t) };
 
-/* Of 9, modulo 2^32. */
+/* Inverse of 9 modulo 2^32. */
 #define INVERSE 0x38e38e39u
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 #define LOOP _Pragma("GCC unroll 1")
 
-/* Vectors that are loaded and stored at any address, in one instruction. */
+/* Unaligned vector: loads and stores at any address in one instruction. */
 typedef vec loose_vec __attribute__((aligned(2), may_alias));
 typedef shorts loose_shorts __attribute__((aligned(2), may_alias));
 
@@ -71,7 +71,7 @@ INLINE void store_some_bytes(void *p, fvec v, const struct limits *l, int64_t n)
 }
 
 #ifndef STORE_PIXELS
-/* The bytes of at most four pixels, `step` apart. */
+/* Stores the bytes of at most four pixels, `step` apart. */
 INLINE void store_pixels(int pixels, char *p, int64_t step, const fvec *v,
                          const struct limits *l)
 {
@@ -84,23 +84,23 @@ INLINE void store_pixels(int pixels, char *p, int64_t step, const fvec *v,
 #include "device/cpu/conv/winograd/wino16_tile_tmpl.h"
 
 /* m[freq][tile][width] = v times the weights of a panel. */
-static void multiply(const struct ctt_wino16_plan *p, int64_t tiles,
-                     const int16_t *v, const int16_t *u, uint32_t *m,
-                     int64_t width)
+static void multiply_panel(const struct ctt_wino16_plan *p, int64_t tiles,
+                           const int16_t *v, const int16_t *u, uint32_t *m,
+                           int64_t width)
 {
     product_fn *const *product = products[width / LANES];
 
     for (int f = 0; f < p->freqs; f++)
         for (int64_t t = 0, r; t < tiles; t += r) {
-            r = piece(tiles - t);
+            r = even_rows(tiles - t);
             product[r](v + f * p->vstep + t * p->cp, p->cp,
                        u + f * p->pairs * 2 * width, p->pairs,
                        m + f * p->mstep + t * width);
         }
 }
 
-static void conv(const struct ctt_wino16_job *j, int item, int groups,
-                 int64_t block, void *scratch)
+static void conv_item(const struct ctt_wino16_job *j, int item, int groups,
+                      int64_t block, void *scratch)
 {
     struct ctt_wino16_plan p = ctt_wino16_plan(j->s, LANES, block);
     int64_t first = item / groups * block;
@@ -113,8 +113,8 @@ static void conv(const struct ctt_wino16_job *j, int item, int groups,
     for (int64_t k = p.panels * g / groups; k < to; k++) {
         int64_t width = ctt_wino16_width(j->s, LANES, k);
 
-        multiply(&p, tiles, v, j->u + k * p.freqs * p.pairs * 2 * PANEL, m,
-                 width);
-        gather(j, &p, first, tiles, k, m, width);
+        multiply_panel(&p, tiles, v, j->u + k * p.freqs * p.pairs * 2 * PANEL,
+                       m, width);
+        gather_panel(j, &p, first, tiles, k, m, width);
     }
 }

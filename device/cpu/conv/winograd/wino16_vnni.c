@@ -13,7 +13,7 @@
 #include "device/cpu/conv/winograd/wino16_avx512_tmpl.h"
 
 const struct ctt_wino16_isa ctt_wino16_vnni = {
-    "avx512_vnni", LANES, ctt_has_vnni, conv
+    "avx512_vnni", LANES, ctt_has_vnni, conv_item
 };
 #else
 const struct ctt_wino16_isa ctt_wino16_vnni = {

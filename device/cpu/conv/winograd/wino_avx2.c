@@ -19,7 +19,7 @@ typedef float vec __attribute__((vector_size(LANES * 4)));
 typedef float half __attribute__((vector_size(LANES * 2)));
 typedef int mask __attribute__((vector_size(LANES * 4)));
 
-/* The first n lanes. */
+/* Mask of the first n lanes. */
 static inline __m256i first(int64_t n)
 {
     static const int32_t ones[2 * LANES] = { -1, -1, -1, -1, -1, -1, -1, -1 };
@@ -47,13 +47,13 @@ static inline half high(vec v)
     return (half)_mm256_extractf128_ps((__m256)v, 1);
 }
 
-static inline vec join(half a, half b)
+static inline vec join_halves(half a, half b)
 {
     return (vec)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)a),
                                      (__m128)b, 1);
 }
 
-static inline vec load_pair(const float *p)
+static inline vec load_halves(const float *p)
 {
     double two;
 
@@ -69,7 +69,7 @@ static inline vec add_pairs(vec a, vec b)
     return (vec)_mm256_permute4x64_pd(s, 0xd8);
 }
 
-/* Half a cache line at a time would be slower. */
+/* Not by streaming stores: half a cache line at a time is slower. */
 static inline void store_far(float *p, vec v)
 {
     _mm256_storeu_ps(p, (__m256)v);
@@ -82,7 +82,8 @@ static inline void wait_far(void)
 #include "device/cpu/conv/winograd/wino_tmpl.h"
 
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "avx2", LANES, ctt_has_avx2, conv, spread, sums, forth, back
+    "avx2", LANES, ctt_has_avx2, conv_item, transform_tiles, sums,
+    windows_to_freq, windows_from_freq
 };
 #else
 const struct ctt_wino_isa ctt_wino_avx2 = {

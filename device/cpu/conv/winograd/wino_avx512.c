@@ -40,13 +40,13 @@ static inline half high(vec v)
     return (half)_mm512_extractf32x8_ps((__m512)v, 1);
 }
 
-static inline vec join(half a, half b)
+static inline vec join_halves(half a, half b)
 {
     return (vec)_mm512_insertf32x8(_mm512_castps256_ps512((__m256)a),
                                    (__m256)b, 1);
 }
 
-static inline vec load_pair(const float *p)
+static inline vec load_halves(const float *p)
 {
     double two;
 
@@ -79,7 +79,8 @@ static inline void wait_far(void)
 #include "device/cpu/conv/winograd/wino_tmpl.h"
 
 const struct ctt_wino_isa ctt_wino_avx512 = {
-    "avx512", LANES, ctt_has_avx512, conv, spread, sums, forth, back
+    "avx512", LANES, ctt_has_avx512, conv_item, transform_tiles, sums,
+    windows_to_freq, windows_from_freq
 };
 #else
 const struct ctt_wino_isa ctt_wino_avx512 = {

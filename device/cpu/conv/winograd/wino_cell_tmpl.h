@@ -2,10 +2,10 @@
  * wino_cell_tmpl.h: LSTM cells out of the transform domain: a panel holds the
  * four gates of HALF cells. */
 
-/* Of one tile: gate, pixel, cell. */
+/* Gates of one tile: [gate][pixel][cell]. */
 struct gates { float z[4][16][HALF]; };
 
-/* n floats of HALF. */
+/* Loads n <= HALF floats. */
 INLINE half some(const float *p, int64_t n)
 {
     return n >= HALF ? load_half(p) : low(load_some(p, n));
@@ -16,10 +16,10 @@ INLINE void put_some(float *p, half v, int64_t n)
     if (n >= HALF)
         store_half(p, v);
     else
-        store_some(p, join(v, v), n);
+        store_some(p, join_halves(v, v), n);
 }
 
-/* Two gates, `gate` and the next, of all pixels of a tile. */
+/* Computes two gates, `gate` and the next, of all pixels of a tile. */
 INLINE void gates(int side, const float *m, int64_t step, int gate,
                   struct gates *g)
 {
@@ -50,7 +50,7 @@ static void gates8(const float *m, int64_t step, int gate, struct gates *g)
 INLINE void add_some(const struct ctt_wino_job *job, struct gates *g, int q,
                      int64_t r, int64_t at, int64_t n)
 {
-    const struct ctt_wino_end *end = job->end;
+    const struct ctt_wino_epilogue *end = job->end;
     int64_t hidden = job->s->hidden;
 
     UNROLL for (int k = 0; k < 4; k++) {
@@ -78,10 +78,10 @@ static void cells(struct gates *g, const float *old, float *h, float *c)
                      old[j], &h[j], &c[j]);
 }
 
-/* Prefetches the values of pixel r. */
+/* Prefetches the inputs of pixel r. */
 INLINE void fetch(const struct ctt_wino_job *job, int64_t r, int64_t at)
 {
-    const struct ctt_wino_end *end = job->end;
+    const struct ctt_wino_epilogue *end = job->end;
     int64_t hidden = job->s->hidden;
 
     __builtin_prefetch(end->cell->old + r * end->cell->ldold + at);
@@ -89,7 +89,7 @@ INLINE void fetch(const struct ctt_wino_job *job, int64_t r, int64_t at)
         __builtin_prefetch(end->plus + r * end->ldplus + k * hidden + at);
 }
 
-/* The cells from `at` on, n of them, of a tile. */
+/* Computes n cells of a tile, from cell `at` on. */
 static void cell_tile(const float *m, int64_t step, struct place p,
                       const struct ctt_wino_plan *w, int64_t at, int64_t n,
                       const struct ctt_wino_job *job)

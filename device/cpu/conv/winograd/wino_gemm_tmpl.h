@@ -29,8 +29,8 @@ INLINE void product_registers(int R, int N, const float *v, int64_t ldv,
             store(m + (r * N + n) * LANES, s[r][n]);
 }
 
-/* The same for a panel of half a register, two channels of v at once: lane 2 k
- * + p of a sum is that of column k over the channels of parity p. */
+/* Product for a panel of half a register, two channels of v at once: lane 2 k +
+ * p is the sum of column k over the channels of parity p. */
 INLINE void product_pairs(int R, const float *v, int64_t ldv, const float *u,
                           int64_t c, float *m)
 {
@@ -41,7 +41,7 @@ INLINE void product_pairs(int R, const float *v, int64_t ldv, const float *u,
     for (int64_t i = 0; i < c; i += 2, u += LANES) {
         vec b = load(u);
         UNROLL for (int r = 0; r < R; r++)
-            s[r] += load_pair(v + r * ldv + i) * b;
+            s[r] += load_halves(v + r * ldv + i) * b;
     }
     UNROLL for (int r = 0; r < R; r += 2) {
         vec both = add_pairs(s[r], s[r + 1 < R ? r + 1 : r]);
@@ -75,7 +75,7 @@ INLINE void outer_registers(int R, int N, const float *v, int64_t ldv,
             store(du + r * ldu + n * LANES, s[r][n]);
 }
 
-/* The same for half a register. */
+/* Outer product for half a register. */
 INLINE void outer_half(int R, const float *v, int64_t ldv, const float *m,
                        int64_t ldm, int64_t tiles, float *du, int64_t ldu)
 {
@@ -164,7 +164,7 @@ static outer_fn *const outers[5][ROWS + 1] = {
 };
 
 /* n rows in pieces as even as possible, none above ROWS. */
-static int piece(int64_t n)
+static int even_rows(int64_t n)
 {
     int64_t parts = (n + ROWS - 1) / ROWS;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wino_plan.h: the sizes that follow from the shape of a Winograd conv. */
+ * wino_plan.h: sizes that follow from the shape of a Winograd conv. */
 #ifndef CTT_WINO_PLAN_H
 #define CTT_WINO_PLAN_H
 
@@ -12,7 +12,7 @@ struct ctt_wino_plan {
     int64_t oh, ow, th, tw, tiles;    /* of the result: pixels, tiles */
     int64_t c, cp;            /* channels in, and floats a tile for them */
     int64_t panels, kp;       /* of channels out, floats a tile for them */
-    int64_t block;            /* tiles that are worked on together */
+    int64_t block;            /* tiles computed together */
     int     side, freqs;      /* 6, 36 or 8, 64 */
 };
 
@@ -27,8 +27,8 @@ static inline int64_t ctt_wino_width(const struct ctt_wino_shape *s, int lanes,
     return rest > lanes / 2 || s->c2 ? lanes : lanes / 2;
 }
 
-/* Weights of a frequency and a panel of this width.  In half a register two
- * channels in stand side by side, so their number is even. */
+/* Weights of a frequency and a panel of this width.  Half a register holds two
+ * channels in at a time, so their number is even. */
 static inline int64_t ctt_wino_slab(const struct ctt_wino_shape *s, int lanes,
                                     int64_t width)
 {
@@ -37,8 +37,8 @@ static inline int64_t ctt_wino_slab(const struct ctt_wino_shape *s, int lanes,
     return (width < lanes ? ctt_align(c, 2) : c) * width;
 }
 
-/* From one frequency to the next: an odd number of cache lines, so that the
- * values of a tile do not all fall into the same places of the cache. */
+/* Floats from one frequency to the next: an odd number of cache lines, so that
+ * the values of a tile do not all map to the same cache sets. */
 static inline int64_t ctt_wino_step(int64_t floats)
 {
     int64_t lines = (floats + 15) / 16;
@@ -69,7 +69,7 @@ ctt_wino_plan(const struct ctt_wino_shape *s, int lanes, int64_t block)
     return p;
 }
 
-/* The channel that column j of the panels stands for, or -1. */
+/* Channel of column j of the panels, or -1. */
 static inline int64_t ctt_wino_channel(const struct ctt_wino_shape *s,
                                        int lanes, int64_t j)
 {

@@ -13,14 +13,14 @@ struct packed {
     uint64_t stamp;
 };
 
-/* The content of a call's cache: transformed weights of the forward pass, of
- * the gradient of the input, and of a forward pass with pair or lstm. */
+/* A call's cache: transformed weights of the forward pass, of the gradient of
+ * the input, and of a forward pass with pair or lstm. */
 enum way { FORWARD, TO_INPUT, ALONG, WAYS };
 struct wino_cache { struct packed way[WAYS]; };
 
 /* ---- the choice ---- */
 
-/* state: the kernels of the best instruction set, or NULL if there are none. */
+/* state: kernels of the best instruction set, or NULL. */
 static int open_isa(struct ctt_dev *d, void **state)
 {
     (void)d;
@@ -28,9 +28,9 @@ static int open_isa(struct ctt_dev *d, void **state)
     return 0;
 }
 
-/* The convolution that computes a part: for the result and the gradient of the
- * weights that of the forward pass, else that of the gradient of the input. */
-static struct ctt_wino_shape shape_of(const struct ctt_conv_ask *q)
+/* Shape of the convolution for a part: the forward pass for the result and the
+ * gradient of the weights, else the gradient of the input. */
+static struct ctt_wino_shape part_shape(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     struct ctt_wino_shape s;
@@ -45,7 +45,7 @@ static struct ctt_wino_shape shape_of(const struct ctt_conv_ask *q)
     return s;
 }
 
-static int can(struct ctt_conv_ask *q)
+static int wino_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
 
@@ -58,11 +58,11 @@ static int can(struct ctt_conv_ask *q)
     return !q->why;
 }
 
-/* 1 if Winograd is faster, the same for every number of threads. */
-static int pays(struct ctt_conv_ask *q)
+/* Cost model, the same for every number of threads: 1 if Winograd is faster. */
+static int is_faster(struct ctt_conv_ask *q)
 {
     const struct ctt_wino_isa *i = q->state;
-    struct ctt_wino_shape s = shape_of(q);
+    struct ctt_wino_shape s = part_shape(q);
     struct ctt_wino_plan p = ctt_wino_plan(&s, i->lanes, 1);
     const struct ctt_winograd_work work = {
         .pixels = s.n * p.oh * p.ow, .tiles = p.tiles, .freqs = p.freqs,
@@ -106,7 +106,7 @@ static int get_packed(const struct ctt_conv_ask *q,
     return 0;
 }
 
-/* Threads for a pass of so many multiplications. */
+/* Threads for a pass of shape s, by its multiplications. */
 static int team(const struct ctt_dev *d, const struct ctt_wino_shape *s)
 {
     return ctt_dev_team(d, (double)(s->n * s->h * s->w) *
@@ -140,14 +140,14 @@ out:
 }
 
 /* The transforms apply relu; other acts are applied to the result. */
-static int forward(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
+static int forward_pass(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
 {
     const struct ctt_call *c = q->call;
     int relu = c->act == CTT_ACT_RELU + 1, rc = 0;
     const struct ctt_also_lstm *l = &c->lstm;
     struct ctt_wino_cell cell = { l->old.data, l->h.data, l->c.data,
                                   l->old.ld, l->h.ld, l->c.ld };
-    struct ctt_wino_end end = {
+    struct ctt_wino_epilogue end = {
         .bias = c->w[1].t.data, .bias2 = s->c2 ? c->pair.w[1].t.data : NULL,
         .act = relu ? c->act : 0, .cell = s->hidden ? &cell : NULL,
     };
@@ -172,7 +172,7 @@ out:
 static int to_input(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
 {
     const struct ctt_call *c = q->call;
-    struct ctt_wino_end end = { .add = c->add & 1 };
+    struct ctt_wino_epilogue end = { .add = c->add & 1 };
     struct ctt_wino_job job = {
         .s = s, .x = { c->dout.data }, .ldx = { c->dout.ld }, .end = &end,
         .y = c->din[0].data, .ldy = c->din[0].ld,
@@ -198,21 +198,21 @@ out:
     return rc;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int wino_run(struct ctt_conv_ask *q)
 {
     static int (*const parts[CTT_CONV_PARTS])(struct ctt_conv_ask *,
                                               const struct ctt_wino_shape *) = {
-        [CTT_CONV_OUT] = forward, [CTT_CONV_DIN] = to_input,
+        [CTT_CONV_OUT] = forward_pass, [CTT_CONV_DIN] = to_input,
         [CTT_CONV_DW] = to_weights,
     };
     const struct ctt_wino_isa *isa = q->state;
-    struct ctt_wino_shape s = shape_of(q);
+    struct ctt_wino_shape s = part_shape(q);
 
     q->code = isa->name;
     return parts[q->part](q, &s);
 }
 
-static void forget(void *own)
+static void wino_free(void *own)
 {
     struct wino_cache *k = own;
 
@@ -223,6 +223,7 @@ static void forget(void *own)
 
 const struct ctt_conv_provider ctt_conv_winograd = {
     .name = "winograd", .along = 1, .apart = CTT_APART_CHAIN,
-    .any_threads = 1, .open = open_isa, .can = can, .pays = pays, .run = run,
-    .forget = forget,
+    .any_threads = 1, .open = open_isa, .can = wino_supports, .pays = is_faster,
+    .run = wino_run,
+    .forget = wino_free,
 };

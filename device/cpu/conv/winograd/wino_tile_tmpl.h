@@ -6,8 +6,8 @@
  * which may be outside the image. */
 struct place { int64_t n, i0, j0; };
 
-static struct place place(int64_t tile, int64_t th, int64_t tw, int64_t up,
-                          int64_t left)
+static struct place place_of_tile(int64_t tile, int64_t th, int64_t tw,
+                                  int64_t up, int64_t left)
 {
     return (struct place){ tile / (th * tw), tile / tw % th * 4 - up,
                            tile % tw * 4 - left };
@@ -21,7 +21,7 @@ INLINE vec load_least(const float *p, int64_t n)
     return n >= LANES ? load(p) : load_some(p, n);
 }
 
-/* Row i of a tile's pixels, or NULL where that is outside. */
+/* Row i of a tile's pixels, or NULL outside the image. */
 INLINE const float *row_of(const struct view *x, struct place p, int i,
                            int64_t at)
 {
@@ -31,7 +31,7 @@ INLINE const float *row_of(const struct view *x, struct place p, int i,
                : x->x + ((p.n * x->h + y) * x->w + p.j0) * x->ld + at;
 }
 
-/* n pixels of a row, `have` channels of each, zeros outside. */
+/* Reads n pixels of a row, `have` channels of each, zeros outside. */
 INLINE void read_row(const struct view *x, const float *row, int64_t j0,
                      int n, int64_t have, vec d[MAXT])
 {
@@ -58,7 +58,7 @@ INLINE void read_half_row(const struct view *x, const float *row, int64_t j0,
                    : low(load_some(row + j * x->ld, have));
 }
 
-/* A row of two tiles at once, up to HALF channels of each. */
+/* Reads a row of two tiles at once, up to HALF channels of each. */
 INLINE void read_pair(const struct view *x, int64_t at,
                       const struct place p[2], int two, int i, int n,
                       int64_t have, vec d[MAXT])
@@ -68,11 +68,11 @@ INLINE void read_pair(const struct view *x, int64_t at,
     read_half_row(x, row_of(x, p[0], i, at), p[0].j0, n, have, a);
     read_half_row(x, row_of(x, p[two], i, at), p[two].j0, n, have, b);
     UNROLL for (int j = 0; j < n; j++)
-        d[j] = join(a[j], b[j]);
+        d[j] = join_halves(a[j], b[j]);
 }
 
-/* Prefetches what the tile after the next reads first: four columns of the last
- * four rows, whatever is stored there. */
+/* Prefetches for the tile after the next: four columns of the last four
+ * rows. */
 INLINE void fetch_next(const struct view *x, int64_t at, struct place p,
                        int side)
 {
@@ -83,8 +83,8 @@ INLINE void fetch_next(const struct view *x, int64_t at, struct place p,
             __builtin_prefetch(top + (i * x->w + j) * x->ld);
 }
 
-/* The source of a transform: the image, or the gradient of the result, which
- * has fewer numbers per tile. */
+/* Source of a transform: the image, or the gradient of the result, which has
+ * fewer numbers per tile. */
 enum source { IMAGE, GRADIENT };
 
 /* One direction: `side` frequencies of a row or column.  Callers pass side and
@@ -106,7 +106,8 @@ INLINE int numbers(enum source source, int side)
     return source == IMAGE ? side : 4;
 }
 
-/* The second direction, of column j: col[i] are its frequencies. */
+/* Second direction of the transform, of column j: col[i] are its
+ * frequencies. */
 INLINE void forward_column(enum source source, int side, vec d[MAXT][MAXT],
                            int j, vec col[MAXT])
 {
@@ -137,8 +138,8 @@ INLINE void scatter_tile(enum source source, int side, const struct view *x,
     }
 }
 
-/* The same of up to HALF channels, from `at` on, of two tiles, stored cp
- * floats apart in v; two: 0 if there is only one. */
+/* Transforms up to HALF channels, from `at` on, of two tiles, stored cp floats
+ * apart in v; two: 0 for a single tile. */
 INLINE void scatter_pair(enum source source, int side, const struct view *x,
                          int64_t at, int64_t have, const struct place p[2],
                          int two, float *v, int64_t cp, int64_t step)
@@ -191,22 +192,22 @@ typedef void scatter_fn(const struct view *, int64_t, const struct place[2],
 
 /* ---- results ---- */
 
-INLINE vec finish(vec v, const struct ctt_wino_end *end, vec bias,
+INLINE vec finish(vec v, const struct ctt_wino_epilogue *end, vec bias,
                   const float *plus, const float *y, int64_t n)
 {
     v += bias;
     if (plus)
         v += load_least(plus, n);
     if (end->act == CTT_ACT_RELU + 1)
-        v = (vec)((mask)v & ~(mask)(v < 0));    /* a NaN stays one */
+        v = (vec)((mask)v & ~(mask)(v < 0));    /* a NaN stays */
     return end->add ? v + load_least(y, n) : v;
 }
 
-/* n channels of a pixel, from channel `at` on. */
+/* Writes n channels of a pixel, from channel `at` on. */
 INLINE void write_pixel(vec v, const struct ctt_wino_job *job, vec bias,
                         int64_t at, int64_t pixel, int64_t n)
 {
-    const struct ctt_wino_end *end = job->end;
+    const struct ctt_wino_epilogue *end = job->end;
     float *y = job->y + pixel * job->ldy + at;
 
     v = finish(v, end, bias,
@@ -219,7 +220,7 @@ INLINE void write_pixel(vec v, const struct ctt_wino_job *job, vec bias,
         store_some(y, v, n);
 }
 
-INLINE vec get_bias(const struct ctt_wino_end *end, int64_t at, int64_t n)
+INLINE vec get_bias(const struct ctt_wino_epilogue *end, int64_t at, int64_t n)
 {
     vec b = { 0 };
 
@@ -253,7 +254,7 @@ INLINE void halfway(int side, const float *m, int64_t step, vec d[4][MAXT])
     }
 }
 
-/* The same of two tiles, which lie ldm apart. */
+/* First direction of the inverse transform of two tiles, ldm apart. */
 INLINE void halfway_pair(int side, const float *m, int64_t ldm, int64_t step,
                          vec d[4][MAXT])
 {
@@ -262,7 +263,7 @@ INLINE void halfway_pair(int side, const float *m, int64_t ldm, int64_t step,
     LOOP for (int j = 0; j < side; j++) {
         UNROLL for (int i = 0; i < side; i++) {
             const float *f = m + (i * side + j) * step;
-            col[i] = join(load_half(f), load_half(f + ldm));
+            col[i] = join_halves(load_half(f), load_half(f + ldm));
         }
         backward(side, col);
         UNROLL for (int i = 0; i < 4; i++)
@@ -270,7 +271,7 @@ INLINE void halfway_pair(int side, const float *m, int64_t ldm, int64_t step,
     }
 }
 
-/* More than half a register of channels of one tile, n of them from `at` on. */
+/* Writes n > HALF channels of one tile, from channel `at` on. */
 INLINE void gather_tile(int side, const float *m, int64_t step,
                         struct place p, const struct ctt_wino_plan *w,
                         int64_t at, int64_t n, const struct ctt_wino_job *job)
@@ -305,7 +306,7 @@ static void gather8(const float *m, int64_t step, struct place p,
     gather_tile(8, m, step, p, w, at, n, job);
 }
 
-/* n <= HALF channels of the pixels of a row of two tiles. */
+/* Writes n <= HALF channels of the pixels of a row of two tiles. */
 INLINE void write_pairs(const vec d[4], const struct ctt_wino_job *job,
                         vec bias, const struct place p[2], int two, int i,
                         const struct ctt_wino_plan *w, int64_t at, int64_t n)
@@ -316,7 +317,7 @@ INLINE void write_pairs(const vec d[4], const struct ctt_wino_job *job,
             continue;
         for (int j = 0; j < 4 && p[t].j0 + j < w->ow; j++) {
             half v = t ? high(d[j]) : low(d[j]);
-            write_pixel(join(v, v), job, bias, at, r + j, n);
+            write_pixel(join_halves(v, v), job, bias, at, r + j, n);
         }
     }
 }

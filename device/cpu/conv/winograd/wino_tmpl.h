@@ -3,8 +3,8 @@
  * file sets LANES (floats in a register), ROWS (tiles a micro-kernel takes:
  * ROWS x 2 sums and 3 more fit into the registers), and defines vec, half (of
  * half as many floats) and mask, load_some, store_some (n < LANES floats),
- * low, high and join (of halves), store_far (past the caches), wait_far,
- * load_pair (two floats, repeated), add_pairs. */
+ * low, high and join_halves (of halves), store_far (past the caches), wait_far,
+ * load_halves (two floats, repeated), add_pairs. */
 #include "device/cpu/conv/winograd/wino_vec_tmpl.h"
 #include "device/cpu/conv/winograd/wino_tile_tmpl.h"
 #include "device/cpu/conv/winograd/wino_cell_tmpl.h"
@@ -12,9 +12,10 @@
 #include "device/cpu/conv/winograd/wino_window_tmpl.h"
 
 /* m[freq][tile][width] = v times the weights of a panel. */
-static void multiply(const struct ctt_wino_shape *shape,
-                     const struct ctt_wino_plan *p, int64_t tiles,
-                     const float *v, const float *u, float *m, int64_t width)
+static void multiply_panel(const struct ctt_wino_shape *shape,
+                           const struct ctt_wino_plan *p, int64_t tiles,
+                           const float *v, const float *u, float *m,
+                           int64_t width)
 {
     int64_t vstep = ctt_wino_step(p->block * p->cp);
     int64_t mstep = ctt_wino_step(p->block * width);
@@ -23,26 +24,27 @@ static void multiply(const struct ctt_wino_shape *shape,
 
     for (int f = 0; f < p->freqs; f++)
         for (int64_t t = 0, r; t < tiles; t += r) {
-            r = piece(tiles - t);
+            r = even_rows(tiles - t);
             product[r](v + f * vstep + t * p->cp, p->cp, u + f * slab, p->c,
                        m + f * mstep + t * width);
         }
 }
 
-/* Tiles t and t + 1 of a block that begins with `first`; 0 if there is no
- * second one. */
+/* Finds tiles t and t + 1 of the block that begins with `first`; returns 0
+ * without a second one. */
 static int two_places(const struct ctt_wino_plan *p, int64_t first,
                       int64_t tiles, int64_t t, int64_t up, int64_t left,
                       struct place at[2])
 {
     int two = t + 1 < tiles;
 
-    at[0] = place(first + t, p->th, p->tw, up, left);
-    at[1] = place(first + t + two, p->th, p->tw, up, left);
+    at[0] = place_of_tile(first + t, p->th, p->tw, up, left);
+    at[1] = place_of_tile(first + t + two, p->th, p->tw, up, left);
     return two;
 }
 
-/* Tiles from .. to - 1 of the block that begins with `first`; from: even. */
+/* Transforms tiles from .. to - 1 of the block that begins with `first`; from:
+ * even. */
 static void scatter(const struct ctt_wino_job *j,
                     const struct ctt_wino_plan *p, int64_t first,
                     int64_t from, int64_t to, float *v)
@@ -64,10 +66,11 @@ static void scatter(const struct ctt_wino_job *j,
     }
 }
 
-/* The results of panel k of tiles t and t + 1. */
-static void gather(const struct ctt_wino_job *j,
-                   const struct ctt_wino_plan *p, const struct place at[2],
-                   int two, int64_t k, const float *m, int64_t width)
+/* Writes the results of panel k of tiles t and t + 1. */
+static void gather_panel(const struct ctt_wino_job *j,
+                         const struct ctt_wino_plan *p,
+                         const struct place at[2], int two, int64_t k,
+                         const float *m, int64_t width)
 {
     const struct ctt_wino_shape *s = j->s;
     int64_t step = ctt_wino_step(p->block * width), c = k * PANEL;
@@ -85,8 +88,8 @@ static void gather(const struct ctt_wino_job *j,
     }
 }
 
-static void conv(const struct ctt_wino_job *j, int item, int groups,
-                 int64_t block, float *scratch)
+static void conv_item(const struct ctt_wino_job *j, int item, int groups,
+                     int64_t block, float *scratch)
 {
     const struct ctt_wino_shape *s = j->s;
     struct ctt_wino_plan p = ctt_wino_plan(s, LANES, block);
@@ -100,12 +103,13 @@ static void conv(const struct ctt_wino_job *j, int item, int groups,
     scatter(j, &p, first, 0, tiles, v);
     for (int k = from; k < to; k++) {
         int64_t width = ctt_wino_width(s, LANES, k);
-        multiply(s, &p, tiles, v, j->u + k * p.freqs * p.c * PANEL, m, width);
+        multiply_panel(s, &p, tiles, v, j->u + k * p.freqs * p.c * PANEL, m,
+                       width);
         for (int64_t t = 0; t < tiles; t += 2) {
             int two = two_places(&p, first, tiles, t, 0, 0, at);
             const float *mt = m + t * width;
             if (!s->hidden)
-                gather(j, &p, at, two, k, mt, width);
+                gather_panel(j, &p, at, two, k, mt, width);
             for (int i = 0; i <= two && s->hidden; i++)
                 cell_tile(mt + i * width, ctt_wino_step(block * width), at[i],
                           &p, k * HALF, s->hidden - k * HALF, j);
@@ -115,8 +119,8 @@ static void conv(const struct ctt_wino_job *j, int item, int groups,
         wait_far();
 }
 
-static void spread(const struct ctt_wino_back *b, int64_t first, int64_t from,
-                   int64_t to)
+static void transform_tiles(const struct ctt_wino_back *b, int64_t first,
+                            int64_t from, int64_t to)
 {
     const struct ctt_wino_shape *s = b->s;
     struct ctt_wino_plan p = ctt_wino_plan(s, LANES, b->block);
@@ -145,7 +149,7 @@ static void sums(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
         f = i / p.panels;
         k = i % p.panels;
         for (int64_t c = 0; c < p.c; c += r) {
-            r = piece(p.c - c);
+            r = even_rows(p.c - c);
             outers[ctt_wino_width(s, LANES, k) / HALF][r](
                 b->v + f * vstep + c, p.cp, b->m + f * mstep + k * PANEL,
                 p.kp, tiles, b->du + (f * p.c + c) * p.kp + k * PANEL, p.kp);

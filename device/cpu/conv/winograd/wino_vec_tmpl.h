@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wino_vec_tmpl.h: registers of one instruction set and the transforms on them;
- * the file that includes it has defined vec, half, and what they do. */
+ * the file that includes it has defined vec, half and their operations. */
 
 enum { PANEL = 2 * LANES, HALF = LANES / 2, MAXT = 8 };
 
@@ -9,7 +9,7 @@ enum { PANEL = 2 * LANES, HALF = LANES / 2, MAXT = 8 };
 #define UNROLL _Pragma("GCC unroll 16")
 #define LOOP _Pragma("GCC unroll 1")
 
-/* Vectors that are loaded and stored at any address, in one instruction: gcc 12
+/* Unaligned vector: loads and stores at any address in one instruction.  GCC 12
  * copies the 32 bytes of a memcpy in two halves, through the stack. */
 typedef vec loose_vec __attribute__((aligned(4), may_alias));
 typedef half loose_half __attribute__((aligned(4), may_alias));

@@ -45,7 +45,7 @@ INLINE void forth_window(const float g[][5], int r, int side,
         }
 }
 
-static void forth(int r, const float *win, float *u)
+static void windows_to_freq(int r, const float *win, float *u)
 {
     if (r == 3)
         forth_window(g6, 3, 6, win, u);
@@ -74,7 +74,7 @@ INLINE void back_window(const float g[][5], int r, int side, const float *u,
         }
 }
 
-static void back(int r, const float *u, float *win)
+static void windows_from_freq(int r, const float *u, float *win)
 {
     if (r == 3)
         back_window(g6, 3, 6, u, win);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Basic.h: what tests of kernels use of CUnit, for processors for which there
- * is no CUnit here (tests/device/test_arm.sh). */
+ * Basic.h: the part of CUnit used by tests of kernels, for processors without a
+ * CUnit package (tests/device/test_arm.sh). */
 #ifndef CTT_BARE_CUNIT_H
 #define CTT_BARE_CUNIT_H
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sparse_lay_tmpl.h: the values of sparse convs, laid out as planes of units: a
- * register of places of each group at a time, which are transposed from so many
- * pixels of the input.  The file that includes it has defined elem, LANES and
- * UNIT (elements of a unit), has included int8_lay_tmpl.h and perhaps defined
- * LOAD_BYTES(p, n): a register of n bytes at p, and 0. */
+ * sparse_layout_tmpl.h: the values of sparse convs, laid out as planes of
+ * units: a register of positions of each group at a time, transposed from as
+ * many pixels of the input.  The file that includes it has defined elem, LANES
+ * and UNIT (elements of a unit), has included int8_layout_tmpl.h and perhaps
+ * defined LOAD_BYTES(p, n): a register of n bytes at p, and 0. */
 
 typedef int32_t ivec_at __attribute__((vector_size(LANES * 4), aligned(4),
                                        may_alias));
 
-/* Bytes of pixels lie anywhere. */
+/* Unaligned: bytes of pixels begin at any address. */
 typedef int32_t ivec_any __attribute__((vector_size(LANES * 4), aligned(1),
                                         may_alias));
 
-/* LANES registers of LANES lanes, transposed: each step makes the highest bit
- * of a number's register the lowest bit of its lane. */
+/* Transposes LANES registers of LANES lanes: each step makes the highest bit of
+ * a number's register index the lowest bit of its lane index. */
 INLINE void turn(ivec *v)
 {
     ivec low, high, next[LANES];
@@ -34,7 +34,7 @@ INLINE void turn(ivec *v)
 
 /* ---- places ---- */
 
-/* A place in the values: the result there, if it is one. */
+/* Position in the values: coordinates of the result there, if there is one. */
 struct spot { int64_t w, h, d, sample; };
 
 static struct spot spot_at(const struct ctt_sparse_job *j, int64_t at)
@@ -45,8 +45,8 @@ static struct spot spot_at(const struct ctt_sparse_job *j, int64_t at)
                           further % j->s.pitch[0], further / j->s.pitch[0] };
 }
 
-/* n places on, which may be the next row's first. */
-static void go_on(const struct ctt_sparse_job *j, struct spot *p, int64_t n)
+/* Advances by n positions, at most to the first one of the next row. */
+static void advance(const struct ctt_sparse_job *j, struct spot *p, int64_t n)
 {
     p->w += n;
     if (p->w < j->s.pitch[2])
@@ -63,8 +63,8 @@ static void go_on(const struct ctt_sparse_job *j, struct spot *p, int64_t n)
 
 /* ---- elements ---- */
 
-/* A row of pixels of the part, from those of the call. */
-static void convert(const struct ctt_sparse_job *j, int64_t line)
+/* Converts a row of the call's pixels for the part. */
+static void convert_row(const struct ctt_sparse_job *j, int64_t line)
 {
     int64_t wide = j->j.in[2], c = j->j.c->in[0].c, row = line * wide;
     int64_t first = j->j.first * j->j.in[0] * j->j.in[1] * wide;
@@ -78,7 +78,7 @@ static void convert(const struct ctt_sparse_job *j, int64_t line)
         lay_some(&j->j, first + row + i, 0, to + i * c, c);
 }
 
-/* Fills the padding. */
+/* Fills j->blank with the value of padding. */
 static void blank(const struct ctt_sparse_job *j)
 {
     elem *to = j->blank, zero = nothing(&j->j);
@@ -89,9 +89,9 @@ static void blank(const struct ctt_sparse_job *j)
 
 /* ---- units ---- */
 
-/* Row h of plane d of a phase, as a row of pixels; -1 in the padding. */
-static int64_t row_of(const struct ctt_sparse_job *j, const int64_t phase[3],
-                      const struct spot *p)
+/* Row of pixels for row h of plane d of a phase; -1 in the padding. */
+static int64_t phase_row(const struct ctt_sparse_job *j, const int64_t phase[3],
+                         const struct spot *p)
 {
     const int *stride = j->j.c->node->attr.conv.stride;
     const int *pad = j->j.c->node->attr.conv.pad;
@@ -104,9 +104,9 @@ static int64_t row_of(const struct ctt_sparse_job *j, const int64_t phase[3],
     return (p->sample * j->j.in[0] + d) * j->j.in[1] + h;
 }
 
-/* The spot whose pixel is the first of those at a place and further on, and the
- * column of the input that its row begins with.  Where lists are by columns the
- * first `pad` places hold padding, and lanes that read them are replaced. */
+/* Coordinates of the first pixel at or after a position, and the input column
+ * of its row's start.  With lists by columns the first `pad` positions are
+ * padding, and lanes that read them are replaced. */
 INLINE struct spot pixel_at(const struct ctt_sparse_job *j, int64_t phase,
                             int64_t at, int64_t *left)
 {
@@ -120,7 +120,7 @@ INLINE struct spot pixel_at(const struct ctt_sparse_job *j, int64_t phase,
     return spot_at(j, at - pad);
 }
 
-/* n pixels of a row, from column w on, each `stride` further. */
+/* Addresses of n pixels of a row, from column w on, `stride` apart. */
 INLINE void find_row(const struct ctt_sparse_job *j, int64_t row, int64_t w,
                      int64_t stride, int64_t n, const elem **from)
 {
@@ -135,17 +135,17 @@ INLINE void find_row(const struct ctt_sparse_job *j, int64_t row, int64_t w,
         from[i] = j->blank;
 }
 
-/* The first elements of the pixels of LANES places of a phase, from a spot on,
- * which then is the one behind them. */
+/* Addresses of the pixels at LANES positions of a phase from *p on; *p advances
+ * behind them. */
 INLINE void find(const struct ctt_sparse_job *j, const int64_t phase[3],
                  int64_t left, struct spot *p, const elem **from)
 {
     int64_t stride = j->j.c->node->attr.conv.stride[2], n;
 
-    for (int64_t i = 0; i < LANES; i += n, go_on(j, p, n)) {
+    for (int64_t i = 0; i < LANES; i += n, advance(j, p, n)) {
         n = j->s.pitch[2] - p->w < LANES - i ? j->s.pitch[2] - p->w
                                              : LANES - i;
-        find_row(j, row_of(j, phase, p), p->w * stride + left, stride, n,
+        find_row(j, phase_row(j, phase, p), p->w * stride + left, stride, n,
                  from + i);
     }
 }
@@ -163,11 +163,12 @@ INLINE ivec load_bytes(const elem *p, int64_t n)
 #define LOAD_BYTES load_bytes
 #endif
 
-/* Groups that are read unit by unit: transposing takes as long for all. */
+/* Most groups read unit by unit: transposing takes as long for one as for
+ * all. */
 enum { FEW = 2 };
 
-/* A unit of n bytes, fewer than four, the first in the lowest bits; of other
- * numbers all are there.  (By memcpy() parts of it would lie on the stack.) */
+/* A unit of n < 4 bytes, the first in the lowest bits; units of other types are
+ * complete.  (memcpy() would build it on the stack.) */
 INLINE int32_t part_of(const elem *p, int n)
 {
     uint32_t unit = 0, bits = 8 * sizeof(elem);
@@ -177,8 +178,8 @@ INLINE int32_t part_of(const elem *p, int n)
     return (int32_t)unit;
 }
 
-/* Three bytes of a pixel that is not the input's first, with the byte before
- * them, which no one writes meanwhile: one load instead of three. */
+/* Lays out three bytes of a pixel by one load, with the byte before them.  Not
+ * for the input's first pixel; no thread writes that byte meanwhile. */
 INLINE int lay_three(const elem *const *from, const elem *input, int32_t *to)
 {
     int before = 0;
@@ -208,8 +209,8 @@ static void lay_few(const elem *const *from, const elem *input, int64_t channel,
         memcpy(to + i, from[i] + channel, sizeof(*to));
 }
 
-/* Up to LANES groups, from a channel on, of which `left` are there: to planes
- * that are `apart`. */
+/* Lays out up to LANES groups from a channel on, of which `left` exist, to
+ * planes `apart` units from each other. */
 INLINE void lay_turned(const elem *const *from, const elem *input,
                        int64_t channel, int64_t left, int32_t *to,
                        int64_t apart)
@@ -233,7 +234,7 @@ INLINE void lay_turned(const elem *const *from, const elem *input,
         *(ivec_at *)to = v[g];
 }
 
-/* Registers of one phase from `first` to before `last`. */
+/* Lays out registers first .. last - 1 of one phase. */
 static void lay_phase(const struct ctt_sparse_job *j, int64_t plane,
                       int64_t first, int64_t last)
 {
@@ -254,7 +255,8 @@ static void lay_phase(const struct ctt_sparse_job *j, int64_t plane,
     }
 }
 
-static void lay(const struct ctt_sparse_job *j, int64_t from, int64_t to)
+static void lay_registers(const struct ctt_sparse_job *j, int64_t from,
+                          int64_t to)
 {
     int64_t regs = j->s.plane / LANES;
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_few_tmpl.h: 1x1 convs of quantised values of few channels: so few pixels
- * at a time that sums become bytes while they are in registers.  To store and
- * read them takes as long as the products of 32 channels.  After
+ * int8_pointwise_tmpl.h: 1x1 convs of quantised values of few channels: so few
+ * pixels at a time that sums become bytes while they are in registers.  To
+ * store and read them takes as long as the products of 32 channels.  After
  * int8_tmpl.h. */
 
-enum { FEW = 4 };    /* pixels; with the weights and scales, all registers */
+enum { FEW = 4 };    /* pixels: with the weights and scales they fill all
+                        registers */
 
-/* n pixels from x on, a multiple of P, to bytes at y, BLOCK apart: R registers
- * of channels from `at` on, of which `left` or fewer are there.  P and R are
- * constants. */
+/* Computes n pixels from x on, a multiple of P, to bytes at y, BLOCK apart: R
+ * registers of channels from `at` on, of which at most `left` exist.  P and R
+ * are constants. */
 INLINE void run_few(int P, int R, const struct ctt_int8_job *j,
                     const struct ending *of, const elem *x, int64_t at,
                     int64_t left, int64_t n, uint8_t *y)
@@ -32,11 +33,11 @@ INLINE void run_few(int P, int R, const struct ctt_int8_job *j,
         for (int64_t s = 0; s < j->steps; s++, w += R * LANES * UNIT) {
             wvec b[REGS];
             UNROLL for (int r = 0; r < R; r++)
-                b[r] = get(w + r * LANES * UNIT);
+                b[r] = load_weights(w + r * LANES * UNIT);
             UNROLL for (int p = 0; p < P; p++)
                 UNROLL for (int r = 0; r < R; r++)
-                    sum[p][r] = dot(sum[p][r], values(x + p * j->pixel +
-                                                      s * UNIT, r), b[r]);
+                    sum[p][r] = dot(sum[p][r], load_values(x + p * j->pixel +
+                                                           s * UNIT, r), b[r]);
         }
         UNROLL for (int p = 0; p < P; p++, y += BLOCK) {
             fvec f[REGS];
@@ -61,13 +62,13 @@ static void few_##P##_##R(const struct ctt_int8_job *j,                   \
 FEW_OF(1, 1) FEW_OF(1, 2) FEW_OF(1, 3) FEW_OF(1, 4)
 FEW_OF(4, 1) FEW_OF(4, 2) FEW_OF(4, 3) FEW_OF(4, 4)
 
-/* By registers: one pixel at a time, and FEW. */
+/* By registers: one pixel at a time, or FEW. */
 static few_fn *const fews[REGS + 1][2] = {
     { NULL }, { few_1_1, few_4_1 }, { few_1_2, few_4_2 },
     { few_1_3, few_4_3 }, { few_1_4, few_4_4 }
 };
 
-/* The same by tiles: for acts that are none of put_quick(). */
+/* Computes the pixels by tiles, for activations that put_quick() lacks. */
 static void tiles_of(const struct ctt_int8_job *j, struct tile *t,
                      const elem *x, int64_t regs, int64_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bf16_end_tmpl.h: what becomes of a register of sums of a conv of 16 bits. */
+ * bf16_epilogue_tmpl.h: epilogue of a register of sums of a bf16 conv. */
 
 /* Rounded to the nearest; subnormal numbers become 0, as in a product. */
 INLINE __m256i short_of(__m512 v)
@@ -7,7 +7,7 @@ INLINE __m256i short_of(__m512 v)
     return (__m256i)_mm512_cvtneps_pbh(v);
 }
 
-/* The data for all sums of a call. */
+/* Arguments of the epilogue, the same for all sums of a call. */
 struct ending {
     const float *bias, *plus;    /* or NULL */
     char        *y;
@@ -44,8 +44,8 @@ INLINE fvec act_of(int act, fvec v)
     return (fvec)_mm512_loadu_ps(few);
 }
 
-/* The first n lanes; n == LANES is a constant where it holds: stores by a mask
- * are slow. */
+/* Writes the first n lanes.  Callers pass n == LANES as a constant if possible:
+ * masked stores are slow. */
 INLINE void put(struct ending e, char *y, fvec v, int64_t n)
 {
     __mmask16 few = (__mmask16)((1u << n) - 1);
@@ -60,9 +60,9 @@ INLINE void put(struct ending e, char *y, fvec v, int64_t n)
         _mm512_mask_storeu_ps(y, few, (__m512)v);
 }
 
-/* A register of channels, from channel `from` on, of many rows of the result:
- * their sums are `stride` registers apart.  at: where the bias of the channels
- * is. */
+/* Writes a register of channels, from channel `from` on, of `rows` rows of the
+ * result; their sums are `stride` registers apart. at: index of the channels'
+ * bias. */
 INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
                      int64_t at, int64_t n, const ivec *sum, int stride)
 {
@@ -81,7 +81,8 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
     }
 }
 
-/* The sums of a tile: R registers of each row, of so many channels. */
+/* Writes the sums of a tile: R registers of each row, `channels` of whose lanes
+ * are channels. */
 INLINE void put_tile(int R, const struct ending *e, int64_t row, int64_t rows,
                      int64_t from, int64_t at, int64_t channels,
                      const ivec *sum)

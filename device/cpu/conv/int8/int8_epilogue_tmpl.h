@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_end_tmpl.h: what becomes of a register of sums: the operations of
- * int8_end.c, in their order.  The file that includes it has defined ivec and
- * fvec, LANES numbers each, REGS, the most registers of a tile's row,
- *     bigger(a, b), smaller(a, b)   b if one is a NaN
+ * int8_epilogue_tmpl.h: epilogue of a register of sums: the operations of
+ * int8_epilogue.c, in their order.  The file that includes it has defined ivec
+ * and fvec, LANES numbers each, REGS, the most registers of a tile's row,
+ *     lanes_max(a, b), lanes_min    b if one is a NaN
  *     put_low(p, v, zero, n)        v + zero as bytes, saturated: n channels
  * or LOWS_AT_ONCE and
  *     put_lows(R, p, v, zero, n)    of R registers, n channels or fewer
@@ -20,11 +20,11 @@ INLINE void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
 }
 #endif
 
-/* The whole numbers nearest to those of a register, half to even; of a NaN or
- * what is less than -256 one that is less than -255. */
+/* Nearest integers to a register's floats, half to even; a NaN and a number
+ * below -256 give an integer below -255. */
 #ifndef WHOLE
 #define WHOLE(v) __builtin_convertvector(                                  \
-    (bigger(v, (fvec){ 0 } - 256.0f) + 12582912.0f) - 12582912.0f, ivec)
+    (lanes_max(v, (fvec){ 0 } - 256.0f) + 12582912.0f) - 12582912.0f, ivec)
 #endif
 
 #ifdef FLOATS
@@ -33,7 +33,7 @@ INLINE void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
 #define SUMS(v) __builtin_convertvector(v, fvec)
 #endif
 
-/* Registers anywhere in memory: by memcpy() some would lie on the stack. */
+/* Unaligned registers in memory: memcpy() would copy some through the stack. */
 typedef float fvec_at __attribute__((vector_size(LANES * 4), aligned(4),
                                      may_alias));
 
@@ -47,7 +47,8 @@ INLINE void store(float *p, fvec v)
     *(fvec_at *)p = v;
 }
 
-/* The first n lanes; n == LANES is a constant where it holds. */
+/* Loads the first n lanes; callers pass n == LANES as a constant if
+ * possible. */
 INLINE fvec load_few(const float *p, int64_t n)
 {
     if (n == LANES)
@@ -82,7 +83,7 @@ INLINE void store_few(float *p, fvec v, int64_t n)
 
 #include "device/cpu/conv/int8/int8_plus_tmpl.h"
 
-/* The data for all sums of a call. */
+/* Arguments of the epilogue, the same for all sums of a call. */
 struct ending {
     const float *factor, *bias;           /* bias: or NULL */
     struct plus  plus;
@@ -93,8 +94,8 @@ struct ending {
     int          quick;                   /* see put_quick() */
 };
 
-/* The most steps: those of a byte, or of relu6's 6.  To scale and then to take
- * the least gives what to take it and then to scale does.  Of floats: 6, or no
+/* Upper bound of a result in quantisation steps: a byte's, or relu6's 6
+ * (clamping after scaling equals scaling after clamping).  For floats: 6, or no
  * bound. */
 static float most_of(const struct ctt_call *c, float inv)
 {
@@ -120,31 +121,32 @@ static struct ending ending_of(const struct ctt_int8_job *j)
     };
 }
 
-/* 0 for what is less; a NaN stays. */
+/* Relu; a NaN stays. */
 INLINE fvec relu_of(fvec v)
 {
     return (fvec)((ivec)v & ~(ivec)(v < 0));
 }
 
-/* relu, and relu6 by e.most, and ctt_quant() of base/byte.h, but for what is
- * less than the least: put_lows() saturates it.  Of a NaN the least. */
+/* Relu (relu6 by e.most) and ctt_quant() of base/byte.h, without the lower
+ * bound, which put_lows() applies by saturation.  A NaN gives the lower
+ * bound. */
 INLINE ivec to_whole(struct ending e, fvec v)
 {
     v = v * e.inv;
     if (e.relu && e.zero)
         v = relu_of(v);
-    v = smaller((fvec){ 0 } + e.most, v);
+    v = lanes_min((fvec){ 0 } + e.most, v);
     return WHOLE(v);
 }
 
-/* An act of a register of numbers. */
+/* Applies an activation to a register of numbers. */
 static __attribute__((noinline)) void act_on(int act, float *y)
 {
     K(act_row)(act, y, LANES);
 }
 
-/* Computes n numbers of the result at y, LANES or fewer, from their sums and
- * the numbers of the plus input at `plus`. */
+/* Epilogue of n <= LANES numbers: from sums and the plus input at `plus` to the
+ * result at y. */
 INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
                      const char *plus, char *y, int64_t n)
 {
@@ -166,13 +168,13 @@ INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
         return;
     }
     if (e.relu)
-        v = smaller((fvec){ 0 } + e.most, relu_of(v));
+        v = lanes_min((fvec){ 0 } + e.most, relu_of(v));
     store_few((float *)y, v, n);
 }
 
-/* A register of channels, from channel `from` on, of many rows of the result:
- * their sums are `stride` registers apart.  at: where factors and bias of the
- * channels are. */
+/* Writes a register of channels, from channel `from` on, of `rows` rows of the
+ * result; their sums are `stride` registers apart. at: index of the channels'
+ * factors and bias. */
 INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
                      int64_t at, int64_t n, const ivec *sum, int stride)
 {
@@ -190,7 +192,7 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
     }
 }
 
-/* The numbers of R registers of a row: bytes, or floats of full registers. */
+/* Writes R registers of a row as bytes, or as floats of full registers. */
 INLINE void put_row(int R, int bytes, struct ending e, const fvec *f, char *y,
                     int64_t channels)
 {
@@ -203,15 +205,15 @@ INLINE void put_row(int R, int bytes, struct ending e, const fvec *f, char *y,
             continue;
         }
         if (e.relu)
-            one = smaller((fvec){ 0 } + e.most, relu_of(one));
+            one = lanes_min((fvec){ 0 } + e.most, relu_of(one));
         store((float *)(void *)y + r * LANES, one);
     }
     if (bytes)
         put_lows(R, (uint8_t *)y, v, e.zero, channels);
 }
 
-/* The sums of a tile, with no act but those that put_row() applies: R registers
- * of each row.  R, bytes: constants. */
+/* Writes the sums of a tile with relu, relu6 or no activation: R registers of
+ * each row.  R, bytes: constants. */
 INLINE void put_quick(int R, int bytes, const struct ending *of, int64_t row,
                       int64_t rows, int64_t from, int64_t at,
                       int64_t channels, const ivec *sum)
@@ -238,7 +240,7 @@ INLINE void put_quick(int R, int bytes, const struct ending *of, int64_t row,
     }
 }
 
-/* The same, of any kind. */
+/* Writes the sums of a tile with any activation and type. */
 static void put_any(const struct ending *e, int64_t row, int64_t rows,
                     int64_t from, int64_t at, int64_t channels,
                     const ivec *sum, int regs)
@@ -252,8 +254,8 @@ static void put_any(const struct ending *e, int64_t row, int64_t rows,
     }
 }
 
-/* The sums of a tile: R registers of each row, a constant, of so many channels,
- * the last register perhaps in part. */
+/* Writes the sums of a tile: R registers (a constant) of each row, `channels`
+ * channels, the last register perhaps in part. */
 INLINE void put_tile(int R, const struct ending *e, int64_t row, int64_t rows,
                      int64_t from, int64_t at, int64_t channels,
                      const ivec *sum)

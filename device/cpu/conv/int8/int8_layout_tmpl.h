@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_lay_tmpl.h: quantised values laid out with their padding, as elements of
- * the type elem: whole numbers, or bytes, which stand for them, less LESS; or
- * values that are floats, if FLOATS is defined. */
+ * int8_layout_tmpl.h: quantised values laid out with their padding, as elements
+ * of the type elem: whole numbers, or bytes, which stand for them, less LESS;
+ * or values that are floats, if FLOATS is defined. */
 
 #ifndef LESS
 #define LESS 0
@@ -20,7 +20,7 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
     memcpy(to, ctt_row(&j->c->in[0], row) + channel, (size_t)n * sizeof(*to));
 }
 #elif !defined(LAYS_HALF)    /* bf16_avx512.c has its own */
-/* The element for the value 0. */
+/* Element of the value 0. */
 static elem nothing(const struct ctt_int8_job *j)
 {
     return (elem)(sizeof(elem) == 1 ? j->c->in[0].zero - LESS : 0);
@@ -35,7 +35,7 @@ static void lay_floats(const struct ctt_tensor *x, elem add, const float *from,
         to[i] = (elem)((int32_t)ctt_quant(from[i], inv, zero) + add);
 }
 
-/* n values from channel `channel` of row `row` on. */
+/* Lays out n values of row `row`, from channel `channel` on. */
 static void lay_some(const struct ctt_int8_job *j, int64_t row,
                      int64_t channel, elem *to, int64_t n)
 {
@@ -53,11 +53,12 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
 }
 #endif
 
-/* A line of the values laid out: the row of in[0] of its first pixel that is
- * there, and how many pixels of padding come before it, are there, follow. */
+/* A line of the values: row of its first pixel in in[0]; counts of left
+ * padding, pixels and right padding. */
 struct line { int64_t row, left, n, right; };
 
-static inline struct line line_of(const struct ctt_int8_job *j, int64_t line)
+static inline struct line line_bounds(const struct ctt_int8_job *j,
+                                      int64_t line)
 {
     const int *pad = j->c->node->attr.conv.pad;
     int64_t wide = j->size[2], left = pad[2] < wide ? pad[2] : wide;

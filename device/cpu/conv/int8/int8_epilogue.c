@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_end.c: what becomes of the sums of a conv of quantised values. */
+ * int8_epilogue.c: epilogue of a conv of quantised values: from integer sums to
+ * results. */
 #include "device/cpu/conv/int8/int8.h"
 
 static void add_plus(const struct ctt_tensor *plus, int64_t row, int64_t from,
@@ -16,9 +17,9 @@ static void add_plus(const struct ctt_tensor *plus, int64_t row, int64_t from,
     ctt_put(y, x, n, 1);
 }
 
-/* The channels from j on of a row, a piece at a time. */
-static void end_piece(const struct ctt_int8_end *e, int64_t row, int64_t from,
-                      int64_t n, const int32_t *sum)
+/* Computes a piece of a row's channels, from channel j on. */
+static void end_piece(const struct ctt_int8_epilogue *e, int64_t row,
+                      int64_t from, int64_t n, const int32_t *sum)
 {
     const struct ctt_call *c = e->c;
     const struct ctt_tensor *out = &c->out;
@@ -39,8 +40,8 @@ static void end_piece(const struct ctt_int8_end *e, int64_t row, int64_t from,
         ctt_put(ctt_row(out, row) + from, y, n, 0);
 }
 
-void K(int8_end)(const struct ctt_int8_end *e, int64_t row, int64_t from,
-                 int64_t n, const int32_t *sum)
+void K(int8_epilogue)(const struct ctt_int8_epilogue *e, int64_t row,
+                      int64_t from, int64_t n, const int32_t *sum)
 {
     for (int64_t j = 0; j < n; j += CTT_PIECE)
         end_piece(e, row, from + j, ctt_piece(n, j), sum + j);
