@@ -28,7 +28,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* From the folder of the program: for one in the build folder, an installed one
  * and a test. */
 static const char *const beside[] = { "", "/.libs", "/../lib/convtt",
-                                      "/../.libs", "/../../.libs" };
+                                      "/../.libs", "/../../.libs",
+                                      "/../../../.libs" };
 
 struct search {
     const char *name;

@@ -135,9 +135,9 @@ out:
 void ctt_exchange_close(struct ctt_exchange *x)
 {
     if (x->whole)
-        x->by->free(x, x->whole);
+        x->by->release(x, x->whole);
     if (x->pieces)
-        x->by->free(x, x->pieces);
+        x->by->release(x, x->pieces);
     memset(x, 0, sizeof(*x));
 }
 

@@ -28,10 +28,10 @@ struct ctt_exchange;
 
 /* The memory of the numbers, and how they get from rank to rank: allgather and
  * alltoall as in comm.h.  join: left[n] becomes the join of both; right may
- * change. */
+ * change.  (No member is called free: SimGrid makes a macro of it.) */
 struct ctt_transport {
     int  (*alloc)(const struct ctt_exchange *x, int64_t bytes, void **out);
-    void (*free)(const struct ctt_exchange *x, void *p);
+    void (*release)(const struct ctt_exchange *x, void *p);
     int  (*alltoall)(const struct ctt_exchange *x, const void *from, void *to,
                      int64_t each);
     int  (*allgather)(const struct ctt_exchange *x, const void *mine,

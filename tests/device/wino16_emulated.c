@@ -25,7 +25,7 @@ static int here(void)
 }
 
 const struct ctt_wino16_isa ctt_wino16_emulated = {
-    "emulated", LANES, here, conv
+    "emulated", LANES, here, conv_item
 };
 #else
 static int here(void)

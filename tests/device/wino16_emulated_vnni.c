@@ -26,7 +26,7 @@ static int here(void)
 }
 
 const struct ctt_wino16_isa ctt_wino16_emulated_vnni = {
-    "emulated_vnni", LANES, here, conv
+    "emulated_vnni", LANES, here, conv_item
 };
 #else
 static int here(void)

@@ -70,7 +70,8 @@ part sim 'the simulated GPU in each order of work' \
 part arm 'convolutions of quantised values on ARM' \
     env CTT_CPU_CASES=all bash "$src/tests/device/test_arm.sh"
 part stream 'a day of frames through convtt-infer --stream' \
-    env CTT_STREAM_FRAMES=880000 bash "$src/tests/tools/test_stream_cli.sh"
+    env CTT_STREAM_FRAMES=880000 \
+    bash "$src/tests/tools/stream/test_stream_cli.sh"
 part mpich 'processes that MPICH starts and connects' \
     bash "$src/tests/comm/mpich.sh"
 if grep -q '^fuzz:' "$build/Makefile"; then

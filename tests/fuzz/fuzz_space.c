@@ -110,7 +110,8 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("frame-loss choice none linear exp\n"
               "frame-asks int 2 9 if frame-loss=linear|exp\n"
               "warmup int 0 3\nlr-end range 0 0.1 if warmup>1\n"),
-    FUZZ_TEXT("lr log 1e-3 1 if eps<1e-4\neps log 1e-6 1e-3 if beta1<0.5\n"
+    FUZZ_TEXT("lr log 1e-3 1 if weight-decay<1e-4\n"
+              "weight-decay log 1e-6 1e-3 if beta1<0.5\n"
               "beta1 range 0 0.9 if lr>0.1"),
     FUZZ_TEXT("jitter choice 0 1\nflip choice 0 1\n%log\n"
               "{\"trial\":1,\"seed\":1,\"settings\":{\"jitter\":\"1\","

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 bench_tool.h: functions and structures of
- * convtt-infer --bench; other programs time models by them, too. */
+/* SPDX-License-Identifier: Apache-2.0
+ * bench_tool.h: functions and structures of convtt-infer --bench; other
+ * programs time models by them, too. */
 #ifndef CTT_BENCH_TOOL_H
 #define CTT_BENCH_TOOL_H
 

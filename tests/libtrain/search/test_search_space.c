@@ -126,10 +126,11 @@ static const struct { const char *text, *words; } refused[] = {
     { "batch int 2 4\nlr log 1 2 if batch<2", "no number between 2 and 4" },
     { "batch int 2 4\nlr log 1 2 if batch>x", "no number between 2 and 4" },
     { "lr log 1 2 if lr<1.5", "s.txt:1: lr depends on itself" },
-    { "lr log 1 2 if eps<1e-4\neps log 1e-5 1e-3 if beta1<0.5\n"
-      "beta1 range 0 0.9 if lr>1.5", "lr depends on itself, by eps<1e-4" },
-    { "gamma range 0 1 if lr<1.5\nlr log 1 2 if eps<1e-4\n"
-      "eps log 1e-5 1e-3 if lr<1.5", "depends on itself" },
+    { "lr log 1 2 if weight-decay<1e-4\n"
+      "weight-decay log 1e-5 1e-3 if beta1<0.5\nbeta1 range 0 0.9 if lr>1.5",
+      "lr depends on itself, by weight-decay<1e-4" },
+    { "gamma range 0 1 if lr<1.5\nlr log 1 2 if weight-decay<1e-4\n"
+      "weight-decay log 1e-5 1e-3 if lr<1.5", "depends on itself" },
 };
 
 static void what_is_none_is_refused(void)
