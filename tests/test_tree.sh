@@ -78,9 +78,11 @@ room_of() {
     while [ -z "$(may_include "$room")" ]; do room=${room%/*}; done
     echo "$room"
 }
-for f in $(echo "$c_files" | grep -E "^(${libs// /|}|tools)/"); do
-    room=$(room_of "$f")
-    grep -nE '^ *# *include *"' "$f" /dev/null |
+for d in $(echo "$c_files" | grep -E "^(${libs// /|}|tools)/" |
+        sed 's|/[^/]*$||' | sort -u); do
+    room=$(room_of "$d/.")
+    grep -nE '^ *# *include *"' $(echo "$c_files" | grep -E "^$d/[^/]*\$") \
+            /dev/null |
         grep -vE "include *\"($(may_include "$room"))" |
         refuse "$room must not include this"
 done
@@ -138,20 +140,17 @@ grep -n $'\t' $(echo "$c_files" | grep -v '\.def$') | cut -d: -f1,2 |
     refuse 'a tab'
 
 # 4. How it looks: length, width, licence and the sentence at the top.
-for f in $c_files; do
-    lines=$(wc -l < "$f")
-    [ "$lines" -le 800 ] || echo "$f:$lines"
-done | refuse "more than 800 lines"
+wc -l $c_files | awk '$2 != "total" && $1 > 800 { print $2 ":" $1 }' |
+    refuse "more than 800 lines"
 grep -nE '^.{81}' $c_files $(echo "$scripts" | grep -v '\.m4$') |
     cut -d: -f1,2 | refuse "more than 80 columns"
-for f in $c_files $scripts; do
-    head -n 2 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
-        echo "$f:1" | refuse "no SPDX line"
-done
-for f in $c_files; do
-    head -n 3 "$f" | grep -qF " * $(basename "$f"): " ||
-        echo "$f:2" | refuse "does not say at its top what it is"
-done
+awk 'FNR <= 2 && /SPDX-License-Identifier: Apache-2.0/ { has[FILENAME] = 1 }
+     END { for (i = 1; i < ARGC; i++) if (!has[ARGV[i]]) print ARGV[i] ":1" }' \
+    $c_files $scripts | refuse "no SPDX line"
+awk 'FNR <= 3 { n = split(FILENAME, part, "/")
+                if (index($0, " * " part[n] ": ")) has[FILENAME] = 1 }
+     END { for (i = 1; i < ARGC; i++) if (!has[ARGV[i]]) print ARGV[i] ":2" }' \
+    $c_files | refuse "does not say at its top what it is"
 if ctags --version 2> /dev/null | grep -q Universal; then
     ctags -x --c-kinds=f --fields=+ne --languages=C --langmap=C:.c.h.cc.cu.cuh \
         --_xformat='%{line} %{end} %{name} %{input}' $c_files |
@@ -174,15 +173,17 @@ else
     note "length and names of functions (needs universal-ctags)"
 fi
 
-# 5. Every header compiles alone, as C11 and as C++17.
-alone() {   # alone HEADER COMPILER...
-    local header=$1
-    shift
-    printf '#include "%s"\n' "$header" |
-        "$@" -I. -fsyntax-only -Wall -fopenmp -fmax-errors=1 \
-            $HEADER_CFLAGS - 2>&1 |
-        grep -E 'error|warning' | head -n 1 |
-        refuse "$header does not compile alone: $*"
+# 5. Every header compiles alone, as C11, and those of a folder as C++17.
+alone() {   # alone COMPILER...: each header that is read
+    xargs -r -n 30 -P "$(nproc 2> /dev/null || echo 2)" "$@" -I. \
+        -fsyntax-only -Wall -Wno-unused-function -fopenmp -fmax-errors=1 \
+        $HEADER_CFLAGS 2>&1 | grep -E '(error|warning):' |
+        refuse "does not compile alone: $*"
+}
+together() {    # together COMPILER...: all headers that are read
+    sed 's/.*/#include "&"/' | "$@" -I. -fsyntax-only -Wall \
+        -Wno-unused-function -fopenmp $HEADER_CFLAGS - 2>&1 |
+        grep -E '(error|warning):' | refuse "does not compile: $*"
 }
 HEADER_CFLAGS=${HEADER_CFLAGS--D_POSIX_C_SOURCE=200809L \
                               $(pkg-config --cflags hdf5 cunit)}
@@ -196,29 +197,30 @@ have_cuda=yes
 echo '#include <cudnn.h>' |
     $CC $HEADER_CFLAGS -x c -fsyntax-only - 2> /dev/null ||
     { have_cuda=no; note "headers of device/cuda (no CUDA)"; }
-for h in $headers; do
-    # A header that includes a .c is the body of the files that include it.
-    grep -qE '^ *# *include *".*\.c"' "$h" && continue
-    case $h in
-    *_tmpl.h) continue ;;    # likewise: what includes it defines its words
-    device/cuda/*) [ $have_cuda = yes ] || continue ;;
-    tests/*)                 # read by C alone, with CUnit
-        [ $have_cunit = yes ] || continue
-        alone "$h" $CC -std=c11 -x c
-        continue ;;
-    esac
-    alone "$h" $CC -std=c11 -x c
-    [ $have_cxx = no ] || alone "$h" $CXX -std=c++17 -x c++
-done
+# A header that includes a .c is the body of the files that include it; what
+# includes a *_tmpl.h defines its words.
+whole=$(grep -LE '^ *# *include *".*\.c"' $headers | grep -v '_tmpl\.h$')
+[ $have_cuda = yes ] || whole=$(echo "$whole" | grep -v '^device/cuda/')
+[ $have_cunit = yes ] || whole=$(echo "$whole" | grep -v '^tests/')
+echo "$whole" | alone $CC -std=c11 -x c
+if [ $have_cxx = yes ]; then
+    whole=$(echo "$whole" | grep -v '^tests/')    # read by C alone
+    for d in $(echo "$whole" | sed 's|/[^/]*$||' | sort -u); do
+        echo "$whole" | grep -E "^$d/[^/]*\$" | together $CXX -std=c++17 -x c++
+    done
+fi
 
 # 6. Every source is built and goes into the tarball.
 # (A program of one file is listed without its .c.)
-for f in $c_files $(files '\.net$' models) $(files '\.sh$' tests); do
-    name=${f//./\\.}
-    name=${name/%\\.c/(\\.c)?}
-    grep -qE "(^|[[:space:]])$name([[:space:]]|\$)" \
-        Makefile.am $(files '\.am$' $folders) || echo "$f:1"
-done | refuse "is in none of the lists of Makefile.am, tests, bench"
+words=$(cat Makefile.am $(files '\.am$' $folders) | tr -s ' \t' '\n\n' |
+        sort -u)
+printf '%s\n' $c_files $(files '\.net$' models) $(files '\.sh$' tests) |
+    awk -v words="$words" '
+        BEGIN { n = split(words, w, "\n")
+                for (i = 1; i <= n; i++) is[w[i]] = 1 }
+        { short = $0; sub(/\.c$/, "", short) }
+        !is[$0] && !is[short] { print $0 ":1" }' |
+    refuse "is in none of the lists of Makefile.am, tests, bench"
 
 # 7. Nothing binary in git, but small pictures of the documentation.
 picture() {

@@ -184,7 +184,7 @@ static void test_open(void)
     int64_t size = 0;
     int fd = -1;
 
-    alarm(20);
+    alarm(CTT_PATIENCE);
     ctt_check_refused(ctt_file_open(at("pipe"), &fd, &size), CTT_EIO,
                       "not a regular");
     ctt_check_refused(ctt_stream_open(at("pipe"), &fd, &size), CTT_EIO,

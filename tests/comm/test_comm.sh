@@ -49,7 +49,7 @@ mpirun -np 3 "$bin/tests/comm/sums" mpi 8 > out 2> err < /dev/null &&
 grep -q '3 processes: not a power of two' err || fail "-np 3: $(head -3 err)"
 
 # 4. One rank ends all, also those that wait for it.
-timeout 60 mpirun -np 4 "$ranks" mpi 4 abort > out 2> err < /dev/null
+limited mpirun -np 4 "$ranks" mpi 4 abort > out 2> err < /dev/null
 got=$?
 [ $got = 1 ] || fail "abort: status $got"
 

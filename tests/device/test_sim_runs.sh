@@ -35,7 +35,7 @@ done
 
 # 2. Without some engines of cuDNN the results are the same.
 for what in plain fallback; do
-    CTT_CHECK_EVERY=${all:-4} passes CTT_SIM_DNN=$what test_gpu
+    CTT_CHECK_EVERY=${all:-${few:+1}4} passes CTT_SIM_DNN=$what test_gpu
 done
 
 # 3. Each call fails once: one line names it, and nothing leaks.
@@ -75,7 +75,7 @@ walk() {
     echo "$1: fewer than $k calls"
 }
 calls=${all:+12}
-walk "${calls:-6}" "$bin/convtt-info" --plan tiny.net --device cuda
+walk "${calls:-$((few ? 3 : 6))}" "$bin/convtt-info" --plan tiny.net --device cuda
 make_clips
 train() {
     rm -f tiny.ctt.ckpt

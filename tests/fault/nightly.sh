@@ -3,7 +3,8 @@
 # nightly.sh: tests that take too long for make check (make nightly): each
 # without a time limit, a summary at the end, and status 1 if one has failed.
 #
-# CTT_NIGHTLY="faults files compose cpus arm sim stream mpich fuzz": only these;
+# CTT_NIGHTLY="all faults files compose cpus arm sim stream mpich sanitize gpus
+# fuzz": only these;
 # TIME: seconds for each target of fuzz.
 set -u
 build=$PWD
@@ -30,6 +31,32 @@ part() {
               $((SECONDS - from)) "$what")")
 }
 
+# here TARGET...: make of this build, which has its own folder of tests.
+here() { "${MAKE:-make}" --no-print-directory "$@"; }
+# other FOLDER 'OPTION...' TARGET...: make of another build, in nightly/FOLDER.
+other() {
+    local folder=$logs/$1 options=$2
+    shift 2
+    mkdir -p "$folder"
+    # shellcheck disable=SC2086
+    [ -e "$folder/Makefile" ] || (cd "$folder" &&
+        "$src/configure" --quiet --disable-static $options) || return 1
+    here -C "$folder" "$@"
+}
+# Whatever .ci/run tests by a sample, and with sanitizers what it tests without.
+every() { CTT_CHECK_EVERY=1 here check; }
+sanitized() {
+    ASAN_OPTIONS=detect_leaks=1:intercept_tls_get_addr=0 CTT_CHECK_EVERY=9 \
+        CTT_CHECK_OTHER=no CTT_FUZZ_SECONDS=4 \
+        other asan '--enable-sanitize --enable-werror --with-cuda=no' check
+}
+
+part all 'every test with all its cases' every
+part sanitize 'all tests with sanitizers' sanitized
+if type -P nvcc > /dev/null; then
+    part gpus 'the module of CUDA for other GPUs, without a warning' \
+        other gpus '--enable-werror --with-cuda-arch=sm_90' convtt-cuda.la
+fi
 part faults 'every kind of allocation, every write, 1,000 kills' \
     env CTT_FAULT_CASES=all bash "$src/tests/fault/test_faults.sh"
 part files 'a model is saved while each allocation fails' \

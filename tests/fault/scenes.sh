@@ -15,13 +15,16 @@ real() { [ -x "$bin/.libs/$1" ] && echo "$bin/.libs/$1" || echo "$bin/$1"; }
 # Static programs cannot be preloaded; sanitizers have their own allocator.
 shim=$bin/tests/fault/shim.so
 sweep=$bin/tests/fault/sweep
-for f in "$shim" "$sweep"; do
-    [ -e "$f" ] || { echo "no $f"; exit 77; }
-done
-if grep -q __asan_init "$(real convtt-train)"; then
-    echo 'faults are not injected into programs with sanitizers'
-    exit 77
-fi
+can_preload() {
+    local f
+    for f in "$shim" "$sweep"; do
+        [ -e "$f" ] || { echo "no $f"; exit 77; }
+    done
+    if grep -q __asan_init "$(real convtt-train)"; then
+        echo 'faults are not injected into programs with sanitizers'
+        exit 77
+    fi
+}
 
 learn="-b 2 -t 1 -j 1 --strict --epochs 1 --max-frames 3"
 foresee="--predict 2 --input-frames 3 --strip s.png --video v.webm --frames f.h5

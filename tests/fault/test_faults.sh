@@ -13,6 +13,7 @@ tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
 here=$(cd "$bin" && cd "${srcdir:-.}" && pwd)
 . "$here/tests/fault/scenes.sh"
+can_preload
 make_scenes
 [ $failed = 0 ] || exit 1
 known_crashes=$here/tests/fault/known.txt

@@ -10,6 +10,10 @@
 
 enum { CTT_SKIP = 77 };    /* automake's exit status for a skipped test */
 
+/* For so many seconds a test waits at most for what must happen: many times
+ * what it takes on a busy machine. */
+enum { CTT_PATIENCE = 600 };
+
 /* The devices whose memory is the program's, as of ctt_dev_names. */
 extern const char *const ctt_check_hosts[];
 

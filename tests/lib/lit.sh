@@ -14,13 +14,3 @@ gray() { some '\177' "$1"; }
 is() {      # is WHAT GOT WANTED
     [ "$2" = "$3" ] || fail "$1: $2, not $3"
 }
-await() {   # await WHAT COMMAND...: until the command succeeds
-    local what=$1
-    shift
-    for _ in $(seq 1200); do
-        "$@" && return
-        sleep 0.05
-    done
-    fail "$what: not within a minute"
-    return 1
-}

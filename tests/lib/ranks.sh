@@ -46,7 +46,7 @@ list=train.txt
 under() {
     local n=$1
     shift
-    timeout 300 mpirun -np "$n" --bind-to none "$bin/convtt-train" "$@" \
+    limited mpirun -np "$n" --bind-to none "$bin/convtt-train" "$@" \
         --threads 1 --data $list --val val.txt > out 2> err < /dev/null
 }
 
@@ -57,7 +57,7 @@ refuses() {
     IFS='|' read -r want pattern n options <<< "$1"
     shift
     # shellcheck disable=SC2086
-    timeout 60 mpirun -np "$n" "$bin/convtt-train" $options "$@" \
+    limited mpirun -np "$n" "$bin/convtt-train" $options "$@" \
         > out 2> err < /dev/null
     got=$?
     [ $got = "$want" ] || fail "$options: status $got: $(head -3 err)"
@@ -67,18 +67,17 @@ refuses() {
 }
 
 # pace COMMAND...: how many milliseconds it takes, a run of two steps of four
-# processes at most, and how many a job that fails may take to end: 5 s, or more
-# where the processors are so busy that the run takes more than 1.25 s.
+# processes at most.  A job that fails may take CTT_END_LIMIT seconds (60) more
+# to end: it takes less than five where no other work is done.
 now() { date +%s%N; }
 ms() { echo $((($(now) - $1) / 1000000)); }
-calm='' limit=''
+calm='' limit=$((1000 * ${CTT_END_LIMIT:-60}))
 pace() {
     local from
     from=$(now)
     "$@" || fail "$*: $(head -5 err)"
     calm=$(ms "$from")
-    limit=$((calm > 1250 ? 4 * calm : 5000))
-    echo "a run takes $calm ms; one that fails has $limit ms to end"
+    echo "a run takes $calm ms"
 }
 
 pids() {   # pids LAUNCHER: its ranks, which MPICH's starts by another process
@@ -98,15 +97,16 @@ begin() {
     mpirun -np "$n" --bind-to none "$bin/convtt-train" $run --data train.txt \
         --val val.txt --threads 1 -o some.h5 --checkpoint some.ckpt "$@" \
         > out 2> err < /dev/null & pid=$!
-    for i in $(seq 600); do
+    for i in $(seq "$ticks"); do
         [ -e some.ckpt ] && return
+        kill -0 $pid 2> /dev/null || break
         sleep 0.05
     done
     fail "no checkpoint: $(head -5 err)"
 }
-ends() {   # ends WHAT STATUS: the one in the background, within a minute
+ends() {   # ends WHAT STATUS: the one in the background
     local got
-    timeout 60 tail --pid=$pid -f /dev/null || {
+    limited tail --pid=$pid -f /dev/null || {
         fail "$1: it goes on"
         kill -9 $pid
     }

@@ -189,7 +189,7 @@ start() {
     shift
     : > out    # a signal before the program runs would end a copy of this shell
     "$compress" m.ctt -o s.ctt $work "$@" > out 2> err < /dev/null & pid=$!
-    for i in $(seq 3000); do
+    for i in $(seq "$ticks"); do
         grep -q "^$until" out && break
         kill -0 $pid 2> /dev/null || break
         sleep 0.01
@@ -300,7 +300,7 @@ tiny="--data sorted $told --prune 0.5 --prune-least 9 --retrain-epochs 1
     --threads 1"
 rm -f small.ctt out
 "$compress" two.ctt -o small.ctt $tiny > out 2> err < /dev/null & pid=$!
-for i in $(seq 3000); do
+for i in $(seq "$ticks"); do
     grep -q 'it flatters' out && break
     kill -0 $pid 2> /dev/null || break
     sleep 0.01

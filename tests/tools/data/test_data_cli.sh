@@ -101,8 +101,9 @@ says 1 'not a regular file' "$data" mnist digits /dev/full
 
 # 4. Stopped: nothing stays.
 "$data" mnist digits o.h5 -n 1000000 > out 2> err & pid=$!
-for i in $(seq 400); do
+for i in $(seq "$ticks"); do
     [ -s o.h5.convtt0.tmp ] && break
+    kill -0 $pid 2> /dev/null || break
     sleep 0.02
 done
 kill -TERM $pid
@@ -119,7 +120,7 @@ for i in 1 2 3; do
     echo "clip$i $((i % 2))"
 done > clips.txt
 piped() {
-    timeout 20 "$@" > out 2> err || fail "$*: status $?: $(cat err)"
+    limited "$@" > out 2> err || fail "$*: status $?: $(cat err)"
     grep -qE '(: 3 clips, 0 bad|^all +3)' out err ||
         fail "$*: $(cat out err)"
 }
@@ -142,7 +143,7 @@ for word in 'check fifo.txt' 'check fifo' \
     'pack clips.txt -o o.h5 --model tiny.net --classes fifo' 'mnist . o.h5' \
     'mnist train-images-idx3-ubyte o.h5'; do
     # shellcheck disable=SC2086
-    timeout 20 "$data" $word > out 2> err
+    limited "$data" $word > out 2> err
     [ $? = 1 ] || fail "$word: not refused: $(cat err)"
     grep -q 'fifo\|train-images' out err || fail "$word: $(cat err)"
 done

@@ -39,7 +39,7 @@ mkfifo ask
 exec 9> ask
 for i in 1 2; do
     echo "${files[$i]}" >&9
-    for _ in $(seq 400); do
+    for _ in $(seq "$ticks"); do
         [ "$(grep -c '"frame":' answers)" = $((3 * i)) ] && break
         sleep 0.05
     done

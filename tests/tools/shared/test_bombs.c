@@ -65,7 +65,7 @@ static void become(char *line)
     dup2(log, STDERR_FILENO);
     log = open("/dev/null", O_WRONLY);
     dup2(log, STDOUT_FILENO);
-    alarm(300);    /* a program that hangs ends by a signal */
+    alarm(CTT_PATIENCE);    /* a program that hangs ends by a signal */
     execv(path, arg);
     _exit(99);
 }

@@ -102,8 +102,9 @@ common='tiny.net --data clips --batch 4 --threads 1'
 # shellcheck disable=SC2086
 "$train" $common --epochs 100000 -o one.h5 --log-csv one.csv \
     --checkpoint-every 1 > log 2>&1 < /dev/null & pid=$!
-for _ in $(seq 600); do
+for _ in $(seq "$ticks"); do
     [ "$(cat one.csv 2> /dev/null | wc -l)" -gt 1 ] && break
+    kill -0 $pid 2> /dev/null || break
     sleep 0.1
 done
 kill -0 $pid || fail "the run in the background ended: $(cat log)"

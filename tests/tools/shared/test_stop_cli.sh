@@ -56,14 +56,14 @@ ends() {
     local want=$1 pattern=$2 got i
     shift 2
     "$@" > out 2> err < /dev/null & pid=$!
-    for i in $(seq 400); do
+    for i in $(seq "$ticks"); do
         [ "$want" != 1 ] || catches $pid && break
         sleep 0.02
     done
     sleep 0.3
     kill -$signal $pid || fail "$*: ended by itself: $(cat out err)"
     kill -$signal $pid 2> /dev/null
-    for i in $(seq 1000); do
+    for i in $(seq "$ticks"); do
         kill -0 $pid 2> /dev/null || break
         sleep 0.02
     done

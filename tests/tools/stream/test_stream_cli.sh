@@ -126,7 +126,7 @@ grep -q '^end ' out || fail "Ctrl-C: no end: $(cat out)"
 grep -qE '^inferred +[1-9]' out || fail "Ctrl-C: no table: $(cat out)"
 wait $feeder
 endless > pipe & feeder=$!
-timeout 60 $infer lit.h5 --stream pipe $raw --every 1 --draw video.mp4 2> err |
+limited $infer lit.h5 --stream pipe $raw --every 1 --draw video.mp4 2> err |
     head -1 > out
 is 'a reader that goes' "${PIPESTATUS[0]}" 1
 grep -q 'standard output cannot be written' err || fail "$(cat err)"
@@ -241,14 +241,14 @@ is 'their input' "$(grep -c '^{"event":".*}$' in)" 4
 [ -e harm ] && fail 'a class was run as a command'
 grep -qE 'lit\.h5|/all|drawn|anon' fds && fail "files: $(cat fds)"
 alternating() { for _ in $(seq "$1"); do dark 10; bright 10; done; }
-alternating 8 | timeout 300 $infer lit.h5 --stream - $raw --least 0 --smooth 0 \
+alternating 8 | limited $infer lit.h5 --stream - $raw --least 0 --smooth 0 \
     --merge 0 --exec-limit 1000 --json \
     --exec 'echo $$ >> pids; exec sleep 1000' > out 2> err ||
     fail "commands that hang: status $?: $(cat err)"
 is 'events beside them' "$(grep -c '^{"event"' out)" 32
 is 'commands not run' "$(count exec_missed out)" 28
 is 'commands ended' "$(count exec_failed out)" 4
-dark 10 | timeout 300 $infer lit.h5 --stream - $raw --exec-limit 1 --json \
+dark 10 | limited $infer lit.h5 --stream - $raw --exec-limit 1 --json \
     --exec 'echo $$ >> pids; exec sleep 1000' > out 2> err ||
     fail "commands over their limit: status $?: $(cat err)"
 is 'commands over their limit' "$(count exec_failed out)" 2
@@ -361,13 +361,13 @@ is 'with --behind wait' "$(count inferred out) $(count dropped out)" '300 0'
 
 # 9. A long stream: all is counted, and memory does not grow.
 turns=$((frames / 200))
+for _ in $(seq 200); do bright 100; dark 100; done > turn
 long() {
-    for _ in $(seq 200); do bright 100; dark 100; done > turn
     for _ in $(seq $((turns / 200))); do cat turn; done
 }
 n=$((turns / 200 * 200 * 200))
 long | $infer lit.h5 --stream - $raw --json --stats 0.1 --sliding 600 \
-    --reset-after 5 > out 2> err || fail "$(cat err)"
+    --reset-after 5 --timeout "$patience" > out 2> err || fail "$(cat err)"
 is 'frames of a day' "$(count decoded out)" $n
 is inferred "$(count inferred out)" $n
 adds_up out
@@ -405,7 +405,7 @@ except OSError:
     pass
 END
     python3 endless.py > port & server=$!
-    for _ in $(seq 100); do [ -s port ] || sleep 0.05; done
+    for _ in $(seq "$ticks"); do [ -s port ] || sleep 0.05; done
     $infer lit.h5 --stream "http://127.0.0.1:$(cat port)/" --reconnects 0 \
         --timeout 3 --frame-pixels 65536 --json > out 2> err
     is 'an endless part: status' $? 1

@@ -29,7 +29,7 @@ goes() {
     rm -f m.h5.ckpt tries naps
     touch naps
     printf '%b' "$1" > plan
-    PATH=$PWD/fake:$PATH timeout 60 "$shell" loop > out 2> err ||
+    PATH=$PWD/fake:$PATH timeout "$patience" "$shell" loop > out 2> err ||
         fail "$1: status $?: $(head -3 err)"
     [ "$(wc -l < tries)" = "$2" ] || fail "$shell, $1: $(cat tries)"
     [ "$(wc -l < naps)" = "$3" ] || fail "$shell, $1: $(wc -l < naps) naps"
@@ -58,9 +58,10 @@ cp class.net model.net
 PATH=$bin:$PATH bash loop > out 2> err < /dev/null ||
     fail "undisturbed: $(head -5 err)"
 mv m.h5 whole.h5 || { cat out err; exit 1; }
-PATH=$bin:$PATH timeout 200 bash loop > out 2> err < /dev/null & pid=$!
-for i in $(seq 600); do
+PATH=$bin:$PATH timeout "$patience" bash loop > out 2> err < /dev/null & pid=$!
+for i in $(seq "$ticks"); do
     [ ! -e m.h5.ckpt ] || break
+    kill -0 $pid 2> /dev/null || break
     sleep 0.05
 done
 launcher=$(pgrep -P "$(pgrep -P $pid)" mpirun)
@@ -68,7 +69,7 @@ kill -9 "$(pids "$launcher" | tail -1)" || fail 'no rank to kill'
 wait $pid || fail "a killed rank: $(head -5 err)"
 cmp whole.h5 m.h5 || fail 'killed and started again: another model'
 sed -i 's/--threads/--thread/' loop
-PATH=$bin:$PATH timeout 60 bash loop > out 2> err < /dev/null ||
+PATH=$bin:$PATH timeout "$patience" bash loop > out 2> err < /dev/null ||
     fail "a wrong option: status $?"
 [ "$(grep -c '^convtt-train: ' err)" = 1 ] ||
     fail "a wrong option: $(cat err)"

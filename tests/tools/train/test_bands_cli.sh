@@ -114,7 +114,7 @@ grep -q '^stopped after step' out || fail "a signal: $(cat out err)"
 learnt() {
     local n=$1
     shift
-    timeout 100 mpirun -np "$n" "$bin/tests/comm/learn" "$@" 2> err < /dev/null
+    limited mpirun -np "$n" "$bin/tests/comm/learn" "$@" 2> err < /dev/null
 }
 lose() { rm -rf lost && cp -r video/1 lost; }
 { cat train.txt; echo 'lost 1'; } > lost.txt

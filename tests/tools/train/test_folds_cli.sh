@@ -62,8 +62,9 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 # 2. Stopped in the second fold and resumed: the same models and results.
 "$bin/convtt-train" $common -o part.h5 --log-csv part.csv > log 2>&1 \
     < /dev/null & pid=$!
-for i in $(seq 400); do
+for i in $(seq "$ticks"); do
     [ -e part.fold2.h5.ckpt ] && break
+    kill -0 $pid 2> /dev/null || break
     sleep 0.02
 done
 kill -KILL $pid 2> /dev/null

@@ -38,7 +38,7 @@ says 1 'files/p.h5: a pack of clips, not a clip; it is given by' "$data" \
 grep -q '^files/m.ctt: a model or a checkpoint, not a clip$' out ||
     fail "no word of m.ctt: $(cat out)"
 for special in /dev/null /dev/zero; do
-    says 1 "$special: a device, not a clip, a list or a folder" timeout 20 \
+    says 1 "$special: a device, not a clip, a list or a folder" limited \
         "$data" check $special
 done
 

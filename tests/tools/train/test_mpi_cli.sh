@@ -98,7 +98,7 @@ rm -rf lost
 
 # 3. A rank has no memory: all end.
 for k in $([ "$every" = 1 ] && echo 1 9) 30; do
-    timeout 60 mpirun -np 4 "$bin/tests/comm/learn" class.net train.txt $k \
+    limited mpirun -np 4 "$bin/tests/comm/learn" class.net train.txt $k \
         > out 2> err < /dev/null
     got=$?
     [ $got = 1 ] || fail "allocation $k: status $got: $(cat out err)"
@@ -121,7 +121,7 @@ cmp one.h5 some.h5 || fail 'stopped and resumed: another model'
 wrong() {   # wrong STATUS PATTERN COMMAND...
     local want=$1 pattern=$2 got
     shift 2
-    timeout 60 "$@" > out 2> err < /dev/null
+    limited "$@" > out 2> err < /dev/null
     got=$?
     [ $got = "$want" ] || fail "$*: status $got: $(head -5 err)"
     [ "$(grep -c '^convtt-train: ' err)" = 1 ] ||

@@ -22,7 +22,7 @@ each() {
     local n=$1
     shift
     # shellcheck disable=SC2016
-    only=$only with=$with timeout 100 mpirun -np "$n" --bind-to none sh -c '
+    only=$only with=$with limited mpirun -np "$n" --bind-to none sh -c '
         rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
         export CUDA_VISIBLE_DEVICES=$rank
         [ "$rank" != "$only" ] || export "$with"
@@ -158,8 +158,9 @@ begin_each() {   # begin_each ARGUMENT...: in the background, to a checkpoint
         exec "$0" "$@"' "$bin/convtt-train" class.net --batch 8 --epochs 300 \
         --checkpoint-every 1 $clips -o some.h5 --checkpoint some.ckpt \
         --comm nccl "$@" > out 2> err < /dev/null & pid=$!
-    for i in $(seq 600); do
+    for i in $(seq "$ticks"); do
         [ -e some.ckpt ] && return
+        kill -0 $pid 2> /dev/null || break
         sleep 0.05
     done
     fail "no checkpoint: $(head -5 err)"
@@ -178,7 +179,7 @@ takes() {   # takes PATTERN WAY GPUS N ARGUMENT...
     local pattern=$1 way=$2 gpus=$3 n=$4
     shift 4
     # shellcheck disable=SC2086
-    CTT_SIM_GPUS=$gpus timeout 100 mpirun -np "$n" --bind-to none \
+    CTT_SIM_GPUS=$gpus limited mpirun -np "$n" --bind-to none \
         "$bin/convtt-train" $clips --shards 8 --epochs 1 -o m.h5 "$@" \
         > out 2> err < /dev/null ||
         fail "$gpus GPUs, -np $n: $(head -5 err)"

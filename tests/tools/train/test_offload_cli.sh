@@ -136,9 +136,10 @@ rm -rf away && mkdir away
 $clip -o killed.h5 --window 1 --keep offload --offload away --max-steps 0 \
     --epochs 10000 > out.log 2> err &
 pid=$!
-for _ in $(seq 300); do
+for _ in $(seq "$ticks"); do
     has=$(find /proc/$pid/fd -lname "*/away/*(deleted)" 2> /dev/null)
     [ -z "$has" ] || break
+    kill -0 $pid 2> /dev/null || break
     sleep 0.1
 done
 [ -n "$has" ] || fail "no file without a name: $(ls -l /proc/$pid/fd; cat err)"

@@ -27,7 +27,7 @@ search() { train --search space.txt --epochs 3 --repeats 1 "$@"; }
 # Times are not the same twice.
 log() { sed 's/,"seconds":[0-9.]*//' "$1"; }
 no_children() {    # no_children WHAT: of a search in this folder
-    for _ in $(seq 100); do
+    for _ in $(seq "$ticks"); do
         ps -eo args | grep -F "$PWD" | grep -q '[-]-pause' || return
         sleep 0.05
     done
@@ -209,8 +209,9 @@ END
 "$bin/convtt-train" tiny.net $data --threads 2 --search space.txt \
     --epochs 300 --trials 4 --jobs 2 --search-method random -o s.h5 \
     > out 2> err &
-for _ in $(seq 400); do
+for _ in $(seq "$ticks"); do
     [ -e s.h5.trials/trial2.ckpt ] && break
+    kill -0 $! 2> /dev/null || break
     sleep 0.05
 done
 kill -TERM $!

@@ -34,7 +34,7 @@ trials() {   # the processes of trials of this folder, each with its parent
         grep -v grep
 }
 no_trials() {   # no_trials WHAT FILE
-    for _ in $(seq 100); do
+    for _ in $(seq "$ticks"); do
         [ -n "$(trials "$2")" ] || return
         sleep 0.05
     done
@@ -97,7 +97,7 @@ start() {
     mpirun -np "$n" --bind-to none "$bin/convtt-train" $run --data train.txt \
         --val val.txt --threads 1 -o some.h5 "$@" > out 2> err < /dev/null &
     pid=$!
-    until=$((SECONDS + 200))
+    until=$((SECONDS + patience))
 }
 results() { grep -c '^{"trial"' some.h5.search.jsonl 2> /dev/null; }
 # reach N: until there are so many results, and two trials that run
@@ -122,9 +122,7 @@ for c in $cases; do    # RESULTS:RANK:THEN:TRIALS
         wait "$pid"
     done 2> /dev/null
     kill -9 "$(pids $pid | sed -n "${rank}p")" || fail "$c: no rank"
-    began=$SECONDS
     ends "$c" any
-    [ $((SECONDS - began)) -lt 20 ] || fail "$c: ended late"
     [ ! -e some.h5 ] && ! grep -q won some.h5.search.jsonl ||
         fail "$c: the kill hit nothing: $(results)"
     grep -q '^convtt-train: .*trial' err && fail "$c: $(cat err)"
@@ -135,10 +133,11 @@ done
 
 # 4. A trial is killed: the same.  One that is stopped does not end before.
 start 3
-for _ in $(seq 400); do
+for _ in $(seq "$ticks"); do
     trial=$(trials some.h5 | awk '{ print $1; exit }')
     [ -n "$trial" ] && kill -STOP "$trial" 2> /dev/null &&
         ps -o state= -p "$trial" | grep -q T && break
+    kill -0 "$pid" 2> /dev/null || break
     sleep 0.05
 done
 kill -9 "$trial" || fail 'no trial'
@@ -153,9 +152,10 @@ same 'a killed trial' one.h5 some.h5
 for rank in 1 3; do
     run="$base --trials 4 --epochs 3000 --search-method random"
     start 3
-    for _ in $(seq 400); do
+    for _ in $(seq "$ticks"); do
         [ "$(ls some.h5.trials/trial[123].ckpt 2> /dev/null | wc -l)" = 3 ] &&
             break
+        kill -0 "$pid" 2> /dev/null || break
         sleep 0.05
     done
     kill -TERM "$(pids $pid | sed -n "${rank}p")"
@@ -181,7 +181,7 @@ no_trials 'a rank that stands still' some.h5
 # two 'PATTERN' 'ARGUMENTS OF RANK 0' 'OF RANK 1' [WDIR OF RANK 1]: status $want
 want=1
 two() {
-    timeout 60 mpirun --bind-to none -np 1 $one $2 : \
+    limited mpirun --bind-to none -np 1 $one $2 : \
         -np 1 ${4:+-wdir "$4"} $one $3 > out 2> err < /dev/null
     got=$?
     [ $got = $want ] || fail "$1: status $got: $(head -5 err)"

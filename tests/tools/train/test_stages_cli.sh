@@ -76,7 +76,7 @@ all=1000000000    # allocations that succeed
 learnt() {
     local n=$1
     shift
-    timeout 100 mpirun -np "$n" "$bin/tests/comm/learn" "$@" 2> err < /dev/null
+    limited mpirun -np "$n" "$bin/tests/comm/learn" "$@" 2> err < /dev/null
 }
 same() {    # NUMBERS NET SETTING...
     local one n numbers=$1 net=$2

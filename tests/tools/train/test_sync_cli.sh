@@ -14,7 +14,7 @@ src=$(cd "${srcdir:-.}" && pwd)
 learnt() {
     local n=$1
     shift
-    timeout 100 mpirun -np "$n" "$bin/tests/comm/learn" "$@" 2> err < /dev/null
+    limited mpirun -np "$n" "$bin/tests/comm/learn" "$@" 2> err < /dev/null
 }
 
 # 1. The server waits for all: with any number of workers the bits are those of
@@ -100,8 +100,9 @@ slow=$(pids $pid | tail -1)
 kill -STOP "$slow"
 sleep 0.5
 had=$(rows)
-for i in $(seq 400); do
+for i in $(seq "$ticks"); do
     [ "$(rows)" -le $((had + 3)) ] || break
+    kill -0 $pid 2> /dev/null || break
     sleep 0.05
 done
 [ "$(rows)" -gt $((had + 3)) ] || fail 'one of two stands still, and all wait'

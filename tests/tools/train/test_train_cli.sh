@@ -47,8 +47,9 @@ for round in 1 2 3 4 5 6; do
     rm -f part.csv
     "$bin/convtt-train" $common -o part.ctt --log-csv part.csv $resume \
         > log 2>&1 < /dev/null & pid=$!
-    for i in $(seq 400); do    # until it has begun
+    for i in $(seq "$ticks"); do    # until it has begun
         [ -e part.csv ] && break
+        kill -0 $pid 2> /dev/null || break
         sleep 0.02
     done
     sleep 0.0$round
@@ -89,7 +90,7 @@ sed '1s/c=3/c=1/' tiny.net > gray.net
 says 1 "line: c=1, but its colour has 3" "$bin/convtt-train" gray.net \
     --data clips -o new.ctt
 mkfifo fifo
-says 1 'fifo: a FIFO' timeout 20 "$bin/convtt-train" $common -o new.ctt \
+says 1 'fifo: a FIFO' limited "$bin/convtt-train" $common -o new.ctt \
     --log-csv fifo
 rm fifo kept
 grep -q 'top-1 *95% *loss *top-5$' log ||
@@ -147,8 +148,9 @@ done
 longer="$large --max-steps 12 --epochs 2 --checkpoint-every 1"
 says 0 'written' $longer -o one.ctt --threads 2
 $longer -o two.ctt --threads 1 > log 2>&1 < /dev/null & pid=$!
-for i in $(seq 400); do
+for i in $(seq "$ticks"); do
     [ -e two.ctt.ckpt ] && break
+    kill -0 $pid 2> /dev/null || break
     sleep 0.02
 done
 kill -TERM $pid 2> /dev/null
@@ -345,9 +347,10 @@ limit="$train tiny.net --data clips -o time.ctt --epochs 100000 --batch 4
        --threads 1 --val-every 100000 --checkpoint time.ckpt --lr 0.01
        --warmup 0 --log-csv time.csv"
 $limit --time-limit 0.1 > log 2>&1 < /dev/null & pid=$!
-for _ in $(seq 200); do
+for _ in $(seq "$ticks"); do
     awk -F, 'NR > 1 { last = $3 } END { exit !(NR > 1 && last < 0.006) }' \
         time.csv 2> /dev/null && break
+    kill -0 $pid 2> /dev/null || break
     sleep 0.05
 done
 kill -INT $pid

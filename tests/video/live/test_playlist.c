@@ -15,7 +15,7 @@
 
 /* A file that is not refused may be read without an end: then the program is
  * killed, which is a failure. */
-enum { PATIENCE = 20, ENTRIES = 50000 };
+enum { ENTRIES = 50000 };
 
 static int load(const char *path)
 {
@@ -23,7 +23,7 @@ static int load(const char *path)
     struct ctt_frames f = { 0 };
     int rc;
 
-    alarm(PATIENCE);
+    alarm(CTT_PATIENCE);
     rc = ctt_frames_load(path, &in, 0, &f);
     alarm(0);
     ctt_frames_free(&f);
