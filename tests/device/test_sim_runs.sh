@@ -75,7 +75,8 @@ walk() {
     echo "$1: fewer than $k calls"
 }
 calls=${all:+12}
-walk "${calls:-$((few ? 3 : 6))}" "$bin/convtt-info" --plan tiny.net --device cuda
+walk "${calls:-$((few ? 3 : 6))}" "$bin/convtt-info" --plan tiny.net \
+    --device cuda
 make_clips
 train() {
     rm -f tiny.ctt.ckpt

@@ -90,12 +90,14 @@ says 2 "unknown option '--help=x'" "$bin/convtt-train" --help=x
 [ "$("$bin/convtt-data" --help=man | grep -c '^\.SS')" = 5 ] ||
     fail "the page of convtt-data has not five commands"
 
-# 5. What is read first names no option that is none of a program's or of configure's.
+# 5. Pages that are read first name only options of the programs and of
+# configure.
 root=$(cd "$bin" && cd "${srcdir:-.}" && pwd)
 for t in $tools; do "$bin/$t" --help=all; done > every 2> err
 (cd "$root" && cat README.md doc/train.md doc/data.md doc/compress.md) |
     grep -oE -- '(^|[ `(])--[a-z0-9]+[a-z0-9-]*' | tr -d ' `(' | sort -u > named
-[ "$(wc -l < named)" -gt 20 ] || fail "few options in README.md and doc: $(cat named)"
+[ "$(wc -l < named)" -gt 20 ] ||
+    fail "few options in README.md and doc: $(cat named)"
 while read -r o; do
     case $o in
     --with-* | --disable-* | --enable-* | --cflags | --libs) continue ;;
