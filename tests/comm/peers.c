@@ -87,7 +87,7 @@ static int open_both(enum ctt_join join, int64_t n, struct ctt_exchange x[2])
     memset(x, 0, 2 * sizeof(*x));
     CTT_TRY(ctt_exchange_open(comm, join, n, &x[0]));
     CTT_TRY(
-        ctt_exchange_open_at(dev, &ctt_gpu_exchange_way, comm, join, n, &x[1]));
+        ctt_exchange_open_at(dev, &ctt_gpu_transport, comm, join, n, &x[1]));
 out:
     return rc;
 }
