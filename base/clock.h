@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * clock.h: the one clock for durations. */
+ * clock.h: the one clock for durations, and that of work done. */
 #ifndef CTT_CLOCK_H
 #define CTT_CLOCK_H
 
@@ -18,6 +18,16 @@ static inline double ctt_seconds(void)
 static inline double ctt_milliseconds(void)
 {
     return 1e3 * ctt_seconds();
+}
+
+/* Seconds that this thread has computed: a stopped process, or a busy machine,
+ * does not count. */
+static inline double ctt_thread_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 #endif

@@ -18,7 +18,7 @@ struct ctt_limits {
     int64_t frame_pixels;   /* of a decoded picture */
     int64_t clip_bytes;     /* read from the files of one clip */
     int64_t clip_frames;    /* decoded from one clip */
-    double  clip_seconds;   /* of decoding a clip without a new frame */
+    double  clip_seconds;   /* of CPU time of decoding without a new frame */
     int     classes;        /* of a list, a pack or a model */
     int     nodes;          /* of a model */
 };

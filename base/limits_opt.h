@@ -29,8 +29,8 @@
     { "clip-frames", CTT_SIZE, AT(clip_frames), "16M", "most frames decoded " \
       "of a clip", 1, 0x1p31, .arg = "N", .section = "Limits", .tags = bits }, \
     { "clip-seconds", CTT_DOUBLE, AT(clip_seconds), "60", "most " \
-      "seconds of decoding without a new frame", 1e-3, 1e9, .arg = "SECONDS", \
-      .section = "Limits", .tags = bits }
+      "seconds of CPU time of decoding without a new frame", 1e-3, 1e9, \
+      .arg = "SECONDS", .section = "Limits", .tags = bits }
 
 #define CTT_LIMIT_ROWS(AT, bits) \
     CTT_LIMIT_MEMORY(AT, bits), CTT_LIMIT_CLIPS(AT, bits), \

@@ -25,17 +25,16 @@ static struct {
 } loaded[8];    /* the last stays empty */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* From the folder of the program: for one in the build folder, an installed one
- * and a test. */
-static const char *const beside[] = { "", "/.libs", "/../lib/convtt",
-                                      "/../.libs", "/../../.libs",
-                                      "/../../../.libs" };
+/* A program of a build folder has, in a folder at most UP above its own, this
+ * file, which the build writes and which holds the path of that folder. */
+enum { UP = 4, PATH = 512 };
+#define BUILD_FILE "/.libs/convtt-build"
 
 struct search {
     const char *name;
     uid_t       owner;         /* of the program */
-    char        path[512];     /* what is found */
-    char        seen[512];     /* where it is not */
+    char        path[PATH];    /* of the module */
+    char        seen[PATH];    /* folders without it */
 };
 
 /* 1 if the file is in folder[n] + more; else that is noted. */
@@ -99,31 +98,70 @@ static int pass(struct search *s)
     return 0;
 }
 
-static int look_beside(struct search *s)
+/* The folder of the program, without a link on its way; "": unknown. */
+static void program_folder(struct search *s, char folder[PATH])
 {
-    char folder[256] = "", *slash;
-    ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+    ssize_t n = readlink("/proc/self/exe", folder, PATH - 1);
     struct stat st;
-    int found = 0;
+    char *slash;
 
     folder[n > 0 ? n : 0] = 0;
-    s->owner = stat("/proc/self/exe", &st) == 0 ? st.st_uid : 0;
     slash = strrchr(folder, '/');
-    for (size_t i = 0; slash && !found && i < CTT_LEN(beside); i++)
-        found = look(s, folder, (int)(slash - folder), beside[i]) &&
-                (is_trusted(s) || pass(s));
-    return found;
+    folder[slash ? slash - folder : 0] = 0;
+    s->owner = stat("/proc/self/exe", &st) == 0 ? st.st_uid : 0;
 }
 
-static int find(struct search *s)
+/* 1 if the first n bytes of folder are a build folder, which says so itself. */
+static int is_build_folder(struct search *s, const char *folder, int n)
+{
+    char path[PATH], text[PATH] = "";
+    FILE *f = NULL;
+    size_t got;
+
+    if (snprintf(path, sizeof(path), "%.*s" BUILD_FILE, n, folder) <
+        (int)sizeof(path) && is_theirs(s, path))
+        f = fopen(path, "r");
+    if (!f)
+        return 0;
+    got = fread(text, 1, sizeof(text) - 1, f);
+    fclose(f);
+    return got == (size_t)n + 1 && text[n] == '\n' &&
+           memcmp(text, folder, (size_t)n) == 0;
+}
+
+/* The build folder that the program is part of. */
+static int look_in_build(struct search *s, const char *folder)
+{
+    int n = (int)strlen(folder);
+
+    for (int up = 0; up <= UP && n > 0; up++) {
+        if (is_build_folder(s, folder, n))
+            return look(s, folder, n, "/.libs") &&
+                   (is_trusted(s) || pass(s));
+        while (n > 0 && folder[--n] != '/')
+            ;
+    }
+    return 0;
+}
+
+/* The configured folder comes before the one of a moved installation. */
+static int look_installed(struct search *s, const char *folder)
+{
+    return look(s, CTT_PKGLIBDIR, (int)strlen(CTT_PKGLIBDIR), "") ||
+           (*folder && look(s, folder, (int)strlen(folder), "/../lib/convtt") &&
+            (is_trusted(s) || pass(s)));
+}
+
+static int find_module(struct search *s)
 {
     int is_user = getuid() == geteuid() && getgid() == getegid();
     const char *asked = is_user ? getenv("CTT_MODULES") : NULL;
+    char folder[PATH];
     int rc = 0;
 
+    program_folder(s, folder);
     CTT_CHECK(asked && *asked ? look_in_list(s, asked) :
-              look_beside(s) || look(s, CTT_PKGLIBDIR,
-                                     (int)strlen(CTT_PKGLIBDIR), ""),
+              look_in_build(s, folder) || look_installed(s, folder),
               CTT_EUNSUP, "no convtt-%s.so in %s", s->name, s->seen);
 out:
     return rc;
@@ -140,7 +178,7 @@ static int open_module(const char *name, const struct ctt_host *host,
     void *so = NULL, *at;
     int rc = 0;
 
-    CTT_TRY(find(&s));
+    CTT_TRY(find_module(&s));
     snprintf(symbol, sizeof(symbol), "ctt_module_%s", name);
     so = dlopen(s.path, RTLD_NOW | RTLD_LOCAL);
     CTT_CHECK(so, CTT_EUNSUP, "%s", dlerror());

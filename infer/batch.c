@@ -223,6 +223,12 @@ int ctt_batch_push(struct ctt_batch *b, const uint8_t *const *frames)
 
 int ctt_batch_push_float(struct ctt_batch *b, const float *const *frames)
 {
+    int rc = 0;
+
+    for (int i = 0; b && frames && i < b->streams; i++)
+        if (frames[i] && (rc = ctt_engine_finite(frames[i],
+                                                 ctt_engine_frame(b->m))) < 0)
+            return ctt_error(rc, "stream %d: %s", i, ctt_errmsg());
     return push(b, (const void *const *)frames, ctt_batch_floats);
 }
 

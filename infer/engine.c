@@ -4,6 +4,7 @@
 #include "base/warn.h"
 #include "run/sample.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Most floats of values for several steps at once: beyond, cache misses cost
@@ -74,6 +75,23 @@ void ctt_engine_close(struct ctt_engine *e)
     if (e->w)
         ctt_dev_free(e->dev, &e->w);
     ctt_dev_close(&e->dev);
+}
+
+int ctt_engine_finite(const float *x, int64_t n)
+{
+    int64_t bad = 0, at = 0;
+    int rc = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        bad += !(fabsf(x[i]) <= FLT_MAX);
+    if (!bad)
+        goto out;
+    while (isfinite(x[at]))
+        at++;
+    CTT_CHECK(0, CTT_EINVAL, "push: value %lld of the frames is %g: values "
+              "must be finite", (long long)at, (double)x[at]);
+out:
+    return rc;
 }
 
 int ctt_engine_softmax(const float *z, int n, float *p)

@@ -26,6 +26,10 @@ void ctt_engine_close(struct ctt_engine *e);
 /* The number of values per frame. */
 int64_t ctt_engine_frame(const struct ctt_infer *m);
 
+/* CTT_EINVAL if one of n values of frames is NaN or infinite: states would keep
+ * it, and answers become wrong frames later. */
+int  ctt_engine_finite(const float *x, int64_t n);
+
 /* Probabilities of n classes from the model's answer; CTT_ENAN. */
 int  ctt_engine_softmax(const float *z, int n, float *p);
 

@@ -177,7 +177,8 @@ void ctt_session_close(struct ctt_session **s);
 void ctt_session_reset(struct ctt_session *s);
 
 /* Pushes the next `count` frames, at least one, each of h x w x c values with
- * the channels innermost: bytes, or floats ((byte / 255)^gamma - mean) / std.
+ * the channels innermost: bytes, or floats ((byte / 255)^gamma - mean) / std,
+ * which must be finite: else nothing is used.
  * With normalise CLIP, push bytes: floats are taken as normalised, and are not
  * counted among the stream's frames.  Several frames per call give the same
  * result as one, and are faster with small models.  After a failure some of the
@@ -298,8 +299,9 @@ int  ctt_batch_predict(struct ctt_batch *b, int count, float *const *frames);
 /* ---- streams that outlive the process ----
  *
  * save writes the state of a stream to a file, which appears complete or not at
- * all; restore reads it into a stream of the same model, which then goes on as
- * the saved one would have: with the same bits, if the device, its kernels (see
+ * all, and replaces only a saved stream or an empty file; restore reads it into
+ * a stream of the same model, which then goes on as the saved one would have:
+ * with the same bits, if the device, its kernels (see
  * ctt_infer_tune()) and the kind, session or batch, are the same.  A file that
  * is damaged, of another version or byte order, of another model, or of a
  * device or type that stores values differently is an error, and the stream is

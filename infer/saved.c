@@ -83,6 +83,30 @@ static uint32_t checksum(struct ctt_saved *s, struct header *h)
                      (int64_t)sizeof(*h) + s->bytes + s->decision);
 }
 
+/* A file that is there is replaced if it is a saved stream, of any version, or
+ * has no byte: a wrong name costs nobody a model or a clip. */
+static int check_replaced(const char *path)
+{
+    char got[sizeof(magic) - 2];
+    int64_t size = 0;
+    int fd = -1, rc = 0;
+
+    if (access(path, F_OK) < 0)
+        return 0;    /* ctt_file_replace() says why it cannot be written */
+    CTT_TRY(ctt_file_open(path, &fd, &size));
+    if (size == 0)
+        goto out;
+    CTT_CHECK(size >= (int64_t)sizeof(got), CTT_EINVAL, "%s: not replaced: the "
+              "file that is there is no saved stream", path);
+    CTT_TRY(ctt_file_read_at(path, fd, 0, got, sizeof(got)));
+    CTT_CHECK(memcmp(got, magic, sizeof(got)) == 0, CTT_EINVAL, "%s: not "
+              "replaced: the file that is there is no saved stream", path);
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 int ctt_saved_write(const char *path, const struct ctt_infer *m,
                     const struct ctt_run *run, struct ctt_saved *s)
 {
@@ -92,6 +116,7 @@ int ctt_saved_write(const char *path, const struct ctt_infer *m,
         .decision = (int32_t)s->decision };
     int rc = 0;
 
+    CTT_TRY(check_replaced(path));
     memcpy(h.magic, magic, sizeof(magic));
     CTT_TRY(fingerprint(m->model, &h.model));
     CTT_TRY(ctt_decide_crc(s->decide, &h.rules));

@@ -220,7 +220,13 @@ int ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count)
 int ctt_session_push_float(struct ctt_session *s, const float *frames,
                            int count)
 {
-    return push(s, frames, sizeof(float), count, floats_in);
+    int rc = 0;
+
+    if (s && frames && count > 0)
+        CTT_TRY(ctt_engine_finite(frames, count * frame_of(s)));
+    CTT_TRY(push(s, frames, sizeof(float), count, floats_in));
+out:
+    return rc;
 }
 
 int ctt_session_read(struct ctt_session *s, float *probs)
@@ -240,7 +246,8 @@ int ctt_session_read(struct ctt_session *s, float *probs)
         CTT_TRY(run_steps(s, 0));
     }
     CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, 1, s->numbers));
-    CTT_TRY(ctt_engine_softmax(s->numbers, s->m->classes, probs));
+    CTT_TRY(ctt_infer_blame(s->m, ctt_engine_softmax(s->numbers, s->m->classes,
+                                                     probs)));
 out:
     return rc;
 }
@@ -305,7 +312,7 @@ int ctt_session_predict(struct ctt_session *s, int count, float *frames)
     for (int i = 0; i < count; i++) {
         if (i > 0)
             CTT_TRY(ctt_session_push_float(s, frames + (i - 1) * size, 1));
-        CTT_TRY(take_frame(s, frames + i * size));
+        CTT_TRY(ctt_infer_blame(s->m, take_frame(s, frames + i * size)));
     }
 out:
     return rc;

@@ -6,6 +6,7 @@
 #include "libtrain/optim.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/recognise/aux_head.h"
+#include "net/code/zip.h"
 #include "run/back/exec.h"
 #include "base/clock.h"
 
@@ -358,11 +359,17 @@ static int is_paused(const struct ctt_trainer *t)
     return t->cfg->pause && t->at.epoch >= t->cfg->pause;
 }
 
+static uint32_t sum_weights(const struct ctt_trainer *t)
+{
+    return ctt_crc32(0, t->m->w, sizeof(*t->m->w), t->m->g->weights);
+}
+
 int ctt_trainer_loop(struct ctt_trainer *t, struct ctt_result *result)
 {
     enum why why = GOES_ON;
     int rc = 0;
 
+    t->w_first = sum_weights(t);
     tell_done(t);
     CTT_TRY(ctt_trainer_test_given(t));
     if (rc == 1)
@@ -388,6 +395,22 @@ out:
     return rc;
 }
 
+/* Steps that leave each weight as it was are no training: CTT_ENAN. */
+static int check_moved(const struct ctt_trainer *t)
+{
+    int64_t steps = t->at.step - t->first;
+
+    if (steps < 1 || sum_weights(t) != t->w_first)
+        return 0;
+    if (t->at.scale.skipped >= steps)
+        return ctt_error(CTT_ENAN, "no weight has changed: each of %lld steps "
+                         "was skipped, as its gradient was not finite",
+                         (long long)steps);
+    return ctt_error(CTT_ENAN, "no weight has changed in %lld steps: learning "
+                     "rate %g, or no gradient (--lr, --doctor)",
+                     (long long)steps, t->lr);
+}
+
 int ctt_trainer_finish(struct ctt_trainer *t, struct ctt_result *r)
 {
     int rc = 0;
@@ -404,6 +427,7 @@ int ctt_trainer_finish(struct ctt_trainer *t, struct ctt_result *r)
     CTT_TRY(ctt_optim_pull(t->optim));
     if (r->stopped || r->paused)
         goto out;
+    CTT_TRY(check_moved(t));
     if (t->cfg->dsd > 0)
         ctt_constraint_free(&t->m->constraint);
     if (t->at.best_epoch)

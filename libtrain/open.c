@@ -11,6 +11,8 @@
 #include "net/rewrite/aux_head.h"
 #include "base/clock.h"
 
+#include <math.h>
+
 static int check(const struct ctt_trainer *t)
 {
     const struct ctt_data *sets[] = { t->data, t->val };
@@ -180,6 +182,26 @@ out:
     return rc;
 }
 
+/* The end of the schedule, where it is known, is the last step. */
+static void set_steps(struct ctt_trainer *t)
+{
+    const struct ctt_train_cfg *cfg = t->cfg;
+    int64_t each = t->plan->batches;
+    double set = floor((double)cfg->warmup * (double)each), warm;
+    char line[128];
+
+    t->steps = (int64_t)cfg->epochs * each;
+    if (cfg->max_steps && cfg->max_steps < t->steps)
+        t->steps = cfg->max_steps;
+    warm = ctt_lr_warm_up(cfg, (double)t->steps, each);
+    if (warm >= set || cfg->wiring.last_of > cfg->epochs)
+        return;
+    snprintf(line, sizeof(line), "the warm-up of --warmup=%g takes %.0f steps, "
+             "of %lld in all: shortened to %.0f", (double)cfg->warmup, set,
+             (long long)t->steps, warm);
+    ctt_trainer_say(t, line);
+}
+
 static int open_all(struct ctt_trainer *t)
 {
     const struct ctt_train_cfg *cfg = t->cfg;
@@ -203,9 +225,7 @@ static int open_all(struct ctt_trainer *t)
     tell_memory(t);
     CTT_TRY(ctt_log_open(cfg, resumed ? t->at.epoch : -1, &t->log));
     t->seed = (uint64_t)cfg->seed;
-    t->steps = (int64_t)cfg->epochs * t->plan->batches;
-    if (cfg->max_steps && cfg->max_steps < t->steps)
-        t->steps = cfg->max_steps;
+    set_steps(t);
     CTT_TRY(ctt_dsd_check(cfg, t->steps));
     ctt_dsd_changes(cfg, &t->dsd);
     t->changes = cfg->dsd > 0 ? &t->dsd : cfg->wiring.changes;

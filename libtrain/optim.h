@@ -66,6 +66,10 @@ int  ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr);
 double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, double until,
               int64_t epoch, int64_t falls);
 
+/* Steps of the warm-up: as set, or half of a schedule that would end in it. */
+double ctt_lr_warm_up(const struct ctt_train_cfg *cfg, double until,
+                      int64_t epoch);
+
 /* The expected end of the schedule, in steps, of a run of `total` steps, after
  * `step` steps and the share `used` of the run's time (0: no limit): at the
  * speed so far, but neither in the warm-up nor after total.  The share of the

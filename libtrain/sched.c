@@ -41,10 +41,18 @@ static double (*const schedules[])(const struct ctt_train_cfg *,
     [CTT_SAMPLED] = sampled,
 };
 
-/* Steps of the warm-up. */
+/* Steps of the warm-up as set. */
 static double warm_up(const struct ctt_train_cfg *cfg, int64_t epoch)
 {
     return floor((double)cfg->warmup * (double)epoch);
+}
+
+double ctt_lr_warm_up(const struct ctt_train_cfg *cfg, double until,
+                      int64_t epoch)
+{
+    double warm = warm_up(cfg, epoch);
+
+    return warm < until ? warm : floor(until / 2);
 }
 
 double ctt_lr_until(const struct ctt_train_cfg *cfg, int64_t step,
@@ -59,8 +67,8 @@ double ctt_lr_until(const struct ctt_train_cfg *cfg, int64_t step,
 double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, double until,
               int64_t epoch, int64_t falls)
 {
-    double warm = warm_up(cfg, epoch);
-    double s = (double)step, rise = s < warm ? (s + 1) / (warm + 1) : 1;
+    double warm = ctt_lr_warm_up(cfg, until, epoch), s = (double)step;
+    double rise = s < warm ? (s + 1) / (warm + 1) : 1;
     struct when t = { s < warm ? 0 : s - warm, until - warm,
                       s / (double)epoch, 0 };
 

@@ -74,6 +74,7 @@ struct ctt_trainer {
 
     /* Measurements since the start or resume. */
     int64_t                     first;     /* step at that time */
+    uint32_t                    w_first;   /* CRC-32 of the weights then */
     double                      start, wait;    /* clock then; seconds without
                                                    data */
     double                      clips, train_seconds;

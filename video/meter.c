@@ -4,14 +4,27 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
+/* An address is waited for; the time of a file is that of decoding, so that a
+ * pause of the process drops no clip. */
+static double now(const struct ctt_meter *m)
+{
+    return m->timeout > 0 ? ctt_seconds() : ctt_thread_seconds();
+}
+
+/* Seconds without a new frame so far. */
+static double spent(const struct ctt_meter *m)
+{
+    return m->spent + now(m) - m->since;
+}
+
 void ctt_meter_start(struct ctt_meter *m)
 {
-    m->since = ctt_seconds();
+    m->since = now(m);
 }
 
 void ctt_meter_stop(struct ctt_meter *m)
 {
-    m->spent += ctt_seconds() - m->since;
+    m->spent = spent(m);
 }
 
 static int check_stream(const struct ctt_meter *m)
@@ -19,7 +32,7 @@ static int check_stream(const struct ctt_meter *m)
     int rc = 0;
 
     CTT_CHECK(!m->quit || !m->quit(m->arg), CTT_ESTOP, "%s: closed", m->path);
-    CTT_CHECK(m->spent + ctt_seconds() - m->since <= m->timeout, CTT_EIO,
+    CTT_CHECK(spent(m) <= m->timeout, CTT_EIO,
               "%s: no frame for %g seconds", m->path, m->timeout);
 out:
     return rc;
@@ -36,9 +49,9 @@ static int check_clip(const struct ctt_meter *m)
     CTT_CHECK(m->frames <= most->clip_frames, CTT_EFORMAT,
               "%s: longer than %lld frames (--clip-frames)", m->path,
               (long long)most->clip_frames);
-    CTT_CHECK(m->spent + ctt_seconds() - m->since <= most->clip_seconds,
-              CTT_EFORMAT, "%s: no new frame in %g seconds of decoding "
-              "(--clip-seconds)", m->path, most->clip_seconds);
+    CTT_CHECK(spent(m) <= most->clip_seconds, CTT_EFORMAT,
+              "%s: no new frame in %g seconds of decoding (--clip-seconds)",
+              m->path, most->clip_seconds);
 out:
     return rc;
 }

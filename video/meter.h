@@ -9,8 +9,9 @@
  * cannot return our errors. */
 struct ctt_meter {
     const char *path;            /* of the clip, for messages */
-    double      spent, since;    /* seconds without a new frame; since: when
-                                    this call began */
+    double      spent, since;    /* seconds without a new frame: of the thread's
+                                    CPU time, of a stream of the clock; since:
+                                    when this call began */
     int64_t     bytes, frames;   /* read, decoded */
     int         rc;
 
@@ -22,7 +23,8 @@ struct ctt_meter {
     void       *arg;
 };
 
-/* Around each call for the clip: the time between calls does not count. */
+/* Around each call for the clip, in one thread: the time between calls does not
+ * count. */
 void ctt_meter_start(struct ctt_meter *m);
 void ctt_meter_stop(struct ctt_meter *m);
 

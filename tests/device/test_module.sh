@@ -63,6 +63,30 @@ if [ -e "$dnn" ]; then
     loads 'convtt-onednn' bench tiny.net || fail "oneDNN is not loaded"
     loads "$large" bench plain.net && fail "loaded: $(grep init: out)"
 fi
+# Beside a program that is not in its build folder nothing counts: an archive may
+# have brought it.
+if [ -e "$dnn" ]; then
+    mkdir -p home/bin home/.libs
+    program=$bin/.libs/convtt-info
+    [ -e "$program" ] || program=$bin/convtt-info
+    cp "$program" home/bin/
+    for f in home/.libs home/bin home; do
+        cp "$dnn" $f/
+    done
+    moved() { LD_LIBRARY_PATH=$bin/.libs home/bin/convtt-info --plan tiny.net; }
+    none='not onednn: no convtt-onednn\.so in '
+    says 0 "$none" moved
+    echo /elsewhere > home/.libs/convtt-build
+    says 0 "$none" moved
+    (cd home && pwd -P) > home/.libs/convtt-build
+    says 0 '^e +conv .*onednn' moved
+    chmod o+w home/.libs/convtt-build
+    says 0 "$none" moved
+    # That of a moved installation.
+    mkdir -p home/lib/convtt
+    cp "$dnn" home/lib/convtt/
+    says 0 '^e +conv .*onednn' moved
+fi
 if [ -e "$ffmpeg" ]; then
     loads "$large" "$bin/convtt-infer" --version && fail "--version: $(cat out)"
     make_clips

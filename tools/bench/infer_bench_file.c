@@ -108,7 +108,7 @@ static int make_model(const char *path, const struct ctt_bench_set *set,
     int rc;
 
     CTT_TRY(ctt_tool_net_plain(path, &g));
-    CTT_TRY(ctt_model_new(g, &m));
+    CTT_TRY(ctt_tool_new_model(path, g, &m));
     ctt_init_weights(m, SEED);
     if (set->zeros > 0)
         CTT_TRY(prune(m, set, share));

@@ -195,7 +195,7 @@ static int load(const char *path, int with_train, struct ctt_model **m)
     if (!ctt_tool_is_net(path))
         return ctt_model_load(path, with_train, m);
     CTT_TRY(ctt_tool_net(path, &g));
-    CTT_TRY(ctt_model_new(g, m));
+    CTT_TRY(ctt_tool_new_model(path, g, m));
 out:
     return rc;
 }

@@ -227,3 +227,11 @@ int ctt_tool_net_plain(const char *path, struct ctt_graph **out)
         ctt_graph_set_light(*out, mean, std);
     return rc;
 }
+
+int ctt_tool_new_model(const char *path, struct ctt_graph *g,
+                       struct ctt_model **out)
+{
+    int rc = ctt_model_new(g, out);
+
+    return rc < 0 ? ctt_error(rc, "%s: %s", path, ctt_errmsg()) : rc;
+}

@@ -44,6 +44,11 @@ int  ctt_tool_net(const char *path, struct ctt_graph **out);
  * them. */
 int  ctt_tool_net_plain(const char *path, struct ctt_graph **out);
 
+/* A model of a text's graph, which it takes over also if it fails; an error
+ * names the file. */
+int  ctt_tool_new_model(const char *path, struct ctt_graph *g,
+                        struct ctt_model **out);
+
 /* Returns 1 if both paths are given and name the same file; folder and name are
  * compared if a file does not exist yet. */
 int  ctt_tool_same_file(const char *a, const char *b);

@@ -91,22 +91,24 @@ static void close_files_on_exec(void)
         closedir(d);
 }
 
-/* The environment of this program and the variables, which come first. */
-static char **join(char *const *variable)
+/* The variables, then the environment of this program without its CONVTT_*: a
+ * value of another event, or of who started the program, is none of this one. */
+static char **join_environment(char *const *variable)
 {
-    size_t own = 0, more = 0;
+    size_t own = 0, n = 0;
     char **all;
 
     while (environ && environ[own])
         own++;
-    while (variable[more])
-        more++;
-    all = ctt_calloc(own + more + 1, sizeof(*all));
+    while (variable[n])
+        n++;
+    all = ctt_calloc(own + n + 1, sizeof(*all));
     if (!all)
         return NULL;
-    memcpy(all, variable, more * sizeof(*all));
-    if (own)
-        memcpy(all + more, environ, own * sizeof(*all));
+    memcpy(all, variable, n * sizeof(*all));
+    for (size_t i = 0; i < own; i++)
+        if (strncmp(environ[i], "CONVTT_", 7) != 0)
+            all[n++] = environ[i];
     return all;
 }
 
@@ -205,7 +207,7 @@ int ctt_hook_run(struct ctt_hook *h, const char *text, char *const *variable)
     c = free_one(h);
     if (!c)
         return 0;
-    environment = join(variable);
+    environment = join_environment(variable);
     CTT_TRY(environment ? 0 : CTT_ENOMEM);
     CTT_TRY(pipe_with(text, n, &in));
     close_files_on_exec();

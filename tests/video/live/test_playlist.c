@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A file that is not refused may be read without an end: then the program is
@@ -198,6 +199,22 @@ static void test_memory(void)
     CU_ASSERT_EQUAL(load(path), 0);
 }
 
+/* A stop of the process, a suspended machine: the clock goes on, the thread has
+ * computed nothing.  An address is waited for by the clock. */
+static void test_pause(void)
+{
+    const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+    struct ctt_meter m = { .path = "clip.mkv" }, live = { .timeout = 1 };
+
+    ctt_meter_start(&m);
+    ctt_meter_start(&live);
+    nanosleep(&pause, NULL);
+    ctt_meter_stop(&m);
+    ctt_meter_stop(&live);
+    CU_ASSERT(m.spent < live.spent / 4);
+    CU_ASSERT(live.spent > 0.019);
+}
+
 /* The time that counts is that without a new frame. */
 static void test_seconds(void)
 {
@@ -247,6 +264,7 @@ int main(void)
         { "FIFOs and devices", test_fifo }, { NULL, NULL } };
     static CU_TestInfo limits[] = {
         { "limits", test_limits }, { "without a frame", test_seconds },
+        { "a pause", test_pause },
         { "memory", test_memory },
         { "stopping", test_stop }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
