@@ -3,6 +3,7 @@
 #include "infer/batch_internal.h"
 #include "base/clock.h"
 #include "run/sample.h"
+#include "base/locale.h"
 
 #include <string.h>
 
@@ -109,6 +110,7 @@ out:
 int ctt_batch_open(const struct ctt_infer *m, int streams,
                    struct ctt_batch **out)
 {
+    CTT_PLAIN_NUMBERS;
     struct ctt_batch *b = NULL;
     int rc = 0;
 

@@ -3,6 +3,7 @@
 #include "infer/batch_internal.h"
 #include "infer/saved.h"
 #include "run/sample.h"
+#include "base/locale.h"
 
 static void start_stream(struct ctt_batch *b, int stream, int joined)
 {
@@ -66,6 +67,7 @@ int64_t ctt_batch_frames(const struct ctt_batch *b, int stream)
 
 int ctt_batch_save(struct ctt_batch *b, int stream, const char *path)
 {
+    CTT_PLAIN_NUMBERS;
     struct ctt_saved saved = { .image = NULL };
     struct ctt_batch_stream *s;
     int rc = 0;
@@ -93,6 +95,7 @@ out:
 
 int ctt_batch_restore(struct ctt_batch *b, int stream, const char *path)
 {
+    CTT_PLAIN_NUMBERS;
     struct ctt_saved saved = { .image = NULL };
     int rc = 0;
 

@@ -7,6 +7,7 @@
 #include "base/half.h"
 #include "base/limits.h"
 #include "net/pixels.h"
+#include "base/locale.h"
 
 #include <string.h>
 
@@ -142,6 +143,7 @@ int ctt_infer_blame(const struct ctt_infer *m, int rc)
 int ctt_infer_open(const char *path, const char *device, int threads,
                    struct ctt_infer **out)
 {
+    CTT_PLAIN_NUMBERS;
     struct ctt_infer *m = NULL;
     int rc = 0;
 
@@ -209,6 +211,7 @@ out:
 
 int ctt_infer_tune(struct ctt_infer *m, const char *file)
 {
+    CTT_PLAIN_NUMBERS;
     struct ctt_tune *t = NULL;
     int rc = 0;
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "net/pixels.h"
 #include "run/sample.h"
+#include "base/locale.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,6 +49,7 @@ out:
 
 int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
 {
+    CTT_PLAIN_NUMBERS;
     struct ctt_session *s = NULL;
     int rc = 0;
 
@@ -348,6 +350,7 @@ out:
 
 int ctt_session_save(struct ctt_session *s, const char *path)
 {
+    CTT_PLAIN_NUMBERS;
     struct ctt_saved saved = { .image = NULL };
     int rc = 0;
 
@@ -386,6 +389,7 @@ out:
 
 int ctt_session_restore(struct ctt_session *s, const char *path)
 {
+    CTT_PLAIN_NUMBERS;
     struct ctt_saved saved = { .image = NULL };
     int rc = 0;
 

@@ -83,6 +83,7 @@ if [ -n "$asan" ]; then
 fi
 cat > p/app.cc << 'END'
 #include <convtt/infer.h>
+#include <clocale>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -96,6 +97,7 @@ int main(int, char **argv)
     ctt_session *s = nullptr;
     int warnings = 0;
 
+    std::setlocale(LC_ALL, "");
     o.size = sizeof(o);
     o.device = "ref";
     o.threads = 1;
@@ -109,7 +111,11 @@ int main(int, char **argv)
     if (ctt_session_push(s, frame.data(), 1) < 0 ||
         ctt_session_read(s, p.data()) < 0)
         return std::puts(ctt_infer_error()), 1;
-    std::printf("%s %d\n", ctt_infer_version(), int(p.size()));
+    if (ctt_session_save(s, "app.stream") < 0 ||
+        ctt_session_restore(s, "app.stream") < 0)
+        return std::puts(ctt_infer_error()), 1;
+    std::printf("%s %d %.1f %.9g\n", ctt_infer_version(), int(p.size()), 0.5,
+                double(p[0]));
     ctt_session_close(&s);
     ctt_infer_close(&m);
     return std::strcmp(ctt_infer_version(), CTT_INFER_VERSION);
@@ -124,11 +130,22 @@ target_link_libraries(app PRIVATE convtt::infer)
 END
 export LD_LIBRARY_PATH=$at/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 app() {     # app PROGRAM
-    says 0 '^0\.2\.[0-9]+ [0-9]+$' "$@" m.h5
+    says 0 '^0\.2\.[0-9]+ [0-9]+ 0\.5 ' "$@" m.h5
+}
+# A program whose numbers have a comma reads the same numbers.
+german() {
+    mkdir -p locales
+    localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 > text 2>&1 ||
+        { echo "not tested: de_DE ($(tail -n 1 text))"; return; }
+    "$@" m.h5 > plain
+    says 0 ' 0,5 ' env LOCPATH="$PWD/locales" LC_ALL=de_DE.UTF-8 "$@" m.h5
+    [ "$(tr , . < out)" = "$(cat plain)" ] ||
+        fail "in de_DE: $(cat out), not $(cat plain)"
 }
 if ${CXX:-c++} -std=c++17 -Wall -Wextra -Werror -I "$at/include" p/app.cc \
     -o app -L "$at/lib" -lconvtt-infer > text 2>&1; then
     app ./app
+    german ./app
 elif type "${CXX:-c++}" > out 2>&1; then
     fail "C++: $(cat text)"
 else

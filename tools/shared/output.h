@@ -4,7 +4,7 @@
 #define CTT_TOOL_OUTPUT_H
 
 #include "base/json.h"
-#include "net/graph.h"
+#include "net/model.h"
 
 /* ---- output.c ---- */
 

@@ -94,22 +94,20 @@ out:
     return rc;
 }
 
-/* No output may be an input or another output; only OUT may be the file of
- * --init. */
+/* No output may be an input or another output. */
 static int check_files(const struct ctt_training *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
                                  c->log_json, c->sheet };
     const char *const read[] = { j->text, c->data, c->val, c->test,
-                                 c->classes };
+                                 c->classes, c->init };
     int n = (int)CTT_LEN(made), rc;
 
     CTT_TRY(ctt_tool_apart(made, n));
     for (size_t k = 0; k < CTT_LEN(read); k++)
         CTT_TRY(ctt_tool_spares(made, n, read[k]));
     CTT_TRY(ctt_teachers_spared(c->teacher, made, n));
-    CTT_TRY(ctt_tool_spares(made + 1, n - 1, c->init));
 out:
     return rc;
 }

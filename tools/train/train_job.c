@@ -273,7 +273,7 @@ int ctt_training_model(struct ctt_training *j)
     }
     g = j->g;
     j->g = NULL;
-    CTT_TRY(ctt_model_new(g, &j->m));
+    CTT_TRY(ctt_tool_new_model(j->text, g, &j->m));
     if (labels)
         CTT_TRY(ctt_model_labels(j->m, labels, count));
     ctt_init_weights(j->m, (uint64_t)j->cfg.seed);

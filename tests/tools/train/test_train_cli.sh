@@ -107,6 +107,17 @@ says 0 'at 100%' "$bin/convtt-info" --data t.pack whole.ctt
 "$bin/convtt-info" --strip small.ctt whole.ctt || fail "--strip"
 says 0 'top-1' "$bin/convtt-train" --init whole.ctt -o more.ctt \
     --data clips --epochs 1
+cp whole.ctt kept.ctt
+says 2 'whole.ctt: given for two files' "$bin/convtt-train" --init whole.ctt \
+    -o whole.ctt --data clips --epochs 1
+cmp -s whole.ctt kept.ctt || fail "--init: its file was written"
+# A schedule within the warm-up is made shorter, and trains.
+says 0 'warm-up of --warmup=9 takes .* steps, of 1 in all: shortened to 0' \
+    "$bin/convtt-train" --init whole.ctt -o more.ctt --data clips \
+    --max-steps 1 --warmup 9
+cmp -s whole.ctt more.ctt && fail "one step: the model is as it was"
+says 1 'no weight has changed in 2 steps' "$bin/convtt-train" --init whole.ctt \
+    -o more.ctt --data clips --max-steps 2 --lr 0
 says 0 'of [0-9]+ weights taken' "$bin/convtt-train" tiny.net \
     --init whole.ctt -o more.ctt --data clips --max-steps 1
 says 0 'y: out=12 is now 2' "$bin/convtt-train" tiny.net -o two.ctt \
