@@ -9,12 +9,17 @@ struct ctt_pictures {
     char       *start;           /* of each path: folder/img_ */
     const char *ending;          /* .jpg */
     int         width;           /* digits of img_00001.jpg; 1: as needed */
-    int         first, count;    /* count 0: no folder */
+    int         first, count;    /* number of the first one; count 0: no
+                                    folder */
+    int        *number;          /* of each, in order; NULL: none is missing */
+    int         from;            /* pictures before the part */
 };
 
-/* If path is a folder or a part of one (part.h), finds its pictures: the files
- * whose names differ from the first one only in their number; the numbers must
- * be consecutive.  Of a part in seconds, which needs a rate, all are found.
+/* If path is a folder or a part of one (part.h), finds its pictures: files whose
+ * names differ only in their number, in its order.  Of several such series one
+ * named img, image, frame or by the number alone counts, and a warning names the
+ * others; CTT_EFORMAT if that is none or several.  Numbers may be missing, which
+ * a warning says.  Of a part in seconds, which needs a rate, all are found.
  * Other paths give count 0. */
 int  ctt_pictures_find(const char *path, struct ctt_pictures *out);
 
