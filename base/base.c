@@ -119,20 +119,20 @@ int ctt_memory_check(const char *what, int64_t bytes)
 }
 
 /* Frees `bytes` bytes of caches, if they hold as many. */
-static int make_room(int64_t bytes)
+static int free_cached(int64_t bytes)
 {
     return bytes <= ctt_cache_held() && ctt_cache_drop(bytes) > 0;
 }
 
 /* Adds a block of this size to those in use, unless it exceeds the limit. */
-static int reserve(size_t size)
+static int reserve_bytes(size_t size)
 {
     int64_t n = size > INT64_MAX ? INT64_MAX : (int64_t)size;
     int64_t most = ctt_limits()->memory, now = atomic_load(&used);
 
     while (n <= most) {
         if (n > most - now) {
-            if (!make_room(n - (most - now)))
+            if (!free_cached(n - (most - now)))
                 break;
             now = atomic_load(&used);
         } else if (atomic_compare_exchange_weak(&used, &now, now + n)) {
@@ -149,7 +149,7 @@ static void release(int64_t size)
 
 /* Corrects the reserved bytes to those that malloc gave, which freeing
  * subtracts. */
-static void settle(size_t reserved, size_t given)
+static void correct_used(size_t reserved, size_t given)
 {
     release((int64_t)reserved - (int64_t)given);
 }
@@ -210,7 +210,7 @@ static int leave(const void *p, size_t *size)
 }
 
 /* In multiples of 64 bytes. */
-static size_t rounded(size_t size)
+static size_t padded_size(size_t size)
 {
     return size ? (size + 63) / 64 * 64 : 64;
 }
@@ -265,8 +265,8 @@ void *ctt_calloc(size_t count, size_t size)
                   size);
         return NULL;
     }
-    size = rounded(count * size);
-    if (reserve(size) < 0)
+    size = padded_size(count * size);
+    if (reserve_bytes(size) < 0)
         return NULL;
     given = size;
     p = refused() ? NULL : aligned(&given);
@@ -275,7 +275,7 @@ void *ctt_calloc(size_t count, size_t size)
         ctt_error(CTT_ENOMEM, "out of memory: %zu bytes", size);
         return NULL;
     }
-    settle(size, given);
+    correct_used(size, given);
     atomic_fetch_add(&live, 1);
     clear(p, size);
     return p;
@@ -312,7 +312,7 @@ void *ctt_realloc(void *p, size_t size)
 
     old = listed || !p ? old : malloc_usable_size(p);
     more = size > old ? size - old : 0;
-    if (reserve(more) < 0)
+    if (reserve_bytes(more) < 0)
         goto out;
     q = refused() ? NULL : realloc(p, size ? size : 1);
     if (!q) {
@@ -321,7 +321,7 @@ void *ctt_realloc(void *p, size_t size)
         goto out;
     }
     release((int64_t)old);
-    settle(more, malloc_usable_size(q));
+    correct_used(more, malloc_usable_size(q));
     if (!p)
         atomic_fetch_add(&live, 1);
 out:
