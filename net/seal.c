@@ -91,7 +91,7 @@ static void rank_node(struct ctt_node *n, int *next)
 
 /* The nodes that the answer needs are ranked first, as if the others were not
  * there. */
-static void rank(struct ctt_graph *g, const char *needed)
+static void rank_nodes(struct ctt_graph *g, const char *needed)
 {
     int next = 0;
 
@@ -117,7 +117,7 @@ static int order_nodes(struct ctt_graph *g)
         ctt_graph_needed(g, ctt_graph_output(g), needed);
         needed[ctt_graph_input(g)] = 1;
     }
-    rank(g, needed);
+    rank_nodes(g, needed);
 out:
     ctt_free(needed);
     return rc;
