@@ -85,7 +85,7 @@ out:
 
 /* What of the part the file decides: pictures were counted, and a video may be
  * the part itself. */
-static int check_part(struct ctt_video *v)
+static int fit_part(struct ctt_video *v)
 {
     struct ctt_part *p = &v->part;
     double length = ctt_demux_length(v->demux);
@@ -127,7 +127,7 @@ static int open_parts(struct ctt_video *v)
     CTT_TRY(find_parts(v));
     CTT_TRY(open_format(v));
     CTT_TRY(open_codec(v));
-    CTT_TRY(check_part(v));
+    CTT_TRY(fit_part(v));
     v->pkt = av_packet_alloc();
     v->now = av_frame_alloc();
     v->ahead = av_frame_alloc();

@@ -386,7 +386,8 @@ out:
 /* ---- parts of a file ---- */
 
 /* One try: a key frame at t or before it, and only then. */
-static int enter(struct ctt_demux *d, double t, double by, double *entry)
+static int seek_key_frame(struct ctt_demux *d, double t, double by,
+                          double *entry)
 {
     double unit = ctt_demux_unit(d);
     int64_t at = llround((t - by) / unit);
@@ -419,7 +420,7 @@ int ctt_demux_seek(struct ctt_demux *d, double t, double *entry, int *moved)
     d->entry = d->entry ? d->entry : av_packet_alloc();
     CTT_TRY(d->entry ? 0 : CTT_ENOMEM);
     for (size_t i = 0; i < CTT_LEN(by) && rc == 0; i++)
-        CTT_TRY(enter(d, t, by[i], entry));
+        CTT_TRY(seek_key_frame(d, t, by[i], entry));
 out:
     return rc;
 }

@@ -35,7 +35,7 @@ static int is_gap(const struct ctt_live *l, double seconds)
 
 /* The steps of a part of a video count from its begin, which may be after its
  * first frame. */
-static void begin(struct ctt_live *l, double now, enum ctt_fresh why)
+static void begin_stream(struct ctt_live *l, double now, enum ctt_fresh why)
 {
     now = !l->came && now < 0 ? 0 : now;
     l->fresh = l->fresh ? l->fresh : why;
@@ -130,7 +130,7 @@ int ctt_live_choose(struct ctt_live *l, struct ctt_video *v, double now,
     int rc;
 
     if (!l->came || is_gap(l, now - l->now) || l->fresh)
-        begin(l, now, CTT_FRESH_GAP);
+        begin_stream(l, now, CTT_FRESH_GAP);
     CTT_TRY(pace(l, now));
     arrived = ctt_seconds();
     l->came = 1;

@@ -28,7 +28,7 @@ void ctt_live_clock_again(struct ctt_live_clock *c)
 }
 
 /* Whether the stamps run as the clock does. */
-static void judge(struct ctt_live_clock *c, double t, double arrived)
+static void judge_speed(struct ctt_live_clock *c, double t, double arrived)
 {
     double span = arrived - c->since_arrived;
     int way;
@@ -69,7 +69,7 @@ double ctt_live_clock_time(struct ctt_live_clock *c, double stamp,
         anchor(c, t, stamp, arrived);
     } else {
         t = by_stamp > c->last ? by_stamp : c->last;
-        judge(c, t, arrived);
+        judge_speed(c, t, arrived);
     }
     c->begun = 1;
     c->last = t;

@@ -58,8 +58,8 @@ static int uses_clock(const struct ctt_live *l)
     return !l->ahead && !l->paced;
 }
 
-static void count(struct ctt_live *l, int frames,
-                  const struct ctt_stream_told *told)
+static void update_counts(struct ctt_live *l, int frames,
+                          const struct ctt_stream_told *told)
 {
     pthread_mutex_lock(&l->lock);
     l->all += frames;
@@ -79,8 +79,8 @@ static void tell_damaged(struct ctt_live *l, const struct ctt_stream_told *told)
 }
 
 /* Warnings, each once. */
-static void tell(struct ctt_live *l, struct ctt_video *v,
-                 const struct ctt_stream_told *told)
+static void warn_once(struct ctt_live *l, struct ctt_video *v,
+                      const struct ctt_stream_told *told)
 {
     int w, h, turns;
 
@@ -132,7 +132,7 @@ static double without_leap(struct ctt_live *l, double t)
 }
 
 /* Decodes the next frame: 1 and its time; at the end 0 and the end. */
-static int decode(struct ctt_live *l, struct ctt_video *v, double *t)
+static int decode_next(struct ctt_live *l, struct ctt_video *v, double *t)
 {
     struct ctt_stream_told told;
     int rc = ctt_video_ahead(v, t);
@@ -145,7 +145,7 @@ static int decode(struct ctt_live *l, struct ctt_video *v, double *t)
         *t = (double)(ctt_video_seen(v) - 1) * l->interval;
     else if (rc >= 0 && l->paced)
         *t = without_leap(l, *t);
-    count(l, rc > 0, &told);
+    update_counts(l, rc > 0, &told);
     return rc;
 }
 
@@ -156,13 +156,13 @@ static int read_ahead(struct ctt_live *l, struct ctt_video *v)
     double now, next;
     int rc, more = 1;
 
-    CTT_TRY(decode(l, v, &next));
+    CTT_TRY(decode_next(l, v, &next));
     while (more > 0) {
         now = next;
         ctt_video_step(v);
         ctt_video_told(v, &told);
-        tell(l, v, &told);
-        more = decode(l, v, &next);
+        warn_once(l, v, &told);
+        more = decode_next(l, v, &next);
         if (more == CTT_ESTOP || more == CTT_ENOMEM)
             return more;
         next = more < 0 ? now + l->interval : next;
@@ -184,12 +184,12 @@ static int read_live(struct ctt_live *l, struct ctt_video *v)
     int rc;
 
     for (;;) {
-        CTT_TRY(decode(l, v, &now));
+        CTT_TRY(decode_next(l, v, &now));
         if (rc == 0)
             break;
         ctt_video_step(v);
         ctt_video_told(v, &told);
-        tell(l, v, &told);
+        warn_once(l, v, &told);
         set_interval(l, v, now - l->now);
         CTT_TRY(ctt_live_choose(l, v, now, now + l->interval, 0));
     }
@@ -363,7 +363,7 @@ static int pause_after(struct ctt_live *l, int rc, int tries)
     return rc;
 }
 
-static int run(struct ctt_live *l)
+static int read_source(struct ctt_live *l)
 {
     int rc, frames, tries = 0, ended = 0;
     double since;
@@ -384,7 +384,7 @@ static int run(struct ctt_live *l)
 void *ctt_live_read(void *live)
 {
     struct ctt_live *l = live;
-    int rc = run(l);
+    int rc = read_source(l);
 
     pthread_mutex_lock(&l->lock);
     l->ended = 1;
