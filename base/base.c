@@ -91,13 +91,14 @@ int64_t ctt_memory_left(void)
     return left > 0 ? left : 0;
 }
 
-/* In MB, rounded up. */
+/* Bytes in MB, rounded up. */
 static long long mb(int64_t bytes)
 {
     return (long long)((bytes >> 20) + ((bytes & 0xfffff) > 0));
 }
 
-/* In bytes where it would seem to fit, rounded to MB. */
+/* The error of a block over the limit: in bytes where a size rounded to MB
+ * would seem to fit. */
 static int too_much(const char *what, int64_t bytes)
 {
     int64_t most = ctt_limits()->memory;
@@ -168,8 +169,9 @@ int ctt_memory_spare(size_t size)
  * zeros of them when they are used: a large block costs nothing before. */
 enum { LARGE = 1 << 20, HUGE_PAGE = 2 << 20, MANY = 16 << 20 };
 
-/* Blocks that begin on such a page: a list of what lies behind each.  malloc
- * counts as theirs what the alignment skips, which nobody touches. */
+/* The place behind each block that begins on a huge page, as a list.  malloc
+ * counts bytes that the alignment skips as the block's, though nobody touches
+ * them. */
 struct behind {
     struct behind *next;
     char          *p;
@@ -209,7 +211,7 @@ static int leave(const void *p, size_t *size)
     return found != NULL;
 }
 
-/* In multiples of 64 bytes. */
+/* The size in multiples of 64 bytes. */
 static size_t padded_size(size_t size)
 {
     return size ? (size + 63) / 64 * 64 : 64;
@@ -222,7 +224,7 @@ enum { LISTS = 0 };
 enum { LISTS = 1 };
 #endif
 
-/* Of a rounded size; *size: what the block has then. */
+/* A block of a rounded size; *size: the bytes that it has then. */
 static void *aligned(size_t *size)
 {
     int listed = LISTS && *size >= HUGE_PAGE;

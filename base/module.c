@@ -34,7 +34,7 @@ static const char *const beside[] = { "", "/.libs", "/../lib/convtt",
 struct search {
     const char *name;
     uid_t       owner;         /* of the program */
-    char        path[512];     /* what is found */
+    char        path[512];     /* the file */
     char        seen[512];     /* where it is not */
 };
 

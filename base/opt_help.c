@@ -183,8 +183,8 @@ static void print_commands(const struct ctt_program *p)
     printf("\nCommands:\n");
     for (const struct ctt_program *c = p->commands; c->name; c++)
         print_entry(strrchr(c->name, ' ') + 1, c->summary);
-    print_end(p, "--help after a command lists its options, --help=all those "
-                 "of all commands");
+    print_end(p, "--help after a command lists its options, --help=all the "
+                 "options of all commands");
 }
 
 static void help_all(const struct ctt_program *p)

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Of one word of the command line: the row it names, and the value that stands
- * in the same word, or NULL. */
+/* The row that one word of the command line names, and the value that stands in
+ * the same word, or NULL. */
 static int option_row(const struct ctt_opt *tab, const char *word,
                       const char **value)
 {

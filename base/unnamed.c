@@ -101,7 +101,7 @@ int ctt_unnamed_read(const char *folder, int fd, int64_t at, void *to,
             some = pread(fd, p, (size_t)(n < MOST ? n : MOST), at);
         } while (some < 0 && errno == EINTR);
         if (some == 0)
-            errno = EIO;    /* it ends before what was written */
+            errno = EIO;    /* the file is too short */
         if (some <= 0)
             return folder_error(folder, "cannot read");
     }

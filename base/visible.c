@@ -44,7 +44,8 @@ int ctt_utf8_is_control(const char *s, int n)
     return 0;
 }
 
-/* Puts what shows the next character into piece; returns its bytes in s. */
+/* Puts the visible form of the next character into piece; returns the bytes of
+ * the character in s. */
 static int show_char(const char *s, char keep, char piece[PIECE])
 {
     static const char letters[] = "\n" "n" "\t" "t" "\r" "r";

@@ -20,7 +20,7 @@ static const struct {
 
 extern char **environ;
 
-/* Whether a text of the environment sets the variable. */
+/* 1 if a text of the environment sets the variable. */
 static int sets(const char *text, const char *name)
 {
     size_t n = name ? strlen(name) : 0;

@@ -260,7 +260,7 @@ static int wait_any(int *from)
 
     while (!there) {
         CTT_TRY(look_round(from, &there));
-        CTT_CHECK(rc > 0, CTT_EINVAL, "nothing is to be taken");
+        CTT_CHECK(rc > 0, CTT_EINVAL, "no message is expected");
         if (!there && ctt_seconds() - since > LOOKS)
             nanosleep(&nap, NULL);
     }

@@ -309,7 +309,7 @@ static int measure_call(const struct ctt_conv_set *s, void **own,
     } else {
         choose_fastest(s, q, t);
         forget_others(s, own, t->row);
-        q->code = row == t->row ? q->code : NULL;    /* of what is freed */
+        q->code = row == t->row ? q->code : NULL;    /* the freed one's */
     }
     rc = row;
 out:

@@ -216,7 +216,7 @@ static int check_kind(const char *path)
     CTT_TRY(ctt_file_read_at(path, fd, 0, head, size));
     CTT_CHECK(size == 0 || (strncmp(head, "convtt ", 7) == 0 &&
                             strstr(head, TITLE)),
-              CTT_EIO, "%s: not a file of times, so it stays", path);
+              CTT_EIO, "%s: not a file of timing results; not replaced", path);
 out:
     if (fd >= 0)
         close(fd);

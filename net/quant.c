@@ -49,8 +49,8 @@ static int first_needed(const struct ctt_graph *g, const char *seen, int i)
     return -1;
 }
 
-/* In the order in which forms follow from each other: a state may delay a later
- * node. */
+/* Visits nodes in the order in which forms follow from each other: a state may
+ * delay a later node. */
 static void settle_all(struct ctt_graph *g, char *seen, int *stack)
 {
     for (int i = 0; i < g->count; i++) {

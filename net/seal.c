@@ -18,7 +18,7 @@ static int resolve(struct ctt_graph *g, struct ctt_node *n)
               "%s: a state and the node it delays stand before 'clip'",
               n->name);
     CTT_CHECK(ctt_ops[g->node[n->source].op].memory != CTT_VIEW, CTT_EFORMAT,
-              "%s: '%s' is a %s; delay what it is made of", n->name,
+              "%s: '%s' is a %s; delay its input", n->name,
               n->attr.state.of, ctt_ops[g->node[n->source].op].name);
     b = &g->node[n->source].out;
     CTT_CHECK(a->d == b->d && a->h == b->h && a->w == b->w && a->c == b->c,

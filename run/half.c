@@ -56,11 +56,12 @@ static int passes_values(const struct ctt_node *n)
     return ctt_ops[n->op].memory == CTT_VIEW || n->op == CTT_OP_WINDOW;
 }
 
-/* As such a conv rounds its operands anyway, a value that only such convs read
- * is rounded when it is computed, without a further change of any result.  So
- * are frames, and results of such convs, whose kernels write 16 bits; results
- * of other kernels would have to be converted, which takes longer than it
- * gains. Not the answer; quantised values are bytes. */
+/* 1 if a value may have 16 bits.  A conv of 16 bits rounds its operands anyway,
+ * so a value that only such convs read is rounded when it is computed, without
+ * a further change of any result.  So are frames, and results of such convs,
+ * whose kernels write 16 bits; results of other kernels would have to be
+ * converted, which takes longer than it gains.  The answer keeps 32 bits;
+ * quantised values are bytes. */
 static int may_be_short(const struct ctt_run *r, int i)
 {
     const struct ctt_node *n = &r->g->node[i];

@@ -143,7 +143,8 @@ out:
     return rc;
 }
 
-/* In execution order, so that the last reader of a group is known. */
+/* Assigns groups in execution order, so that the last reader of a group is
+ * known. */
 static void assign_all(struct reuse *p)
 {
     const struct ctt_schedule *s = p->r->sched[0];

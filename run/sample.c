@@ -98,7 +98,7 @@ static int save_kept(const struct ctt_run *r, int i, int sample,
         CTT_TRY(ctt_dev_copy(r->dev, way, sample_value(r, i, sample,
                              ctt_kept_at(s, end + 1 - r->cursor, step)), to,
                              n));
-    if (way == CTT_WITHIN && to < limit)    /* what another stream left */
+    if (way == CTT_WITHIN && to < limit)    /* left by another stream */
         CTT_TRY(ctt_dev_clear(r->dev, to, limit - to));
 out:
     return rc;

@@ -144,7 +144,7 @@ int ctt_run_is_first(const struct ctt_run *r, int node, int step)
     return any;
 }
 
-/* Of each step `some` bytes from `at` on. */
+/* Copies `some` bytes of each step from `at` on. */
 static int copy_first(const struct ctt_run *r, int state, int step, int64_t at,
                       int64_t some)
 {

@@ -19,7 +19,7 @@
  */
 enum { BLOCK = 1 << 16, STREAMS = 1 << 10 };
 
-/* ---- what FFmpeg calls ---- */
+/* ---- calls by FFmpeg ---- */
 
 int ctt_demux_read(void *arg, uint8_t *to, int n)
 {
@@ -126,9 +126,9 @@ static int set_format(struct ctt_demux *d, const AVInputFormat *kind,
     return 0;
 }
 
-/* Of a stream no more is looked at than a decoder needs: its frames get old.
- * SECONDS, BYTES: at most.  INDEX: bytes of the list of packets that FFmpeg
- * makes to seek, which a stream does not. */
+/* Limits the bytes that FFmpeg reads of a stream at its begin, since frames get
+ * old meanwhile.  SECONDS, BYTES: the most.  INDEX: bytes of the list of
+ * packets that FFmpeg makes for seeking, which a stream does not do. */
 void ctt_demux_hurry(AVFormatContext *fmt)
 {
     enum { SECONDS = 1, BYTES = 1 << 20, INDEX = 1 << 14 };
@@ -249,7 +249,7 @@ void ctt_demux_close(struct ctt_demux **demux)
     *demux = NULL;
 }
 
-/* ---- what the file says ---- */
+/* ---- properties of the file ---- */
 
 const AVCodec *ctt_demux_decoder(const struct ctt_demux *d)
 {

@@ -336,13 +336,13 @@ int ctt_saver_hold(struct ctt_saver *s, int frames)
     int rc = 0;
 
     CTT_CHECK(s->count > 0 && frames >= 0, CTT_EINVAL,
-              "%s: %d frames more of none", s->path, frames);
+              "%s: no frame to hold for %d frames", s->path, frames);
     s->at += frames;
 out:
     return rc;
 }
 
-/* Brings what was written so far to the file. */
+/* Writes the buffered bytes to the file. */
 static int finish_file(struct ctt_saver *s)
 {
     int rc = 0;

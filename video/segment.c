@@ -129,7 +129,7 @@ out:
     return rc;
 }
 
-/* Whether `ahead` is behind the last frame of the part. */
+/* 1 if `ahead` is behind the last frame of the part. */
 static int is_past(const struct ctt_video *v)
 {
     const struct ctt_part *p = &v->part;

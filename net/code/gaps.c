@@ -12,7 +12,7 @@ static int64_t units(const struct ctt_part *p, enum ctt_prune_form f)
     return ctt_units(f, &p->w->t, 1);
 }
 
-enum { NONE, ALL, PART };    /* what is kept of a unit */
+enum { NONE, ALL, PART };    /* elements that a unit keeps */
 
 static int kept_of(const struct ctt_part *p, enum ctt_prune_form f, int64_t k)
 {

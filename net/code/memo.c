@@ -112,6 +112,6 @@ void ctt_memo_add(const uint8_t *in, int64_t size, const int64_t *cut, int cuts,
     memo.first = e;
     if (e->in && e->out)
         return;
-    memo.first = e->next;    /* what a memo has no room for is no error */
+    memo.first = e->next;    /* a full memo is no error */
     free_entry(e);
 }

@@ -243,8 +243,8 @@ out:
     return rc;
 }
 
-/* Keeps what HDF5 could not close: it will use the image again when the program
- * ends. */
+/* Keeps a file that HDF5 could not close, as HDF5 uses the image again when the
+ * program ends. */
 static void keep_stuck(struct ctt_h5 *f)
 {
     static struct ctt_h5 *kept;
@@ -324,7 +324,7 @@ int ctt_h5_image(struct ctt_h5 *f, uint8_t **out, int64_t *size)
     CTT_TRY(ctt_h5_enter(&q, f->objects));
     CTT_TRY(ctt_h5_leave(&q, close_file(f)));
     n = end_of(f);
-    CTT_CHECK(n > 0, CTT_EIO, "%s: HDF5 made no file of it", f->path);
+    CTT_CHECK(n > 0, CTT_EIO, "%s: HDF5 made no file image", f->path);
     ctt_h5_end(f->image, n, (char *)f->image + n);
     *size = n + CTT_H5_END;
     *out = f->image;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order in which they are stored. */
+/* The texts in the order in which they are stored. */
 static const struct kind {
     const char *name;
     int64_t     most;

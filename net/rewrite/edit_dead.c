@@ -98,8 +98,8 @@ static void find_blocks(struct flow *f)
     }
 }
 
-/* Of each `together` neighbouring channels of a node all stay if one does.
- * Returns 1 if that is new for any. */
+/* Keeps all of each `together` neighbouring channels of a node if one stays.
+ * Returns 1 if any of them did not stay before. */
 static int keep_together(struct flow *f, int node, int64_t together)
 {
     int64_t n = f->g->node[node].out.c;
@@ -411,7 +411,7 @@ int ctt_drop_unread(struct ctt_model **m)
     CTT_TRY(ctt_edit_begin((*m)->g, &e));
     CTT_TRY(ctt_edit_sweep(e));
     CTT_TRY(ctt_edit_model(e, *m, &to));
-    ctt_edit_free(&e);    /* it reads the graph that goes */
+    ctt_edit_free(&e);    /* the edit reads the graph */
     lines = (*m)->g->count - to->g->count;
     if (lines) {
         ctt_model_free(m);

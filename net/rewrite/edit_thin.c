@@ -105,7 +105,7 @@ out:
 
 /* ---- the weights ---- */
 
-/* Copies weight k of node i but for what goes. */
+/* Copies weight k of node i without the channels that go. */
 static void copy_weight(const struct thin *a, int i, int k,
                         struct ctt_model *to)
 {

@@ -168,7 +168,7 @@ out:
 
 /* ---- cameras ---- */
 
-/* A container of one stream stands for what the camera gives. */
+/* A container of one stream stands for the camera. */
 static int open_camera(struct ctt_demux *d)
 {
     struct ctt_camera_form form;
@@ -324,9 +324,9 @@ static int bad_packet(const struct ctt_demux *d, int e)
 
     CTT_TRY(d->m->rc);
     CTT_CHECK(!has_index_last(d), CTT_EFORMAT, "%s: its index (moov) is at the "
-              "end, after the pictures, and nothing leads back to them here: "
-              "give the file by its name, or one made with ffmpeg -movflags "
-              "+faststart, or Matroska", d->m->path);
+              "end, after the pictures, and this source cannot seek: give the "
+              "file by its name, or one made with ffmpeg -movflags +faststart, "
+              "or Matroska", d->m->path);
     rc = ctt_av_error(d->m, e, e == AVERROR_INVALIDDATA ? "damaged" :
                                "broken off");
 out:

@@ -56,7 +56,8 @@ static int pace(struct ctt_live *l, double now)
     return due > at ? ctt_live_sleep(l, l->pace + now) : 0;
 }
 
-/* Of n steps from number `first` on those that the stride allows. */
+/* Gives a slot those of n steps from number `first` on that the stride allows.
+ */
 static void stride(struct ctt_live *l, int64_t first, int64_t n,
                    struct ctt_live_slot *s)
 {

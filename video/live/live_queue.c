@@ -207,7 +207,8 @@ static void set_stride(struct ctt_live *l)
         l->stride--;
 }
 
-/* Of the step that was given last, when the next one is asked for. */
+/* Updates the mean time that the caller needs for a step: the last one ends
+ * when the next one is asked for. */
 static void measure_busy(struct ctt_live *l)
 {
     if (l->gave <= 0)
@@ -217,7 +218,7 @@ static void measure_busy(struct ctt_live *l)
     set_stride(l);
 }
 
-/* 1 and the next step, CTT_LIVE_LATER, or what the stream ends with. */
+/* 1 and the next step, CTT_LIVE_LATER, or the result at the stream's end. */
 static int take_step(struct ctt_live *l, struct ctt_live_frame *frame)
 {
     int more = has_more(l);

@@ -87,8 +87,8 @@ static void warn_once(struct ctt_live *l, struct ctt_video *v,
     tell_damaged(l, told);
     if (l->clock.by_clock && !l->said_clock) {
         l->said_clock = 1;
-        ctt_live_say(l, "its times run at %.2f of the clock's speed: the clock "
-                     "is used instead", l->clock.speed);
+        ctt_live_say(l, "the stream's times run at %.2f of the clock's speed: "
+                     "the clock is used instead", l->clock.speed);
     }
     ctt_video_size(v, &w, &h, &turns);
     if (l->w && (w != l->w || h != l->h) && !ctt_video_timeless(v))
@@ -97,8 +97,8 @@ static void warn_once(struct ctt_live *l, struct ctt_video *v,
     l->h = h;
 }
 
-/* The mean time between frames; a pause is not one.  Pictures without times of
- * their own have those that it says. */
+/* Updates the mean time between frames, without pauses.  Pictures without times
+ * are spaced by this mean. */
 static void set_interval(struct ctt_live *l, const struct ctt_video *v,
                          double passed)
 {
@@ -149,7 +149,8 @@ static int decode_next(struct ctt_live *l, struct ctt_video *v, double *t)
     return rc;
 }
 
-/* As clips: a frame is chosen when the next one is known. */
+/* Reads a source as a clip is read: a frame is chosen when the next one is
+ * known. */
 static int read_ahead(struct ctt_live *l, struct ctt_video *v)
 {
     struct ctt_stream_told told;
@@ -199,8 +200,7 @@ out:
 
 /* ---- waiting ---- */
 
-/* Copies what follows `key` in the query of an address; "" if it is not there.
- */
+/* Copies the value of `key` in the query of an address, or "". */
 static const char *option(const char *address, const char *key, char *to,
                           size_t size)
 {
@@ -219,7 +219,8 @@ static int is_group(const char *host)
     return (first >= 224 && first <= 239) || strncmp(host, "[ff", 3) == 0;
 }
 
-/* As FFmpeg does it, which takes no notice of a host that is no group. */
+/* Names the port and the address at which FFmpeg receives: it ignores a host
+ * that is no group. */
 static void say_where(struct ctt_live *l)
 {
     const char *host = l->plan.name + strlen("udp://");
@@ -318,7 +319,7 @@ out:
     return rc;
 }
 
-/* Whether another try may help after rc.  A recording would begin anew. */
+/* 1 if another try may help after rc.  A recording would begin anew. */
 static int may_help(const struct ctt_live *l, int rc, int frames)
 {
     return l->plan.again && !(frames && l->waits) && !l->hopeless &&
@@ -336,7 +337,8 @@ static void between_connections(struct ctt_live *l)
         l->fresh = CTT_FRESH_RECONNECT;
 }
 
-/* A line, and the pause: 0 for another try, else what the stream ends with. */
+/* Prints a line and pauses: 0 for another try, else the result of the stream.
+ */
 static int pause_after(struct ctt_live *l, int rc, int tries)
 {
     double pause = PAUSE * (tries < 10 ? 1 << tries : 1 << 10);

@@ -95,7 +95,7 @@ out:
 
 /* ---- the source ---- */
 
-/* Where the server's name begins if source has the form of an address, of any
+/* The begin of the server's name if source has the form of an address, of any
  * scheme; else NULL. */
 static const char *host_of(const char *source)
 {

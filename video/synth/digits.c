@@ -133,8 +133,8 @@ out:
     return rc;
 }
 
-/* The classes are those of the training labels, whatever the split, if the
- * files have them. */
+/* The classes of the training labels, whatever the split, if the files have
+ * them. */
 static int find_classes(const struct files *f, enum file of,
                         struct ctt_digits *d)
 {

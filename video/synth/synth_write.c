@@ -125,7 +125,7 @@ static const struct list {
     { "train.json", split_print, 0 },
 };
 
-/* A list and what it is about. */
+/* A list and the set that it lists. */
 struct job {
     const struct set  *y;
     const struct list *l;
