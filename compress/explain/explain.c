@@ -113,7 +113,7 @@ out:
 
 /* ---- results ---- */
 
-static double mean(const double x[CTT_ACCURACIES])
+static double mean_accuracy(const double x[CTT_ACCURACIES])
 {
     double sum = 0;
 
@@ -124,7 +124,7 @@ static double mean(const double x[CTT_ACCURACIES])
 
 double ctt_explain_cost(const struct ctt_explain_point *p)
 {
-    return mean(is_known(&p->trained) ? p->trained.kl : p->back.kl);
+    return mean_accuracy(is_known(&p->trained) ? p->trained.kl : p->back.kl);
 }
 
 static int is_sum(const struct ctt_explain_point *p)
@@ -191,8 +191,8 @@ static void give_reason(struct ctt_explain_point *p, const char *why)
 }
 
 /* What the point undoes, and which weights are trained for it. */
-static void choose(const struct explaining *a,
-                   const struct ctt_explain_point *p)
+static void set_undone(const struct explaining *a,
+                       const struct ctt_explain_point *p)
 {
     const struct ctt_explain *e = a->e;
 
@@ -370,7 +370,7 @@ static int explain_point(struct explaining *a, int i)
 
     if (c->begin)
         CTT_TRY(c->begin(c->arg, a->e, i));
-    choose(a, p);
+    set_undone(a, p);
     if (p->kind != CTT_DONE_CHANNELS) {
         CTT_TRY(measure_back(a, p, &m));
         if (c->train)

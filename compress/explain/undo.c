@@ -83,7 +83,7 @@ static int is_round_of(const struct ctt_lineage *o, int i,
 }
 
 /* Whether all that was done to a weight is undone. */
-static int is_whole(unsigned done, unsigned undo)
+static int is_restored(unsigned done, unsigned undo)
 {
     return done && (done & ~undo) == 0;
 }
@@ -180,12 +180,12 @@ struct putting {
     unsigned                 done, undo;
 };
 
-static int takes(const struct putting *p, int64_t k)
+static int is_dense_value(const struct putting *p, int64_t k)
 {
     const struct ctt_constraint *c = &p->o->small->constraint;
     unsigned undo = p->undo;
 
-    if ((undo & CTT_DONE(CTT_DONE_FACTORS)) || is_whole(p->done, undo))
+    if ((undo & CTT_DONE(CTT_DONE_FACTORS)) || is_restored(p->done, undo))
         return 1;
     if (ctt_is_pruned(c, p->small->at[0] + k))
         return (undo & CTT_DONE(CTT_DONE_PRUNING)) != 0;
@@ -230,11 +230,11 @@ static void put_back(const struct ctt_lineage *o, int i, unsigned undo,
     if (now.count > 1 || !same_shape(&p.to->w[0], &p.dense->w[0]))
         return;
     for (int64_t k = 0; k < ctt_volume(&p.to->w[0]); k++)
-        if (takes(&p, k)) {
+        if (is_dense_value(&p, k)) {
             m->w[p.to->at[0] + k] = o->dense->w[p.dense->at[0] + k];
             changed = 1;
         }
-    if ((undo & CTT_DONE(CTT_DONE_FACTORS)) || is_whole(p.done, undo))
+    if ((undo & CTT_DONE(CTT_DONE_FACTORS)) || is_restored(p.done, undo))
         put_bias(&p, m);
     if (changed && o->bits < ALL_BITS &&
         !(undo & CTT_DONE(CTT_DONE_ROUNDING)))

@@ -18,7 +18,7 @@ static const double doubt = 1e-4;
 
 /* The number of input i, in the order of the modes (channels first), among
  * those of a place. */
-static int64_t place_of(const struct ctt_chain *c, int64_t i)
+static int64_t input_at(const struct ctt_chain *c, int64_t i)
 {
     int64_t taps = ctt_chain_taps(c);
 
@@ -36,7 +36,7 @@ static double load_inputs(const struct ctt_chain *c,
         mean += x->cov[i * x->d + i] / (double)n;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < n; k++)
-            s[i * n + k] = x->cov[place_of(c, i) * x->d + place_of(c, k)] +
+            s[i * n + k] = x->cov[input_at(c, i) * x->d + input_at(c, k)] +
                            (i == k) * doubt * mean;
     return doubt * mean;
 }
@@ -57,7 +57,7 @@ static int regress(const struct ctt_chain *c, const struct ctt_moments *x,
     ctt_times(n, n, out, s, w, sw);
     for (int64_t i = 0; i < n; i++)
         for (int64_t o = 0; o < out; o++)
-            d[o * n + i] = x->cov[place_of(c, i) * x->d + n + o] -
+            d[o * n + i] = x->cov[input_at(c, i) * x->d + n + o] -
                            sw[i * out + o] + added * w[i * out + o];
     if (added > 0)
         CTT_TRY(ctt_solve((int)n, (int)out, left, d));
@@ -134,7 +134,7 @@ static int fit_bias(struct ctt_chain *c, const struct ctt_fit_to *to,
 
         for (int64_t i = 0; i < n; i++)
             sum += ((x->d > n ? 0 : w[i * out + o]) - v[i * out + o]) *
-                   x->sum[place_of(c, i)];
+                   x->sum[input_at(c, i)];
         c->bias[o] = (float)sum;
     }
     return 0;
@@ -152,8 +152,8 @@ static int error_of(const struct ctt_chain *c, const struct ctt_cores *t,
 }
 
 /* The cores of w or those of its projection, whichever lose less. */
-static int start(struct ctt_chain *c, const double *w, const double *s,
-                 struct ctt_cores *t)
+static int start_cores(struct ctt_chain *c, const double *w, const double *s,
+                       struct ctt_cores *t)
 {
     double lost, other;
     int rc = 0;
@@ -197,7 +197,7 @@ static int fit(struct ctt_chain *c, const struct ctt_moments *x,
     memcpy(t->most, c->rank, sizeof(t->most));
     memcpy(t->a, w, (size_t)ctt_chain_size(c) * sizeof(*w));
     CTT_TRY(ctt_cores_cut(c, &exact, t));
-    CTT_TRY(start(c, w, s, t));
+    CTT_TRY(start_cores(c, w, s, t));
     f = fit_of(c, t, w, s);
     CTT_TRY(ctt_als(&f, SWEEPS));
     CTT_TRY(ctt_als_whole(&f, v));

@@ -68,7 +68,7 @@ static int may(const struct ctt_walk *k, const struct candidate *c)
     return !c->int8 || may_read_bytes(k);
 }
 
-static void settle(const struct ctt_choice *c, struct ctt_recipe *o)
+static void set_choice(const struct ctt_choice *c, struct ctt_recipe *o)
 {
     if (o->prune.form == CTT_PRUNE_AUTO)
         o->prune.form = c->form;
@@ -114,16 +114,18 @@ out:
 
 /* base: the candidate that is compared with, of which `first` is the trial;
  * NULL: c is the first.  1: c does not fit into memory. */
-static int measure(const struct ctt_choosing *a, const struct ctt_model *m,
-                   const struct ctt_trial *first, struct ctt_choice *base,
-                   struct ctt_choice *c, struct ctt_trial *t)
+static int measure_choice(const struct ctt_choosing *a,
+                          const struct ctt_model *m,
+                          const struct ctt_trial *first,
+                          struct ctt_choice *base, struct ctt_choice *c,
+                          struct ctt_trial *t)
 {
     const struct ctt_recipe_calls *calls = a->k->calls;
     struct ctt_recipe o = *a->o;
     struct ctt_speed s;
     int rc;
 
-    settle(c, &o);
+    set_choice(c, &o);
     CTT_TRY(ctt_trial_make(m, a->k->stages, &ctt_stage_tt, &o, a->rows,
                            a->k->path, t));
     if (rc > 0)
@@ -150,7 +152,8 @@ static int measure_all(const struct ctt_choosing *a, const struct ctt_model *m,
     int full, rc = 0;
 
     for (int i = 0; i < n; i++) {
-        CTT_TRY(full = measure(a, m, &first, base, &c[i], base ? &t : &first));
+        CTT_TRY(full = measure_choice(a, m, &first, base, &c[i],
+                                      base ? &t : &first));
         if (full) {
             ctt_trial_say_full(a->k->calls, c[i].name);
             snprintf(c[i].given_up, sizeof(c[i].given_up), "does not fit "
@@ -232,7 +235,7 @@ static int choose_form(const struct ctt_choosing *a, struct ctt_recipe *o,
         CTT_TRY(measure_all(a, m, c, n));
     best = measured ? best_of(o, c, n) : by_rule(a->k, c, n);
     c[best].chosen = 1;
-    settle(&c[best], o);
+    set_choice(&c[best], o);
     rc = n;
 out:
     return rc;
@@ -243,7 +246,7 @@ void ctt_choose_again(struct ctt_report *r, struct ctt_recipe *o)
     const struct ctt_choice *c = ctt_report_form(r);
 
     if (c)
-        settle(c, o);
+        set_choice(c, o);
     ctt_choose_chains_again(r);
 }
 
@@ -286,7 +289,7 @@ static void name_whole(const struct ctt_report *r, char *text, size_t size)
         snprintf(text + n, size - n, " and %d more", more);
 }
 
-static void tell(struct ctt_walk *k, int candidates_of_form, int whole)
+static void tell_choice(struct ctt_walk *k, int candidates_of_form, int whole)
 {
     const struct ctt_choice *c = ctt_report_form(k->r);
     int measured = ctt_choice_is_measured(k);
@@ -312,7 +315,7 @@ int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o)
     CTT_TRY(forms = choose_form(&a, o, trains ? trains : *k->m));
     if (a.chain)
         CTT_TRY(whole = ctt_choose_chains(&a));
-    tell(k, forms, whole);
+    tell_choice(k, forms, whole);
     rc = 0;
 out:
     ctt_model_free(&trains);

@@ -121,8 +121,8 @@ static void keep_whole(const struct ctt_choosing *a, int i,
 }
 
 /* Returns whether weight i stays whole.  whole: a trial in which all do. */
-static int decide(const struct ctt_choosing *a, int i,
-                  const struct ctt_trial *whole, struct ctt_trial *now)
+static int decide_whole(const struct ctt_choosing *a, int i,
+                        const struct ctt_trial *whole, struct ctt_trial *now)
 {
     const char *name = (*a->k->m)->g->node[i].name;
     struct both b = { { 0, 0 }, { NAN, NAN } };
@@ -202,7 +202,7 @@ static int decide_all(const struct ctt_choosing *a,
     for (int i = 0; i < (*a->k->m)->g->count; i++) {
         if (!a->chain[i])
             continue;
-        CTT_TRY(is_whole = decide(a, i, whole, now));
+        CTT_TRY(is_whole = decide_whole(a, i, whole, now));
         sum += is_whole;
     }
     rc = sum;

@@ -54,8 +54,8 @@ static const char *why_not(const struct ctt_int8 *o, const struct ctt_model *m,
 }
 
 /* Marks them in take[]; returns how many. */
-static int choose(const struct ctt_int8 *o, const struct ctt_model *m,
-                  char *take)
+static int choose_convs(const struct ctt_int8 *o, const struct ctt_model *m,
+                        char *take)
 {
     int count = 0;
 
@@ -87,7 +87,7 @@ out:
 }
 
 /* Writes to a weight's row why a conv reads floats, or its errors. */
-static void note(struct ctt_report *r, const struct ctt_blame *b)
+static void note_precision(struct ctt_report *r, const struct ctt_blame *b)
 {
     char why[64];
 
@@ -130,8 +130,8 @@ static void list_unknown(const struct ctt_graph *g, const char *source,
             s->node[s->nodes++] = i;
 }
 
-static int measure(const struct ctt_walk *k, const struct ctt_model *m,
-                   struct sampled *s)
+static int measure_ranges(const struct ctt_walk *k, const struct ctt_model *m,
+                          struct sampled *s)
 {
     const struct ctt_recipe_calls *calls = k->calls;
     int rc = 0;
@@ -185,7 +185,7 @@ static int find_forms(const struct ctt_walk *k, const struct ctt_model *m,
     CTT_TRY(ctt_quantise_sources(m->g, take, source));
     list_unknown(m->g, source, form, &s);
     if (s.nodes > 0)
-        CTT_TRY(measure(k, m, &s));
+        CTT_TRY(measure_ranges(k, m, &s));
     CTT_TRY(choose_forms(k, &s, form));
 out:
     ctt_free(source);
@@ -250,7 +250,7 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int int8_asked(const struct ctt_recipe *o)
 {
     return o->int8.method > 0;
 }
@@ -316,11 +316,11 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_int8(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int rc = 0;
 
-    if (!asked(o))
+    if (!int8_asked(o))
         goto out;
     CTT_TRY(ctt_names_check(m, patterns(&o->int8)));
     CTT_CHECK(!o->int8.alike || (!has_text(o->share.bits) && !is_shared(m)),
@@ -358,7 +358,7 @@ static int count_convs(const struct ctt_graph *g)
 }
 
 /* Sorts and writes what was found; the line of the history. */
-static void tell(struct ctt_walk *k, const struct ctt_model *m)
+static void tell_quantised(struct ctt_walk *k, const struct ctt_model *m)
 {
     const struct ctt_blame *worst = NULL;
     int bytes = 0;
@@ -369,7 +369,7 @@ static void tell(struct ctt_walk *k, const struct ctt_model *m)
 
         if (strcmp(b->name, CTT_BLAME_ALL) == 0)
             continue;
-        note(k->r, b);
+        note_precision(k->r, b);
         bytes += !b->stays[0];
         if (!b->stays[0] && (!worst || b->behind < worst->behind))
             worst = b;
@@ -417,7 +417,7 @@ static int quantise(struct ctt_walk *k, struct ctt_model *m,
 
     CTT_TRY(p.take && p.form ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_trial_rows(k->r, &rows));
-    if (choose(o, m, p.take) == 0) {
+    if (choose_convs(o, m, p.take) == 0) {
         ctt_report_give_up(k->r, "no conv is faster so");
         CTT_TRY(list_others(o, m, k->r));
         goto out;
@@ -433,7 +433,7 @@ static int quantise(struct ctt_walk *k, struct ctt_model *m,
     else    /* what was said of channels is not so */
         memcpy(k->r->weight, rows->weight,
                (size_t)rows->weights * sizeof(*rows->weight));
-    tell(k, m);
+    tell_quantised(k, m);
 out:
     ctt_report_free(&rows);
     ctt_free(p.take);
@@ -442,7 +442,7 @@ out:
 }
 
 /* A sum that a conv adds is a pass less, over bytes. */
-static int run(struct ctt_walk *k, int round)
+static int quantise_model(struct ctt_walk *k, int round)
 {
     struct ctt_model *joined = NULL, *m = NULL;
     int rc;
@@ -465,7 +465,7 @@ out:
     return rc;
 }
 
-/* As run(), but with some ranges. */
+/* As quantise_model(), but with some ranges. */
 static int sketch(struct ctt_walk *k)
 {
     struct ctt_model *joined = NULL, *m = NULL;
@@ -476,7 +476,7 @@ static int sketch(struct ctt_walk *k)
     take = ctt_calloc((size_t)joined->g->count, 1);
     CTT_TRY(take ? 0 : CTT_ENOMEM);
     if (ctt_foldable_norms(joined->g) > 0 ||
-        choose(&k->o->int8, joined, take) == 0)
+        choose_convs(&k->o->int8, joined, take) == 0)
         goto out;
     CTT_TRY(ctt_quantise_some(joined, take, &m));
     ctt_model_free(k->m);
@@ -499,7 +499,7 @@ static const struct ctt_ladder ladders[] = {
 
 const struct ctt_stage ctt_stage_int8 = {
     .section = "INT8", .options = options, .ask = "--int8",
-    .own_epochs = own_epochs, .harm = harm, .asked = asked, .given = given,
-    .check = check, .run = run, .sketch = sketch, .choice = 1,
+    .own_epochs = own_epochs, .harm = harm, .asked = int8_asked, .given = given,
+    .check = check_int8, .run = quantise_model, .sketch = sketch, .choice = 1,
     .ladders = ladders,
 };

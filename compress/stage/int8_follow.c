@@ -35,7 +35,7 @@ static double ratio_of(const struct ctt_moments *p, int corrected)
     return noise > 0 ? 10 * log10(signal / noise) : INFINITY;
 }
 
-static void correct(const struct ctt_moments *p, float *bias)
+static void correct_bias(const struct ctt_moments *p, float *bias)
 {
     for (size_t i = 0; i < (size_t)p->d / 2; i++) {
         struct pair c = pair_of(p, i);
@@ -57,7 +57,7 @@ int ctt_int8_follow(const struct ctt_model *was, struct ctt_model *now,
     CTT_TRY(ctt_two_responses(was, now, node, 0, calls, clips, &p));
     *db = ratio_of(&p, to->nw > 1);
     if (to->nw > 1)
-        correct(&p, now->w + to->at[1]);
+        correct_bias(&p, now->w + to->at[1]);
 out:
     ctt_moments_free(&p);
     return rc;

@@ -13,7 +13,7 @@
 /* Clips on which results are compared, twice for each conv. */
 enum { FOLLOWED = 48 };
 
-static struct ctt_blame *row_of(const struct ctt_walk *k, const char *name)
+static struct ctt_blame *blame_row(const struct ctt_walk *k, const char *name)
 {
     for (int i = 0; i < k->r->blames; i++)
         if (strcmp(k->r->blame[i].name, name) == 0)
@@ -43,7 +43,7 @@ static void set_rows(const struct ctt_walk *k, const struct ctt_int8_plan *p,
                      const double *db)
 {
     for (int i = 0; i < p->m->g->count; i++) {
-        struct ctt_blame *b = row_of(k, p->m->g->node[i].name);
+        struct ctt_blame *b = blame_row(k, p->m->g->node[i].name);
 
         if (b && p->take[i])
             b->behind = db[i];
@@ -86,7 +86,7 @@ static void free_try(struct try *t)
     *t = (struct try){ .m = NULL };
 }
 
-static int test(const struct ctt_walk *k, struct try *t)
+static int test_try(const struct ctt_walk *k, struct try *t)
 {
     const double *was = k->r->stage[k->r->stages - 1].after.top1;
     struct ctt_score now;
@@ -121,7 +121,7 @@ static int try_without(const struct ctt_walk *k, const struct ctt_int8_plan *p,
     for (int i = 0; i < out; i++)
         t->take[ctt_graph_find(p->m->g, k->r->blame[i].name)] = 0;
     CTT_TRY(make(k, p, t->take, t->db, &t->m));
-    CTT_TRY(test(k, t));
+    CTT_TRY(test_try(k, t));
 out:
     return rc;
 }
@@ -132,7 +132,7 @@ static int helps(const struct ctt_walk *k, const struct try *t)
     return t->lost.mean - SURE * t->lost.error <= (double)k->o->int8.harm;
 }
 
-static void swap(struct try *a, struct try *b)
+static void swap_tries(struct try *a, struct try *b)
 {
     struct try t = *a;
 
@@ -142,8 +142,9 @@ static void swap(struct try *a, struct try *b)
 
 /* The fewest that help, at most `most`; *best has the try, or t the last that
  * did not help. */
-static int search(const struct ctt_walk *k, const struct ctt_int8_plan *p,
-                  int most, struct try *best, struct try *t)
+static int search_fewest(const struct ctt_walk *k,
+                         const struct ctt_int8_plan *p, int most,
+                         struct try *best, struct try *t)
 {
     int bad = 0, rc = 0;
 
@@ -152,14 +153,14 @@ static int search(const struct ctt_walk *k, const struct ctt_int8_plan *p,
 
         CTT_TRY(try_without(k, p, n < most ? n : most, t));
         if (helps(k, t))
-            swap(best, t);
+            swap_tries(best, t);
         else
             bad = t->out;
     }
     while (best->m && best->out - bad > 1) {
         CTT_TRY(try_without(k, p, (best->out + bad) / 2, t));
         if (helps(k, t))
-            swap(best, t);
+            swap_tries(best, t);
         else
             bad = t->out;
     }
@@ -167,7 +168,7 @@ out:
     return rc;
 }
 
-static void say(const struct ctt_walk *k, const struct try *t, int most)
+static void say_loss(const struct ctt_walk *k, const struct try *t, int most)
 {
     char line[200];
 
@@ -182,8 +183,8 @@ static void say(const struct ctt_walk *k, const struct try *t, int most)
 }
 
 /* Takes over what was tried. */
-static void settle(const struct ctt_walk *k, struct ctt_int8_plan *p,
-                   struct try *t, struct ctt_model **out)
+static void accept_try(const struct ctt_walk *k, struct ctt_int8_plan *p,
+                       struct try *t, struct ctt_model **out)
 {
     struct ctt_choice *c = ctt_report_form(k->r);
 
@@ -246,15 +247,15 @@ int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
         CTT_TRY(k->calls->against(k->calls->arg, "int8", p->m));
     CTT_TRY(try_without(k, p, 0, &all));
     if (!helps(k, &all)) {
-        CTT_TRY(search(k, p, most, &best, &t));
+        CTT_TRY(search_fewest(k, p, most, &best, &t));
         if (!best.m)
-            say(k, t.m ? &t : &all, most);
+            say_loss(k, t.m ? &t : &all, most);
         if (!best.m && k->o->int8.automatic)
             give_up(k, &all, convs);
         else if (!best.m && t.m && k->epochs <= 0)
-            swap(&best, &t);
+            swap_tries(&best, &t);
     }
-    settle(k, p, best.m ? &best : &all, &m);
+    accept_try(k, p, best.m ? &best : &all, &m);
     CTT_TRY(weigh(k, p, best.out, &m));
     *out = m;
     m = NULL;

@@ -25,7 +25,7 @@ struct all { struct scaled *list; int *seen; int count; };
 
 /* ---- which ---- */
 
-static int passes(const struct ctt_node *n)
+static int scales_through(const struct ctt_node *n)
 {
     return n->op == CTT_OP_POOL || (n->op == CTT_OP_ACT &&
                                     n->attr.act.kind == CTT_ACT_RELU);
@@ -38,7 +38,7 @@ static int multiplies(const struct ctt_graph *g, int i)
     return ctt_is_conv(n) && !ctt_is_grouped(n) && !ctt_is_int8(g, i);
 }
 
-static int reads(const struct ctt_node *n, int i)
+static int reads_node(const struct ctt_node *n, int i)
 {
     for (int k = 0; k < n->nin; k++)
         if (n->in[k] == i)
@@ -58,15 +58,15 @@ static int absorbs(const struct ctt_graph *g, int i, char *convs)
     for (int j = 0; j < g->count; j++) {
         const struct ctt_node *n = &g->node[j];
 
-        if (!reads(n, i))
+        if (!reads_node(n, i))
             continue;
         found = 1;
         if (n->source == i || n->in[0] != i ||
             (n->nin > 1 && n->in[1] == i))
             return 0;
-        if (!(passes(n) ? absorbs(g, j, convs) : multiplies(g, j)))
+        if (!(scales_through(n) ? absorbs(g, j, convs) : multiplies(g, j)))
             return 0;
-        if (convs && !passes(n))
+        if (convs && !scales_through(n))
             convs[j] = 1;
     }
     return found;
@@ -78,14 +78,14 @@ static int relu_of(const struct ctt_graph *g, int i)
     int relu = i, readers = 0;
 
     for (int j = 0; j < g->count; j++)
-        if (reads(&g->node[j], i)) {
+        if (reads_node(&g->node[j], i)) {
             relu = g->node[j].op == CTT_OP_ACT ? j : i;
             readers++;
         }
     return readers == 1 ? relu : i;
 }
 
-static int find(const struct ctt_graph *g, struct all *a)
+static int find_scaled(const struct ctt_graph *g, struct all *a)
 {
     int rc = 0;
 
@@ -108,7 +108,7 @@ out:
 
 /* ---- ranges ---- */
 
-static void take(void *to, int k, const float *row)
+static void add_octaves(void *to, int k, const float *row)
 {
     struct scaled *s = &((struct all *)to)->list[k];
 
@@ -156,7 +156,7 @@ static void ends_of(const struct scaled *s, int *least, int *most)
 
 /* ---- scaling ---- */
 
-static void choose(struct scaled *s, int most)
+static void choose_powers(struct scaled *s, int most)
 {
     for (int c = 0; c < s->channels; c++) {
         int range = range_of(s, c);
@@ -193,8 +193,8 @@ static void multiply(struct ctt_model *m, int i, const struct scaled *s)
         w[k] = ldexpf(w[k], s->by[k % s->channels]);
 }
 
-static void note(const struct ctt_walk *k, const char *name, int before,
-                 int after)
+static void note_spread(const struct ctt_walk *k, const char *name, int before,
+                        int after)
 {
     for (int i = 0; i < k->r->weights; i++) {
         struct ctt_weight_row *row = &k->r->weight[i];
@@ -218,13 +218,13 @@ static int scale(const struct ctt_walk *k, struct ctt_model *m,
         return CTT_ENOMEM;
     absorbs(m->g, s->node, convs);
     ends_of(s, &least, &most);
-    choose(s, most);
+    choose_powers(s, most);
     divide(m, s);
     for (int i = 0; i < m->g->count; i++)
         if (convs[i])
             multiply(m, i, s);
     ends_of(s, &low, &high);
-    note(k, m->g->node[s->node].name, most - least, high - low);
+    note_spread(k, m->g->node[s->node].name, most - least, high - low);
     ctt_free(convs);
     return 0;
 }
@@ -239,10 +239,10 @@ int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
     CTT_TRY(a.list && a.seen ? 0 : CTT_ENOMEM);
     CTT_CHECK(k->calls->sample, CTT_EINVAL, "--int8: no clips to measure "
               "ranges on: give --data");
-    CTT_TRY(find(m->g, &a));
+    CTT_TRY(find_scaled(m->g, &a));
     if (a.count > 0)
         CTT_TRY(k->calls->sample(k->calls->arg, m, k->o->svd.clips, a.seen,
-                                 a.count, CTT_SAMPLE_VALUES, take, &a));
+                                 a.count, CTT_SAMPLE_VALUES, add_octaves, &a));
     for (int i = 0; i < a.count; i++)
         CTT_TRY(scale(k, m, &a.list[i]));
 out:

@@ -137,7 +137,7 @@ static int ascending_double(const void *a, const void *b)
 }
 
 /* Distinct values in order, of equal probability. */
-static void begin(struct work *t)
+static void begin_clusters(struct work *t)
 {
     int k = t->o->codes, count = 0;
 
@@ -163,7 +163,7 @@ static double meets(const struct work *t, int i, int j)
     return (bj - bi) / (2 * (t->value[j] - t->value[i]));
 }
 
-static void move(struct work *t, int from, int to)
+static void move_cluster(struct work *t, int from, int to)
 {
     t->value[to] = t->value[from];
     t->bits[to] = t->bits[from];
@@ -177,9 +177,9 @@ static void find_intervals(struct work *t)
 
     for (int j = 0; j < t->count; j++) {
         double at = -INFINITY;
-        move(t, j, top);
+        move_cluster(t, j, top);
         while (top > 0 && (at = meets(t, top - 1, top)) <= t->from[top - 1]) {
-            move(t, top, top - 1);
+            move_cluster(t, top, top - 1);
             top--;
         }
         t->from[top] = top > 0 ? at : -INFINITY;
@@ -223,7 +223,7 @@ static float float_of(double x)
     return y != 0 ? y : FLT_MIN;
 }
 
-static void measure(const struct work *t, struct ctt_clusters *out)
+static void measure_clusters(const struct work *t, struct ctt_clusters *out)
 {
     double lost = 0;
 
@@ -253,11 +253,11 @@ int ctt_kmeans(const float *x, int64_t n, const struct ctt_kmeans *o,
     CTT_CHECK(o->codes >= 1 && o->codes <= MOST && n > 0, CTT_EINVAL,
               "%lld numbers cannot share %d values", (long long)n, o->codes);
     CTT_TRY(open_work(&t, x, n));
-    begin(&t);
+    begin_clusters(&t);
     find_intervals(&t);
     for (int i = 0; i < ROUNDS && centre(&t); i++)
         find_intervals(&t);
-    measure(&t, out);
+    measure_clusters(&t, out);
 out:
     close_work(&t);
     return rc;

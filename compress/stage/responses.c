@@ -165,7 +165,7 @@ out:
 
 /* ---- all ---- */
 
-static void take(void *to, int k, const float *row)
+static void add_moments_row(void *to, int k, const float *row)
 {
     ctt_moments_add(&((struct ctt_moments *)to)[k], row);
 }
@@ -207,7 +207,7 @@ int ctt_responses(const struct ctt_model *m,
         CTT_TRY(ctt_moments_begin(&s[k], (int)m->g->node[node[k]].w[0].n));
     CTT_TRY(with_copies(m, node, nodes, at, &copy));
     CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes,
-                          CTT_SAMPLE_VALUES, take, s));
+                          CTT_SAMPLE_VALUES, add_moments_row, s));
     for (int k = 0; k < nodes; k++) {
         CTT_TRY(ctt_moments_end(&s[k]));
         CTT_TRY(check_moments(m, node[k], "a response", &s[k]));
@@ -232,7 +232,7 @@ int ctt_inputs(const struct ctt_model *m, const struct ctt_recipe_calls *calls,
         CTT_TRY(ctt_moments_begin(&s[k], (int)(ctt_volume(w) / w->n)));
     }
     CTT_TRY(calls->sample(calls->arg, m, clips, node, nodes,
-                          CTT_SAMPLE_INPUTS, take, s));
+                          CTT_SAMPLE_INPUTS, add_moments_row, s));
     for (int k = 0; k < nodes; k++) {
         CTT_TRY(ctt_moments_end(&s[k]));
         CTT_TRY(check_moments(m, node[k], "an input", &s[k]));
@@ -252,7 +252,7 @@ struct both {
     struct ctt_moments *s;
 };
 
-static void keep(void *to, int k, const float *row)
+static void keep_response(void *to, int k, const float *row)
 {
     struct both *b = to;
     size_t size = (size_t)b->d * sizeof(*row);
@@ -315,7 +315,7 @@ int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
     b.pair = ctt_calloc((size_t)b.width + (size_t)b.d, sizeof(*b.pair));
     CTT_TRY(b.pair ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_moments_begin(s, b.width + b.d));
-    CTT_TRY(sample_one(m, n->name, 0, calls, clips, keep, &b));
+    CTT_TRY(sample_one(m, n->name, 0, calls, clips, keep_response, &b));
     CTT_TRY(sample_one(part, n->name, inputs, calls, clips, add_pair, &b));
     CTT_CHECK(b.next == b.count, CTT_EINVAL, "%s: %d and %d places", n->name,
               b.count, b.next);

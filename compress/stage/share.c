@@ -48,7 +48,7 @@ out:
 struct wanted { const char *name; int bits; };
 
 /* A name counts more than what is for all; of several names, the last. */
-static int choose(void *arg, const char *pattern, int bits)
+static int choose_bits(void *arg, const char *pattern, int bits)
 {
     struct wanted *w = arg;
 
@@ -59,7 +59,7 @@ static int choose(void *arg, const char *pattern, int bits)
 
 struct checked { const struct ctt_model *m; int alls; };
 
-static int check_part(void *arg, const char *pattern, int bits)
+static int check_bits(void *arg, const char *pattern, int bits)
 {
     struct checked *c = arg;
     int rc = 0;
@@ -82,7 +82,7 @@ static int bits_for(const struct ctt_share *o, const char *name)
 
     if (ctt_name_matches(o->except, name))
         return NONE;
-    return parse(o->bits, choose, &w) < 0 ? NONE : w.bits;
+    return parse(o->bits, choose_bits, &w) < 0 ? NONE : w.bits;
 }
 
 /* ---- one weight ---- */
@@ -263,19 +263,19 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int sharing_asked(const struct ctt_recipe *o)
 {
     return o->share.bits && o->share.bits[0];
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_sharing(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     struct checked c = { m, 0 };
     int rc = 0;
 
-    if (!asked(o))
+    if (!sharing_asked(o))
         goto out;
-    CTT_TRY(parse(o->share.bits, check_part, &c));
+    CTT_TRY(parse(o->share.bits, check_bits, &c));
     CTT_TRY(ctt_names_check(m, o->share.except));
     CTT_CHECK(!ctt_constraint_shares(&m->constraint, m->g->weights),
               CTT_EINVAL, "--share: the model's weights share values already");
@@ -290,7 +290,7 @@ static int own_epochs(const struct ctt_recipe *o)
     return o->share.epochs;
 }
 
-static int run(struct ctt_walk *k, int round)
+static int share_weights(struct ctt_walk *k, int round)
 {
     struct ctt_share_sum sum;
     int rc = 0;
@@ -320,6 +320,6 @@ static const struct ctt_ladder ladders[] = {
 
 const struct ctt_stage ctt_stage_share = {
     .section = "Sharing", .options = options, .ask = "--share",
-    .own_epochs = own_epochs, .asked = asked, .check = check, .run = run,
-    .ladders = ladders,
+    .own_epochs = own_epochs, .asked = sharing_asked, .check = check_sharing,
+    .run = share_weights, .ladders = ladders,
 };

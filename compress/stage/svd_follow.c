@@ -70,8 +70,8 @@ static int predicted(int d, const double *map, const double *a, double *cov)
 }
 
 /* s->w = map w, s->was = map * mean of the answers now. */
-static int apply(const struct ctt_moments *p, const float *w,
-                 const double *map, struct ctt_spectrum *s)
+static int apply_map(const struct ctt_moments *p, const float *w,
+                     const double *map, struct ctt_spectrum *s)
 {
     size_t d = (size_t)s->d, taps = (size_t)s->taps;
 
@@ -110,7 +110,7 @@ int ctt_svd_follow(const struct ctt_model *m, struct ctt_chain *const *chain,
     CTT_TRY(regress(&p, a, map));
     CTT_TRY(predicted(s->d, map, a, cov));
     CTT_TRY(ctt_spectrum_of(s, cov));
-    CTT_TRY(apply(&p, m->w + m->g->node[s->node].at[0], map, s));
+    CTT_TRY(apply_map(&p, m->w + m->g->node[s->node].at[0], map, s));
 out:
     ctt_model_free(&part);
     ctt_moments_free(&p);

@@ -53,7 +53,8 @@ static void except(const struct choice *a)
 }
 
 /* What a layer keeps at least, for `least` channels: a multiple, or all. */
-static int rounded(const struct choice *a, const struct layer *y, double least)
+static int least_channels(const struct choice *a, const struct layer *y,
+                          double least)
 {
     int n = (int)ceil(least < 1 ? 1 : least - 1e-6), by = a->o->multiple;
 
@@ -176,7 +177,7 @@ static void list_all(struct choice *a, const struct ctt_report *r)
     for (int k = 0; k < a->t->layers; k++) {
         struct layer *y = &a->layer[k];
 
-        y->stay = rounded(a, y, (double)a->o->floor * y->given);
+        y->stay = least_channels(a, y, (double)a->o->floor * y->given);
     }
 }
 
@@ -232,7 +233,7 @@ static void choose_of_each(struct choice *a, double want, double share)
     (void)want;
     for (int k = 0; k < a->t->layers; k++) {
         struct layer *y = &a->layer[k];
-        int stay = rounded(a, y, y->given * (1 - share));
+        int stay = least_channels(a, y, y->given * (1 - share));
 
         y->gone = y->count - (stay > y->stay ? stay : y->stay);
     }
@@ -348,7 +349,7 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int thinning_asked(const struct ctt_recipe *o)
 {
     return o->thin.share > 0;
 }
@@ -374,7 +375,7 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_thinning(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     const struct ctt_thin *p = &o->thin;
     int rc = 0;
@@ -384,7 +385,7 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     CTT_CHECK(p->share == 0 || (p->rounds > 0 && p->multiple > 0), CTT_EINVAL,
               "thinning takes at least one round and a multiple of 1");
     CTT_TRY(ctt_names_check(m, p->except));
-    if (asked(o))
+    if (thinning_asked(o))
         CTT_TRY(check_any(m, p));
 out:
     return rc;
@@ -402,7 +403,7 @@ static double spent(const struct ctt_recipe *o, int round, double all)
     return all * round / (o->thin.rounds + 1);
 }
 
-static int run(struct ctt_walk *k, int round)
+static int thin_channels(struct ctt_walk *k, int round)
 {
     const struct ctt_thin *o = &k->o->thin;
     struct ctt_model *m = NULL;
@@ -440,7 +441,7 @@ static const struct ctt_ladder ladders[] = {
 
 const struct ctt_stage ctt_stage_thin = {
     .section = "Thinning", .options = options, .ask = "--thin", .epochs = 0.5,
-    .asked = asked, .check = check, .rounds = rounds, .spent = spent,
-    .run = run,
+    .asked = thinning_asked, .check = check_thinning, .rounds = rounds,
+    .spent = spent, .run = thin_channels,
     .ladders = ladders,
 };

@@ -86,7 +86,7 @@ static int by_norm(struct scoring *a)
 /* A conv and the squares of the channels that it reads. */
 struct reader { int node, c; int64_t rows; double *square; };
 
-static void take(void *to, int k, const float *row)
+static void take_activations(void *to, int k, const float *row)
 {
     struct reader *r = (struct reader *)to + k;
 
@@ -159,7 +159,7 @@ static int by_response(struct scoring *a)
     CTT_CHECK(a->calls->sample, CTT_EINVAL,
               "responses need clips to be measured on");
     CTT_TRY(a->calls->sample(a->calls->arg, a->m, a->clips, node, readers,
-                             CTT_SAMPLE_VALUES, take, r));
+                             CTT_SAMPLE_VALUES, take_activations, r));
     for (int k = 0; k < readers; k++)
         CTT_TRY(add_shares(a, &r[k]));
 out:
