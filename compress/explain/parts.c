@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parts.c: which convs of a compressed model a weight of the dense one has
- * become, and making one conv of them again. */
+ * parts.c: the convs of a compressed model that replace a weight of the dense
+ * one, and their product as one conv. */
 #include "compress/explain/parts.h"
 #include "net/rewrite/edit.h"
 #include "net/op.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which ---- */
+/* ---- the parts ---- */
 
 void ctt_parts_find(const struct ctt_graph *dense, int node,
                     const struct ctt_graph *small, struct ctt_parts *out)
@@ -250,8 +250,8 @@ out:
     return rc;
 }
 
-/* Puts the product where the edit has left a weight of its own, of which a
- * core of the same shape may have left its mask and its codes. */
+/* Sets the product as weight and clears the mask and codes, which a core of the
+ * same shape may have left. */
 static void put_product(struct ctt_model *m, const char *name,
                         const struct kernel *k)
 {

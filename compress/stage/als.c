@@ -10,16 +10,17 @@
 /* Numbers of a core that are solved for together. */
 enum { TOGETHER = 2048 };
 
-/* A core is kept near what it is by this share of the mean diagonal element of
- * its equations, so that they have a solution where no input reaches. */
-static const double near = 1e-9;
+/* Regularisation of a core towards its present value, as a share of the mean
+ * diagonal element of its equations: so they have a solution where no input
+ * reaches. */
+static const double ridge = 1e-9;
 
-/* Sweeps end at this relative gain. */
-static const double gain = 1e-4;
+/* Relative gain of a sweep below which no other follows. */
+static const double least_gain = 1e-4;
 
-/* What is known at core k while the others are fixed.  With all cores before it
- * applied, its inputs are (rank, size, after): `rows` = rank * size times
- * `after`, the sizes of later cores. */
+/* Core k while the others are fixed.  With all cores before it applied, its
+ * inputs are (rank, size, after): `rows` = rank * size times `after`, the sizes
+ * of later cores. */
 struct place {
     int64_t rows, cols, after;
     double *right;    /* (cols, after, out): the later cores; NULL: none */
@@ -33,7 +34,7 @@ struct state {
     struct place at[CTT_MAX_CORES];
     double *q;        /* (after, after, cols, cols): right times right */
     double *z;        /* (rows after, cols after) */
-    double *slope;    /* rows * cols: half of what the error falls by */
+    double *slope;    /* rows * cols: minus half the error's gradient */
     double *before;   /* the core before it is changed */
     double *n, *d;    /* equations and solution */
 };
@@ -255,7 +256,7 @@ static double slope(struct state *a, const struct place *p, const double *g)
     return lost;
 }
 
-/* The same of the last core. */
+/* slope() of the last core. */
 static double last_slope(struct state *a, const struct place *p,
                          const double *g)
 {
@@ -291,7 +292,7 @@ static void set_equations(struct state *a, const struct place *p, int64_t b,
                 }
 }
 
-/* Solves a->n d = a->d for so many columns.  Returns 0 if that fails. */
+/* Solves a->n d = a->d for `columns` columns.  Returns 0 on failure. */
 static int solve(struct state *a, int64_t n, int64_t columns)
 {
     double mean = 0;
@@ -299,7 +300,7 @@ static int solve(struct state *a, int64_t n, int64_t columns)
     for (int64_t i = 0; i < n; i++)
         mean += a->n[i * n + i] / (double)n;
     for (int64_t i = 0; i < n; i++)
-        a->n[i * n + i] += near * mean;
+        a->n[i * n + i] += ridge * mean;
     return mean > 0 && ctt_solve((int)n, (int)columns, a->n, a->d) >= 0;
 }
 
@@ -339,7 +340,7 @@ static void change_last(struct state *a, const struct place *p, double *g)
             g[x * c + b] += a->d[b * n + x];
 }
 
-/* Rounding may raise the error of a solution: it is then not used. */
+/* A solution whose error rounding has raised is not used. */
 static double update(struct state *a, int k)
 {
     const struct place *p = &a->at[k];
@@ -363,9 +364,9 @@ static double update(struct state *a, int k)
     return was;
 }
 
-/* ---- all ---- */
+/* ---- the fit ---- */
 
-/* The energies as they are. */
+/* Energies with the present cores. */
 static void measure_energies(struct state *a)
 {
     struct ctt_als *f = a->f;
@@ -391,7 +392,7 @@ int ctt_als(struct ctt_als *f, int most)
     CTT_TRY(open_state(&a));
     measure_energies(&a);
     for (f->sweeps = 0; f->sweeps < most && f->lost > 0 &&
-         before - f->lost > gain * f->lost; f->sweeps++) {
+         before - f->lost > least_gain * f->lost; f->sweeps++) {
         before = f->lost;
         for (int k = 0; k < f->cores; k++) {
             f->lost = update(&a, k);

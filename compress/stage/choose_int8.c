@@ -28,13 +28,13 @@ static void give_up(const struct ctt_walk *k, const struct ctt_model *bytes,
              convs_of_bytes(bytes));
     ctt_report_give_up(k->r, why);
     snprintf(line, sizeof(line), "int8: with the %d convs that may read bytes "
-             "it takes %s%.2f of the bytes of floats, so all stay so",
+             "%s%.2f of the bytes of floats, so all stay in floats",
              convs_of_bytes(bytes), time, size);
     if (k->calls->say)
         k->calls->say(k->calls->arg, line);
 }
 
-/* 1: no memory for it. */
+/* Returns 1 without memory for both trials. */
 static int measure_int8(const struct ctt_walk *k,
                         const struct ctt_model *const m[2],
                         struct ctt_trial t[2], struct ctt_speed *s)

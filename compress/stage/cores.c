@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Singular values below this share of the first are rounding errors of zero. */
-static const double vanished = 1e-6;
+static const double least_share = 1e-6;
 
 static void free_cores(struct ctt_cores *t)
 {
@@ -39,7 +39,7 @@ void ctt_cores_load(const struct ctt_chain *c, const float *w, double *a)
                 a[(i * taps + p) * out + o] = w[(o * taps + p) * in + i];
 }
 
-/* How many of k singular values to keep if the squares of the others may sum to
+/* Number of k singular values to keep if the squares of the others may sum to
  * lost2. */
 static int choose_rank(const double *s, int k, const struct ctt_tt *o,
                        double lost2)
@@ -47,7 +47,7 @@ static int choose_rank(const double *s, int k, const struct ctt_tt *o,
     double tail = 0;
     int r = k;
 
-    while (r > 1 && s[r - 1] <= vanished * s[0])
+    while (r > 1 && s[r - 1] <= least_share * s[0])
         r--;
     while (r > 1 && (tail += s[r - 1] * s[r - 1]) <= lost2)
         r--;

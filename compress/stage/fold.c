@@ -51,7 +51,7 @@ static void fill_row(const struct ctt_model *from, const struct ctt_model *to,
         note_dropped(row, dropped);
 }
 
-/* ---- all ---- */
+/* ---- the model ---- */
 
 /* A norm gives each channel another factor, so that the weights of a conv would
  * share no value any more. */
@@ -150,7 +150,7 @@ out:
     return rc;
 }
 
-/* Not worth an epoch of its own: it changes no answer. */
+/* No retraining of its own: folding changes no answer. */
 const struct ctt_stage ctt_stage_fold = {
     .section = "Folding", .options = options, .ask = "--fold",
     .asked = folding_asked, .given = given, .check = check_folding,

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which convs ---- */
+/* ---- choice of convs ---- */
 
 int ctt_int8_given(const struct ctt_int8 *o)
 {
@@ -53,7 +53,7 @@ static const char *why_not(const struct ctt_int8 *o, const struct ctt_model *m,
     return o->slow || ctt_quantise_pays(m, i) ? NULL : "no faster";
 }
 
-/* Marks them in take[]; returns how many. */
+/* Marks convs that may read bytes in take[]; returns their number. */
 static int choose_convs(const struct ctt_int8 *o, const struct ctt_model *m,
                         char *take)
 {
@@ -66,7 +66,7 @@ static int choose_convs(const struct ctt_int8 *o, const struct ctt_model *m,
     return count;
 }
 
-/* Adds rows of blame for those that were not to read bytes. */
+/* Adds rows of blame, with the reason, for convs that stay in floats. */
 static int list_others(const struct ctt_int8 *o, const struct ctt_model *m,
                        struct ctt_report *r)
 {
@@ -121,7 +121,7 @@ static void take_row(void *to, int k, const float *row)
     ctt_range_add(&s->range[k], row, s->g->node[s->node[k]].out.c);
 }
 
-/* The sources whose form clips must tell. */
+/* Lists sources whose form must be measured on clips. */
 static void list_unknown(const struct ctt_graph *g, const char *source,
                          struct ctt_form_of *form, struct sampled *s)
 {
@@ -266,7 +266,7 @@ static int none_may(void)
                      "bytes");
 }
 
-/* Of a model that is to be pruned, which may change what is faster. */
+/* Speed excludes no conv before pruning, which may change it. */
 static int any_may(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     struct ctt_int8 all = o->int8;
@@ -335,7 +335,7 @@ out:
     return rc;
 }
 
-/* What a recipe chose has to be good enough as it is. */
+/* None for INT8 that the recipe chose: it must be accurate without. */
 static int own_epochs(const struct ctt_recipe *o)
 {
     const struct ctt_int8 *i = &o->int8;
@@ -357,7 +357,8 @@ static int count_convs(const struct ctt_graph *g)
     return n;
 }
 
-/* Sorts and writes what was found; the line of the history. */
+/* Writes the rows of blame to those of weights; sets the line of the history.
+ * */
 static void tell_quantised(struct ctt_walk *k, const struct ctt_model *m)
 {
     const struct ctt_blame *worst = NULL;
@@ -394,7 +395,7 @@ out:
     return rc;
 }
 
-/* The model is as it was. */
+/* Names a round that left the model unchanged. */
 static void tell_same(struct ctt_walk *k)
 {
     const struct ctt_choice *c = ctt_report_form(k->r);
@@ -430,7 +431,7 @@ static int quantise(struct ctt_walk *k, struct ctt_model *m,
     CTT_TRY(list_others(o, m, k->r));
     if (*out)
         CTT_TRY(ctt_int8_blame_all(k, m, *out));
-    else    /* what was said of channels is not so */
+    else    /* channels stay as they were */
         memcpy(k->r->weight, rows->weight,
                (size_t)rows->weights * sizeof(*rows->weight));
     tell_quantised(k, m);
@@ -441,7 +442,7 @@ out:
     return rc;
 }
 
-/* A sum that a conv adds is a pass less, over bytes. */
+/* Additions join convs first: a pass over bytes less. */
 static int quantise_model(struct ctt_walk *k, int round)
 {
     struct ctt_model *joined = NULL, *m = NULL;
@@ -465,7 +466,7 @@ out:
     return rc;
 }
 
-/* As quantise_model(), but with some ranges. */
+/* As quantise_model(), with arbitrary ranges. */
 static int sketch(struct ctt_walk *k)
 {
     struct ctt_model *joined = NULL, *m = NULL;
@@ -489,7 +490,7 @@ out:
 
 static const double on[] = { 1 };
 
-/* --int8-slow, so that the time of each conv in bytes shows. */
+/* With --int8-slow, to time every conv in INT8. */
 static const struct ctt_ladder ladders[] = {
     { .name = "int8", .kind = CTT_OPTION_INT8, .option = "int8", .unit = "",
       .also = "int8-slow=1", .except = "int8-except",

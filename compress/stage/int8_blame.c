@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_blame.c: what each conv that reads bytes costs: a model in which only
- * this one does answers the same clips as the model of floats. */
+ * int8_blame.c: the loss by each conv that reads bytes: a model in which it
+ * alone does answers the same clips as the model of floats. */
 #include "compress/stage/int8_blame.h"
 #include "compress/stage/int8_follow.h"
 #include "compress/search/sensitivity.h"
@@ -115,7 +115,7 @@ static void close_answers(struct answers *a)
     ctt_free(a->q);
 }
 
-/* Of `now` against the answers in a. */
+/* Compares the answers of `now` with those in a. */
 static int compare_answers(const struct ctt_walk *k,
                            const struct ctt_model *now, struct answers *a,
                            struct ctt_blame *b)
@@ -157,7 +157,7 @@ out:
     return rc;
 }
 
-/* done of all since `start`. */
+/* Progress: `done` of `all` convs since `start`. */
 static void tell_blame_progress(const struct ctt_walk *k, int done, int all,
                                 double start)
 {
@@ -167,7 +167,7 @@ static void tell_blame_progress(const struct ctt_walk *k, int done, int all,
     if (done > 0)
         snprintf(left, sizeof(left), ", %.0f s left", each * (all - done));
     if (done < all)
-        snprintf(line, sizeof(line), "int8: what conv %d of %d costs%s",
+        snprintf(line, sizeof(line), "int8: loss by conv %d of %d%s",
                  done + 1, all, left);
     if (k->calls->busy)
         k->calls->busy(k->calls->arg, line);

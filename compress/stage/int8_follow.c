@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_follow.c: how far the results of convs are from those of the model as it
- * was, behind all that is rounded before them; and biases that make up for the
- * mean of it (bias correction: Nagel and others 2019). */
+ * int8_follow.c: errors of convs against the original model, with all rounding
+ * before them; and biases that make up for the mean error (bias correction:
+ * Nagel and others 2019). */
 #include "compress/stage/int8_follow.h"
 #include "compress/stage/responses.h"
 
 #include <math.h>
 
-/* Of a channel's results: first those of bytes, then those of floats. */
+/* Moments of a channel's results: of bytes first, then of floats. */
 struct pair { double mean[2], var[2], both; };
 
 static struct pair pair_of(const struct ctt_moments *p, size_t i)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_uniform.c: channels whose ranges are alike, by powers of two that convs
- * divide by and their readers multiply by. */
+ * int8_uniform.c: equal ranges of channels: convs are divided by powers of two
+ * and their readers multiplied by them. */
 #include "compress/stage/int8_uniform.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -14,16 +14,16 @@ enum { PER_OCTAVE = 16, LEAST = 40, BINS = PER_OCTAVE * 64, MOST_BY = 20 };
 
 /* A conv whose channels can be scaled; ranges of its values. */
 struct scaled {
-    int      node, seen;    /* seen: the node whose values tell the ranges */
+    int      node, seen;    /* seen: the node whose values give the ranges */
     int      channels;
     int64_t  rows;
     int64_t *bins;          /* [channel][BINS]; not of zeros */
     int     *by;            /* exponent of two of each channel: at most 0 */
 };
 
-struct all { struct scaled *list; int *seen; int count; };
+struct scaling { struct scaled *list; int *seen; int count; };
 
-/* ---- which ---- */
+/* ---- convs to scale ---- */
 
 static int scales_through(const struct ctt_node *n)
 {
@@ -46,9 +46,8 @@ static int reads_node(const struct ctt_node *n, int i)
     return n->source == i;
 }
 
-/* Whether all that read node i can take other scales; marks the convs in
- * convs[], which may be NULL.  Marks nothing twice, as nodes read earlier
- * ones. */
+/* Whether all readers of node i can take other scales; marks the convs among
+ * them in convs[], or NULL. */
 static int absorbs(const struct ctt_graph *g, int i, char *convs)
 {
     int found = 0;
@@ -72,7 +71,7 @@ static int absorbs(const struct ctt_graph *g, int i, char *convs)
     return found;
 }
 
-/* The relu that alone reads a node, or the node. */
+/* The relu that is a node's only reader, or else the node. */
 static int relu_of(const struct ctt_graph *g, int i)
 {
     int relu = i, readers = 0;
@@ -85,7 +84,7 @@ static int relu_of(const struct ctt_graph *g, int i)
     return readers == 1 ? relu : i;
 }
 
-static int find_scaled(const struct ctt_graph *g, struct all *a)
+static int find_scaled(const struct ctt_graph *g, struct scaling *a)
 {
     int rc = 0;
 
@@ -110,7 +109,7 @@ out:
 
 static void add_octaves(void *to, int k, const float *row)
 {
-    struct scaled *s = &((struct all *)to)->list[k];
+    struct scaled *s = &((struct scaling *)to)->list[k];
 
     s->rows++;
     for (int c = 0; c < s->channels; c++) {
@@ -122,8 +121,8 @@ static void add_octaves(void *to, int k, const float *row)
     }
 }
 
-/* The logarithm of 99.9% of a channel's absolute values, in bins; -1: all are
- * zero. */
+/* The logarithm of the 99.9% quantile of a channel's absolute values, in bins;
+ * -1: all are zero. */
 static int range_of(const struct scaled *s, int c)
 {
     int64_t above = 0;
@@ -167,7 +166,7 @@ static void choose_powers(struct scaled *s, int most)
     }
 }
 
-/* The channels that conv i gives. */
+/* Divides the output channels of the conv. */
 static void divide(struct ctt_model *m, const struct scaled *s)
 {
     const struct ctt_node *n = &m->g->node[s->node];
@@ -183,7 +182,7 @@ static void divide(struct ctt_model *m, const struct scaled *s)
     }
 }
 
-/* Those that conv i reads. */
+/* Multiplies the input channels of conv i. */
 static void multiply(struct ctt_model *m, int i, const struct scaled *s)
 {
     const struct ctt_node *n = &m->g->node[i];
@@ -208,8 +207,8 @@ static void note_spread(const struct ctt_walk *k, const char *name, int before,
     }
 }
 
-static int scale(const struct ctt_walk *k, struct ctt_model *m,
-                 struct scaled *s)
+static int equalise(const struct ctt_walk *k, struct ctt_model *m,
+                    struct scaled *s)
 {
     char *convs = ctt_calloc((size_t)m->g->count, 1);
     int least, most, low, high;
@@ -231,7 +230,7 @@ static int scale(const struct ctt_walk *k, struct ctt_model *m,
 
 int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
 {
-    struct all a = { .count = 0 };
+    struct scaling a = { .count = 0 };
     int rc = 0;
 
     a.list = ctt_calloc((size_t)m->g->count, sizeof(*a.list));
@@ -244,7 +243,7 @@ int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
         CTT_TRY(k->calls->sample(k->calls->arg, m, k->o->svd.clips, a.seen,
                                  a.count, CTT_SAMPLE_VALUES, add_octaves, &a));
     for (int i = 0; i < a.count; i++)
-        CTT_TRY(scale(k, m, &a.list[i]));
+        CTT_TRY(equalise(k, m, &a.list[i]));
 out:
     for (int i = 0; a.list && i < m->g->count; i++) {
         ctt_free(a.list[i].bins);

@@ -11,7 +11,7 @@ static const char *const form_words[] = {
     CTT_PRUNE_WORDS, [CTT_PRUNE_AUTO] = "auto", NULL
 };
 
-/* How the model's history names the forms. */
+/* Names of the forms in the model's history. */
 static const char *const form_text[CTT_PRUNE_FORMS] = {
     [CTT_PRUNE_ANY] = "", [CTT_PRUNE_BLOCK] = ", in blocks of 4 inputs",
     [CTT_PRUNE_ROW] = ", in rows of 16 outputs",
@@ -106,8 +106,7 @@ static double spent(const struct ctt_recipe *o, int round, double all)
     return all * 0.5 * round / (o->prune.rounds - 1);
 }
 
-/* How many of the steps of pruning are done when batch `batch` of `batches`
- * begins. */
+/* Number of pruning steps that are done before batch `batch` of `batches`. */
 static int64_t steps_done(const struct ctt_prune *o, int64_t batch,
                           int64_t batches)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * responses.c: mean and covariance of what convs read, and of what they answer,
- * on real clips: for the latter each gets a copy without bias and second input,
+ * responses.c: mean and covariance of the inputs and the results of convs on
+ * real clips: for results each conv gets a copy without bias and second input,
  * whose values are sampled. */
 #include "compress/stage/responses.h"
 #include "net/rewrite/edit.h"
@@ -163,7 +163,7 @@ out:
     return rc;
 }
 
-/* ---- all ---- */
+/* ---- of one model ---- */
 
 static void add_moments_row(void *to, int k, const float *row)
 {
@@ -243,8 +243,8 @@ out:
 
 /* ---- of two models ---- */
 
-/* The answers in one model wait for what is sampled in the other. */
-struct both {
+/* Answers of one model, kept until the other's are sampled. */
+struct paired {
     int                 d, width, rc;
     float              *rows;    /* of d numbers */
     int                 count, room, next;
@@ -254,7 +254,7 @@ struct both {
 
 static void keep_response(void *to, int k, const float *row)
 {
-    struct both *b = to;
+    struct paired *b = to;
     size_t size = (size_t)b->d * sizeof(*row);
     float *rows = b->rc < 0 ? NULL
         : ctt_grown(b->rows, &b->room, b->count, size);
@@ -268,7 +268,7 @@ static void keep_response(void *to, int k, const float *row)
 
 static void add_pair(void *to, int k, const float *row)
 {
-    struct both *b = to;
+    struct paired *b = to;
 
     (void)k;
     if (b->next < b->count) {
@@ -284,7 +284,7 @@ static void add_pair(void *to, int k, const float *row)
 static int sample_one(const struct ctt_model *m, const char *name, int inputs,
                       const struct ctt_recipe_calls *calls, int clips,
                       void (*f)(void *to, int k, const float *row),
-                      struct both *b)
+                      struct paired *b)
 {
     int node = ctt_graph_find(m->g, name), at = node, rc = 0;
     struct ctt_model *copy = NULL;
@@ -307,7 +307,7 @@ int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
                       struct ctt_moments *s)
 {
     const struct ctt_node *n = &m->g->node[node];
-    struct both b = { .d = (int)n->w[0].n, .s = s };
+    struct paired b = { .d = (int)n->w[0].n, .s = s };
     int rc = 0;
 
     CTT_TRY(inputs ? check_inputs(n) : 0);

@@ -11,7 +11,7 @@
 
 enum { MOST_BITS = 8, AUTO = 0, NONE = -1 };
 
-/* ---- how many bits ---- */
+/* ---- bits of each weight ---- */
 
 /* "3" or "auto"; -1: neither. */
 static int bits_in(const char *s, size_t n)
@@ -47,7 +47,7 @@ out:
 
 struct wanted { const char *name; int bits; };
 
-/* A name counts more than what is for all; of several names, the last. */
+/* A name takes precedence over all weights; of several names, the last. */
 static int choose_bits(void *arg, const char *pattern, int bits)
 {
     struct wanted *w = arg;
@@ -109,9 +109,9 @@ static int cluster_with(const struct ctt_share *o, int bits, float lambda,
     return ctt_kmeans(x, n, &k, c);
 }
 
-/* The fewest bits with an error of at most o->tol, or the most there are.  A
- * price on bits limits what any number of them reaches, so it falls where that
- * is not enough. */
+/* The fewest bits with an error of at most o->tol, or the most there are.  The
+ * price of a bit limits the error that any number of them reaches, so it falls
+ * where needed. */
 static int cluster_auto(const struct ctt_share *o, const float *x, int64_t n,
                         struct ctt_clusters *c)
 {
@@ -174,7 +174,7 @@ static int any_may_share(const struct ctt_model *m, const struct ctt_share *o)
     return any;
 }
 
-/* 1: it shares values now. */
+/* Returns 1 if the weight shares values now. */
 static int share_weight(struct ctt_model *m, const struct ctt_node *n,
                         const struct ctt_share *o, struct ctt_clusters *c)
 {
@@ -234,7 +234,7 @@ static const char *const inits[] = { "linear", "density", "kmeans++", NULL };
 
 static const struct ctt_opt options[] = {
     { .name = "share", .type = CTT_STRING, .off = FIELD(bits), .dflt = "",
-      .help = "bits per weight of what is not pruned, 1 to 8, or auto: weights "
+      .help = "bits per weight that is not pruned, 1 to 8, or auto: weights "
       "share the values of a codebook, which are then trained; NAME=BITS after "
       "a comma for the weights of these names", .arg = "BITS",
       .tags = CTT_OPT_COMMON },
@@ -242,11 +242,11 @@ static const struct ctt_opt options[] = {
       .dflt = "0.15", .help = "with auto: largest relative error of a weight",
       .min = 1e-6, .max = 1, .arg = "E", .needs = "share" },
     { .name = "share-init", .type = CTT_CHOICE, .off = FIELD(init),
-      .dflt = "linear", .help = "where k-means starts: values in equal steps, "
+      .dflt = "linear", .help = "initial values of k-means: in equal steps, "
       "at equal counts of weights, or drawn far apart", .choices = inits,
       .needs = "share|budget" },
     { .name = "share-lambda", .type = CTT_FLOAT, .off = FIELD(lambda),
-      .dflt = "0.02", .help = "what a bit per weight costs, in shares of the "
+      .dflt = "0.02", .help = "price of a bit per weight, in shares of the "
       "weights' variance: rare values are given up; 0: the nearest value",
       .min = 0, .max = 10, .arg = "L", .needs = "share|budget" },
     { .name = "share-epochs", .type = CTT_INT, .off = FIELD(epochs),

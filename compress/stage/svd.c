@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Energies below this share of the first are rounding errors of zero. */
-static const double vanished = 1e-12;
+static const double least_share = 1e-12;
 
 static void free_spectrum(struct ctt_spectrum *s)
 {
@@ -114,7 +114,7 @@ static int choose_rank(const struct ctt_spectrum *s, const struct ctt_svd *o,
     double lost = 0, may = o->energy > 0 ? (1 - (double)o->energy) * s->all : 0;
     int r = s->n;
 
-    while (r > 1 && s->energy[r - 1] <= vanished * s->energy[0])
+    while (r > 1 && s->energy[r - 1] <= least_share * s->energy[0])
         lost += s->energy[--r];
     while (r > 1 && lost + s->energy[r - 1] <= may)
         lost += s->energy[--r];
@@ -241,16 +241,15 @@ out:
 
 /* ---- the model ---- */
 
-/* What is known of all weights that may become two, in the order of the
- * graph. */
-struct all {
+/* All weights that may become two, in the order of the graph. */
+struct candidates {
     int                count;
     int               *node;
     struct ctt_moments *moments;    /* NULL: not measured */
     struct ctt_spectrum   *s;
 };
 
-static void close_spectra(struct all *a)
+static void close_spectra(struct candidates *a)
 {
     for (int k = 0; k < a->count; k++) {
         if (a->moments)
@@ -263,7 +262,7 @@ static void close_spectra(struct all *a)
     ctt_free(a->s);
 }
 
-static int open_spectra(struct all *a, const struct ctt_model *m,
+static int open_spectra(struct candidates *a, const struct ctt_model *m,
                         const struct ctt_svd *o,
                         const struct ctt_recipe_calls *calls,
                         struct ctt_report *r)
@@ -329,8 +328,8 @@ static int64_t conv_macs(const struct ctt_graph *g)
 
 /* must: a share that cannot be reached is an error; else the ranks are then the
  * lowest. */
-static int choose_ranks(struct all *a, const struct ctt_graph *g, double share,
-                        int must)
+static int choose_ranks(struct candidates *a, const struct ctt_graph *g,
+                        double share, int must)
 {
     struct ctt_svd_layer *l = ctt_calloc((size_t)a->count + 1, sizeof(*l));
     int64_t all = conv_macs(g), left;
@@ -356,12 +355,12 @@ int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
                   struct ctt_model **out)
 {
     struct ctt_chain **chain = ctt_calloc((size_t)m->g->count, sizeof(*chain));
-    struct all a = { 0 };
+    struct candidates a = { 0 };
     int rc = 0;
 
     CTT_TRY(chain ? 0 : CTT_ENOMEM);
     CTT_TRY(open_spectra(&a, m, o, calls, r));
-    /* What a round before has retrained is not given up. */
+    /* Weights retrained in an earlier round are not given up. */
     if (o->macs > 0)
         CTT_TRY(choose_ranks(&a, m->g, (double)o->macs,
                              r->stages <= 1 || !calls || !calls->retrain));
@@ -444,7 +443,8 @@ out:
     return rc;
 }
 
-/* Of --svd-macs, where `left` of the multiplications are left. */
+/* Tells that --svd-macs is not reached: `left` of the multiplications remain.
+ * */
 static void tell_missed(const struct ctt_walk *k, double left,
                         char missed[48])
 {

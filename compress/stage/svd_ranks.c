@@ -18,7 +18,7 @@ static int64_t macs(const struct ctt_svd_layer *l, int rank)
     return rank > 0 ? rank * l->unit : l->whole;
 }
 
-/* What a multiplication saved by this lower rank costs. */
+/* Price of a multiplication saved by this lower rank. */
 static double price(const struct ctt_svd_layer *l, int rank)
 {
     double before = kept_energy(l, l->rank), after = kept_energy(l, rank);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * thin_score.c: how much each class of channels matters. */
+ * thin_score.c: the importance of each class of channels. */
 #include "compress/stage/thin_score.h"
 #include "net/op.h"
 
@@ -13,8 +13,8 @@ struct scoring {
     double *score;
     double *part;      /* by class: of the weight at hand */
     double *sum;       /* by layer: of these parts */
-    int    *classes;   /* by layer: how many it has */
-    int    *parts;     /* by layer: of how many weights */
+    int    *classes;   /* by layer: their number */
+    int    *parts;     /* by layer: the number of its weights */
 };
 
 /* ---- the norm of all weights ---- */
@@ -170,7 +170,7 @@ out:
     return rc;
 }
 
-/* ---- all ---- */
+/* ---- the scores ---- */
 
 static int (*const scores[])(struct scoring *a) = {
     [CTT_THIN_NORM] = by_norm, [CTT_THIN_RESPONSE] = by_response,

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which weights ---- */
+/* ---- choice of weights ---- */
 
 /* Weights with more inputs a place are not fitted: their moments alone would
  * need more memory than a model. */
@@ -27,7 +27,7 @@ static int can_fit(const struct ctt_model *m, int i, const struct ctt_tt *o)
            inputs_of(&m->g->node[i]) <= MOST_INPUTS;
 }
 
-/* What the chains of a model are made with and of. */
+/* The chains of a model and their inputs. */
 struct making {
     const struct ctt_model        *m;
     const struct ctt_tt           *o;
@@ -64,7 +64,7 @@ out:
     return rc;
 }
 
-/* The chain of node i with the inputs that it has in the given model. */
+/* The chain of node i on its inputs in the given model. */
 static int choose_alone(const struct making *a, int i, struct ctt_chain **out)
 {
     struct ctt_moments s = { .d = 0 };
@@ -78,8 +78,8 @@ out:
     return rc;
 }
 
-/* The same with the inputs that it has behind the chains made so far, and the
- * answers that it has in the given model. */
+/* The chain of node i on its inputs behind the chains made so far, with its
+ * answers in the given model. */
 static int choose_behind(const struct making *a, int i,
                          struct ctt_chain **out)
 {
@@ -96,7 +96,7 @@ out:
     return rc;
 }
 
-/* ---- the accuracy that one weight costs ---- */
+/* ---- accuracy lost by one weight ---- */
 
 /* The loss of top-1 on full clips if only node i is a chain, without
  * retraining. */
