@@ -38,7 +38,8 @@ struct search {
 };
 
 /* 1 if the file is in folder[n] + more; else that is noted. */
-static int look(struct search *s, const char *folder, int n, const char *more)
+static int look_in_folder(struct search *s, const char *folder, int n,
+                          const char *more)
 {
     size_t used = strlen(s->seen);
 
@@ -57,7 +58,7 @@ static int look_in_list(struct search *s, const char *list)
 
     for (; !found && *list; list += n + (list[n] == ':')) {
         n = (int)strcspn(list, ":");
-        found = n > 0 && look(s, list, n, "");
+        found = n > 0 && look_in_folder(s, list, n, "");
     }
     return found;
 }
@@ -136,7 +137,7 @@ static int look_in_build(struct search *s, const char *folder)
 
     for (int up = 0; up <= UP && n > 0; up++) {
         if (is_build_folder(s, folder, n))
-            return look(s, folder, n, "/.libs") &&
+            return look_in_folder(s, folder, n, "/.libs") &&
                    (is_trusted(s) || pass(s));
         while (n > 0 && folder[--n] != '/')
             ;
@@ -147,9 +148,11 @@ static int look_in_build(struct search *s, const char *folder)
 /* The configured folder comes before the one of a moved installation. */
 static int look_installed(struct search *s, const char *folder)
 {
-    return look(s, CTT_PKGLIBDIR, (int)strlen(CTT_PKGLIBDIR), "") ||
-           (*folder && look(s, folder, (int)strlen(folder), "/../lib/convtt") &&
-            (is_trusted(s) || pass(s)));
+    if (look_in_folder(s, CTT_PKGLIBDIR, (int)strlen(CTT_PKGLIBDIR), ""))
+        return 1;
+    return *folder && look_in_folder(s, folder, (int)strlen(folder),
+                                     "/../lib/convtt") &&
+           (is_trusted(s) || pass(s));
 }
 
 static int find_module(struct search *s)

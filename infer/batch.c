@@ -198,8 +198,8 @@ out:
     return rc;
 }
 
-static int push(struct ctt_batch *b, const void *const *frames,
-                ctt_batch_in *in)
+static int push_step(struct ctt_batch *b, const void *const *frames,
+                     ctt_batch_in *in)
 {
     int rc = 0;
 
@@ -220,7 +220,7 @@ out:
 
 int ctt_batch_push(struct ctt_batch *b, const uint8_t *const *frames)
 {
-    return push(b, (const void *const *)frames, bytes_in);
+    return push_step(b, (const void *const *)frames, bytes_in);
 }
 
 int ctt_batch_push_float(struct ctt_batch *b, const float *const *frames)
@@ -231,7 +231,7 @@ int ctt_batch_push_float(struct ctt_batch *b, const float *const *frames)
         if (frames[i] && (rc = ctt_engine_finite(frames[i],
                                                  ctt_engine_frame(b->m))) < 0)
             return ctt_error(rc, "stream %d: %s", i, ctt_errmsg());
-    return push(b, (const void *const *)frames, ctt_batch_floats);
+    return push_step(b, (const void *const *)frames, ctt_batch_floats);
 }
 
 int64_t ctt_batch_bytes(const struct ctt_batch *b)

@@ -183,10 +183,10 @@ out:
     return rc;
 }
 
-static int push(struct ctt_session *s, const void *frames, size_t size,
-                int count,
-                void (*in)(struct ctt_session *, const void *, int64_t,
-                           float *))
+static int push_frames(struct ctt_session *s, const void *frames, size_t size,
+                       int count,
+                       void (*in)(struct ctt_session *, const void *, int64_t,
+                                  float *))
 {
     int64_t frame, rows;
     int rc = 0, some;
@@ -216,7 +216,7 @@ out:
 
 int ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count)
 {
-    return push(s, frames, 1, count, bytes_in);
+    return push_frames(s, frames, 1, count, bytes_in);
 }
 
 int ctt_session_push_float(struct ctt_session *s, const float *frames,
@@ -226,7 +226,7 @@ int ctt_session_push_float(struct ctt_session *s, const float *frames,
 
     if (s && frames && count > 0)
         CTT_TRY(ctt_engine_finite(frames, count * frame_of(s)));
-    CTT_TRY(push(s, frames, sizeof(float), count, floats_in));
+    CTT_TRY(push_frames(s, frames, sizeof(float), count, floats_in));
 out:
     return rc;
 }

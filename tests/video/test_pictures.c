@@ -233,6 +233,48 @@ static void sets(void)
     }
 }
 
+/* The frames of the folder, or the error. */
+static int folder_frames(const char *folder, struct ctt_frames *f)
+{
+    struct ctt_input in = clip_input(W, H, 0);
+
+    ctt_frames_free(f);
+    *f = (struct ctt_frames){ 0 };
+    return ctt_frames_load(clip_path("%s", folder), &in, 0, f);
+}
+
+/* Optical flow beside the frames is no frame; of two series of frames neither
+ * is; numbers may be missing. */
+static void series(void)
+{
+    static const char *const names[] = { "img_%05d.pgm", "flow_x_%05d.pgm",
+                                         "flow_y_%05d.pgm" };
+    struct ctt_frames f = { 0 };
+    char name[96], form[64];
+
+    clip_folder("flow");
+    for (int k = 0; k < 3; k++)
+        for (int i = 1; i <= 3 + k; i++) {
+            snprintf(form, sizeof(form), "flow/%s", names[k]);
+            snprintf(name, sizeof(name), form, 5 * i);
+            write_as(0, name);
+        }
+    CHECK_OK(folder_frames("flow", &f));
+    CU_ASSERT_EQUAL(f.count, 3);
+    write_as(0, "flow/frame_1.pgm");
+    ctt_check_refused(folder_frames("flow", &f), CTT_EFORMAT,
+                      "several series of pictures: ");
+    clip_folder("other");
+    write_as(0, "other/flow_x_1.pgm");
+    write_as(0, "other/flow_x_4.pgm");
+    CHECK_OK(folder_frames("other", &f));
+    CU_ASSERT_EQUAL(f.count, 2);
+    write_as(0, "other/flow_y_1.pgm");
+    ctt_check_refused(folder_frames("other", &f), CTT_EFORMAT,
+                      "flow_x_*.pgm (2), flow_y_*.pgm (1)");
+    ctt_frames_free(&f);
+}
+
 static int clean(void)
 {
     clip_clean();
@@ -242,7 +284,8 @@ static int clean(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        { "one frame", one_frame }, { "sets", sets }, CU_TEST_INFO_NULL
+        { "one frame", one_frame }, { "sets", sets },
+        { "series", series }, CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
         { "pictures", NULL, clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL

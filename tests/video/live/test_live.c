@@ -184,10 +184,8 @@ static void test_pictures(void)
     snprintf(rated, sizeof(rated), "%s#@5", set.source);
     set.source = rated;
     CU_ASSERT(equal(&set, clip_path("p#@5"), &in));
-    unlink(clip_path("p/img_009.png"));
-    live_take(&set, &in, 0, 9, &run);
-    ctt_check_refused(ctt_error(run.rc, "%s", run.why), CTT_EFORMAT,
-                      "some are missing");
+    unlink(clip_path("p/img_009.png"));    /* numbers may be missing */
+    CU_ASSERT(equal(&set, clip_path("p#@5"), &in));
     set.source = clip_path("p/jpg_%%03d.png");
     live_take(&set, &in, 0, 9, &run);
     ctt_check_refused(ctt_error(run.rc, "%s", run.why), CTT_EFORMAT,
