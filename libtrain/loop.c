@@ -395,17 +395,15 @@ out:
     return rc;
 }
 
-/* Steps that leave each weight as it was are no training: CTT_ENAN. */
+/* Steps that leave each weight as it was are no training: CTT_ENAN.  A warning
+ * has said that a loss scale let all be skipped. */
 static int check_moved(const struct ctt_trainer *t)
 {
     int64_t steps = t->at.step - t->first;
 
-    if (steps < 1 || sum_weights(t) != t->w_first)
+    if (steps < 1 || t->at.scale.skipped >= steps ||
+        sum_weights(t) != t->w_first)
         return 0;
-    if (t->at.scale.skipped >= steps)
-        return ctt_error(CTT_ENAN, "no weight has changed: each of %lld steps "
-                         "was skipped, as its gradient was not finite",
-                         (long long)steps);
     return ctt_error(CTT_ENAN, "no weight has changed in %lld steps: learning "
                      "rate %g, or no gradient (--lr, --doctor)",
                      (long long)steps, t->lr);

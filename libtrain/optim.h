@@ -66,7 +66,7 @@ int  ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr);
 double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, double until,
               int64_t epoch, int64_t falls);
 
-/* Steps of the warm-up: as set, or half of a schedule that would end in it. */
+/* Steps of the warm-up: as set, or half of a cosine that would end in it. */
 double ctt_lr_warm_up(const struct ctt_train_cfg *cfg, double until,
                       int64_t epoch);
 

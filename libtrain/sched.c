@@ -52,7 +52,8 @@ double ctt_lr_warm_up(const struct ctt_train_cfg *cfg, double until,
 {
     double warm = warm_up(cfg, epoch);
 
-    return warm < until ? warm : floor(until / 2);
+    return warm < until || cfg->schedule != CTT_COSINE ? warm
+                                                       : floor(until / 2);
 }
 
 double ctt_lr_until(const struct ctt_train_cfg *cfg, int64_t step,

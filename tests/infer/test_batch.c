@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_batch.c: the streams of a batch have the answers of sessions, whoever
  * joins, leaves or has no frame. */
+#include "infer/batch_internal.h"
 #include "tests/lib/stream.h"
 #include "base/random.h"
 
@@ -234,12 +235,15 @@ static void test_apart(void)
         CHECK_OK(ctt_batch_join(b, &i));
     for (int t = 0; t < LONG; t++) {
         const float *x = stream_floats + t * FRAME;
-        CHECK_OK(ctt_batch_push_float(b, (const float *[]){ nan,
-                                         t % 2 ? x : NULL, x }));
+        CHECK_OK(ctt_batch_step(b, (const void *[]){ nan, t % 2 ? x : NULL, x },
+                                ctt_batch_floats));
         if (t % 2 == 0)
             CHECK_OK(ctt_batch_push_float(b, (const float *[]){ NULL, x,
                                                                 NULL }));
     }
+    stream_refused(ctt_batch_push_float(b, (const float *[]){ nan, NULL,
+                                                              NULL }),
+                   CTT_EINVAL, "stream 0: push: value 0 of the frames is nan");
     stream_refused(ctt_batch_read(b, to), CTT_ENAN, "stream 0: ");
     CHECK_CLOSE(probs[1], alone.probs, 4, 1e-5);
     CHECK_CLOSE(probs[2], alone.probs, 4, 1e-5);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_batch_decide.c: the streams of a batch decide as sessions do, each by
  * its own frames. */
+#include "infer/batch_internal.h"
 #include "tests/lib/decided.h"
 
 #include <math.h>
@@ -147,8 +148,10 @@ static void test_apart(void)
     for (int k = 0; k < 2; k++)
         CHECK_OK(ctt_batch_join(b, &i));
     for (int t = 0; t < 3; t++) {
-        CHECK_OK(ctt_batch_push_float(b, (const float *[]){ nan,
-                                                            stream_floats }));
+        const void *const frames[] = { nan, stream_floats };
+
+        CHECK_OK(ctt_batch_step(b, frames, ctt_batch_floats));
+        CHECK_OK(ctt_batch_check(b, frames));
         stream_refused(ctt_batch_decided(b, 0, &d), CTT_ENAN, "stream 0: ");
         CU_ASSERT_EQUAL(ctt_batch_decided(b, 1, &d), 1);
         CU_ASSERT(d.frame == 1 && d.early);
