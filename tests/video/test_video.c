@@ -175,7 +175,7 @@ static void test_pictures(void)
         CU_ASSERT(same(got, want, n));
     }
     CU_ASSERT_EQUAL(remove(clip_path("100%% frames/img_00004.jpg")), 0);
-    CU_ASSERT_EQUAL(numbers(dir, 12, 0, got), -1);
+    CU_ASSERT(numbers(dir, 12, 0, got) > 0);    /* some may be missing */
     CU_ASSERT_EQUAL(numbers(empty, 12, 0, got), -1);
 }
 
