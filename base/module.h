@@ -35,8 +35,8 @@ typedef const void *ctt_module_get(const struct ctt_host *host);
  * set; else .libs of the build folder that the program is part of, which a file
  * there says with its path; the folder that configure was given; and
  * ../lib/convtt of the program's.  But for the second a file must belong, with
- * its folder, to root, the user or the program's owner, and must not be writable
- * by everybody.
+ * its folder, to root, the user or the program's owner, and must not be
+ * writable by everybody.
  * CTT_EUNSUP: the module is missing, broken or of another version. */
 int ctt_module_load(const char *name, const void *more, const void **out);
 

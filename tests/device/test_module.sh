@@ -63,8 +63,8 @@ if [ -e "$dnn" ]; then
     loads 'convtt-onednn' bench tiny.net || fail "oneDNN is not loaded"
     loads "$large" bench plain.net && fail "loaded: $(grep init: out)"
 fi
-# Beside a program that is not in its build folder nothing counts: an archive may
-# have brought it.
+# Beside a program that is not in its build folder nothing counts: an archive
+# may have brought it.
 if [ -e "$dnn" ]; then
     mkdir -p home/bin home/.libs
     program=$bin/.libs/convtt-info

@@ -91,8 +91,8 @@ static void close_files_on_exec(void)
         closedir(d);
 }
 
-/* The variables, then the environment of this program without its CONVTT_*: a
- * value of another event, or of who started the program, is none of this one. */
+/* The variables, then the environment of this program without its CONVTT_*,
+ * which are of another event or of who started the program. */
 static char **join_environment(char *const *variable)
 {
     size_t own = 0, n = 0;
