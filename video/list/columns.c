@@ -37,19 +37,19 @@ static const char *const times[] = { "start", "begin", "end", "stop", "tstart",
 static const char *const units[] = { "sec", "ms", "milli", "min", "time",
                                      "frame", "stamp", "idx", "index", "pos" };
 
-/* The letters and digits of a heading, as small letters. */
-static void plain(const char *s, char out[WORD])
+/* The letters and digits of n bytes of a heading, as small letters. */
+static void plain(const char *s, size_t n, char out[WORD])
 {
-    size_t n = 0;
+    size_t k = 0;
 
-    for (; *s && n + 1 < WORD; s++)
-        if (isalnum((unsigned char)*s))
-            out[n++] = (char)tolower((unsigned char)*s);
-    out[n] = 0;
+    for (size_t i = 0; i < n && k + 1 < WORD; i++)
+        if (isalnum((unsigned char)s[i]))
+            out[k++] = (char)tolower((unsigned char)s[i]);
+    out[k] = 0;
 }
 
 /* The column of that word, and the number of the word; -1: none. */
-static int column_of(const struct ctt_words *w, const char *word, int *rank)
+static int find_word(const struct ctt_words *w, const char *word, int *rank)
 {
     for (int k = 0; k < CTT_COLUMNS; k++)
         for (*rank = 0; *rank < CTT_COLUMN_WORDS && w->of[k][*rank]; ++*rank)
@@ -58,13 +58,13 @@ static int column_of(const struct ctt_words *w, const char *word, int *rank)
     return -1;
 }
 
-int ctt_column_is(const struct ctt_words *words, const char *name)
+int ctt_column_of(const struct ctt_words *words, const char *name, size_t n)
 {
     char word[WORD];
     int rank;
 
-    plain(name, word);
-    return column_of(words, word, &rank) >= 0;
+    plain(name, n, word);
+    return find_word(words, word, &rank);
 }
 
 /* 1 if the word is one of `times` alone or with a unit, "endms", and not
@@ -99,8 +99,8 @@ int ctt_columns_name(struct ctt_columns *c, const char *name, int place)
     char word[WORD];
     int k, rank;
 
-    plain(name, word);
-    k = column_of(c->words, word, &rank);
+    plain(name, strlen(name), word);
+    k = find_word(c->words, word, &rank);
     if (k < 0 && is_time(word))
         c->other = name;
     if (k < 0 || rank >= c->rank[k])

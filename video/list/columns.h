@@ -34,8 +34,8 @@ void ctt_columns_init(struct ctt_columns *c, const struct ctt_words *words);
  * or -1. */
 int  ctt_columns_name(struct ctt_columns *c, const char *name, int place);
 
-/* 1 if a column may have that name. */
-int  ctt_column_is(const struct ctt_words *words, const char *name);
+/* The column that may have a name of n bytes, or -1. */
+int  ctt_column_of(const struct ctt_words *words, const char *name, size_t n);
 
 /* 1 for the columns of a list: a path and a class, or a path and a begin. */
 int  ctt_columns_list(const struct ctt_columns *c);

@@ -86,28 +86,21 @@ static int find_below(struct ctt_listing *s, const struct ctt_list_files *f,
                       const char *root, const char *place, const char *split,
                       char **out)
 {
-    int rc, yes = 1;
+    struct ctt_folder all = { 0 };
+    int rc = 0, each = *place == '*', yes = 1;
     char *dir;
 
+    if (each)
+        CTT_TRY(ctt_folder_read(root, &all));
+    for (int i = 0; i < all.count && !*out; i++)
+        CTT_TRY(find_below(s, f, root, all.name[i], split, out));
+    if (each)
+        goto out;
     if (strcmp(place, "..") == 0)
         CTT_TRY(starts_with_file(root, &yes));
     CTT_TRY(ctt_listing_folder(s, root, place, &dir));
     if (dir && yes)
         CTT_TRY(find_in(s, f, dir, split, out));
-out:
-    return rc;
-}
-
-static int find_in_folders(struct ctt_listing *s,
-                           const struct ctt_list_files *f, const char *root,
-                           const char *split, char **out)
-{
-    struct ctt_folder all = { 0 };
-    int rc;
-
-    CTT_TRY(ctt_folder_read(root, &all));
-    for (int i = 0; i < all.count && !*out; i++)
-        CTT_TRY(find_below(s, f, root, all.name[i], split, out));
 out:
     ctt_folder_clear(&all);
     return rc;
@@ -120,9 +113,7 @@ int ctt_list_file(struct ctt_listing *s, const struct ctt_list_files *f,
 
     *out = NULL;
     for (int i = 0; f->place[i] && !*out; i++)
-        CTT_TRY(*f->place[i] == '*' ?
-                find_in_folders(s, f, root, split, out) :
-                find_below(s, f, root, f->place[i], split, out));
+        CTT_TRY(find_below(s, f, root, f->place[i], split, out));
 out:
     return rc;
 }

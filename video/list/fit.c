@@ -90,16 +90,15 @@ out:
     return rc;
 }
 
-/* The model's class for each class of the data, by the numbers that the data
- * gives its classes: the one of this name, or in this place; -1: none. */
-static void match_numbers(const struct ctt_listing *s,
+/* The model's class for each class of the data, by the number that the data
+ * gives it: the one of this name, or in this place; -1: none. */
+static void match_numbers(const struct ctt_names *text,
                           const struct ctt_names *model, int *to)
 {
-    const struct ctt_names *text = s->numbers.count ? &s->numbers : &s->names;
     int named = are_numbers(model), numbers = are_numbers(text), number;
     char name[16];
 
-    for (int i = 0; i < s->names.count; i++) {
+    for (int i = 0; i < text->count; i++) {
         number = i;
         if (numbers)
             ctt_text_number(text->name[i], &number);
@@ -125,23 +124,22 @@ static int lacks_a_name(const struct ctt_listing *s,
  * the model's classes: the data's classes get the model's names. */
 static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
 {
-    int numbers = are_numbers(&s->names), rc = 0, *to = NULL;
+    const struct ctt_names *text = s->numbers.count ? &s->numbers : &s->names;
+    int rc = 0, *to = NULL;
 
     if (!s->numeric || !lacks_a_name(s, model) ||
-        !(numbers || are_numbers(model)))
+        !(are_numbers(&s->names) || are_numbers(model)))
         goto out;
-    to = ctt_calloc((size_t)s->names.count + 1, sizeof(*to));
+    to = ctt_calloc((size_t)text->count + 1, sizeof(*to));
     CTT_TRY(to ? 0 : CTT_ENOMEM);
-    match_numbers(s, model, to);
+    match_numbers(text, model, to);
     for (int i = 0; i < s->list->count; i++) {
-        struct ctt_item *item = &s->list->item[i];
-        int was = item->label;
-        if (was < 0)
-            continue;
-        item->label = to[was];
-        CTT_CHECK(to[was] >= 0, CTT_EINVAL, "%s: class number %s is none of "
-                  "the model's %d", s->path, s->numbers.count ?
-                  s->numbers.name[was] : s->names.name[was], model->count);
+        int *label = &s->list->item[i].label, was = *label;
+
+        *label = was < 0 ? was : to[was];
+        CTT_CHECK(was < 0 || *label >= 0, CTT_EINVAL, "%s: class number %s is "
+                  "none of the model's %d", s->path, text->name[was],
+                  model->count);
     }
     ctt_names_clear(&s->names);
     for (int i = 0; i < model->count; i++)
@@ -152,39 +150,29 @@ out:
     return rc;
 }
 
-/* The new number of each class of the data, or -1. */
+/* Gives clips the numbers of their classes in keep.  Those of other classes are
+ * dropped if there is a subset; unlabelled clips stay. */
 static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
-                    int subset, int *map)
+                    int subset)
 {
-    int rc = 0;
-
-    for (int i = 0; i < s->names.count; i++)
-        map[i] = ctt_names_find(keep, s->names.name[i]);
-    for (int i = 0; i < s->list->count && !subset; i++) {
-        int label = s->list->item[i].label;
-        CTT_CHECK(label < 0 || map[label] >= 0, CTT_EINVAL,
-                  "%s: class '%s' is none of the model's %d classes", s->path,
-                  s->names.name[label], keep->count);
-    }
-out:
-    return rc;
-}
-
-/* Drops clips of classes that are not kept; unlabelled clips stay. */
-static void drop_others(struct ctt_list *l, const int *map)
-{
-    int n = 0;
+    struct ctt_list *l = s->list;
+    int rc = 0, n = 0;
 
     for (int i = 0; i < l->count; i++) {
         struct ctt_item item = l->item[i];
+        const char *name = item.label < 0 ? NULL : s->names.name[item.label];
 
-        if (item.label >= 0 && map[item.label] < 0)
-            continue;
-        if (item.label >= 0)
-            item.label = map[item.label];
-        l->item[n++] = item;
+        if (name)
+            item.label = ctt_names_find(keep, name);
+        CTT_CHECK(!name || item.label >= 0 || subset, CTT_EINVAL, "%s: class "
+                  "'%s' is none of the model's %d classes", s->path, name,
+                  keep->count);
+        if (!name || item.label >= 0)
+            l->item[n++] = item;
     }
     l->count = n;
+out:
+    return rc;
 }
 
 /* In training every class needs a clip. */
@@ -215,21 +203,17 @@ static int relabel(struct ctt_listing *s, const struct ctt_names *keep,
                    int known, int subset)
 {
     struct ctt_list *l = s->list;
-    int *map = ctt_calloc((size_t)s->names.count + 1, sizeof(*map));
-    int rc = map ? 0 : CTT_ENOMEM;
+    int rc;
 
-    CTT_TRY(rc);
     l->all = l->count;
     l->all_labels = s->names.count;
-    CTT_TRY(renumber(s, keep, subset, map));
-    drop_others(l, map);
+    CTT_TRY(renumber(s, keep, subset));
     CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the requested "
               "classes", s->path);
     if (!known && ctt_split_number(s->split) == 0)
         CTT_TRY(check_classes(s, keep));
     CTT_TRY(ctt_list_labels(l, keep->name, keep->count));
 out:
-    ctt_free(map);
     return rc;
 }
 

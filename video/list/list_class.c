@@ -116,19 +116,6 @@ out:
     return rc;
 }
 
-static int add_split(struct ctt_listing *s, const struct ctt_names *top,
-                     const char *name)
-{
-    char *path;
-    int rc;
-
-    CTT_TRY(ctt_listing_join(s, s->path, name, &path));
-    CTT_TRY(all_classes(s, top));
-    CTT_TRY(add_classes(s, path, strncmp(name, "train", 5) == 0));
-out:
-    return rc;
-}
-
 /* The number NN in a name that contains personNN_, as in KTH, or 0. */
 static int person_of(const char *name)
 {
@@ -188,12 +175,15 @@ int ctt_list_class(struct ctt_listing *s)
     struct ctt_names top = { 0 };
     const char *name;
     int rc, files;
+    char *path;
 
     CTT_TRY(read_classes(s, s->path, &top, &files));
     CTT_CHECK(top.count || files, CTT_EFORMAT, "%s: no clips in it", s->path);
     name = find_split(&top, s->split);
     if (name) {
-        CTT_TRY(add_split(s, &top, name));
+        CTT_TRY(all_classes(s, &top));
+        CTT_TRY(ctt_listing_join(s, s->path, name, &path));
+        CTT_TRY(add_classes(s, path, strncmp(name, "train", 5) == 0));
     } else if (top.count == 0) {
         CTT_TRY(add_clips(s, s->path, -1));
         CTT_TRY(take_persons(s));

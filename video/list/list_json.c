@@ -72,7 +72,7 @@ static int read_object(struct ctt_rows *r, struct ctt_json *j,
     for (void *at = NULL; ctt_json_each(v, &at, &key, &member);) {
         text = ctt_json_scalar(member, digits);
         if (!text && strchr("{[", ctt_json_kind(member)) &&
-            ctt_column_is(m->words, key))
+            ctt_column_of(m->words, key, strlen(key)) >= 0)
             return ctt_json_error(j, "the value of '%s' is no text or number",
                                   key);
         k = text ? ctt_columns_name(&c, key, 0) : -1;

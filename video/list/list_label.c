@@ -26,43 +26,33 @@ static int parent(const char *path, char *out, size_t room)
     return 1;
 }
 
-/* Names each number after its clips' folder; *good: 1 if each number has
- * exactly one folder of its own. */
+/* Names the numbers after the folders of their clips: 1; 0: a number has
+ * several, or two have the same. */
 static int folder_names(const struct ctt_rows *r, int labels,
-                        struct ctt_names *out, int *good)
+                        struct ctt_names *out)
 {
-    struct ctt_names seen = { 0 };    /* folder i belongs to label of[i] */
-    int *of = ctt_calloc((size_t)labels, sizeof(*of));
-    int *folder = ctt_calloc((size_t)labels, sizeof(*folder));
-    int rc = of && folder ? 0 : CTT_ENOMEM;
-    char name[256];
+    char **folder = ctt_calloc((size_t)labels, sizeof(*folder)), name[256];
+    int rc = folder ? 0 : CTT_ENOMEM, good = 1;
 
-    *good = 0;
     CTT_TRY(rc);
-    for (int i = 0; i < r->count; i++) {
-        int label = r->row[i].value, new = seen.count;
-        if (!parent(r->row[i].path, name, sizeof(name)))
-            goto out;
-        CTT_TRY(ctt_names_add(&seen, name));
-        if (rc == new && (new == labels || folder[label]))
-            goto out;    /* a second folder of this label */
-        if (rc == new) {
-            of[new] = label;
-            folder[label] = new + 1;
-        } else if (of[rc] != label) {
-            goto out;    /* a folder of two labels */
-        }
+    for (int i = 0; i < r->count && good; i++) {
+        char **f = &folder[r->row[i].value];
+
+        good = parent(r->row[i].path, name, sizeof(name)) &&
+               (!*f || strcmp(*f, name) == 0);
+        if (good && !*f)
+            CTT_TRY((*f = ctt_pool_add(&r->s->texts, name)) ? 0 : CTT_ENOMEM);
     }
-    if (seen.count < labels)
-        goto out;
-    for (int i = 0; i < labels; i++)
-        CTT_TRY(ctt_names_add(out, seen.name[folder[i] - 1]));
-    *good = 1;
+    for (int i = 0; i < labels && good; i++) {
+        CTT_TRY(ctt_names_add(out, folder[i]));
+        good = rc == i;
+    }
+    if (!good)
+        ctt_names_clear(out);
+    rc = good;
 out:
-    ctt_names_clear(&seen);
-    ctt_free(of);
     ctt_free(folder);
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 /* Reads classInd.txt of UCF101 (Soomro et al. 2012): lines "1 ApplyEyeMakeup".
@@ -99,39 +89,37 @@ out:
     return rc;
 }
 
-static int by_size(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-    int x = *(const int *)a, y = *(const int *)b;
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    size_t n = strlen(x), m = strlen(y);
 
-    return (x > y) - (x < y);
+    return n != m ? (n > m) - (n < m) : strcmp(x, y);
 }
 
-/* The different numbers of the lines, sorted; each line gets the place of its
- * own.  A number that no clip has is no class. */
-static int rank_numbers(struct ctt_rows *r, int **out, int *count)
+/* Makes s->numbers the different numbers of the rows, sorted; each row gets the
+ * place of its own.  A number that no clip has is no class. */
+static int rank_numbers(struct ctt_rows *r)
 {
-    int *number = ctt_calloc((size_t)r->count, sizeof(*number));
-    int n = 0, rc = number ? 0 : CTT_ENOMEM;
+    struct ctt_names found = { 0 }, *all = &r->s->numbers;
+    char text[16];
+    int rc = 0;
 
-    CTT_TRY(rc);
-    for (int i = 0; i < r->count; i++)
-        number[i] = r->row[i].value;
-    qsort(number, (size_t)r->count, sizeof(*number), by_size);
-    for (int i = 0; i < r->count; i++)
-        if (n == 0 || number[i] != number[n - 1])
-            number[n++] = number[i];
-    CTT_CHECK(n <= ctt_limits()->classes, CTT_EFORMAT, "%s: more than %d "
-              "classes", r->path, ctt_limits()->classes);
     for (int i = 0; i < r->count; i++) {
-        const int *at = bsearch(&r->row[i].value, number, (size_t)n,
-                                sizeof(*number), by_size);
-        r->row[i].value = (int)(at - number);
+        snprintf(text, sizeof(text), "%d", r->row[i].value);
+        CTT_TRY(ctt_names_add(&found, text));
     }
-    *count = n;
-    *out = number;
-    number = NULL;
+    CTT_CHECK(found.count <= ctt_limits()->classes, CTT_EFORMAT, "%s: more "
+              "than %d classes", r->path, ctt_limits()->classes);
+    qsort(found.name, (size_t)found.count, sizeof(*found.name), by_number);
+    for (int i = 0; i < found.count; i++)
+        CTT_TRY(ctt_names_add(all, found.name[i]));
+    for (int i = 0; i < r->count; i++) {
+        snprintf(text, sizeof(text), "%d", r->row[i].value);
+        r->row[i].value = ctt_names_find(all, text);
+    }
 out:
-    ctt_free(number);
+    ctt_names_clear(&found);
     return rc;
 }
 
@@ -139,22 +127,16 @@ out:
  * the numbers. */
 static int plain_numbers(struct ctt_rows *r)
 {
-    struct ctt_listing *s = r->s;
-    int *number = NULL, n = 0, good = 0, rc;
-    char name[16];
+    struct ctt_names *all = &r->s->numbers;
+    int rc, good;
 
-    CTT_TRY(rank_numbers(r, &number, &n));
-    CTT_TRY(folder_names(r, n, &s->names, &good));
-    for (int i = 0; i < n; i++) {
-        snprintf(name, sizeof(name), "%d", number[i]);
-        CTT_TRY(ctt_names_add(&s->numbers, name));
-        if (!good)
-            CTT_TRY(ctt_names_add(&s->names, name));
-    }
-    s->numeric = 1;
+    r->s->numeric = 1;
+    CTT_TRY(rank_numbers(r));
+    CTT_TRY(good = folder_names(r, all->count, &r->s->names));
+    for (int i = 0; i < all->count && !good; i++)
+        CTT_TRY(ctt_names_add(&r->s->names, all->name[i]));
     rc = 0;
 out:
-    ctt_free(number);
     return rc;
 }
 

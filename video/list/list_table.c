@@ -8,59 +8,58 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-/* Whether the line c is at is a heading. */
-static int read_heading(struct ctt_csv *c, char *field[CTT_CSV_FIELDS],
-                        int *fields, struct ctt_columns *out)
+/* 1 if a line names the columns of a list, with that separator. */
+static int is_heading(const char *line, char sep)
 {
-    ctt_columns_init(out, &ctt_words_usual);
-    memset(field, 0, CTT_CSV_FIELDS * sizeof(*field));
-    *fields = ctt_csv_next(c, field);
-    for (int i = 0; i < CTT_CSV_FIELDS && field[i] && *fields; i++)
-        ctt_columns_name(out, field[i], i);
-    return ctt_columns_list(out);
+    int k, has[CTT_COLUMNS] = { 0 };
+    size_t n;
+
+    do {
+        n = strcspn(line, (char[]){ sep, '\n', 0 });
+        k = ctt_column_of(&ctt_words_usual, line, n);
+        if (k >= 0)
+            has[k] = 1;
+        line += n + 1;
+    } while (line[-1] == sep);
+    return has[CTT_COLUMN_PATH] && (has[CTT_COLUMN_LABEL] ||
+           has[CTT_COLUMN_START] || has[CTT_COLUMN_FRAME]);
 }
 
-/* Finds the separator with which the first line is a heading: 1 and what kinds
- * of columns it has; 0: none. */
-static int find_separator(const char *text, char *sep,
-                          struct ctt_columns *columns)
+/* The separator with which the first line of a text is a heading; 0: none. */
+static char find_separator(const char *text)
 {
-    static const char all[] = { ',', '\t', ';' };
-    char *field[CTT_CSV_FIELDS], *copy;
-    int rc = 0, n;
-    size_t size;
-
     while (*text == '#' || *text == '\r' || *text == '\n')
         text += strcspn(text, "\n") + (strchr(text, '\n') != NULL);
-    size = strcspn(text, "\n");
-    for (size_t i = 0; i < sizeof(all) && rc == 0; i++) {
-        copy = ctt_calloc(size + 1, 1);
-        if (!copy)
-            return CTT_ENOMEM;
-        memcpy(copy, text, size);
-        *sep = all[i];
-        rc = read_heading(&(struct ctt_csv){ .at = copy, .sep = all[i] },
-                          field, &n, columns);
-        ctt_free(copy);
-    }
-    return rc;
+    return is_heading(text, ',') ? ',' : is_heading(text, '\t') ? '\t' :
+           is_heading(text, ';') ? ';' : 0;
+}
+
+/* Reads the heading; returns the number of its fields, or -1. */
+static int read_heading(struct ctt_csv *c, struct ctt_columns *out)
+{
+    char *field[CTT_CSV_FIELDS];
+    int n = ctt_csv_next(c, field);
+
+    ctt_columns_init(out, &ctt_words_usual);
+    for (int i = 0; i < n; i++)
+        ctt_columns_name(out, field[i], i);
+    return n;
 }
 
 int ctt_list_kinetics_is(struct ctt_listing *s, const char *path)
 {
-    struct ctt_columns c;
-    char some[512], sep;
+    char some[512];
     ssize_t n = ctt_list_begin(path, some, sizeof(some) - 1);
-    int rc;
+    struct ctt_columns columns;
+    struct ctt_csv c;
 
     (void)s;
-    if (n < 0 || strcasecmp(ctt_path_ending(path), ".csv") != 0)
-        return 0;
-    some[n] = 0;
-    rc = find_separator(some + ctt_mark_utf8(some, strlen(some)), &sep, &c);
-    return rc > 0 ? ctt_columns_are_ids(&c) : rc;
+    some[n > 0 ? n : 0] = 0;
+    c = (struct ctt_csv){ .at = some + ctt_mark_utf8(some, strlen(some)) };
+    c.sep = find_separator(c.at);
+    return c.sep && read_heading(&c, &columns) > 0 &&
+           ctt_columns_are_ids(&columns);
 }
 
 /* Where a comma separates decimals, columns are separated by semicolons. */
@@ -99,10 +98,10 @@ int ctt_rows_table(struct ctt_rows *r, char *text, struct ctt_columns *columns)
     struct ctt_csv c = { .at = text };
     int rc, n, fields;
 
-    CTT_TRY(find_separator(text, &c.sep, columns));
-    if (rc == 0)
+    c.sep = find_separator(text);
+    if (!c.sep)
         return 0;
-    read_heading(&c, field, &fields, columns);
+    fields = read_heading(&c, columns);
     CTT_CHECK(fields > 0, CTT_EFORMAT, "%s:%d: more than %d columns, or a "
               "quote that is not closed", r->path, c.line, CTT_CSV_FIELDS);
     CTT_TRY(ctt_columns_check(columns, r->path, c.line));

@@ -42,29 +42,18 @@ int ctt_list_text_is(const char *path)
                       ctt_mark_utf16(some, (size_t)n));
 }
 
-static int is_among(const char *const *words, const char *s, size_t n)
-{
-    for (; *words; words++)
-        if (strlen(*words) == n && strncasecmp(*words, s, n) == 0)
-            return 1;
-    return 0;
-}
-
-/* Whether a line is the heading of a table, "path,label", which no clip has as
+/* Whether a line is the heading of a table, "path label", which no clip has as
  * its path and label. */
 static int is_heading(const char *s)
 {
-    static const char *const first[] = { "path", "file", "filename",
-        "file_name", "video", "video_path", "video_name", "clip", "clip_path",
-        "name", NULL };
-    static const char *const last[] = { "label", "labels", "class",
-        "class_name", "category", "target", NULL };
     static const char sep[] = ";,\t ";
-    size_t n = strcspn(s, sep), m = strlen(s);
+    size_t m = strlen(s), n = m;
 
     while (m > 0 && !strchr(sep, s[m - 1]))
         m--;
-    return is_among(first, s, n) && is_among(last, s + m, strlen(s + m));
+    return ctt_column_of(&ctt_words_usual, s, strcspn(s, sep)) ==
+           CTT_COLUMN_PATH &&
+           ctt_column_of(&ctt_words_usual, s + m, n - m) == CTT_COLUMN_LABEL;
 }
 
 /* A heading such as start_frame says that numbers are frames. */
