@@ -11,7 +11,7 @@
 enum { NAME = 256 };
 
 /* 1 if a name has the beginning and the end of "BEGIN*END". */
-static int fits(const char *name, const char *pattern)
+static int fits_pattern(const char *name, const char *pattern)
 {
     size_t begin = strcspn(pattern, "*"), end = strlen(pattern) - begin - 1;
     size_t n = strlen(name);
@@ -31,7 +31,7 @@ static int find_name(struct ctt_listing *s, const char *dir,
     if (!name)
         CTT_TRY(ctt_folder_read(dir, &f));
     for (int i = 0; i < f.count && !name; i++)
-        name = fits(f.name[i], pattern) ? f.name[i] : NULL;
+        name = fits_pattern(f.name[i], pattern) ? f.name[i] : NULL;
     *out = NULL;
     if (name)
         CTT_TRY(ctt_listing_join(s, dir, name, out));

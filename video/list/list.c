@@ -110,25 +110,16 @@ static int read_listing(struct ctt_listing *s)
 {
     enum ctt_disk_kind kind = ctt_disk_kind(s->path);
     const char *special = ctt_disk_special(s->path);
-    int folder = kind == CTT_DISK_FOLDER, part = 0, rc = 0;
+    int folder = kind == CTT_DISK_FOLDER, pipe = ctt_stream_is(s->path);
     size_t n = folder ? CTT_LEN(folder_forms) : CTT_LEN(file_forms);
+    int part = 0, rc = 0;
 
-    if (ctt_stream_is(s->path)) {
-        CTT_TRY(ctt_list_text(s, s->path, "."));
-        CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it",
-                  s->path);
-        goto out;
-    }
     if (kind == CTT_DISK_NONE)
         CTT_TRY(is_part(s->path, &part));
-    if (part) {
-        CTT_TRY(single_clip(s));
-        goto out;
-    }
-    CTT_CHECK(kind != CTT_DISK_NONE, CTT_EIO, "%s: no such file or folder",
-              s->path);
-    CTT_CHECK(!special, CTT_EIO, "%s: %s, not a clip, a list or a folder",
-              s->path, special);
+    CTT_CHECK(kind != CTT_DISK_NONE || part || pipe, CTT_EIO,
+              "%s: no such file or folder", s->path);
+    CTT_CHECK(!special || pipe, CTT_EIO, "%s: %s, not a clip, a list or a "
+              "folder", s->path, special);
     for (size_t i = 0; i < n && rc == 0; i++)
         CTT_TRY((folder ? folder_forms : file_forms)[i](s));
     CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it", s->path);

@@ -137,9 +137,9 @@ static const char *missing_name(const struct ctt_layout *l,
     return name;
 }
 
-static int add_row(struct ctt_listing *s, const struct ctt_row *row,
-                   const struct ctt_videos *v, const struct ctt_layout *l,
-                   const char *dir)
+static int add_video(struct ctt_listing *s, const struct ctt_row *row,
+                     const struct ctt_videos *v, const struct ctt_layout *l,
+                     const char *dir)
 {
     int label = row->label ? ctt_names_find(&s->names, row->label) : -1, whole;
     const char *file = find_file(v, l, row, &whole);
@@ -168,7 +168,7 @@ int ctt_rows_ids(struct ctt_rows *r, const struct ctt_layout *l,
               "no video of its %d clips, such as %s, in %s or below", r->path,
               r->count, missing_name(l, r->row, name), dir);
     for (int i = 0; i < r->count; i++)
-        CTT_TRY(add_row(r->s, &r->row[i], &v, l, first ? first : dir));
+        CTT_TRY(add_video(r->s, &r->row[i], &v, l, first ? first : dir));
     r->s->list->form = form;
     rc = 1;
 out:

@@ -66,8 +66,8 @@ int ctt_listing_rate(struct ctt_listing *s);
 int ctt_listing_background(struct ctt_listing *s, const char *name,
                            int needed);
 
-/* fit.c: fits the classes of s->list, which are s->names, to those of a model and to a
- * subset, as ctt_list_open() says of its arguments. */
+/* fit.c: fits the classes of s->list, which are s->names, to those of a model
+ * and to a subset, as ctt_list_open() says of its arguments. */
 int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
                     const char *subset);
 
