@@ -191,7 +191,7 @@ out:
 }
 
 /* Makes room for another clip. */
-static int reserve(struct ctt_pack *p)
+static int reserve_clip(struct ctt_pack *p)
 {
     struct ctt_list *l = p->list;
     void *more = ctt_grown(p->index, &p->room, l->count, sizeof(*p->index));
@@ -234,7 +234,7 @@ int ctt_pack_add(struct ctt_pack *p, const char *id, int label,
     int rc;
 
     CTT_TRY(check_clip(p, id, label, f));
-    CTT_TRY(reserve(p));
+    CTT_TRY(reserve_clip(p));
     item.path = item.id = ctt_pool_add(&l->texts, id);
     CTT_TRY(item.path ? 0 : CTT_ENOMEM);
     CTT_TRY(reserve_disk(p->out, (int64_t)size + EACH));
