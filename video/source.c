@@ -64,10 +64,11 @@ static int list_sequences(struct ctt_source *s, const char *path, int count)
 {
     size_t room = strlen(path) + 16;
     struct ctt_list *l = ctt_calloc(1, sizeof(*l));
-    int rc = l ? 0 : CTT_ENOMEM;
+    char *name = ctt_calloc(room, 1);
+    int rc = 0;
 
-    CTT_TRY(rc);
     s->list = s->own = l;
+    CTT_TRY(l && name ? 0 : CTT_ENOMEM);
     l->form = "Moving-MNIST";
     l->item = ctt_calloc((size_t)count, sizeof(*l->item));
     CTT_TRY(l->item ? 0 : CTT_ENOMEM);
@@ -76,12 +77,13 @@ static int list_sequences(struct ctt_source *s, const char *path, int count)
         struct ctt_item *item = &l->item[l->count++];
 
         item->label = -1;
-        item->id = ctt_strdup("mnist");
-        item->path = ctt_calloc(room, 1);
-        CTT_TRY(item->id && item->path ? 0 : CTT_ENOMEM);
-        snprintf(item->path, room, "%s#%d", path, l->count - 1);
+        snprintf(name, room, "%s#%d", path, l->count - 1);
+        CTT_TRY(ctt_list_name(l, item, name));
+        item->id = ctt_pool_add(&l->texts, "mnist");
+        CTT_TRY(item->id ? 0 : CTT_ENOMEM);
     }
 out:
+    ctt_free(name);
     return rc;
 }
 

@@ -22,6 +22,8 @@ struct ctt_list {
     int              labels;
     int              all, all_labels;    /* counts without the subset */
     const char      *form;     /* layout found: "a folder per class" ... */
+    struct ctt_pool_part *texts;    /* that hold all paths, ids and labels
+                                       (names.h) */
 };
 
 /* Lists the clips at path, which is one of:

@@ -119,7 +119,7 @@ net/file/(decision|index|file_read|h5|h5_attr|h5_set|h5_image)[.]c
 base/(opt|opt_main|opt_value)[.]c
 net/code/[a-z0-9_]*[.]c
 base/json(_out)?[.]c
-video/list/(csv|columns|list|list_[a-z]*|listing|names|split|videos)[.]c
+video/list/(csv|columns|files|fit|list[a-z_]*|names|rows|split|videos)[.]c
 video/pack/(pack|packfile)[.]c
 video/synth/(idx|digits)[.]c
 video/(disk|decode|demux|formats|meter|frame|pictures)[.]c

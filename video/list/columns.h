@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * columns.h: lists whose columns have names: spellings of the names, and lines
- * made of the fields. */
+ * columns.h: columns of lists that have names, in any order: a heading, or the
+ * keys of a JSON object. */
 #ifndef CTT_COLUMNS_H
 #define CTT_COLUMNS_H
 
-#include "video/list/list_text.h"
+#include "base/ctt.h"
 
 enum ctt_column {
     CTT_COLUMN_PATH, CTT_COLUMN_LABEL,
@@ -13,17 +13,29 @@ enum ctt_column {
     CTT_COLUMNS
 };
 
-/* place: of each column, by the first of its spellings that occurs; -1: absent.
- * rank: number of that spelling.  other: place of a column that seems to be a
- * begin or an end, but has no known spelling, or -1. */
+/* How a form calls its columns, by their letters and digits, the best word
+ * first: "Start (s)" is starts.  usual: lists of anybody. */
+enum { CTT_COLUMN_WORDS = 24 };
+struct ctt_words { const char *of[CTT_COLUMNS][CTT_COLUMN_WORDS]; };
+extern const struct ctt_words ctt_words_usual;
+
+/* place: of each column, by the first of its words that occurs; -1: absent.
+ * name: as it is written; other: that of a column that seems to be a begin or
+ * an end, but has no known word, or NULL. */
 struct ctt_columns {
-    int place[CTT_COLUMNS], rank[CTT_COLUMNS], other;
+    const struct ctt_words *words;
+    int                     place[CTT_COLUMNS], rank[CTT_COLUMNS];
+    const char             *name[CTT_COLUMNS], *other;
 };
 
-void ctt_columns_init(struct ctt_columns *c);
+void ctt_columns_init(struct ctt_columns *c, const struct ctt_words *words);
 
-/* Adds the name of the column at this place. */
-void ctt_columns_name(struct ctt_columns *c, const char *name, int place);
+/* Adds the name of the column at this place.  Returns which column that now is,
+ * or -1. */
+int  ctt_columns_name(struct ctt_columns *c, const char *name, int place);
+
+/* The column that may have a name of n bytes, or -1. */
+int  ctt_column_of(const struct ctt_words *words, const char *name, size_t n);
 
 /* 1 for the columns of a list: a path and a class, or a path and a begin. */
 int  ctt_columns_list(const struct ctt_columns *c);
@@ -31,22 +43,9 @@ int  ctt_columns_list(const struct ctt_columns *c);
 /* 1 for the columns of Kinetics: a youtube_id, a begin and an end. */
 int  ctt_columns_are_ids(const struct ctt_columns *c);
 
-/* list_table.c: 1 and the columns that the first line of a text names; 0: it
- * names none. */
-int  ctt_table_heading(const char *text, struct ctt_columns *out);
-
-/* CTT_EFORMAT if a begin has no end or the reverse, or `other` is set;
- * path:number and name[place] are for the message. */
+/* CTT_EFORMAT if a begin has no end or the reverse, or `other` is set; path and
+ * line: for the message. */
 int  ctt_columns_check(const struct ctt_columns *c, const char *path,
-                       int number, char *const *name);
-
-/* Adds a line of the list; value: the field of each column, "" or NULL: none.
- * If a line has seconds and frames, seconds count. */
-int  ctt_columns_add(struct ctt_lines *t, char *const value[CTT_COLUMNS],
-                     int number);
-
-/* Keeps the lines of the split, if the list has several.  A line without a
- * class is CTT_EFORMAT, unless none of them has one. */
-int  ctt_columns_choose(struct ctt_lines *t, const char *split);
+                       int line);
 
 #endif

@@ -1,47 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
- * list.h: readers of dataset layouts (list_*.c); list.c chooses one. */
+ * list.h: readers of the layouts of data sets (list_*.c); list.c chooses
+ * one. */
 #ifndef CTT_LIST_H
 #define CTT_LIST_H
 
 #include "video/list/listing.h"
 
-/* Each returns 1, or 0 if s->path has another layout. */
+#include <sys/types.h>
 
-/* list_something.c: Something-Something V2. */
-int ctt_list_something(struct ctt_listing *s);
+/* Readers of a file, whose videos may lie below dir.  json: the splits of
+ * Something-Something V2, whose labels.json is beside it, or a list like those
+ * of ActivityNet, Kinetics or Diving48; any other JSON file is CTT_EFORMAT.
+ * text: a line per clip, or a table with named columns. */
+int ctt_list_json(struct ctt_listing *s, const char *path, const char *dir);
+int ctt_list_text(struct ctt_listing *s, const char *path, const char *dir);
 
-/* listing.c: opens a JSON file. */
-struct ctt_json;
-int ctt_list_json_open(const char *path, struct ctt_json **out);
+/* 1 if the file is one of these, 0, or an error.  text: by its extension and
+ * begin.  kinetics: a csv file with the columns of Kinetics.  something: a
+ * labels.json is beside it. */
+int ctt_list_text_is(const char *path);
+int ctt_list_kinetics_is(struct ctt_listing *s, const char *path);
+int ctt_list_something_is(struct ctt_listing *s, const char *path);
 
-/* list_activity.c: the JSON file of ActivityNet, or Kinetics. */
-int ctt_list_activity(struct ctt_listing *s);
+/* list_text.c: the first bytes of a file: their number, or -1.  1 if a text is
+ * a number of any kind, such as -1, 2.5 or 1e9. */
+ssize_t ctt_list_begin(const char *path, char *some, size_t room);
+int     ctt_text_is_number(const char *s);
 
-/* list_objects.c: a JSON file with an object per clip, as Diving48 has, or the
- * folder of the lists of Diving48.  Any other JSON file is CTT_EFORMAT. */
-int ctt_list_objects(struct ctt_listing *s);
-
-/* list_kinetics.c: the csv files of Kinetics. */
-int ctt_list_kinetics(struct ctt_listing *s);
-
-/* list_fold.c: the numbered splits of HMDB51 and UCF101. */
+/* Readers of s->path; each returns 1, or 0 if it has another layout.  hmdb,
+ * ucf: the numbered splits of HMDB51 and UCF101.  pictures: a folder of nothing
+ * but numbered pictures, if there is a rate for them: one clip.  class: one
+ * folder per class. */
 int ctt_list_hmdb(struct ctt_listing *s);
 int ctt_list_ucf(struct ctt_listing *s);
-
-/* list_text.c: a text list, one line per clip.  at: the list at another path
- * than s->path.  lines: adds the clips of lines already read from t->path;
- * table: made by columns.h. */
-struct ctt_lines;
-int ctt_list_text(struct ctt_listing *s);
-int ctt_list_text_at(struct ctt_listing *s, const char *path);
-int ctt_list_lines(struct ctt_listing *s, struct ctt_lines *t, int table);
-void ctt_lines_clear(struct ctt_lines *t);
-
-/* list_rate.c: a folder of nothing but numbered pictures, if there is a rate
- * for them: one clip. */
 int ctt_list_pictures(struct ctt_listing *s);
-
-/* list_class.c: one folder per class. */
 int ctt_list_class(struct ctt_listing *s);
 
 #endif

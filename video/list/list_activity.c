@@ -1,54 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0
  * list_activity.c: clips as ActivityNet (Heilbron et al. 2015) lists them: a
- * JSON file with the segments of each video; Kinetics has one of each. */
-#include "video/list/list_rows.h"
+ * JSON object with the segments of each video; Kinetics has one of each. */
+#include "video/list/rows.h"
 #include "base/json.h"
-#include "video/disk.h"
-#include "video/list/files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one video ---- */
-
-/* The file, what its rows point to, and the video that is read. */
+/* The file, its rows, and the video that is read: texts that stay. */
 struct reading {
     struct ctt_json *j;
     struct ctt_rows *rows;
-    const char      *id;
+    char            *id, *split, *duration;    /* NULL: not stated */
 };
 
-static int read_number(const struct reading *r, const struct ctt_value *v,
-                       double *out)
+static int copy_text(const struct reading *r, const char *text, char **out)
+{
+    *out = ctt_pool_add(&r->rows->s->texts, text);
+    return *out ? 0 : CTT_ENOMEM;
+}
+
+static int read_time(const struct reading *r, const struct ctt_value *v,
+                     char **out)
 {
     char digits[CTT_JSON_NUMBER], *end;
     const char *text = ctt_json_scalar(v, digits);
+    double x = text ? strtod(text, &end) : -1;
 
-    *out = text ? strtod(text, &end) : -1;
-    if (!text || end == text || *end || !(*out >= 0 &&
-                                          *out < CTT_PART_SECONDS))
+    if (!text || end == text || *end || !(x >= 0 && x < CTT_PART_SECONDS))
         return ctt_json_error(r->j, "'%s': '%s' is no time in seconds", r->id,
                               text ? text : "null");
-    return 0;
+    return copy_text(r, text, out);
 }
 
-/* "[start, end]" */
-static int read_segment(const struct reading *r, const struct ctt_value *v,
-                        struct ctt_part *out)
+static int are_times(const char *start, const char *end)
 {
-    double t[2] = { 0, 0 };
-    int rc = 0, n = ctt_json_size(v);
+    struct ctt_part p;
 
-    for (int i = 0; i < n && i < 2 && ctt_json_kind(v) == '['; i++)
-        CTT_TRY(read_number(r, ctt_json_at(v, i), &t[i]));
-    if (n != 2 || !ctt_part_times(t[0], t[1], out))
+    return ctt_part_times(strtod(start, NULL), strtod(end, NULL), &p);
+}
+
+/* "[start, end]"; a segment ends with the video, from which it was not cut. */
+static int read_segment(const struct reading *r, const struct ctt_value *v,
+                        struct ctt_row *row)
+{
+    int rc = 0, n = ctt_json_kind(v) == '[' ? ctt_json_size(v) : 0;
+    char *t[2], *length = row->cut ? NULL : r->duration;
+
+    for (int i = 0; i < n && i < 2; i++)
+        CTT_TRY(read_time(r, ctt_json_at(v, i), &t[i]));
+    if (n != 2 || !are_times(t[0], t[1]))
         return ctt_json_error(r->j, "'%s': a segment that is not two times, "
                               "the first below the second", r->id);
+    if (length && strtod(t[1], NULL) > strtod(length, NULL) &&
+        are_times(t[0], length))
+        t[1] = length;
+    row->start = t[0];
+    row->end = t[1];
 out:
     return rc;
 }
 
-static int read_note(const struct reading *r, const struct ctt_value *v)
+/* cut: the video may have been cut to the segment. */
+static int read_note(const struct reading *r, const struct ctt_value *v,
+                     int cut)
 {
     const char *label = ctt_json_text(ctt_json_get(v, "label"));
     const struct ctt_value *segment = ctt_json_get(v, "segment");
@@ -58,84 +73,60 @@ static int read_note(const struct reading *r, const struct ctt_value *v)
     if (!label || !*label)
         return ctt_json_error(r->j, "an annotation of '%s' without a label",
                               r->id);
-    CTT_TRY(ctt_rows_add(r->rows, r->id, &row));
-    CTT_TRY(ctt_rows_word(r->rows, label, &row->label));
+    CTT_TRY(ctt_rows_new(r->rows, r->id, 0, &row));
+    CTT_TRY(copy_text(r, label, &row->label));
+    row->split = r->split;
+    row->cut = cut && segment;
     if (segment)
-        CTT_TRY(read_segment(r, segment, &row->part));
+        CTT_TRY(read_segment(r, segment, row));
 out:
     return rc;
 }
 
-/* One annotation, of which the video may have been cut; or many. */
+/* A video has one annotation or many; one without is a row without a class. */
 static int read_notes(const struct reading *r, const struct ctt_value *v)
 {
+    int rc = 0, n = ctt_json_kind(v) == '[' ? ctt_json_size(v) : 0;
     struct ctt_row *row;
-    int rc = 0;
 
-    for (int i = 0; ctt_json_kind(v) == '[' && i < ctt_json_size(v); i++)
-        CTT_TRY(read_note(r, ctt_json_at(v, i)));
-    if (ctt_json_kind(v) != '{')
+    if (ctt_json_kind(v) == '{')
+        return read_note(r, v, 1);
+    for (int i = 0; i < n; i++)
+        CTT_TRY(read_note(r, ctt_json_at(v, i), 0));
+    if (n > 0)
         goto out;
-    CTT_TRY(read_note(r, v));
-    row = &r->rows->row[r->rows->count - 1];
-    if (row->part.kind != CTT_PART_TIME)
-        goto out;
-    row->part.or_all = 1;
-    row->from = (int)row->part.start;
-    row->to = (int)row->part.end;
+    CTT_TRY(ctt_rows_new(r->rows, r->id, 0, &row));
+    row->split = r->split;
 out:
     return rc;
 }
 
-/* The split and the length of a video, which all its rows share. */
-static void finish_video(struct ctt_rows *rows, int first, const char *split,
-                         double duration)
+static int read_video(struct reading *r, const struct ctt_value *v)
 {
-    struct ctt_part part;
+    const struct ctt_value *subset = ctt_json_get(v, "subset");
+    const struct ctt_value *length = ctt_json_get(v, "duration");
+    int rc;
 
-    for (int i = first; i < rows->count; i++) {
-        struct ctt_part *p = &rows->row[i].part;
-        rows->row[i].split = split;
-        if (p->kind == CTT_PART_TIME && !p->or_all && p->end > duration &&
-            ctt_part_times(p->start, duration, &part))
-            *p = part;
-    }
-}
-
-/* A video without annotations is a row without a class. */
-static int read_video(const struct reading *r, const struct ctt_value *v)
-{
-    const struct ctt_value *subset, *length;
-    int rc, first = r->rows->count;
-    const char *split = NULL;
-    struct ctt_row *row;
-    double duration = 0;
-
-    if (!ctt_row_id_is_good(r->id))
+    if (!ctt_id_is_good(r->id))
         return ctt_json_error(r->j, "'%s' is no name of a video", r->id);
     if (ctt_json_kind(v) != '{')
         return ctt_json_error(r->j, "'%s': expected an object", r->id);
-    subset = ctt_json_get(v, "subset");
-    length = ctt_json_get(v, "duration");
     if (subset && !ctt_json_text(subset))
         return ctt_json_error(r->j, "the subset of '%s' is no text", r->id);
+    r->split = r->duration = NULL;
     if (subset)
-        CTT_TRY(ctt_rows_word(r->rows, ctt_json_text(subset), &split));
+        CTT_TRY(copy_text(r, ctt_json_text(subset), &r->split));
     if (length)
-        CTT_TRY(read_number(r, length, &duration));
+        CTT_TRY(read_time(r, length, &r->duration));
     CTT_TRY(read_notes(r, ctt_json_get(v, "annotations")));
-    if (r->rows->count == first)
-        CTT_TRY(ctt_rows_add(r->rows, r->id, &row));
-    finish_video(r->rows, first, split, duration);
 out:
     return rc;
 }
 
-/* ---- the file ---- */
-
 /* Reads the members of an object as videos, once one of them has annotations;
- * or those of its member "database".  *form: of the file, or NULL. */
-static int read_members(struct reading *r, const char **form)
+ * or those of its member "database".  *form: of the file, or NULL; *inside: the
+ * members that are read are videos. */
+static int read_members(struct reading *r, const char **form, int inside)
 {
     const struct ctt_value *v;
     const char *key;
@@ -146,63 +137,34 @@ static int read_members(struct reading *r, const char **form)
         CTT_TRY(ctt_json_key(r->j, &key));
         if (!*form && strcmp(key, "database") == 0 && ctt_json_is(r->j, '{')) {
             *form = "ActivityNet";
-            CTT_TRY(read_members(r, form));
-            *form = "";
+            CTT_TRY(read_members(r, form, 1));
             continue;
         }
-        CTT_TRY(ctt_rows_word(r->rows, key, &r->id));
+        CTT_TRY(copy_text(r, key, &r->id));
         CTT_TRY(ctt_json_value(r->j, &v));
-        if (!*form && ctt_json_get(v, "annotations"))
+        if (!*form && ctt_json_get(v, "annotations")) {
             *form = "Kinetics";
-        if (*form && **form)
+            inside = 1;
+        }
+        if (inside)
             CTT_TRY(read_video(r, v));
     }
 out:
     return rc;
 }
 
-static int list_file(struct ctt_listing *s, const char *path)
+int ctt_rows_activity(struct ctt_rows *r, struct ctt_json *j, const char *dir)
 {
-    struct ctt_layout layout = { .prefix = { "", "v_" }, .place = { "" },
-                                 .depth = 3, .extension = ".mp4" };
-    struct ctt_rows rows = { .row = NULL };
-    struct reading r = { .rows = &rows };
-    char *dir = ctt_path_dir(path);
-    int rc = dir ? 0 : CTT_ENOMEM;
+    struct reading of = { .j = j, .rows = r };
+    const char *form = NULL;
+    int rc;
 
-    CTT_TRY(rc);
-    CTT_TRY(ctt_list_json_open(path, &r.j));
-    if (!ctt_json_is(r.j, '{'))
+    CTT_TRY(read_members(&of, &form, 0));
+    CTT_TRY(ctt_json_end(j));
+    if (!form)
         goto out;
-    CTT_TRY(read_members(&r, &layout.form));
-    CTT_TRY(ctt_json_end(r.j));
-    if (!layout.form)
-        goto out;
-    if (!*layout.form)
-        layout.form = "ActivityNet";
-    CTT_TRY(ctt_rows_list(s, &rows, &layout, path, dir));
+    CTT_TRY(ctt_rows_choose(r, CTT_LABEL_DROP));
+    CTT_TRY(ctt_rows_ids(r, &ctt_layout_segments, form, dir));
 out:
-    ctt_json_close(&r.j);
-    ctt_free(dir);
-    ctt_rows_clear(&rows);
-    return rc;
-}
-
-int ctt_list_activity(struct ctt_listing *s)
-{
-    static const struct ctt_list_files files = {
-        .place = { "" }, .name = { "activity_net*.json" },
-    };
-    char *path = NULL;
-    int rc = 0;
-
-    if (ctt_disk_kind(s->path) == CTT_DISK_FOLDER)
-        CTT_TRY(ctt_list_file(&files, s->path, "", &path));
-    else if (strcmp(ctt_path_ending(s->path), ".json") == 0)
-        CTT_TRY((path = ctt_strdup(s->path)) ? 0 : CTT_ENOMEM);
-    if (path)
-        rc = list_file(s, path);
-out:
-    ctt_free(path);
     return rc;
 }

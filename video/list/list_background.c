@@ -51,7 +51,8 @@ out:
 
 static int by_length(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    const struct span *p = a, *q = b;
+    double x = p->end - p->start, y = q->end - q->start;
 
     return (x > y) - (x < y);
 }
@@ -62,21 +63,6 @@ static int by_start(const void *a, const void *b)
 
     return x->video != y->video ? (x->video > y->video) - (x->video < y->video)
                                 : (x->start > y->start) - (x->start < y->start);
-}
-
-/* Half of the segments are shorter. */
-static int median(const struct spans *t, double *out)
-{
-    double *length = ctt_calloc((size_t)t->count, sizeof(*length));
-
-    if (!length)
-        return CTT_ENOMEM;
-    for (int i = 0; i < t->count; i++)
-        length[i] = t->span[i].end - t->span[i].start;
-    qsort(length, (size_t)t->count, sizeof(*length), by_length);
-    *out = length[t->count / 2];
-    ctt_free(length);
-    return 0;
 }
 
 /* Cuts what lies from start to the segment p into pieces of about that length;
@@ -109,13 +95,15 @@ out:
     return rc;
 }
 
-/* The gaps before and between the segments of each video. */
+/* The gaps before and between the segments of each video, in pieces as long as
+ * the median segment. */
 static int add_gaps(struct ctt_listing *s, struct spans *t, int label)
 {
     double length, end = 0;
-    int rc;
+    int rc = 0;
 
-    CTT_TRY(median(t, &length));
+    qsort(t->span, (size_t)t->count, sizeof(*t->span), by_length);
+    length = t->span[t->count / 2].end - t->span[t->count / 2].start;
     qsort(t->span, (size_t)t->count, sizeof(*t->span), by_start);
     for (int i = 0; i < t->count; i++) {
         const struct span *p = &t->span[i];

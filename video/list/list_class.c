@@ -14,28 +14,19 @@ enum { PERSONS = 25, TRAINED = 16 };
 
 static const char *const splits[] = { "train", "validation", "test" };
 
-static int is_folder(const char *dir, const char *name, int *yes)
-{
-    char *path = ctt_path_join(dir, name);
-
-    if (!path)
-        return CTT_ENOMEM;
-    *yes = ctt_disk_kind(path) == CTT_DISK_FOLDER;
-    ctt_free(path);
-    return 0;
-}
-
 /* The names of a folder's subfolders, and the number of clips beside them. */
-static int read_classes(const char *dir, struct ctt_names *out, int *files)
+static int read_classes(struct ctt_listing *s, const char *dir,
+                        struct ctt_names *out, int *files)
 {
     struct ctt_folder f = { 0 };
-    int rc = 0, yes;
+    char *path;
+    int rc = 0;
 
     *files = 0;
     CTT_TRY(ctt_folder_read(dir, &f));
     for (int i = 0; i < f.count; i++) {
-        CTT_TRY(is_folder(dir, f.name[i], &yes));
-        if (yes)
+        CTT_TRY(ctt_listing_folder(s, dir, f.name[i], &path));
+        if (path)
             CTT_TRY(ctt_names_add(out, f.name[i]));
         else
             *files += !ctt_no_clip(f.name[i]);
@@ -68,16 +59,15 @@ out:
 static int add_class(struct ctt_listing *s, const char *dir, const char *name,
                      int may_be_empty)
 {
-    char *path = ctt_path_join(dir, name);
-    int rc = path ? 0 : CTT_ENOMEM, before = s->list->count, label;
+    int rc, before = s->list->count, label;
+    char *path;
 
-    CTT_TRY(rc);
+    CTT_TRY(ctt_listing_join(s, dir, name, &path));
     CTT_TRY(label = ctt_names_add(&s->names, name));
     CTT_TRY(add_clips(s, path, label));
     CTT_CHECK(may_be_empty || s->list->count > before, CTT_EFORMAT,
               "%s: no clips in it, and each folder there is a class", path);
 out:
-    ctt_free(path);
     return rc;
 }
 
@@ -97,22 +87,18 @@ static const char *find_split(const struct ctt_names *n, const char *split)
 static int all_classes(struct ctt_listing *s, const struct ctt_names *top)
 {
     struct ctt_names all = { 0 };
-    char *path = NULL;
     int rc = 0, files;
+    char *path;
 
     for (size_t i = 0; i < CTT_LEN(splits); i++) {
         const char *name = find_split(top, splits[i]);
         if (!name)
             continue;
-        path = ctt_path_join(s->path, name);
-        CTT_TRY(path ? 0 : CTT_ENOMEM);
-        CTT_TRY(read_classes(path, &all, &files));
-        ctt_free(path);
-        path = NULL;
+        CTT_TRY(ctt_listing_join(s, s->path, name, &path));
+        CTT_TRY(read_classes(s, path, &all, &files));
     }
     CTT_TRY(ctt_listing_names(s, &all));
 out:
-    ctt_free(path);
     ctt_names_clear(&all);
     return rc;
 }
@@ -122,25 +108,11 @@ static int add_classes(struct ctt_listing *s, const char *dir, int train)
     struct ctt_names here = { 0 };
     int rc, files;
 
-    CTT_TRY(read_classes(dir, &here, &files));
+    CTT_TRY(read_classes(s, dir, &here, &files));
     for (int i = 0; i < here.count; i++)
         CTT_TRY(add_class(s, dir, here.name[i], !train));
 out:
     ctt_names_clear(&here);
-    return rc;
-}
-
-static int add_split(struct ctt_listing *s, const struct ctt_names *top,
-                     const char *name)
-{
-    char *path = ctt_path_join(s->path, name);
-    int rc = path ? 0 : CTT_ENOMEM;
-
-    CTT_TRY(rc);
-    CTT_TRY(all_classes(s, top));
-    CTT_TRY(add_classes(s, path, strncmp(name, "train", 5) == 0));
-out:
-    ctt_free(path);
     return rc;
 }
 
@@ -170,21 +142,13 @@ static int take_persons(struct ctt_listing *s)
         if (person < 1 || person > PERSONS || part < 0)
             return 0;
     }
-    for (int i = 0; i < l->count; i++) {
-        struct ctt_item *item = &l->item[i];
-        if ((person_of(item->id) > TRAINED) == (part > 0)) {
-            l->item[n++] = *item;
-            continue;
-        }
-        ctt_free(item->path);
-        ctt_free(item->id);
-    }
-    if (l->count > 0 && n == 0) {
-        l->count = 0;
+    for (int i = 0; i < l->count; i++)
+        if ((person_of(l->item[i].id) > TRAINED) == (part > 0))
+            l->item[n++] = l->item[i];
+    if (l->count > 0 && n == 0)
         return ctt_error(CTT_EINVAL, "%s: no clip of persons %d to %d, "
                          "who are '%s'", s->path, part ? TRAINED + 1 : 1,
                          part ? PERSONS : TRAINED, s->split);
-    }
     l->count = n;
     return n > 0;
 }
@@ -211,12 +175,15 @@ int ctt_list_class(struct ctt_listing *s)
     struct ctt_names top = { 0 };
     const char *name;
     int rc, files;
+    char *path;
 
-    CTT_TRY(read_classes(s->path, &top, &files));
+    CTT_TRY(read_classes(s, s->path, &top, &files));
     CTT_CHECK(top.count || files, CTT_EFORMAT, "%s: no clips in it", s->path);
     name = find_split(&top, s->split);
     if (name) {
-        CTT_TRY(add_split(s, &top, name));
+        CTT_TRY(all_classes(s, &top));
+        CTT_TRY(ctt_listing_join(s, s->path, name, &path));
+        CTT_TRY(add_classes(s, path, strncmp(name, "train", 5) == 0));
     } else if (top.count == 0) {
         CTT_TRY(add_clips(s, s->path, -1));
         CTT_TRY(take_persons(s));

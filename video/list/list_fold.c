@@ -2,15 +2,15 @@
  * list_fold.c: the numbered splits of HMDB51 (Kuehne et al. 2011) and UCF101
  * (Soomro et al. 2012): "train2" and "test2" are those of split 2, "train" and
  * "test" of split 1.  Both have no clips for validation: that is "test". */
-#include "video/list/list_rows.h"
-#include "video/disk.h"
+#include "video/list/list.h"
 #include "video/list/files.h"
+#include "video/list/rows.h"
 #include "video/list/split.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { FOLDS = 3, LIMIT = 1 << 22, NAME = 512 };
+enum { FOLDS = 3, NAME = 512 };
 
 /* Takes the number off "train2"; 0 for "train" and 1 for the others in
  * *tested.  The number is 1 if there is none; -1 if this names no split. */
@@ -58,18 +58,16 @@ static int class_of(const char *file, char name[NAME])
 }
 
 /* Adds the clips that the file at path takes for `use`, with ids class/file. */
-static int read_class(struct ctt_listing *s, struct ctt_rows *rows,
-                      const char *path, const char *class, int use)
+static int read_class(struct ctt_rows *r, const char *path, const char *class,
+                      int use)
 {
-    char *text = NULL, *at, *line, *end, name[NAME];
-    int rc, number = 0, label, value, n;
-    struct ctt_row *r;
-    const char *id, *file;
-    size_t size;
+    char *text, *line, *end, *id, name[NAME];
+    int rc, number = 0, label, value;
+    struct ctt_row *row;
 
-    CTT_TRY(ctt_text_read(path, LIMIT, &text, &size));
-    CTT_TRY(label = ctt_names_add(&s->names, class));
-    for (at = text; (line = ctt_text_line(&at, &number)) != NULL;) {
+    CTT_TRY(ctt_listing_text(r->s, path, &text));
+    CTT_TRY(label = ctt_names_add(&r->s->names, class));
+    while ((line = ctt_text_line(&text, &number)) != NULL) {
         if (!*line)
             continue;
         end = line + strlen(line);
@@ -79,70 +77,60 @@ static int read_class(struct ctt_listing *s, struct ctt_rows *rows,
                   value <= TEST, CTT_EFORMAT, "%s:%d: not a file and 0, 1 or "
                   "2", path, number);
         end[-1] = 0;
-        n = snprintf(name, sizeof(name), "%s/%s", class, ctt_text_trim(line));
-        CTT_CHECK(n < NAME && !strchr(line, '/'), CTT_EFORMAT,
+        CTT_CHECK(snprintf(name, NAME, "%s/%s", class, ctt_text_trim(line)) <
+                  NAME && !strchr(line, '/'), CTT_EFORMAT,
                   "%s:%d: a bad file name", path, number);
         if (value != use)
             continue;
-        CTT_TRY(ctt_rows_word(rows, name, &file));
-        name[n - (int)strlen(ctt_path_ending(name))] = 0;
-        CTT_TRY(ctt_rows_word(rows, name, &id));
-        CTT_TRY(ctt_rows_add(rows, id, &r));
-        r->file = file;
-        r->label = s->names.name[label];
+        id = ctt_pool_add(&r->s->texts, name);
+        CTT_TRY(id ? ctt_rows_new(r, id, number, &row) : CTT_ENOMEM);
+        row->label = r->s->names.name[label];
     }
     rc = 0;
 out:
-    ctt_free(text);
     return rc;
 }
 
-/* Reads the lists in the folder dir; returns their number, or 0. */
-static int read_classes(struct ctt_listing *s, struct ctt_rows *rows,
-                        const char *dir, int only)
+/* Reads the lists of a split in the folder dir; returns their number, or 0. */
+static int read_classes(struct ctt_rows *r, const char *dir, int fold, int use)
 {
     struct ctt_folder f = { 0 };
-    char class[NAME], *path = NULL;
-    int rc = 0, fold, tested = 0, lists = 0;
+    char class[NAME], *path;
+    int rc, lists = 0;
 
-    if (ctt_disk_kind(dir) != CTT_DISK_FOLDER)
-        return 0;
     CTT_TRY(ctt_folder_read(dir, &f));
-    fold = fold_of(s->split, &tested);
     for (int i = 0; i < f.count; i++) {
         int here = class_of(f.name[i], class);
+
         lists += here > 0;
-        if (!here || here != (only ? only : fold))
+        if (!here || here != fold)
             continue;
-        path = ctt_path_join(dir, f.name[i]);
-        CTT_TRY(path ? 0 : CTT_ENOMEM);
-        CTT_TRY(read_class(s, rows, path, class, tested ? TEST : TRAIN));
-        ctt_free(path);
-        path = NULL;
+        CTT_TRY(ctt_listing_join(r->s, dir, f.name[i], &path));
+        CTT_TRY(read_class(r, path, class, use));
     }
-    if (lists && s->names.count == 0)
-        CTT_TRY(no_split(s));
+    if (lists && r->s->names.count == 0)
+        CTT_TRY(no_split(r->s));
     rc = lists;
 out:
     ctt_folder_clear(&f);
-    ctt_free(path);
     return rc;
 }
 
-/* Reads the lists in dir; the videos are below root. */
+/* Reads the lists in a folder; the videos are below root.  only: the number of
+ * the split, or 0: as s->split says. */
 static int read_hmdb(struct ctt_listing *s, const char *dir, const char *root,
                      int only)
 {
-    static const struct ctt_layout layout = { .form = "HMDB51",
-        .prefix = { "" }, .place = { "" }, .depth = 2, .extension = "" };
-    struct ctt_rows rows = { .row = NULL };
-    int rc;
+    static const struct ctt_layout layout = { .prefix = { "" },
+        .place = { "" }, .depth = 2, .extension = "", .files = 1 };
+    struct ctt_rows r = { .s = s, .path = dir };
+    int rc, tested = 0, fold = fold_of(s->split, &tested);
 
-    CTT_TRY(read_classes(s, &rows, dir, only));
+    CTT_TRY(read_classes(&r, dir, only ? only : fold, tested ? TEST : TRAIN));
     if (rc)
-        CTT_TRY(ctt_rows_list(s, &rows, &layout, dir, root));
+        CTT_TRY(ctt_rows_ids(&r, &layout, "HMDB51", root));
 out:
-    ctt_rows_clear(&rows);
+    ctt_rows_clear(&r);
     return rc;
 }
 
@@ -150,32 +138,22 @@ out:
  * which says the number of the split. */
 int ctt_list_hmdb(struct ctt_listing *s)
 {
-    static const char *const sub[] = { "testTrainMulti_7030_splits",
+    static const char *const sub[] = { "", "testTrainMulti_7030_splits",
                                        "splits", "annotations" };
-    char *dir = NULL, *above = NULL, name[NAME];
-    int rc = 0, only;
+    int rc = 0, only = 0, folder = ctt_disk_kind(s->path) == CTT_DISK_FOLDER;
+    char *dir, *root, *above, name[NAME];
 
-    if (ctt_disk_kind(s->path) == CTT_DISK_FILE) {
-        only = class_of(ctt_path_base(s->path), name);
-        if (!only)
-            return 0;
-        dir = ctt_path_dir(s->path);
-    } else {
-        only = 0;
-        dir = ctt_strdup(s->path);
-    }
-    above = dir ? ctt_path_join(dir, "..") : NULL;
-    CTT_TRY(above ? 0 : CTT_ENOMEM);
-    CTT_TRY(read_hmdb(s, dir, above, only));
-    for (size_t i = 0; i < CTT_LEN(sub) && rc == 0 && !only; i++) {
-        ctt_free(dir);
-        dir = ctt_path_join(s->path, sub[i]);
-        CTT_TRY(dir ? 0 : CTT_ENOMEM);
-        CTT_TRY(read_hmdb(s, dir, s->path, 0));
+    if (!folder && (only = class_of(ctt_path_base(s->path), name)) == 0)
+        return 0;
+    CTT_TRY(folder ? ctt_listing_join(s, s->path, "", &root) :
+                     ctt_listing_dir(s, s->path, &root));
+    CTT_TRY(ctt_listing_join(s, root, "..", &above));
+    for (size_t i = 0; i < (only ? 1 : CTT_LEN(sub)) && rc == 0; i++) {
+        CTT_TRY(ctt_listing_folder(s, root, sub[i], &dir));
+        if (dir)
+            CTT_TRY(read_hmdb(s, dir, i ? root : above, only));
     }
 out:
-    ctt_free(dir);
-    ctt_free(above);
     return rc;
 }
 
@@ -187,27 +165,21 @@ int ctt_list_ucf(struct ctt_listing *s)
     static const struct ctt_list_files files = {
         .place = { "", "*" }, .name = { "trainlist01.txt" },
     };
-    char *dir = NULL, *path = NULL, *first = NULL, name[32];
-    int rc, fold, tested = 0;
+    int rc, tested = 0, fold = fold_of(s->split, &tested);
+    char *dir, *path, name[32];
 
-    CTT_TRY(ctt_list_file(&files, s->path, "", &first));
-    if (!first)
+    CTT_TRY(ctt_list_file(s, &files, s->path, "", &path));
+    if (!path)
         goto out;    /* not this layout */
-    dir = ctt_path_dir(first);
-    CTT_TRY(dir ? 0 : CTT_ENOMEM);
-    fold = fold_of(s->split, &tested);
+    CTT_TRY(ctt_listing_dir(s, path, &dir));
     snprintf(name, sizeof(name), "%slist0%d.txt", tested ? "test" : "train",
              fold);
-    path = ctt_path_join(dir, name);
-    CTT_TRY(path ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_listing_join(s, dir, name, &path));
     if (fold < 0 || ctt_disk_kind(path) != CTT_DISK_FILE)
         CTT_TRY(no_split(s));
-    CTT_TRY(ctt_list_text_at(s, path));
+    CTT_TRY(ctt_list_text(s, path, dir));
     s->list->form = "UCF101";
     rc = 1;
 out:
-    ctt_free(first);
-    ctt_free(dir);
-    ctt_free(path);
     return rc;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * list_label.c: the names of the classes of a text list whose labels are
  * numbers or missing. */
-#include "video/list/list_text.h"
+#include "video/list/list.h"
+#include "video/list/rows.h"
 #include "base/limits.h"
 #include "video/disk.h"
 
@@ -25,171 +26,196 @@ static int parent(const char *path, char *out, size_t room)
     return 1;
 }
 
-/* Names each number after its clips' folder; *good: 1 if each number has
- * exactly one folder of its own. */
-static int folder_names(const struct ctt_lines *t, int labels,
-                        struct ctt_names *out, int *good)
+/* Names the numbers after the folders of their clips: 1; 0: a number has
+ * several, or two have the same. */
+static int folder_names(const struct ctt_rows *r, int labels,
+                        struct ctt_names *out)
 {
-    struct ctt_names seen = { 0 };    /* folder i belongs to label of[i] */
-    int *of = ctt_calloc((size_t)labels, sizeof(*of));
-    int *folder = ctt_calloc((size_t)labels, sizeof(*folder));
-    int rc = of && folder ? 0 : CTT_ENOMEM;
-    char name[256];
+    char **folder = ctt_calloc((size_t)labels, sizeof(*folder)), name[256];
+    int rc = folder ? 0 : CTT_ENOMEM, good = 1;
 
-    *good = 0;
     CTT_TRY(rc);
-    for (int i = 0; i < t->count; i++) {
-        int label = t->line[i].value, new = seen.count;
-        if (!parent(t->line[i].path, name, sizeof(name)))
-            goto out;
-        CTT_TRY(ctt_names_add(&seen, name));
-        if (rc == new && (new == labels || folder[label]))
-            goto out;    /* a second folder of this label */
-        if (rc == new) {
-            of[new] = label;
-            folder[label] = new + 1;
-        } else if (of[rc] != label) {
-            goto out;    /* a folder of two labels */
-        }
+    for (int i = 0; i < r->count && good; i++) {
+        char **f = &folder[r->row[i].value];
+
+        good = parent(r->row[i].path, name, sizeof(name)) &&
+               (!*f || strcmp(*f, name) == 0);
+        if (good && !*f)
+            CTT_TRY((*f = ctt_pool_add(&r->s->texts, name)) ? 0 : CTT_ENOMEM);
     }
-    if (seen.count < labels)
-        goto out;
-    for (int i = 0; i < labels; i++)
-        CTT_TRY(ctt_names_add(out, seen.name[folder[i] - 1]));
-    *good = 1;
+    for (int i = 0; i < labels && good; i++) {
+        CTT_TRY(ctt_names_add(out, folder[i]));
+        good = rc == i;
+    }
+    if (!good)
+        ctt_names_clear(out);
+    rc = good;
 out:
-    ctt_names_clear(&seen);
-    ctt_free(of);
     ctt_free(folder);
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 /* Reads classInd.txt of UCF101 (Soomro et al. 2012): lines "1 ApplyEyeMakeup".
  * *first becomes its first number, or stays -1 if there is no such file. */
-static int index_names(const struct ctt_lines *t, struct ctt_names *out,
-                       int *first)
+static int index_names(struct ctt_listing *s, const char *path, int *first)
 {
-    char *text = NULL, *at, *s, *name;
-    const char *path = t->index;
-    int rc = 0, line = 0, value;
-    size_t size, n;
+    struct ctt_names *out = &s->names;
+    int rc = 0, number = 0, value;
+    char *text, *line, *name;
+    size_t n;
 
     if (ctt_disk_kind(path) != CTT_DISK_FILE)
         goto out;
-    CTT_TRY(ctt_text_read(path, 1 << 24, &text, &size));
-    for (at = text; (s = ctt_text_line(&at, &line)) != NULL;) {
-        n = strcspn(s, " \t,");
-        name = s + n + (s[n] != 0);
-        s[n] = 0;
-        if (*s == 0)
+    CTT_TRY(ctt_listing_text(s, path, &text));
+    while ((line = ctt_text_line(&text, &number)) != NULL) {
+        n = strcspn(line, " \t,");
+        name = line + n + (line[n] != 0);
+        line[n] = 0;
+        if (*line == 0)
             continue;
-        CTT_CHECK(ctt_text_number(s, &value) && *(name = ctt_text_trim(name)),
-                  CTT_EFORMAT, "%s:%d: not a number and a name", path, line);
+        CTT_CHECK(ctt_text_number(line, &value) &&
+                  *(name = ctt_text_trim(name)), CTT_EFORMAT,
+                  "%s:%d: not a number and a name", path, number);
         *first = *first < 0 ? value : *first;
         CTT_CHECK(value == *first + out->count, CTT_EFORMAT,
-                  "%s:%d: number %d is out of order", path, line, value);
+                  "%s:%d: number %d is out of order", path, number, value);
         CTT_TRY(ctt_names_add(out, name));
         CTT_CHECK(rc == out->count - 1 && out->count <= ctt_limits()->classes,
                   CTT_EFORMAT, "%s:%d: a second '%s', or one too many", path,
-                  line, name);
+                  number, name);
     }
     rc = 0;
 out:
-    ctt_free(text);
     return rc;
 }
 
-static int by_size(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-    int x = *(const int *)a, y = *(const int *)b;
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    size_t n = strlen(x), m = strlen(y);
 
-    return (x > y) - (x < y);
+    return n != m ? (n > m) - (n < m) : strcmp(x, y);
 }
 
-/* The different numbers of the lines, sorted; each line gets the place of its
- * own.  A number that no clip has is no class. */
-static int rank_numbers(struct ctt_lines *t, int **out, int *count)
+/* Makes s->numbers the different numbers of the rows, sorted; each row gets the
+ * place of its own.  A number that no clip has is no class. */
+static int rank_numbers(struct ctt_rows *r)
 {
-    int *number = ctt_calloc((size_t)t->count, sizeof(*number));
-    int n = 0, rc = number ? 0 : CTT_ENOMEM;
+    struct ctt_names found = { 0 }, *all = &r->s->numbers;
+    char text[16];
+    int rc = 0;
 
-    CTT_TRY(rc);
-    for (int i = 0; i < t->count; i++)
-        number[i] = t->line[i].value;
-    qsort(number, (size_t)t->count, sizeof(*number), by_size);
-    for (int i = 0; i < t->count; i++)
-        if (n == 0 || number[i] != number[n - 1])
-            number[n++] = number[i];
-    CTT_CHECK(n <= ctt_limits()->classes, CTT_EFORMAT, "%s: more than %d "
-              "classes", t->path, ctt_limits()->classes);
-    for (int i = 0; i < t->count; i++) {
-        const int *at = bsearch(&t->line[i].value, number, (size_t)n,
-                                sizeof(*number), by_size);
-        t->line[i].value = (int)(at - number);
+    for (int i = 0; i < r->count; i++) {
+        snprintf(text, sizeof(text), "%d", r->row[i].value);
+        CTT_TRY(ctt_names_add(&found, text));
     }
-    *count = n;
-    *out = number;
-    number = NULL;
+    CTT_CHECK(found.count <= ctt_limits()->classes, CTT_EFORMAT, "%s: more "
+              "than %d classes", r->path, ctt_limits()->classes);
+    qsort(found.name, (size_t)found.count, sizeof(*found.name), by_number);
+    for (int i = 0; i < found.count; i++)
+        CTT_TRY(ctt_names_add(all, found.name[i]));
+    for (int i = 0; i < r->count; i++) {
+        snprintf(text, sizeof(text), "%d", r->row[i].value);
+        r->row[i].value = ctt_names_find(all, text);
+    }
 out:
-    ctt_free(number);
+    ctt_names_clear(&found);
     return rc;
 }
 
 /* Classes of numbers without an index: named after their folders, or else by
  * the numbers. */
-static int plain_numbers(struct ctt_listing *s, struct ctt_lines *t)
+static int plain_numbers(struct ctt_rows *r)
 {
-    int *number = NULL, n = 0, good = 0, rc;
-    char name[16];
+    struct ctt_names *all = &r->s->numbers;
+    int rc, good;
 
-    CTT_TRY(rank_numbers(t, &number, &n));
-    CTT_TRY(folder_names(t, n, &s->names, &good));
-    for (int i = 0; i < n; i++) {
-        snprintf(name, sizeof(name), "%d", number[i]);
-        CTT_TRY(ctt_names_add(&s->numbers, name));
-        if (!good)
-            CTT_TRY(ctt_names_add(&s->names, name));
-    }
-    s->numeric = 1;
-    rc = 0;
-out:
-    ctt_free(number);
-    return rc;
-}
-
-int ctt_label_numbers(struct ctt_listing *s, struct ctt_lines *t)
-{
-    int rc = 0, first = -1;
-
-    CTT_TRY(index_names(t, &s->names, &first));
-    if (first < 0)
-        return plain_numbers(s, t);
-    for (int i = 0; i < t->count; i++) {
-        struct ctt_line *l = &t->line[i];
-        l->value -= first;
-        CTT_CHECK(l->value >= 0 && l->value < s->names.count, CTT_EFORMAT,
-                  "%s:%d: no class has number %s", t->path, l->number,
-                  l->label);
-    }
+    r->s->numeric = 1;
+    CTT_TRY(rank_numbers(r));
+    CTT_TRY(good = folder_names(r, all->count, &r->s->names));
+    for (int i = 0; i < all->count && !good; i++)
+        CTT_TRY(ctt_names_add(&r->s->names, all->name[i]));
     rc = 0;
 out:
     return rc;
 }
 
-int ctt_label_by_folder(struct ctt_listing *s, struct ctt_lines *t)
+/* The place of each number in the index that begins with `first`. */
+static int indexed_numbers(struct ctt_rows *r, int first)
 {
-    int rc = 0, first = -1;
+    int rc = 0;
+
+    for (int i = 0; i < r->count; i++) {
+        struct ctt_row *row = &r->row[i];
+
+        row->value -= first;
+        CTT_CHECK(row->value >= 0 && row->value < r->s->names.count,
+                  CTT_EFORMAT, "%s:%d: no class has number %s", r->path,
+                  row->number, row->label);
+    }
+out:
+    return rc;
+}
+
+/* Clips without labels have the classes that their folders are. */
+static int indexed_folders(struct ctt_rows *r, const char *index)
+{
     char name[256];
+    int rc = 0;
 
-    CTT_TRY(index_names(t, &s->names, &first));
-    for (int i = 0; i < t->count && first >= 0; i++) {
-        struct ctt_line *l = &t->line[i];
-        if (parent(l->path, name, sizeof(name)))
-            l->value = ctt_names_find(&s->names, name);
-        CTT_CHECK(l->value >= 0, CTT_EFORMAT, "%s:%d: '%s' is in no folder "
-                  "that %s names", t->path, l->number, l->path, t->index);
+    for (int i = 0; i < r->count; i++) {
+        struct ctt_row *row = &r->row[i];
+
+        if (parent(row->path, name, sizeof(name)))
+            row->value = ctt_names_find(&r->s->names, name);
+        CTT_CHECK(row->value >= 0, CTT_EFORMAT, "%s:%d: '%s' is in no folder "
+                  "that %s names", r->path, row->number, row->path, index);
     }
-    rc = 0;
+out:
+    return rc;
+}
+
+/* Reads labels as numbers: 1; if one is a name, all are names: 0. */
+static int read_numbers(struct ctt_rows *r)
+{
+    int n = 0, rc = 0;
+
+    for (int i = 0; i < r->count; i++) {
+        struct ctt_row *row = &r->row[i];
+
+        if (ctt_text_number(row->label, &row->value)) {
+            n++;
+            continue;
+        }
+        CTT_CHECK(!ctt_text_is_number(row->label), CTT_EFORMAT, "%s:%d: the "
+                  "label %s is no class number (0, 1, 2 ...); clips without a "
+                  "class are listed without a label", r->path, row->number,
+                  row->label);
+    }
+    for (int i = 0; i < r->count && n < r->count; i++)
+        r->row[i].value = -1;
+    rc = n == r->count;
+out:
+    return rc;
+}
+
+int ctt_rows_classes(struct ctt_rows *r)
+{
+    int rc = 0, first = -1;
+    char *index;
+
+    if (r->labelled)
+        CTT_TRY(read_numbers(r));
+    if (r->labelled && rc == 0)
+        return ctt_rows_names(r);
+    CTT_TRY(ctt_rows_folder(r, &index));
+    CTT_TRY(ctt_listing_join(r->s, index, "classInd.txt", &index));
+    CTT_TRY(index_names(r->s, index, &first));
+    if (first >= 0)
+        rc = r->labelled ? indexed_numbers(r, first) :
+                           indexed_folders(r, index);
+    else if (r->labelled)
+        rc = plain_numbers(r);
 out:
     return rc;
 }

@@ -31,7 +31,7 @@ out:
 }
 
 /* Gives a clip that is a folder, or a part of one, the rate. */
-static int rate_clip(struct ctt_item *item, double fps)
+static int rate_clip(struct ctt_list *l, struct ctt_item *item, double fps)
 {
     char *file = NULL, *path = NULL;
     struct ctt_part part;
@@ -43,7 +43,7 @@ static int rate_clip(struct ctt_item *item, double fps)
     part.fps = fps;
     path = ctt_part_path(file, &part);
     CTT_TRY(path ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_listing_move(item, "", path));
+    CTT_TRY(ctt_list_name(l, item, path));
 out:
     ctt_free(file);
     ctt_free(path);
@@ -55,7 +55,7 @@ int ctt_listing_rate(struct ctt_listing *s)
     int rc = 0;
 
     for (int i = 0; i < s->list->count && s->fps > 0; i++)
-        CTT_TRY(rate_clip(&s->list->item[i], s->fps));
+        CTT_TRY(rate_clip(s->list, &s->list->item[i], s->fps));
 out:
     return rc;
 }

@@ -1,42 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0
- * listing.c: lists of clips: adding a clip, freeing a list. */
-#include "video/list/list.h"
-#include "base/json.h"
+ * listing.c: lists of clips: adding a clip, texts that readers keep, freeing a
+ * list. */
+#include "video/list/listing.h"
 #include "base/limits.h"
 #include "video/disk.h"
 
-int ctt_listing_move(struct ctt_item *item, const char *dir, const char *file)
-{
-    char *path = ctt_path_join(dir, file), *id = NULL;
-    int rc = path ? 0 : CTT_ENOMEM;
+enum { TEXT_LIMIT = 1 << 28 };
 
-    CTT_TRY(rc);
-    id = ctt_strdup(ctt_path_base(path));
-    CTT_TRY(id ? 0 : CTT_ENOMEM);
-    ctt_free(item->path);
-    ctt_free(item->id);
-    item->path = path;
-    item->id = id;
-    path = NULL;
+int ctt_list_name(struct ctt_list *l, struct ctt_item *item, const char *path)
+{
+    char *text = ctt_pool_add(&l->texts, path);
+
+    if (!text)
+        return CTT_ENOMEM;
+    item->path = text;
+    item->id = text + (ctt_path_base(text) - text);
+    return 0;
+}
+
+int ctt_list_labels(struct ctt_list *l, char *const *label, int labels)
+{
+    l->label = ctt_calloc((size_t)labels + 1, sizeof(*l->label));
+    if (!l->label)
+        return CTT_ENOMEM;
+    for (l->labels = 0; l->labels < labels; l->labels++) {
+        l->label[l->labels] = ctt_pool_add(&l->texts, label[l->labels]);
+        if (!l->label[l->labels])
+            return CTT_ENOMEM;
+    }
+    return 0;
+}
+
+static int add_clip(struct ctt_list *l, const char *path, int label)
+{
+    struct ctt_item item = { .label = label }, *more;
+    int rc;
+
+    CTT_TRY(ctt_list_name(l, &item, path));
+    more = ctt_grown(l->item, &l->room, l->count, sizeof(*more));
+    CTT_TRY(more ? 0 : CTT_ENOMEM);
+    l->item = more;
+    l->item[l->count++] = item;
 out:
-    ctt_free(path);
     return rc;
 }
 
 int ctt_listing_add(struct ctt_listing *s, const char *dir, const char *file,
-                   int label)
+                    int label)
 {
-    struct ctt_list *l = s->list;
-    struct ctt_item *more, *item;
-    int rc = 0;
+    char *path = ctt_path_join(dir, file);
+    int rc = path ? add_clip(s->list, path, label) : CTT_ENOMEM;
 
-    more = ctt_grown(l->item, &l->room, l->count, sizeof(*more));
-    CTT_TRY(more ? 0 : CTT_ENOMEM);
-    l->item = more;
-    item = &l->item[l->count++];    /* from here on ctt_list_free frees it */
-    *item = (struct ctt_item){ .label = label };
-    CTT_TRY(ctt_listing_move(item, dir, file));
-out:
+    ctt_free(path);
     return rc;
 }
 
@@ -44,13 +59,51 @@ int ctt_listing_part(struct ctt_listing *s, const char *dir, const char *file,
                      const struct ctt_part *part, int label)
 {
     char *path = ctt_part_path(file, part);
-    int rc = path ? 0 : CTT_ENOMEM;
+    int rc = path ? ctt_listing_add(s, dir, path, label) : CTT_ENOMEM;
 
-    CTT_TRY(rc);
-    CTT_TRY(ctt_listing_add(s, dir, path, label));
-out:
     ctt_free(path);
     return rc;
+}
+
+/* ---- texts ---- */
+
+static int keep_text(struct ctt_listing *s, char *text, char **out)
+{
+    *out = ctt_pool_keep(&s->texts, text);
+    return *out ? 0 : CTT_ENOMEM;
+}
+
+int ctt_listing_join(struct ctt_listing *s, const char *dir, const char *name,
+                     char **out)
+{
+    return keep_text(s, *name ? ctt_path_join(dir, name) : ctt_strdup(dir),
+                     out);
+}
+
+int ctt_listing_folder(struct ctt_listing *s, const char *dir,
+                       const char *name, char **out)
+{
+    char *path = *name ? ctt_path_join(dir, name) : ctt_strdup(dir);
+
+    *out = NULL;
+    if (!path || ctt_disk_kind(path) == CTT_DISK_FOLDER)
+        return keep_text(s, path, out);
+    ctt_free(path);
+    return 0;
+}
+
+int ctt_listing_dir(struct ctt_listing *s, const char *path, char **out)
+{
+    return keep_text(s, ctt_path_dir(path), out);
+}
+
+int ctt_listing_text(struct ctt_listing *s, const char *path, char **out)
+{
+    char *text;
+    size_t size;
+    int rc = ctt_text_read(path, TEXT_LIMIT, &text, &size);
+
+    return rc < 0 ? rc : keep_text(s, text, out);
 }
 
 int ctt_listing_names(struct ctt_listing *s, struct ctt_names *found)
@@ -67,28 +120,11 @@ out:
     return rc;
 }
 
-int ctt_list_json_open(const char *path, struct ctt_json **out)
-{
-    char *text;
-    size_t size;
-    int rc;
-
-    CTT_TRY(ctt_text_read(path, 1 << 28, &text, &size));
-    CTT_TRY(ctt_json_open(path, text, out));
-out:
-    return rc;
-}
-
 void ctt_list_free(struct ctt_list **l)
 {
     if (!*l)
         return;
-    for (int i = 0; i < (*l)->count; i++) {
-        ctt_free((*l)->item[i].path);
-        ctt_free((*l)->item[i].id);
-    }
-    for (int i = 0; i < (*l)->labels; i++)
-        ctt_free((*l)->label[i]);
+    ctt_pool_clear(&(*l)->texts);
     ctt_free((*l)->item);
     ctt_free((*l)->label);
     ctt_free(*l);

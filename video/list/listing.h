@@ -21,6 +21,7 @@ struct ctt_listing {
     struct ctt_list  *others;     /* NULL, or receives the clips of other
                                      splits in the same list, which are no
                                      background */
+    struct ctt_pool_part *texts;  /* what readers keep until they are done */
 };
 
 /* Adds a clip; its path is dir/file. */
@@ -31,8 +32,21 @@ int ctt_listing_add(struct ctt_listing *s, const char *dir, const char *file,
 int ctt_listing_part(struct ctt_listing *s, const char *dir, const char *file,
                      const struct ctt_part *part, int label);
 
-/* Makes dir/file the path of a clip. */
-int ctt_listing_move(struct ctt_item *item, const char *dir, const char *file);
+/* Gives a clip a path, and the id that follows from it. */
+int ctt_list_name(struct ctt_list *l, struct ctt_item *item, const char *path);
+
+/* Gives a list without labels copies of these. */
+int ctt_list_labels(struct ctt_list *l, char *const *label, int labels);
+
+/* Texts in s->texts.  join: dir/name, or dir if name is "".  folder: the same,
+ * or NULL if there is no such folder.  dir: the folder of a path.  text: all of
+ * a file. */
+int ctt_listing_join(struct ctt_listing *s, const char *dir, const char *name,
+                     char **out);
+int ctt_listing_folder(struct ctt_listing *s, const char *dir,
+                       const char *name, char **out);
+int ctt_listing_dir(struct ctt_listing *s, const char *path, char **out);
+int ctt_listing_text(struct ctt_listing *s, const char *path, char **out);
 
 /* Adds the names found to s->names, sorted, because their order differs between
  * the lists of the splits; sorts found. */
@@ -52,9 +66,12 @@ int ctt_listing_rate(struct ctt_listing *s);
 int ctt_listing_background(struct ctt_listing *s, const char *name,
                            int needed);
 
-/* Fits the classes of s->list, which are s->names, to those of a model and to a
- * subset, as ctt_list_open() says of its arguments. */
+/* fit.c: fits the classes of s->list, which are s->names, to those of a model
+ * and to a subset, as ctt_list_open() says of its arguments. */
 int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
                     const char *subset);
+
+/* The class of a template: "Holding [something]" is "Holding something". */
+void ctt_class_plain(const char *s, char *out, size_t room);
 
 #endif

@@ -5,6 +5,50 @@
 
 #include <string.h>
 
+/* ---- a pool of texts ---- */
+
+enum { PART = 1 << 16 };
+
+struct ctt_pool_part {
+    struct ctt_pool_part *older;
+    size_t                used, size;
+    char                  text[];
+};
+
+char *ctt_pool_add(struct ctt_pool_part **p, const char *s)
+{
+    struct ctt_pool_part *part = *p;
+    size_t n = strlen(s) + 1, size = n > PART ? n : PART;
+
+    if (!part || n > part->size - part->used) {
+        part = ctt_realloc(NULL, sizeof(*part) + size);
+        if (!part)
+            return NULL;
+        *part = (struct ctt_pool_part){ *p, 0, size };
+        *p = part;
+    }
+    part->used += n;
+    return memcpy(part->text + part->used - n, s, n);
+}
+
+char *ctt_pool_keep(struct ctt_pool_part **p, char *s)
+{
+    char *kept = s ? ctt_pool_add(p, s) : NULL;
+
+    ctt_free(s);
+    return kept;
+}
+
+void ctt_pool_clear(struct ctt_pool_part **p)
+{
+    for (struct ctt_pool_part *part; (part = *p) != NULL;) {
+        *p = part->older;
+        ctt_free(part);
+    }
+}
+
+/* ---- names ---- */
+
 /* FNV-1a (Fowler, Noll, Vo). */
 static unsigned hash(const char *s)
 {
@@ -53,18 +97,16 @@ static int rehash(struct ctt_names *n)
 int ctt_names_add(struct ctt_names *n, const char *name)
 {
     int rc = ctt_names_find(n, name);
-    char **more, *copy = NULL;
+    char **more, *copy;
 
     if (rc >= 0)
         return rc;
     CTT_TRY(rehash(n));
     more = ctt_grown(n->name, &n->room, n->count, sizeof(*more));
-    if (!more)
-        return CTT_ENOMEM;
+    CTT_TRY(more ? 0 : CTT_ENOMEM);
     n->name = more;
-    copy = ctt_strdup(name);
-    if (!copy)
-        return CTT_ENOMEM;
+    copy = ctt_pool_add(&n->texts, name);
+    CTT_TRY(copy ? 0 : CTT_ENOMEM);
     *slot_of(n, name) = n->count + 1;
     n->name[n->count] = copy;
     rc = n->count++;
@@ -74,43 +116,8 @@ out:
 
 void ctt_names_clear(struct ctt_names *n)
 {
-    for (int i = 0; i < n->count; i++)
-        ctt_free(n->name[i]);
+    ctt_pool_clear(&n->texts);
     ctt_free(n->name);
     ctt_free(n->slot);
     memset(n, 0, sizeof(*n));
-}
-
-/* ---- a pool of texts ---- */
-
-enum { PART = 1 << 16 };
-
-struct ctt_pool_part {
-    struct ctt_pool_part *older;
-    size_t                used, size;
-    char                  text[];
-};
-
-char *ctt_pool_add(struct ctt_pool *p, const char *s)
-{
-    struct ctt_pool_part *part = p->part;
-    size_t n = strlen(s) + 1, size = n > PART ? n : PART;
-
-    if (!part || n > part->size - part->used) {
-        part = ctt_realloc(NULL, sizeof(*part) + size);
-        if (!part)
-            return NULL;
-        *part = (struct ctt_pool_part){ p->part, 0, size };
-        p->part = part;
-    }
-    part->used += n;
-    return memcpy(part->text + part->used - n, s, n);
-}
-
-void ctt_pool_clear(struct ctt_pool *p)
-{
-    for (struct ctt_pool_part *part; (part = p->part) != NULL;) {
-        p->part = part->older;
-        ctt_free(part);
-    }
 }

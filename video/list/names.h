@@ -6,11 +6,19 @@
 
 #include "base/ctt.h"
 
+/* Texts that stay until the pool is cleared; a pool begins as NULL.  keep:
+ * moves an allocated text, or NULL, there.  NULL: out of memory. */
+struct ctt_pool_part;
+char *ctt_pool_add(struct ctt_pool_part **p, const char *s);
+char *ctt_pool_keep(struct ctt_pool_part **p, char *s);
+void  ctt_pool_clear(struct ctt_pool_part **p);
+
 struct ctt_names {
     char **name;       /* in the order of adding */
     int    count, room;
     int   *slot;       /* open addressing: number + 1, or 0 */
     int    slots;      /* a power of two */
+    struct ctt_pool_part *texts;    /* that hold the names */
 };
 
 /* The number of a name, or -1. */
@@ -19,12 +27,5 @@ int  ctt_names_find(const struct ctt_names *n, const char *name);
 /* The number of a name, which is added if new; or an error. */
 int  ctt_names_add(struct ctt_names *n, const char *name);
 void ctt_names_clear(struct ctt_names *n);
-
-/* Copies of texts, which stay until the pool is cleared. */
-struct ctt_pool { struct ctt_pool_part *part; };
-
-/* NULL: out of memory. */
-char *ctt_pool_add(struct ctt_pool *p, const char *s);
-void  ctt_pool_clear(struct ctt_pool *p);
 
 #endif

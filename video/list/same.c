@@ -13,66 +13,60 @@ uint64_t ctt_frames_sum(const struct ctt_frames *f)
     return sum ? sum : 1;
 }
 
-/* Adds sum i of a to an open hash table, in which 0 is a free slot. */
-static void put(const uint64_t *a, int i, int *slot, uint64_t mask)
-{
-    uint64_t k = a[i] & mask;
+/* An open hash table of sums: number + 1 of each, or 0. */
+struct sums {
+    const uint64_t *sum;
+    int            *slot;
+    uint64_t        mask;
+};
 
-    while (slot[k] && a[slot[k] - 1] != a[i])
-        k = (k + 1) & mask;
-    if (!slot[k])
-        slot[k] = i + 1;
+/* The slot that holds a sum, or the free one where it belongs. */
+static int *slot_of(const struct sums *t, uint64_t sum)
+{
+    uint64_t k = sum & t->mask;
+
+    while (t->slot[k] && t->sum[t->slot[k] - 1] != sum)
+        k = (k + 1) & t->mask;
+    return &t->slot[k];
 }
 
-static int find(const uint64_t *a, uint64_t sum, const int *slot,
-                uint64_t mask)
-{
-    uint64_t k = sum & mask;
-
-    while (slot[k] && a[slot[k] - 1] != sum)
-        k = (k + 1) & mask;
-    return slot[k] - 1;
-}
-
-/* An empty table for n sums; the caller frees it. */
-static int new_table(int n, int **slot, uint64_t *mask)
+/* An empty table for n sums; the caller frees its slots. */
+static int new_table(const uint64_t *sum, int n, struct sums *t)
 {
     uint64_t slots = 16;
 
     while (slots < 2 * (uint64_t)n)
         slots *= 2;
-    *slot = ctt_calloc((size_t)slots, sizeof(**slot));
-    *mask = slots - 1;
-    return *slot ? 0 : CTT_ENOMEM;
+    *t = (struct sums){ sum, ctt_calloc((size_t)slots, sizeof(*t->slot)),
+                        slots - 1 };
+    return t->slot ? 0 : CTT_ENOMEM;
 }
 
 int ctt_sums_shared(const uint64_t *a, int n, const uint64_t *b, int m, int *i,
                     int *k)
 {
-    uint64_t mask;
-    int *slot, shared = 0, rc = new_table(n, &slot, &mask);
+    struct sums t;
+    int shared = 0, rc = new_table(a, n, &t);
 
     if (rc < 0)
         return rc;
-    for (int j = 0; j < n; j++)
+    for (int j = n - 1; j >= 0; j--)    /* the first of several stays */
         if (a[j])
-            put(a, j, slot, mask);
+            *slot_of(&t, a[j]) = j + 1;
     for (int j = 0; j < m; j++) {
-        int at = b[j] ? find(a, b[j], slot, mask) : -1;
-        if (at < 0)
+        int at = b[j] ? *slot_of(&t, b[j]) : 0;
+        if (!at || shared++ > 0)
             continue;
-        if (shared++ == 0) {
-            *i = at;
-            *k = j;
-        }
+        *i = at - 1;
+        *k = j;
     }
-    ctt_free(slot);
+    ctt_free(t.slot);
     return shared;
 }
 
 /* Counts one pair of clips with the same frames; the first is described. */
-static void note(const struct ctt_list *l, int i, int k, int labels,
-                 struct ctt_duplicates *r)
+static void note_pair(const struct ctt_list *l, int i, int k, int labels,
+                      struct ctt_duplicates *r)
 {
     const struct ctt_item *a = &l->item[i], *b = &l->item[k];
     int other = labels && a->label >= 0 && b->label >= 0 &&
@@ -88,19 +82,19 @@ static void note(const struct ctt_list *l, int i, int k, int labels,
 int ctt_list_duplicates(const struct ctt_list *l, const uint64_t *sum,
                         int labels, struct ctt_duplicates *out)
 {
-    uint64_t mask;
-    int *slot, rc = new_table(l->count, &slot, &mask);
+    struct sums t;
+    int rc = new_table(sum, l->count, &t);
 
     if (rc < 0)
         return rc;
     *out = (struct ctt_duplicates){ .same = 0 };
     for (int k = 0; k < l->count; k++) {
-        int i = sum[k] ? find(sum, sum[k], slot, mask) : -1;
-        if (i >= 0)
-            note(l, i, k, labels, out);
+        int *slot = slot_of(&t, sum[k]);
+        if (sum[k] && *slot)
+            note_pair(l, *slot - 1, k, labels, out);
         else if (sum[k])
-            put(sum, k, slot, mask);
+            *slot = k + 1;
     }
-    ctt_free(slot);
+    ctt_free(t.slot);
     return 0;
 }

@@ -33,47 +33,9 @@ void ctt_split_spellings(const char *split, const char *out[CTT_SPELLINGS])
     out[n] = NULL;
 }
 
-static int same_split(const char *a, const char *b)
+int ctt_split_same(const char *a, const char *b)
 {
     int n = ctt_split_number(a);
 
     return strcasecmp(a, b) == 0 || (n >= 0 && n == ctt_split_number(b));
-}
-
-/* The split of the row at p. */
-static const char *split_of(const char *p, size_t at)
-{
-    const char *s;
-
-    memcpy(&s, p + at, sizeof(s));
-    return s ? s : "";
-}
-
-static void swap(char *a, char *b, size_t size)
-{
-    for (size_t k = 0; k < size; k++) {
-        char was = a[k];
-
-        a[k] = b[k];
-        b[k] = was;
-    }
-}
-
-int ctt_split_rows(void *row, int count, size_t size, size_t at,
-                   const char *split)
-{
-    char *p = row, *to = row;
-    int mixed = 0;
-
-    for (int i = 1; i < count && !mixed; i++)
-        mixed = !same_split(split_of(p, at),
-                            split_of(p + (size_t)i * size, at));
-    if (!mixed)
-        return count;
-    for (int i = 0; i < count; i++, p += size)
-        if (same_split(split_of(p, at), split)) {
-            swap(to, p, size);
-            to += size;
-        }
-    return (int)((size_t)(to - (char *)row) / size);
 }

@@ -3,8 +3,6 @@
 #ifndef CTT_SPLIT_H
 #define CTT_SPLIT_H
 
-#include <stddef.h>
-
 enum { CTT_SPELLINGS = 8 };
 
 /* All spellings of a split's name, the given one first; NULL ends them. */
@@ -14,10 +12,7 @@ void ctt_split_spellings(const char *split, const char *out[CTT_SPELLINGS]);
  * -1 for any other name. */
 int  ctt_split_number(const char *split);
 
-/* Of an array of rows, each of `size` bytes with the name of its split (char *,
- * or NULL) at offset `at`, keeps those of this split and returns their number;
- * all, if not two rows have different ones.  Capitals do not matter. */
-int  ctt_split_rows(void *row, int count, size_t size, size_t at,
-                    const char *split);
+/* 1 for two spellings of the same split; capitals do not matter. */
+int  ctt_split_same(const char *a, const char *b);
 
 #endif

@@ -100,8 +100,8 @@ static int wanted(const struct ctt_videos *v, const char *parent,
     return i;
 }
 
-static int look_at(struct ctt_videos *v, const char *dir, const char *entry,
-                   int depth)
+static int find_entry(struct ctt_videos *v, const char *dir,
+                      const char *entry, int depth)
 {
     int i = wanted(v, ctt_path_base(dir), entry), rc = 0;
     char *path = NULL;
@@ -131,7 +131,7 @@ int ctt_videos_find(struct ctt_videos *v, const char *dir, int depth)
         return 0;
     CTT_TRY(ctt_folder_read(dir, &f));
     for (int i = 0; i < f.count; i++)
-        CTT_TRY(look_at(v, dir, f.name[i], depth));
+        CTT_TRY(find_entry(v, dir, f.name[i], depth));
 out:
     ctt_folder_clear(&f);
     return rc;

@@ -120,7 +120,7 @@ static int take_labels(struct ctt_pack *p, const struct dataset *x)
     l->label = ctt_calloc((size_t)n + 1, sizeof(*l->label));
     CTT_TRY(l->label ? 0 : CTT_ENOMEM);
     for (; l->labels < n; s += strlen(s) + 1) {
-        l->label[l->labels] = ctt_strdup(s);
+        l->label[l->labels] = ctt_pool_add(&l->texts, s);
         CTT_TRY(l->label[l->labels] ? 0 : CTT_ENOMEM);
         l->labels++;
     }
@@ -142,9 +142,8 @@ static int take_items(struct ctt_pack *p, const struct dataset *x)
     for (; l->count < n; s += strlen(s) + 1) {
         struct ctt_item *item = &l->item[l->count++];
         item->row = l->count - 1;
-        item->path = ctt_strdup(s);
-        item->id = ctt_strdup(s);
-        CTT_TRY(item->path && item->id ? 0 : CTT_ENOMEM);
+        item->path = item->id = ctt_pool_add(&l->texts, s);
+        CTT_TRY(item->path ? 0 : CTT_ENOMEM);
     }
     l->all = n;
     l->form = "a pack";
@@ -299,10 +298,9 @@ int ctt_pack_choose(struct ctt_pack *p, char *const *known, int nknown,
         CTT_CHECK(rc == i, CTT_EFORMAT, "%s: class '%s' is listed twice",
                   p->path, l->label[i]);
     }
-    while (l->labels > 0)
-        ctt_free(l->label[--l->labels]);
     ctt_free(l->label);
     l->label = NULL;
+    l->labels = 0;
     CTT_TRY(ctt_listing_fit(&s, known, nknown, subset));
 out:
     ctt_names_clear(&s.names);

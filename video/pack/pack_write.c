@@ -3,6 +3,7 @@
 #include "net/file/h5_in.h"
 #include "base/newfile.h"
 #include "net/op.h"
+#include "video/list/listing.h"
 #include "video/pack/pack_check.h"
 #include "video/pack/packfile.h"
 
@@ -175,19 +176,12 @@ int ctt_pack_create(const char *path, const struct ctt_input *in,
                     char *const *label, int labels, struct ctt_pack **out)
 {
     struct ctt_pack *p = NULL;
-    struct ctt_list *l;
     int rc;
 
     CTT_TRY(ctt_pack_new(path, &p));
     p->in = *in;
     ctt_frame_size(in, &p->w, &p->h);
-    l = p->list;
-    l->label = ctt_calloc((size_t)labels + 1, sizeof(*l->label));
-    CTT_TRY(l->label ? 0 : CTT_ENOMEM);
-    for (; l->labels < labels; l->labels++) {
-        l->label[l->labels] = ctt_strdup(label[l->labels]);
-        CTT_TRY(l->label[l->labels] ? 0 : CTT_ENOMEM);
-    }
+    CTT_TRY(ctt_list_labels(p->list, label, labels));
     CTT_TRY(open_out(p->path, &p->out));
     *out = p;
     p = NULL;
@@ -241,9 +235,8 @@ int ctt_pack_add(struct ctt_pack *p, const char *id, int label,
 
     CTT_TRY(check_clip(p, id, label, f));
     CTT_TRY(reserve_clip(p));
-    item.path = ctt_strdup(id);
-    item.id = ctt_strdup(id);
-    CTT_TRY(item.path && item.id ? 0 : CTT_ENOMEM);
+    item.path = item.id = ctt_pool_add(&l->texts, id);
+    CTT_TRY(item.path ? 0 : CTT_ENOMEM);
     CTT_TRY(reserve_disk(p->out, (int64_t)size + EACH));
     snprintf(name, sizeof(name), "clip/%d", l->count);
     CTT_TRY(put_bytes(p->out, name, 4, dim, f->data, &at));
@@ -254,10 +247,7 @@ int ctt_pack_add(struct ctt_pack *p, const char *id, int label,
     x[CTT_PACK_SUM] = (int64_t)ctt_pack_sum(0, f->data, size);
     x[CTT_PACK_AT] = at;
     l->item[l->count++] = item;
-    item = (struct ctt_item){ 0 };
 out:
-    ctt_free(item.path);
-    ctt_free(item.id);
     return rc;
 }
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rows.c: the clips that a list names, while it is read: adding them, and
+ * choosing those of a split. */
+#include "video/list/rows.h"
+#include "video/list/split.h"
+
+int ctt_rows_new(struct ctt_rows *r, char *path, int number,
+                 struct ctt_row **out)
+{
+    struct ctt_row *more = ctt_grown(r->row, &r->room, r->count,
+                                     sizeof(*more));
+
+    if (!more)
+        return CTT_ENOMEM;
+    r->row = more;
+    *out = &r->row[r->count++];
+    **out = (struct ctt_row){ .path = path, .number = number, .value = -1 };
+    return 0;
+}
+
+static int is_given(const char *s)
+{
+    return s && *s;
+}
+
+/* The part that columns state.  If they have seconds and frames, seconds
+ * count. */
+static void set_part(struct ctt_row *row, char *const value[CTT_COLUMNS])
+{
+    char *const *t = value + CTT_COLUMN_START, *const *f = t + 2;
+
+    if (is_given(f[0]) + is_given(f[1]) > is_given(t[0]) + is_given(t[1])) {
+        t = f;
+        row->unit = CTT_ROW_FRAMES;
+    }
+    if (!is_given(t[0]) && !is_given(t[1]))
+        return;
+    row->start = t[0];
+    row->end = t[1];
+}
+
+int ctt_rows_add(struct ctt_rows *r, char *const value[CTT_COLUMNS],
+                 int number, const char *unnamed)
+{
+    struct ctt_row *row;
+    int rc;
+
+    CTT_CHECK(is_given(value[CTT_COLUMN_PATH]), CTT_EFORMAT, "%s:%d: %s",
+              r->path, number, unnamed);
+    CTT_TRY(ctt_rows_new(r, value[CTT_COLUMN_PATH], number, &row));
+    row->label = value[CTT_COLUMN_LABEL];
+    row->split = value[CTT_COLUMN_SPLIT];
+    set_part(row, value);
+out:
+    return rc;
+}
+
+void ctt_rows_clear(struct ctt_rows *r)
+{
+    ctt_free(r->row);
+}
+
+/* ---- the rows of a split ---- */
+
+static const char *split_of(const struct ctt_row *row)
+{
+    return row->split ? row->split : "";
+}
+
+/* Moves the rows of the split to the front, if there are several splits. */
+static void part_rows(struct ctt_rows *r, const char *split)
+{
+    int n = r->count, mixed = 0;
+
+    for (int i = 1; i < n && !mixed; i++)
+        mixed = !ctt_split_same(split_of(r->row), split_of(&r->row[i]));
+    if (!mixed)
+        return;
+    r->count = 0;
+    for (int i = 0; i < n; i++) {
+        struct ctt_row row = r->row[i];
+
+        if (!ctt_split_same(split_of(&row), split))
+            continue;
+        r->row[i] = r->row[r->count];
+        r->row[r->count++] = row;
+    }
+    r->others = n - r->count;
+}
+
+int ctt_rows_choose(struct ctt_rows *r, enum ctt_unlabelled rule)
+{
+    int n, rc = 0;
+
+    part_rows(r, r->s->split);
+    CTT_CHECK(r->count || !r->others, CTT_EINVAL, "%s: no clip of the split "
+              "'%s'; the first is of '%s'", r->path, r->s->split,
+              split_of(r->row));
+    for (int i = 0; i < r->count; i++)
+        r->labelled |= is_given(r->row[i].label);
+    n = r->count;
+    r->count = 0;
+    for (int i = 0; i < n; i++) {
+        struct ctt_row row = r->row[i];
+
+        if (!is_given(row.label))
+            row.label = NULL;
+        CTT_CHECK(row.label || !r->labelled || rule != CTT_LABEL_ALL,
+                  CTT_EFORMAT, "%s:%d: no label", r->path, row.number);
+        if (row.label || !r->labelled || rule != CTT_LABEL_DROP)
+            r->row[r->count++] = row;
+    }
+out:
+    return rc;
+}
+
+int ctt_rows_names(struct ctt_rows *r)
+{
+    struct ctt_names n = { 0 };
+    int rc = 0;
+
+    for (int i = 0; i < r->count; i++)
+        if (r->row[i].label)
+            CTT_TRY(ctt_names_add(&n, r->row[i].label));
+    CTT_TRY(ctt_listing_names(r->s, &n));
+out:
+    ctt_names_clear(&n);
+    return rc;
+}
