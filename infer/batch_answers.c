@@ -62,7 +62,7 @@ int ctt_batch_probs(struct ctt_batch *b, float *const *probs)
         bad = ctt_engine_softmax(stream_answer(b, i, ask++, n), n, probs[i]);
         b->stream[i].bad = bad < 0;
         if (bad < 0 && rc == 0)
-            rc = ctt_error(bad, "%s: stream %d: %s", b->m->path, i,
+            rc = ctt_error(bad, "stream %d: %s: %s", i, b->m->path,
                            ctt_errmsg());
     }
 out:
@@ -97,9 +97,9 @@ static int take_frames(struct ctt_batch *b, float *const *to, int64_t at)
         memcpy(to[i] + at, stream_answer(b, i, 0, size),
                (size_t)size * sizeof(float));
         for (int64_t k = 0; k < size; k++)
-            CTT_CHECK(isfinite(to[i][at + k]), CTT_ENAN, "%s: stream %d: "
-                      "predict: the model's answer is not finite", b->m->path,
-                      i);
+            CTT_CHECK(isfinite(to[i][at + k]), CTT_ENAN, "stream %d: "
+                      "%s: predict: the model's answer is not finite", i,
+                      b->m->path);
     }
 out:
     return rc;

@@ -79,13 +79,13 @@ if [ -e "$dnn" ]; then
     echo /elsewhere > home/.libs/convtt-build
     says 0 "$none" moved
     (cd home && pwd -P) > home/.libs/convtt-build
-    says 0 '^e +conv .*onednn' moved
+    says 0 '^g +conv .*onednn' moved
     chmod o+w home/.libs/convtt-build
     says 0 "$none" moved
     # That of a moved installation.
     mkdir -p home/lib/convtt
     cp "$dnn" home/lib/convtt/
-    says 0 '^e +conv .*onednn' moved
+    says 0 '^g +conv .*onednn' moved
 fi
 if [ -e "$ffmpeg" ]; then
     loads "$large" "$bin/convtt-infer" --version && fail "--version: $(cat out)"
