@@ -17,7 +17,6 @@ struct head {
     int  stop;
     int  rc;
     char why[CTT_ROW_TEXT];
-    char bad[CTT_ROW_TEXT];      /* of a clip that could not be read, or "" */
 };
 
 static int *lengths_of(char *row)
@@ -110,8 +109,6 @@ static int run_eval_batch(struct ctt_eval_set *s,
     int rc;
 
     CTT_TRY(ctt_loader_next(s->loader, &b, &seconds));
-    if (b.bad)
-        snprintf(h->bad, sizeof(h->bad), "%s", b.bad);
     memcpy(lengths_of(s->mine), b.length, (size_t)b.n * sizeof(int));
     CTT_TRY(job->run(job->arg, &b, answers_of(s->mine, b.n)));
     ctt_loader_done(s->loader);
@@ -134,8 +131,8 @@ static void say_batch(struct ctt_eval_set *s, const struct ctt_eval_job *job)
 }
 
 /* Batch k, of which rank r has said its row. */
-static int add_batch(struct ctt_eval_set *s, const struct ctt_events *ev,
-                     const struct ctt_eval_job *job, int k, int r)
+static int add_batch(struct ctt_eval_set *s, const struct ctt_eval_job *job,
+                     int k, int r)
 {
     char *row = s->all + r * s->row;
     const struct head *h = (const struct head *)(void *)row;
@@ -145,8 +142,6 @@ static int add_batch(struct ctt_eval_set *s, const struct ctt_events *ev,
         .length = lengths_of(row) };
     int rc = 0;
 
-    if (h->bad[0] && ev && ev->clip)
-        ev->clip(ev->arg, h->bad);
     if (h->rc == CTT_ESTOP)    /* while the loader decoded */
         return 1;
     if (h->rc < 0)
@@ -158,8 +153,7 @@ out:
     return rc;
 }
 
-int ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
-                     const struct ctt_eval_job *job)
+int ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_eval_job *job)
 {
     const struct ctt_comm_place *p = ctt_comm_place(s->comm);
     struct ctt_augment none = { 0 };
@@ -175,7 +169,7 @@ int ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
             say_batch(s, job);
         CTT_TRY(ctt_comm_allgather(s->comm, s->mine, s->row, s->all));
         for (int r = 0; r < p->ranks && from + r < s->order->batches; r++) {
-            CTT_TRY(add_batch(s, ev, job, from + r, r));
+            CTT_TRY(add_batch(s, job, from + r, r));
             stop |= rc;
         }
         if (stop)

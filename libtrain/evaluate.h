@@ -47,8 +47,7 @@ struct ctt_eval_job {
 /* Runs the job for each batch and reports unreadable clips to ev->clip.
  * Returns 1 if ctt_stopped() ended it early, or the first error, on all
  * ranks. */
-int  ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
-                      const struct ctt_eval_job *job);
+int  ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_eval_job *job);
 
 /* Opens the device of cfg, calls test with it and with m's weights in its
  * memory, and closes it.  CTT_ESTOP if test returns 1, that is, was

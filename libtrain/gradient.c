@@ -81,8 +81,6 @@ static int load_and_run(struct ctt_trainer *t, struct ctt_batch *b,
 
     CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
     CTT_TRY(ctt_trainer_load(t, k, b));
-    if (b->bad)
-        snprintf(row->bad, sizeof(row->bad), "%s", b->bad);
     if (skip)    /* nobody puts its frames */
         CTT_TRY(ctt_dev_prefetch(t->dev, NULL, 0));
     else
@@ -109,15 +107,12 @@ void ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
     }
 }
 
-int ctt_trainer_rows(const struct ctt_trainer *t, int rank,
-                     const struct ctt_row *row, int rows,
+int ctt_trainer_rows(int rank, const struct ctt_row *row, int rows,
                      struct ctt_sums *sums)
 {
     int none = 0;
 
     for (int k = 0; k < rows; k++, row++) {
-        if (row->bad[0] && t->ev && t->ev->clip)
-            t->ev->clip(t->ev->arg, row->bad);
         if (row->rc < 0)
             return ctt_rank_error(row->rc, rank, row->why);
         ctt_trainer_add(sums, &row->sums);

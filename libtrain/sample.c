@@ -17,7 +17,6 @@ struct sampling {
     const struct ctt_model     *m;
     const struct ctt_train_cfg *cfg;
     struct ctt_data            *d;
-    const struct ctt_events    *ev;
     struct ctt_eval_set set;
     struct ctt_run     *r;
     float              *rows;    /* of one node: a step, or all asks */
@@ -197,7 +196,7 @@ static int sample_clips(void *arg, struct ctt_dev *dev, const float *w)
     s->r->train = 0;
     CTT_TRY(open_rows(s, n));
     CTT_TRY(open_set(s, n));
-    CTT_TRY(ctt_eval_set_run(&s->set, s->ev, &(struct ctt_eval_job){
+    CTT_TRY(ctt_eval_set_run(&s->set, &(struct ctt_eval_job){
         .arg = s, .run = sample_batch }));
 out:
     ctt_eval_set_close(&s->set);
@@ -207,10 +206,9 @@ out:
 
 int ctt_sample_values(const struct ctt_model *m,
                       const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                      int clips, const struct ctt_sample *want,
-                      const struct ctt_events *ev)
+                      int clips, const struct ctt_sample *want)
 {
-    struct sampling s = { .want = want, .m = m, .cfg = cfg, .d = d, .ev = ev,
+    struct sampling s = { .want = want, .m = m, .cfg = cfg, .d = d,
                           .key = ctt_key((uint64_t)cfg->seed,
                                          CTT_KEY_SAMPLE) };
     int rc;

@@ -366,8 +366,7 @@ int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
  * only one.  Does nothing if m has no batch norm.  On failure m is unchanged;
  * CTT_ESTOP if ctt_stopped(). */
 int  ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
-                        struct ctt_data *d, int clips,
-                        const struct ctt_events *ev);
+                        struct ctt_data *d, int clips);
 
 /* ---- sample.c ---- */
 
@@ -393,8 +392,7 @@ struct ctt_sample {
  * of cfg. */
 int  ctt_sample_values(const struct ctt_model *m,
                        const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                       int clips, const struct ctt_sample *want,
-                       const struct ctt_events *ev);
+                       int clips, const struct ctt_sample *want);
 
 /* ---- checkpoint.c ---- */
 
@@ -423,14 +421,12 @@ int  ctt_pause_end(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 int  ctt_evaluate_recognise(const struct ctt_model *m,
                             const struct ctt_train_cfg *cfg, struct ctt_data *d,
                             const struct ctt_point *point, int points,
-                            const struct ctt_events *ev,
                             struct ctt_metrics **out);
 
 /* The same, and keeps the answers; zeros for unreadable clips. */
 int  ctt_answer_recognise(const struct ctt_model *m,
                           const struct ctt_train_cfg *cfg, struct ctt_data *d,
                           const struct ctt_point *point, int points,
-                          const struct ctt_events *ev,
                           struct ctt_metrics **out);
 
 /* ---- predict/evaluate.c ---- */
@@ -439,7 +435,6 @@ int  ctt_answer_recognise(const struct ctt_model *m,
  * future_frames, loss, device, threads and val_batch of cfg. */
 int  ctt_evaluate_predict(const struct ctt_model *m,
                           const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                          const struct ctt_events *ev,
                           struct ctt_predict_scores **out);
 
 #endif

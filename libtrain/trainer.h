@@ -15,7 +15,6 @@ struct ctt_row {
     int  none;                   /* 1: its loss is not finite */
     int  rc;                     /* negative: an error, which ends the run */
     char why[CTT_ROW_TEXT];      /* its message */
-    char bad[CTT_ROW_TEXT];      /* about a clip that was not read, or "" */
 };
 
 /* State of a rank at the end of a step. */
@@ -112,8 +111,7 @@ int    ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b);
 void   ctt_trainer_weigh(const struct ctt_trainer *t, struct ctt_turn *turn);
 void   ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
                           struct ctt_turn *turn);
-int    ctt_trainer_rows(const struct ctt_trainer *t, int rank,
-                        const struct ctt_row *row, int rows,
+int    ctt_trainer_rows(int rank, const struct ctt_row *row, int rows,
                         struct ctt_sums *sums);
 void   ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s);
 double ctt_trainer_scale(const struct ctt_turn *turn,

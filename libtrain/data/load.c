@@ -21,7 +21,6 @@ struct buffer {
     int    loaded;         /* clips */
     int    ready;          /* the whole batch */
     int    pinned;
-    char   bad[WHY];
 };
 
 /* A thread and its memory. */
@@ -225,13 +224,16 @@ static int has_work(const struct ctt_loader *l)
     return l->next < l->end && l->next / l->n < l->batch + RING;
 }
 
-static void note_bad(struct ctt_loader *l, struct buffer *p, int rc)
+/* Each clip has been read before (ctt_data_scan): a set that shrinks would give
+ * another model, or choose by fewer clips, so the first error ends all. */
+static void note_error(struct ctt_loader *l, int rc)
 {
     pthread_mutex_lock(&l->lock);
-    snprintf(p->bad, sizeof(p->bad), "%s", ctt_errmsg());
-    if ((!ctt_clip_is_bad(rc) || l->d->strict) && l->rc >= 0) {
+    if (l->rc >= 0) {
         l->rc = rc;
-        memcpy(l->why, p->bad, sizeof(l->why));
+        snprintf(l->why, sizeof(l->why), "%s%s", ctt_errmsg(),
+                 ctt_clip_is_bad(rc) ? " (it was read before: its data has "
+                 "changed, or the disk is gone)" : "");
     }
     pthread_mutex_unlock(&l->lock);
 }
@@ -264,7 +266,7 @@ static void load_some(struct ctt_loader *l, struct ctt_crop *crop)
         int rc = load_clip(l, crop, batch, j, p->x + j * l->frame,
                            &p->length[j]);
         if (rc < 0)
-            note_bad(l, p, rc);
+            note_error(l, rc);
     }
     pthread_mutex_lock(&l->lock);
     p->loaded += n;
@@ -414,10 +416,8 @@ void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
     l->batch = first;
     l->next = (int64_t)first * l->n;
     l->end = (int64_t)p->batches * l->n;
-    for (int k = 0; k < RING; k++) {
+    for (int k = 0; k < RING; k++)
         l->ring[k].loaded = l->ring[k].ready = 0;
-        l->ring[k].bad[0] = '\0';
-    }
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
 }
@@ -449,8 +449,7 @@ int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
         return rc;
     *b = (struct ctt_batch){ .x = p->x, .steps = l->plan->steps[l->batch],
         .n = l->n, .clip = l->plan->clip + (size_t)l->batch * l->n,
-        .length = p->length, .blend = l->spare ? p->blend : NULL,
-        .bad = p->bad[0] ? p->bad : NULL };
+        .length = p->length, .blend = l->spare ? p->blend : NULL };
     return 1;
 }
 
@@ -458,7 +457,6 @@ void ctt_loader_done(struct ctt_loader *l)
 {
     pthread_mutex_lock(&l->lock);
     l->ring[l->batch % RING].loaded = l->ring[l->batch % RING].ready = 0;
-    l->ring[l->batch % RING].bad[0] = '\0';
     l->batch++;
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);

@@ -11,9 +11,8 @@ struct ctt_batch {
     const float *x;         /* [steps][n][h, w, c] */
     int          steps, n;
     const int   *clip;      /* [n] clip numbers; -1: empty */
-    const int   *length;    /* [n] frames; 0: empty or unreadable */
+    const int   *length;    /* [n] frames; 0: empty */
     const struct ctt_blend *blend;    /* [n]; NULL: no clip is mixed */
-    const char  *bad;       /* error of an unreadable clip, or NULL */
 };
 
 struct ctt_loader;
@@ -46,7 +45,8 @@ void ctt_loader_more(struct ctt_loader *l);
 void ctt_loader_rest(struct ctt_loader *l);
 
 /* Returns 1 and the next batch, valid until ctt_loader_done(), or 0 after the
- * last.  Adds the time spent waiting to *seconds. */
+ * last; an error if a clip cannot be read any more, which names it.  Adds the
+ * time spent waiting to *seconds. */
 int  ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b,
                      double *seconds);
 void ctt_loader_done(struct ctt_loader *l);

@@ -340,8 +340,7 @@ static int add_batch(void *arg, const struct ctt_batch *b, const void *answers)
     return 0;
 }
 
-int ctt_predict_eval_run(struct ctt_predict_eval *f,
-                         const struct ctt_events *ev, int all,
+int ctt_predict_eval_run(struct ctt_predict_eval *f, int all,
                          struct ctt_predict_scores *out)
 {
     struct predict_scoring to = { f, out, all };
@@ -349,7 +348,7 @@ int ctt_predict_eval_run(struct ctt_predict_eval *f,
 
     ctt_predict_scores_clear(out);
     f->r->stamp++;
-    CTT_TRY(ctt_eval_set_run(&f->set, ev, &(struct ctt_eval_job){
+    CTT_TRY(ctt_eval_set_run(&f->set, &(struct ctt_eval_job){
         .arg = &to, .run = score_batch, .add = add_batch }));
     CTT_CHECK(rc > 0 || out->sequences, CTT_EIO,
               "no test sequence could be read");
@@ -364,7 +363,6 @@ struct predict_request {
     const struct ctt_model     *m;
     const struct ctt_train_cfg *cfg;
     struct ctt_data            *d;
-    const struct ctt_events    *ev;
     struct ctt_predict_scores  *out;
 };
 
@@ -377,7 +375,7 @@ static int test_weights(void *arg, struct ctt_dev *dev, const float *w)
     CTT_TRY(ctt_predict_eval_open(q->m->g, w, q->cfg, dev, q->d, &f));
     CTT_TRY(ctt_predict_scores_new(q->cfg->input_frames, q->cfg->future_frames,
                                    &q->out));
-    CTT_TRY(ctt_predict_eval_run(f, q->ev, 1, q->out));
+    CTT_TRY(ctt_predict_eval_run(f, 1, q->out));
 out:
     ctt_predict_eval_close(&f);
     return rc;
@@ -385,10 +383,9 @@ out:
 
 int ctt_evaluate_predict(const struct ctt_model *m,
                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                         const struct ctt_events *ev,
                          struct ctt_predict_scores **out)
 {
-    struct predict_request q = { m, cfg, d, ev, NULL };
+    struct predict_request q = { m, cfg, d, NULL };
     int rc = 0;
 
     CTT_TRY(ctt_eval_model(m, cfg, test_weights, &q));

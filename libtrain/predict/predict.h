@@ -108,8 +108,7 @@ int  ctt_predict_eval_open(const struct ctt_graph *g, const float *w,
                            struct ctt_data *d, struct ctt_predict_eval **out);
 void ctt_predict_eval_close(struct ctt_predict_eval **f);
 /* all: the baselines too.  Returns 1 if ctt_stopped() ended it early. */
-int  ctt_predict_eval_run(struct ctt_predict_eval *f,
-                          const struct ctt_events *ev, int all,
+int  ctt_predict_eval_run(struct ctt_predict_eval *f, int all,
                           struct ctt_predict_scores *out);
 
 #endif

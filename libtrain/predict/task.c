@@ -167,7 +167,7 @@ static int test_model(void *e, const struct ctt_events *ev,
 {
     struct predict_test *t = e;
     struct ctt_quality q;
-    int rc = ctt_predict_eval_run(t->f, ev, !t->told, t->sums);
+    int rc = ctt_predict_eval_run(t->f, !t->told, t->sums);
 
     if (rc != 0)
         return rc;

@@ -33,7 +33,7 @@ static int add_all_rows(struct ctt_trainer *t, struct ctt_sums *sums)
     CTT_TRY(ctt_comm_allgather(t->peers, t->mine,
                                mine * (int64_t)sizeof(*t->mine), t->row));
     for (int r = 0; r < ctt_comm_place(t->peers)->ranks; r++) {
-        CTT_TRY(ctt_trainer_rows(t, r, t->row + r * mine, mine, sums));
+        CTT_TRY(ctt_trainer_rows(r, t->row + r * mine, mine, sums));
         none |= rc;
     }
     rc = none;

@@ -210,8 +210,6 @@ static int forward_shard(struct ctt_pipeline *p, struct ctt_batch *b,
 
     CTT_TRY(ctt_shards_begin(&t->shards, k, w));
     CTT_TRY(ctt_trainer_load(t, k, b));
-    if (b->bad)
-        snprintf(row->bad, sizeof(row->bad), "%s", b->bad);
     turn->shard = p->shard = k;
     p->steps = b->steps;
     CTT_TRY(row->none = t->task->forward(p->step[k], turn, &row->sums));
@@ -286,24 +284,6 @@ out:
     return rc;
 }
 
-/* CTT_EIO unless all ranks read the same clips: a clip that only some of them
- * read would have a label and no frames, or the reverse. */
-static int same_clips(const struct ctt_pipeline *p)
-{
-    int n = p->t->shards.mine, rc = 0;
-
-    for (int r = 1; r < p->ranks; r++)
-        for (int k = 0; k < n; k++) {
-            const struct ctt_row *one = &p->t->row[k], *row = one + r * n;
-
-            CTT_CHECK(!one->bad[0] == !row->bad[0], CTT_EIO, "rank %d and rank "
-                      "0 do not both read the clips: %s", r,
-                      one->bad[0] ? one->bad : row->bad);
-        }
-out:
-    return rc;
-}
-
 /* The first error of a rank that did not learn of it from another; the sums of
  * the last rank, which has the losses. */
 static int add_last_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
@@ -320,8 +300,7 @@ static int add_last_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
             if (row->rc < 0 && row->why[0])
                 return ctt_rank_error(row->rc, r, row->why);
         }
-    CTT_TRY(same_clips(p));
-    rc = ctt_trainer_rows(t, p->ranks - 1, t->row + (p->ranks - 1) * n, n,
+    rc = ctt_trainer_rows(p->ranks - 1, t->row + (p->ranks - 1) * n, n,
                           sums);
 out:
     return rc;

@@ -318,7 +318,7 @@ static int add_counted(struct ctt_trainer *t, struct ctt_turn *turn,
 
         if (!m->counts)
             continue;
-        CTT_TRY(ctt_trainer_rows(t, k + 1, ctt_push_rows(m->push),
+        CTT_TRY(ctt_trainer_rows(k + 1, ctt_push_rows(m->push),
                                  s->size.rows, sums));
         none |= rc;
         turn->scale = m->pull->scale;
@@ -328,12 +328,12 @@ out:
     return rc;
 }
 
-/* A late gradient: reports its unreadable clips, or why its worker fails. */
+/* A late gradient: the error of its worker, if it fails. */
 static int drop_late(struct ctt_trainer *t, int k)
 {
     struct server *s = t->state;
     struct ctt_sums none = { 0 };
-    int rc = ctt_trainer_rows(t, k + 1, ctt_push_rows(s->member[k].push),
+    int rc = ctt_trainer_rows(k + 1, ctt_push_rows(s->member[k].push),
                               s->size.rows, &none);
 
     return rc < 0 ? rc : 0;

@@ -21,7 +21,7 @@
 struct clips_read {
     int      rc;
     uint32_t clips;    /* CRC-32 of the lengths of read clips */
-    char     why[CTT_ROW_TEXT], bad[CTT_ROW_TEXT];
+    char     why[CTT_ROW_TEXT];
 };
 
 /* Weights whose gradient is the sum of the parts. */
@@ -298,10 +298,8 @@ static int compare_clips(const struct ctt_trainer *t,
         if (all[r].rc < 0)
             return ctt_rank_error(all[r].rc, r, all[r].why);
     for (int r = 1; r < ranks; r++)
-        CTT_CHECK(!all[r].bad[0] == !all[0].bad[0] &&
-                  all[r].clips == all[0].clips, CTT_EIO, "rank %d and "
-                  "rank 0 do not both read the clips: %s", r,
-                  all[r].bad[0] ? all[r].bad : all[0].bad);
+        CTT_CHECK(all[r].clips == all[0].clips, CTT_EIO, "rank %d and rank 0 "
+                  "do not read the same clips", r);
 out:
     return rc;
 }
@@ -317,8 +315,6 @@ static int load_shard(struct ctt_trainer *t, struct ctt_batch *b, int k)
     CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
     CTT_TRY(ctt_trainer_load(t, k, b));
     mine->clips = ctt_crc32(0, b->length, sizeof(*b->length), b->n);
-    if (b->bad)
-        snprintf(mine->bad, sizeof(mine->bad), "%s", b->bad);
 out:
     mine->rc = rc < 0 ? rc : 0;
     if (rc < 0)
@@ -353,14 +349,12 @@ static void give_gradient(const struct ctt_trainer *t)
 static int run_shard(struct ctt_trainer *t, struct ctt_batch *b,
                      struct ctt_turn *turn, int k)
 {
-    const struct tensor_parallel *p = t->state;
     struct ctt_row *row = &t->mine[k];
     struct ctt_turn own = *turn;
     int rc;
 
     memset(row, 0, sizeof(*row));
     CTT_TRY(load_shard(t, b, k));
-    snprintf(row->bad, sizeof(row->bad), "%s", p->read->bad);
     own.batch = b;
     own.shard = k;
     own.skips = 1;
@@ -416,7 +410,7 @@ static int parts_gradient(struct ctt_trainer *t, struct ctt_batch *b,
     ctt_trainer_weigh(t, turn);
     for (int k = 0; k < t->shards.mine && !none; k++) {
         CTT_TRY(run_shard(t, b, turn, k));
-        CTT_TRY(none = ctt_trainer_rows(t, 0, &t->mine[k], 1, &sums));
+        CTT_TRY(none = ctt_trainer_rows(0, &t->mine[k], 1, &sums));
     }
     if (!none) {
         CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale,

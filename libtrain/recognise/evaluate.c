@@ -162,14 +162,13 @@ static int count_answers(void *arg, const struct ctt_batch *b,
     return 0;
 }
 
-int ctt_recognise_eval_run(struct ctt_recognise_eval *e,
-                           const struct ctt_events *ev, struct ctt_metrics *m)
+int ctt_recognise_eval_run(struct ctt_recognise_eval *e, struct ctt_metrics *m)
 {
     struct recognise_scoring all = { e, m };
 
     ctt_metrics_clear(m);
     e->r->stamp++;
-    return ctt_eval_set_run(&e->set, ev, &(struct ctt_eval_job){
+    return ctt_eval_set_run(&e->set, &(struct ctt_eval_job){
         .arg = &all, .run = run_answers, .add = count_answers });
 }
 
@@ -182,7 +181,6 @@ struct recognise_request {
     struct ctt_data            *d;
     const struct ctt_point     *point;
     int                         points;
-    const struct ctt_events    *ev;
     int                         answers;    /* 1: to be kept */
     struct ctt_metrics         *out;
 };
@@ -204,7 +202,7 @@ static int test_request(void *arg, struct ctt_dev *dev, const float *w)
                                     (size_t)ctt_answer_classes(q->m->g) *
                                     sizeof(*q->out->answer));
     CTT_TRY(q->out->answer || !q->answers ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_recognise_eval_run(e, q->ev, q->out));
+    CTT_TRY(ctt_recognise_eval_run(e, q->out));
 out:
     ctt_recognise_eval_close(&e);
     return rc;
@@ -225,19 +223,17 @@ out:
 int ctt_evaluate_recognise(const struct ctt_model *m,
                            const struct ctt_train_cfg *cfg, struct ctt_data *d,
                            const struct ctt_point *point, int points,
-                           const struct ctt_events *ev,
                            struct ctt_metrics **out)
 {
     return run_request(&(struct recognise_request){ m, cfg, d, point, points,
-                                                    ev, 0, NULL }, out);
+                                                    0, NULL }, out);
 }
 
 int ctt_answer_recognise(const struct ctt_model *m,
                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
                          const struct ctt_point *point, int points,
-                         const struct ctt_events *ev,
                          struct ctt_metrics **out)
 {
     return run_request(&(struct recognise_request){ m, cfg, d, point, points,
-                                                    ev, 1, NULL }, out);
+                                                    1, NULL }, out);
 }

@@ -117,8 +117,7 @@ static void clear_sums(struct estimate *e)
 
 /* Returns 1 after the last batch.  Empty places would count as frames, so
  * batches that have one are left out unless all have. */
-static int estimate_batch(struct estimate *e, struct ctt_data *d, int *clips,
-                          const struct ctt_events *ev)
+static int estimate_batch(struct estimate *e, struct ctt_data *d, int *clips)
 {
     struct ctt_batch b;
     double wait = 0, rows = 0;
@@ -127,8 +126,6 @@ static int estimate_batch(struct estimate *e, struct ctt_data *d, int *clips,
     CTT_TRY(more = ctt_loader_next(e->loader, &b, &wait));
     if (!more || *clips <= 0)
         return 1;
-    if (b.bad && ev && ev->clip)
-        ev->clip(ev->arg, b.bad);
     for (int j = 0; j < b.n; j++) {
         rows += b.length[j];
         *clips -= b.length[j] > 0;
@@ -160,8 +157,7 @@ static void set_statistics(const struct estimate *e, struct ctt_model *m)
 }
 
 int ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
-                       struct ctt_data *d, int clips,
-                       const struct ctt_events *ev)
+                       struct ctt_data *d, int clips)
 {
     const struct ctt_augment none = { 0 };
     struct ctt_train_cfg plain = *cfg;
@@ -178,7 +174,7 @@ int ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     ctt_augment_none(&plain);
     CTT_TRY(open_estimate(m, &plain, d, &e));
     ctt_loader_start(e.loader, e.order, &none, 0);
-    while (!(rc = estimate_batch(&e, d, &clips, ev)))
+    while (!(rc = estimate_batch(&e, d, &clips)))
         ;
     CTT_TRY(rc);
     set_statistics(&e, m);

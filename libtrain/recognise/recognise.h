@@ -197,6 +197,6 @@ int  ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
 void ctt_recognise_eval_close(struct ctt_recognise_eval **e);
 /* Returns 1 if ctt_stopped() ended it early. */
 int  ctt_recognise_eval_run(struct ctt_recognise_eval *e,
-                            const struct ctt_events *ev, struct ctt_metrics *m);
+                            struct ctt_metrics *m);
 
 #endif

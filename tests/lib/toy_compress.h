@@ -36,7 +36,7 @@ static inline int toy_accuracy(void *arg, const char *stage,
     int rc;
 
     (void)stage;
-    CTT_TRY(ctt_evaluate_recognise(m, &j->cfg, j->val, &end, 1, NULL, &r));
+    CTT_TRY(ctt_evaluate_recognise(m, &j->cfg, j->val, &end, 1, &r));
     for (int i = 0; i < CTT_ACCURACIES; i++)
         s->top1[i] = ctt_metrics_top1(r, 0);
     s->clips = ctt_data_clips(j->val);
@@ -52,7 +52,7 @@ static inline int toy_norms(void *arg, const char *stage,
     struct toy_job *j = arg;
 
     (void)stage;
-    return ctt_norms_estimate(m, &j->cfg, j->train, 8, NULL);
+    return ctt_norms_estimate(m, &j->cfg, j->train, 8);
 }
 
 static inline int toy_sample(void *arg, const struct ctt_model *m, int clips,
@@ -63,7 +63,7 @@ static inline int toy_sample(void *arg, const struct ctt_model *m, int clips,
     struct ctt_sample want = { node, nodes, what, take, to };
     struct toy_job *j = arg;
 
-    return ctt_sample_values(m, &j->cfg, j->train, clips, &want, NULL);
+    return ctt_sample_values(m, &j->cfg, j->train, clips, &want);
 }
 
 static inline struct ctt_recipe_calls toy_calls(struct toy_job *j)

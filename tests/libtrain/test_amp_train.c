@@ -195,7 +195,7 @@ static void tests_are_of_the_masters(void)
         j.cfg.val_ratios = "1";
         CHECK_OK(ctt_train(m, &j.cfg, j.data, j.val, NULL, &r));
         j.cfg.amp = CTT_O0;
-        CHECK_OK(ctt_evaluate_recognise(m, &j.cfg, j.val, &end, 1, NULL, &x));
+        CHECK_OK(ctt_evaluate_recognise(m, &j.cfg, j.val, &end, 1, &x));
         CU_ASSERT(r.val.loss > 0 && r.val.loss == ctt_metrics_loss(x, 0));
         ctt_metrics_free(&x);
         ctt_model_free(&m);

@@ -171,7 +171,7 @@ static void check_val(const struct ctt_model *m,
     static const struct ctt_point end = { 1, 0 };
     struct ctt_metrics *v = NULL;
 
-    CHECK_OK(ctt_evaluate_recognise(m, cfg, toy_val, &end, 1, NULL, &v));
+    CHECK_OK(ctt_evaluate_recognise(m, cfg, toy_val, &end, 1, &v));
     CU_ASSERT_DOUBLE_EQUAL(ctt_metrics_loss(v, 0), r->val.loss, 1e-6);
     ctt_metrics_free(&v);
 }

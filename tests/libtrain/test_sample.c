@@ -55,8 +55,9 @@ static struct taken sampled(const struct ctt_model *m, int clips, int inputs,
                               : (int)n->out.c;
     }
     cfg.seed = seed;
-    CHECK_OK(ctt_sample_values(m, &cfg, train, clips, &(struct ctt_sample){
-        node, NODES, inputs, take, &t }, NULL));
+    CHECK_OK(ctt_sample_values(m, &cfg, train, clips,
+                               &(struct ctt_sample){ node, NODES, inputs, take,
+                                                    &t }));
     return t;
 }
 

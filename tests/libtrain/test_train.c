@@ -30,7 +30,7 @@ static void eight_clips_are_learnt(void)
         cfg.lr = 0.01f;
         CHECK_OK(ctt_train(m, &cfg, d, NULL, NULL, &r));
         CU_ASSERT(r.loss < 0.5 && r.best_epoch == 0);
-        CHECK_OK(ctt_evaluate_recognise(m, &cfg, d, &end, 1, NULL, &v));
+        CHECK_OK(ctt_evaluate_recognise(m, &cfg, d, &end, 1, &v));
         CU_ASSERT_EQUAL(v->clips, 8);
         CU_ASSERT(ctt_metrics_top1(v, 0) == 1);
         CU_ASSERT(m->history && strstr(m->history, "train clips=8"));
@@ -54,7 +54,7 @@ static void verdicts_are_by_clip(void)
     for (int i = 0; i < 2; i++) {
         cfg.val_batch = i ? 3 : 8;
         cfg.buckets = i ? "4" : "1";
-        CHECK_OK(ctt_evaluate_recognise(m, &cfg, toy, points, 2, NULL, &v[i]));
+        CHECK_OK(ctt_evaluate_recognise(m, &cfg, toy, points, 2, &v[i]));
     }
     for (int k = 0; k < 2; k++) {
         int64_t right = 0;
@@ -240,8 +240,7 @@ static void wrong_models_are_refused(void)
         CHECK_OK(ctt_model_new(g, &m));
         CU_ASSERT(ctt_train(m, &cfg, toy, toy_val, NULL, &r) < 0);
         CU_ASSERT(strstr(ctt_errmsg(), bad[i].says) != NULL);
-        CU_ASSERT(ctt_evaluate_recognise(m, &cfg, toy_val, &end, 1, NULL,
-                                         &x) < 0);
+        CU_ASSERT(ctt_evaluate_recognise(m, &cfg, toy_val, &end, 1, &x) < 0);
         CU_ASSERT(strstr(ctt_errmsg(), bad[i].says) != NULL);
         ctt_model_free(&m);
     }

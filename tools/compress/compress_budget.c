@@ -15,7 +15,7 @@ int ctt_budget_test(const struct ctt_budget_job *r, const struct ctt_model *m,
 {
     struct ctt_score s;
 
-    return ctt_compress_test(m, &r->j->c.train, d, &r->j->ev, NULL, &s, out);
+    return ctt_compress_test(m, &r->j->c.train, d, NULL, &s, out);
 }
 
 void ctt_budget_pair(const struct ctt_metrics *was,

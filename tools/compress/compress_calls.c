@@ -65,8 +65,7 @@ static int test_given(struct ctt_compress_job *j)
 
     if (j->base || !j->c.train.resume)
         return 0;
-    return ctt_compress_test(j->given, &j->c.train, j->val, &j->ev, NULL, &s,
-                             &j->base);
+    return ctt_compress_test(j->given, &j->c.train, j->val, NULL, &s, &j->base);
 }
 
 /* Tests m on the validation clips; base and all as of ctt_compress_test(). */
@@ -80,7 +79,7 @@ static int test(struct ctt_compress_job *j, const char *stage,
     ctt_epochs_text(&j->watch.span, (double)j->watch.span.now, far,
                     sizeof(far));
     ctt_tool_progress(0, "%s: validation%s", stage, far);
-    rc = ctt_compress_test(m, &j->c.train, j->val, &j->ev, base, s, all);
+    rc = ctt_compress_test(m, &j->c.train, j->val, base, s, all);
     if (ctt_tool_stop())
         CTT_TRY(stopped(j, stage));
 out:
@@ -133,8 +132,8 @@ out:
 static int norms(void *arg, const char *stage, struct ctt_model *m)
 {
     struct ctt_compress_job *j = arg;
-    int rc = ctt_norms_estimate(m, &j->c.train, j->data, j->c.recipe.norm_clips,
-                                &j->ev);
+    int rc = ctt_norms_estimate(m, &j->c.train, j->data,
+                                j->c.recipe.norm_clips);
 
     if (rc == CTT_ESTOP)
         CTT_TRY(stopped(j, stage));
@@ -150,7 +149,7 @@ static int sample(void *arg, const struct ctt_model *m, int clips,
     struct ctt_sample want = { node, nodes, what, take, to };
 
     ctt_tool_progress(0, "%s", j->busy[0] ? j->busy : "measuring responses");
-    return ctt_sample_values(m, &j->c.train, j->data, clips, &want, &j->ev);
+    return ctt_sample_values(m, &j->c.train, j->data, clips, &want);
 }
 
 static void span(void *arg, const struct ctt_epochs *s)

@@ -53,8 +53,7 @@ int ctt_answers_of(const struct ctt_answers *a, const struct ctt_model *m,
                    struct ctt_metrics **out)
 {
     return ctt_answer_recognise(m, &a->j->c.train, a->clips,
-                                ctt_compress_points, CTT_ACCURACIES,
-                                &a->j->ev, out);
+                                ctt_compress_points, CTT_ACCURACIES, out);
 }
 
 int ctt_answers_open(struct ctt_answers *a, const struct ctt_model *m,

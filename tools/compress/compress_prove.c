@@ -58,8 +58,8 @@ static int test(const struct ctt_compress_job *j, struct ctt_data *d,
     int rc;
 
     CTT_TRY(ctt_model_load(j->path, 0, &given));
-    CTT_TRY(ctt_compress_test(given, c, d, NULL, NULL, &r->proof[0], &base));
-    CTT_TRY(ctt_compress_test(j->m, c, d, NULL, base, &r->proof[1], NULL));
+    CTT_TRY(ctt_compress_test(given, c, d, NULL, &r->proof[0], &base));
+    CTT_TRY(ctt_compress_test(j->m, c, d, base, &r->proof[1], NULL));
     add(r, "proof", c->data, "test", d);
 out:
     ctt_metrics_free(&base);

@@ -46,7 +46,6 @@ void ctt_compress_loss(const struct ctt_metrics *was,
 
 int ctt_compress_test(const struct ctt_model *m,
                       const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                      const struct ctt_events *ev,
                       const struct ctt_metrics *base, struct ctt_score *s,
                       struct ctt_metrics **all)
 {
@@ -54,7 +53,7 @@ int ctt_compress_test(const struct ctt_model *m,
     int rc = 0;
 
     CTT_TRY(ctt_evaluate_recognise(m, cfg, d, ctt_compress_points,
-                                   CTT_ACCURACIES, ev, &r));
+                                   CTT_ACCURACIES, &r));
     *s = (struct ctt_score){ .clips = r->clips };
     for (int k = 0; k < CTT_ACCURACIES; k++)
         s->top1[k] = ctt_metrics_top1(r, k);

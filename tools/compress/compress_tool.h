@@ -157,7 +157,6 @@ extern const struct ctt_point ctt_compress_points[CTT_ACCURACIES];
  * full result, freed by the caller. */
 int ctt_compress_test(const struct ctt_model *m,
                       const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                      const struct ctt_events *ev,
                       const struct ctt_metrics *base, struct ctt_score *s,
                       struct ctt_metrics **all);
 

@@ -80,15 +80,13 @@ static int say_classes(const struct ctt_train_cfg *cfg,
     static const struct ctt_point point[] = {
         { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
     };
-    struct ctt_events ev = quiet();
     struct ctt_metrics *r = NULL;
     char range[CTT_LEN(point)][32];
     double top1[CTT_LEN(point)];
     char split[32];
     int rc;
 
-    CTT_TRY(ctt_evaluate_recognise(m, cfg, test, point, CTT_LEN(point), &ev,
-                                   &r));
+    CTT_TRY(ctt_evaluate_recognise(m, cfg, test, point, CTT_LEN(point), &r));
     for (int k = 0; k < r->points; k++) {
         top1[k] = ctt_metrics_top1(r, k);
         ctt_wilson_text(top1[k], r->clips, range[k], sizeof(range[k]));
@@ -107,13 +105,12 @@ static int say_frames(const struct ctt_train_cfg *cfg,
                       const struct ctt_model *m, const char *who,
                       struct ctt_data *test)
 {
-    struct ctt_events ev = quiet();
     struct ctt_predict_scores *f = NULL;
     struct ctt_quality q;
     char split[32];
     int rc;
 
-    CTT_TRY(ctt_evaluate_predict(m, cfg, test, &ev, &f));
+    CTT_TRY(ctt_evaluate_predict(m, cfg, test, &f));
     q = ctt_predict_scores_at(f, CTT_BY_MODEL, 0);
     ctt_tool_say("%s on %s (%lld sequences): MSE %.2fe-3, SSIM %.3f (range 2: "
                  "%.3f), PSNR %.2f", who, test_place(cfg, split, sizeof(split)),

@@ -44,7 +44,7 @@ static int train_fold(void *arg, const struct ctt_train_cfg *cfg, int k,
         CTT_TRY(ctt_aux_head_drop_from(&j.m));
     if (!r.stopped)
         CTT_TRY(ctt_evaluate_recognise(j.m, &j.cfg, j.val, ctt_fold_points,
-                                       CTT_FOLD_POINTS, &ctt_say_events, out));
+                                       CTT_FOLD_POINTS, out));
     rc = r.stopped;
 out:
     ctt_fold_close(&j.val);

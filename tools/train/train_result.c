@@ -15,8 +15,7 @@ static int tell_accuracy(const struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
                              p, &n));
-    CTT_TRY(ctt_evaluate_recognise(model, cfg, val, p, n, &ctt_say_events,
-                                   &m));
+    CTT_TRY(ctt_evaluate_recognise(model, cfg, val, p, n, &m));
     CTT_TRY(ctt_say_metrics(m, model->label));
 out:
     ctt_metrics_free(&m);
@@ -29,7 +28,7 @@ static int tell_scores(const struct ctt_train_cfg *cfg,
     struct ctt_predict_scores *f = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_evaluate_predict(m, cfg, val, &ctt_say_events, &f));
+    CTT_TRY(ctt_evaluate_predict(m, cfg, val, &f));
     CTT_TRY(ctt_say_scores(f));
 out:
     ctt_predict_scores_free(&f);

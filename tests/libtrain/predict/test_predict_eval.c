@@ -68,7 +68,7 @@ static void evaluation_is_streaming(void)
         stream(m, dev, x, y);
         errors_of(x, y, mse, last);
     }
-    CHECK_OK(ctt_evaluate_predict(m, &cfg, dots_val, NULL, &f));
+    CHECK_OK(ctt_evaluate_predict(m, &cfg, dots_val, &f));
     CU_ASSERT_EQUAL(f->sequences, 7);
     for (int k = 0; k < AHEAD; k++) {
         CU_ASSERT_DOUBLE_EQUAL(ctt_predict_scores_at(f, CTT_BY_MODEL,
@@ -94,7 +94,7 @@ static void answers_must_be_finite(void)
 
     dots_open();
     m->w[m->g->node[ctt_graph_find(m->g, "y")].at[1]] = NAN;
-    CU_ASSERT_EQUAL(ctt_evaluate_predict(m, &cfg, dots_val, NULL, &f),
+    CU_ASSERT_EQUAL(ctt_evaluate_predict(m, &cfg, dots_val, &f),
                     CTT_ENAN);
     CU_ASSERT(!f && strcmp(ctt_errmsg(), "y: the answer is not finite") == 0);
     ctt_model_free(&m);
@@ -114,7 +114,7 @@ static void nothing_read_is_an_error(void)
     CHECK_OK(ctt_data_open(clip_path("lost.pack"), "train", &in, NULL, 0, &cfg,
                            NULL, &d));
     CU_ASSERT_EQUAL(truncate(clip_path("lost.pack"), 100), 0);
-    CU_ASSERT_EQUAL(ctt_evaluate_predict(m, &cfg, d, NULL, &f), CTT_EIO);
+    CU_ASSERT_EQUAL(ctt_evaluate_predict(m, &cfg, d, &f), CTT_EIO);
     CU_ASSERT(!f && strcmp(ctt_errmsg(),
                            "no test sequence could be read") == 0);
     ctt_data_close(&d);

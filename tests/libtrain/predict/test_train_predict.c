@@ -59,7 +59,7 @@ static void check_learnt(const char *net)
     CU_ASSERT(r.best_epoch > 0 && r.val.mse > 0 && r.val.ssim > 0);
     CU_ASSERT(m->history && strstr(m->history, "task=predict") &&
               strstr(m->history, "val_mse="));
-    CHECK_OK(ctt_evaluate_predict(m, &cfg, v, NULL, &f));
+    CHECK_OK(ctt_evaluate_predict(m, &cfg, v, &f));
     CU_ASSERT_DOUBLE_EQUAL(ctt_predict_scores_at(f, CTT_BY_MODEL, 0).mse,
                            r.val.mse, 1e-9);
     for (int k = 1; k <= AHEAD; k++)

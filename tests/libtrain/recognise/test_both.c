@@ -281,9 +281,8 @@ static void file_is_a_recogniser(void)
         CU_ASSERT_STRING_EQUAL(file->history, m->history);
         CU_ASSERT_EQUAL(memcmp(file->w, m->w, (size_t)p->g->weights *
                                sizeof(float)), 0);
-        CHECK_OK(ctt_evaluate_recognise(m, &cfg, toy, &end, 1, NULL, &v[0]));
-        CHECK_OK(ctt_evaluate_recognise(file, &cfg, toy, &end, 1, NULL,
-                                        &v[1]));
+        CHECK_OK(ctt_evaluate_recognise(m, &cfg, toy, &end, 1, &v[0]));
+        CHECK_OK(ctt_evaluate_recognise(file, &cfg, toy, &end, 1, &v[1]));
         CU_ASSERT(v[0]->loss[0] == v[1]->loss[0]);
         ctt_metrics_free(&v[0]);
         ctt_metrics_free(&v[1]);

@@ -268,9 +268,9 @@ static void norms_are_estimated_again(void)
     }
     kept = m->w[n->at[0]];
     CHECK_OK(ctt_model_copy(m, &few));
-    CHECK_OK(ctt_norms_estimate(few, &cfg, d, 2, NULL));
+    CHECK_OK(ctt_norms_estimate(few, &cfg, d, 2));
     cfg.window = 1;
-    CHECK_OK(ctt_norms_estimate(m, &cfg, d, 100, NULL));
+    CHECK_OK(ctt_norms_estimate(m, &cfg, d, 100));
     for (int c = 0; c < 3; c++) {
         double square, mean = channel(d, c, &square);
         CU_ASSERT_DOUBLE_EQUAL(m->w[n->at[2] + c], mean, 1e-5);
