@@ -278,42 +278,6 @@ int ctt_compress_measure(struct ctt_compress_job *j,
     return rc;
 }
 
-/* ---- coding alone ---- */
-
-static int no_change(void *arg, const struct ctt_model *m,
-                     struct ctt_change *out)
-{
-    (void)arg;
-    (void)m;
-    *out = (struct ctt_change){ { 0 }, { 0 } };
-    return 0;
-}
-
-static int begin_coding(void *arg, const struct ctt_sensitivity *s, int point)
-{
-    int rc = 0;
-
-    (void)arg;
-    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; nothing is written");
-    ctt_tool_progress(0, "coding what weights can be, %d of %d", point + 1,
-                      s->points);
-out:
-    return rc;
-}
-
-int ctt_compress_code(struct ctt_compress_job *j, struct ctt_sensitivity *s)
-{
-    const struct ctt_recipe_calls plain = { .arg = j };
-    const struct ctt_sensitivity_calls calls = { j, &plain, no_change,
-                                                 begin_coding, NULL };
-    int rc;
-
-    ctt_memo_keep(MEMO);
-    rc = ctt_sensitivity_run(s, &calls, j->c.out);
-    ctt_memo_keep(0);
-    return rc;
-}
-
 int ctt_compress_load(const char *path, const char *what,
                       struct ctt_model **out)
 {
