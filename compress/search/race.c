@@ -37,9 +37,9 @@ struct race {
 
 /* ---- candidates ---- */
 
-/* Retraining adds 0.5 to 3% to the bytes in a few steps and 0.6 to 2.3% in the
- * rest, so plans aim at this share of the limit; where none comes so low, at
- * the limit itself. */
+/* Retraining adds up to 5% to the bytes, most of it in the first steps, so plans
+ * aim at this share of the limit; where none comes so low, at the limit
+ * itself. */
 #define LEFT 0.96
 static int plan_below(struct ctt_budget_run *r, const struct ctt_style *style,
                       const struct ctt_aim_at *a, struct ctt_budget_plan **p)
@@ -127,9 +127,6 @@ static double end_loss(const struct ctt_budget_run *r, const struct runner *u,
     return r->base + is * pow(fmax(1, (double)r->all_steps / steps), -power);
 }
 
-/* A whole retraining adds 0.6 to 2.3% to the bytes of a short one
- * (doc/benchmarks.md). */
-#define ADDED 1.015
 static int run_rung(struct race *x, int rung, int n)
 {
     int rc = 0;
@@ -141,7 +138,7 @@ static int run_rung(struct race *x, int rung, int n)
 
         CTT_TRY(ctt_budget_short(x->r, &t));
         u->loss[rung] = t.loss;
-        u->plan->bytes = ADDED * t.bytes;
+        u->plan->bytes = t.bytes;
         u->end = end_loss(x->r, u, rung);
     }
 out:
