@@ -37,8 +37,8 @@ struct race {
 
 /* ---- candidates ---- */
 
-/* Retraining adds up to 5% to the bytes, most of it in the first steps, so plans
- * aim at this share of the limit; where none comes so low, at the limit
+/* Retraining adds up to 5% to the bytes, most of it in the first steps, so that
+ * plans aim at this share of the limit; where none comes so low, at the limit
  * itself. */
 #define LEFT 0.96
 static int plan_below(struct ctt_budget_run *r, const struct ctt_style *style,
