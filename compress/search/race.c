@@ -3,7 +3,6 @@
  * show to be best. */
 #include "compress/search/search.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +16,10 @@ const struct ctt_style ctt_candidates[CTT_CANDIDATES] = {
       "harm" },
 };
 
-/* Successive halving: RUNGS rungs; each keeps half of the candidates and trains
- * them LONGER times as long. */
-enum { RUNGS = 2, LONGER = 3 };
-
 struct runner {
     const char *why;
     struct ctt_budget_plan *plan;
-    double loss[RUNGS];    /* NAN: not retrained so long */
-    double end;            /* expected after a whole retraining */
+    double loss;    /* after the race; NAN: it leads to no model */
 };
 
 struct race {
@@ -84,7 +78,7 @@ static void add_candidate(struct race *x, const char *why,
     if (add && first && !first->meets)
         ctt_budget_plan_free(&x->at[--x->n].plan);
     if (add)
-        x->at[x->n++] = (struct runner){ why, *p, { NAN, NAN }, NAN };
+        x->at[x->n++] = (struct runner){ why, *p, NAN };
     else
         ctt_budget_plan_free(p);
     *p = NULL;
@@ -109,43 +103,10 @@ out:
     return rc;
 }
 
-/* ---- rungs ---- */
+/* ---- the race ---- */
 
-/* The loss above that of the model as given falls as a power of the steps (as
- * errors do: Hestness and others 2017), but no faster than the steps grow: what
- * is pruned loses most at first, and recovers most. */
-static double end_loss(const struct ctt_budget_run *r, const struct runner *u,
-                       int rung)
-{
-    double is = u->loss[rung] - r->base;
-    double was = rung ? u->loss[rung - 1] - r->base : is, power, steps;
-
-    if (!(is > 0) || !(was > is))
-        return u->loss[rung];
-    steps = r->steps * pow(LONGER, rung);
-    power = fmin(1, log(was / is) / log(LONGER));
-    return r->base + is * pow(fmax(1, (double)r->all_steps / steps), -power);
-}
-
-static int run_rung(struct race *x, int rung, int n)
-{
-    int rc = 0;
-
-    for (int i = 0; i < n; i++) {
-        struct runner *u = &x->at[i];
-        struct ctt_short t = { .a = u->plan->a, .what = u->why, .at = i + 1,
-            .all = n, .steps = x->r->steps * (rung ? LONGER : 1) };
-
-        CTT_TRY(ctt_budget_short(x->r, &t));
-        u->loss[rung] = t.loss;
-        u->plan->bytes = t.bytes;
-        u->end = end_loss(x->r, u, rung);
-    }
-out:
-    return rc;
-}
-
-/* One that is not expected to keep the limit of bytes comes last. */
+/* Whether a comes before b: one that is not expected to keep the limit of bytes
+ * comes last. */
 static int is_before(const struct race *x, const struct runner *a,
                      const struct runner *b)
 {
@@ -154,29 +115,30 @@ static int is_before(const struct race *x, const struct runner *a,
 
     if (fits != other)
         return fits;
-    return !isnan(a->end) && (isnan(b->end) || a->end < b->end);
+    return !isnan(a->loss) && (isnan(b->loss) || a->loss < b->loss);
 }
 
-/* Of equal ones the order stays. */
-static void sort_runners(struct race *x, int n)
-{
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && is_before(x, &x->at[k], &x->at[k - 1]); k--) {
-            struct runner was = x->at[k];
+/* LONGER: as many steps as the short retrainings of single options: what is
+ * pruned loses most at first, and recovers most. */
+enum { LONGER = 2 };
 
+/* Puts each candidate behind those that are as good. */
+static int run_race(struct race *x)
+{
+    int rc = 0;
+
+    for (int i = 0; i < x->n; i++) {
+        struct runner u = x->at[i];
+        struct ctt_short t = { .a = u.plan->a, .what = u.why, .at = i + 1,
+                               .all = x->n, .steps = LONGER * x->r->steps };
+        int k = i;
+
+        CTT_TRY(ctt_budget_short(x->r, &t));
+        u.loss = t.loss;
+        u.plan->bytes = t.bytes;
+        for (; k > 0 && is_before(x, &u, &x->at[k - 1]); k--)
             x->at[k] = x->at[k - 1];
-            x->at[k - 1] = was;
-        }
-}
-
-static int run_rungs(struct race *x)
-{
-    int n = x->n, rc = 0;
-
-    for (int rung = 0; rung < RUNGS && (n > 1 || !rung); rung++) {
-        CTT_TRY(run_rung(x, rung, n));
-        sort_runners(x, n);
-        n = (n + 1) / 2;
+        x->at[k] = u;
     }
 out:
     return rc;
@@ -184,26 +146,21 @@ out:
 
 static int tell_runners(const struct race *x)
 {
-    char *rows = NULL, costs[192], cell[4][CTT_BUDGET_CELL], title[160];
+    char *rows = NULL, costs[192], cell[2][CTT_BUDGET_CELL], title[120];
     int rc;
 
-    CTT_TRY(ctt_budget_add_row(&rows, "assignment\tcosts\tKL\tloss after %d "
-                               "steps\t%d\tof all", x->r->steps,
-                               x->r->steps * LONGER));
+    CTT_TRY(ctt_budget_add_row(&rows, "assignment\tcosts\tKL\tloss"));
     for (int i = 0; i < x->n; i++) {
         const struct runner *u = &x->at[i];
 
-        CTT_TRY(ctt_budget_add_row(&rows, "%s\t%s\t%s\t%s\t%s\t%s", u->why,
+        CTT_TRY(ctt_budget_add_row(&rows, "%s\t%s\t%s\t%s", u->why,
             ctt_costs_print(u->plan->tried.cost, costs, sizeof(costs)),
             ctt_budget_number(u->plan->a->thin > 0 ? NAN : u->plan->harm,
-                              cell[0]),
-            ctt_budget_number(u->loss[0], cell[1]),
-            ctt_budget_number(u->loss[1], cell[2]),
-            ctt_budget_number(isnan(u->loss[1]) ? NAN : u->end, cell[3])));
+                              cell[0]), ctt_budget_number(u->loss, cell[1])));
     }
     snprintf(title, sizeof(title), "assignments within the limits; KL: "
-             "expected; of all: loss expected after all %" PRId64 " steps:",
-             x->r->all_steps);
+             "expected; loss: after %d steps of retraining:",
+             LONGER * x->r->steps);
     rc = x->r->calls->table(x->r->calls->arg, title, rows);
 out:
     ctt_free(rows);
@@ -219,7 +176,7 @@ int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     CTT_TRY(list_candidates(&x, past, pasts));
     if (x.n > 0 && x.at[0].plan->meets && r->steps &&
         ctt_budget_has_cost(&r->b)) {
-        CTT_TRY(run_rungs(&x));
+        CTT_TRY(run_race(&x));
         CTT_TRY(tell_runners(&x));
     }
     if (x.n > 0) {

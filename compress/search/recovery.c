@@ -231,7 +231,6 @@ int ctt_budget_recovery(struct ctt_budget_run *r)
     list_levels(&h);
     CTT_TRY(measure_levels(&h));
     CTT_TRY(tell_levels(&h));
-    r->base = h.base;
     correct_fits(&h);
 out:
     return rc;

@@ -94,11 +94,9 @@ struct ctt_budget_run {
     int      timed;      /* 1: everything tried is timed; 0: the chosen one */
     int      dry_run;
     int      steps;      /* of the first short retraining; 0: none */
-    int64_t  all_steps;  /* of a whole retraining */
     int      classes;
     /* Set by the search: */
     struct ctt_costs given;            /* of the model as given */
-    double base;         /* its loss after a short retraining */
 };
 
 /* Leaves options out of r->s that no plan has, and refuses limits that the
@@ -209,10 +207,9 @@ const char *ctt_budget_try_name(const struct ctt_budget_run *r, int n, char *to,
 enum { CTT_CANDIDATES = 4 };
 extern const struct ctt_style ctt_candidates[CTT_CANDIDATES];
 
-/* Plans candidates and retrains them for a few steps, the better ones longer
- * (successive halving, Jamieson and Talwalkar 2016): *out is the one that is
- * expected to lose least after a whole retraining.  past: texts that are no
- * candidates.  *out NULL: there is none. */
+/* Plans candidates and retrains them for a few steps: *out is the one that loses
+ * least then.  past: texts that are no candidates.  *out NULL: there is
+ * none. */
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
              char *const *past, int pasts, struct ctt_budget_plan **out);
 

@@ -195,18 +195,14 @@ out:
     return rc;
 }
 
-static int64_t all_steps(const struct ctt_compress_job *j)
-{
-    return (j->c.recipe.epochs + j->c.recipe.share.epochs) *
-           ctt_compress_batches(j);
-}
-
-/* Of --budget-steps auto: 30 to 60 times as many are made, which then take
- * about as long as one whole retraining.  Fewer than ENOUGH tell little, but
- * are no more than an eighth of it. */
+/* Of --budget-steps auto: about 22 times as many are made, which then take about
+ * half as long as one whole retraining.  Fewer than ENOUGH tell little, but are
+ * no more than an eighth of it. */
 enum { PART = 60, MOST = 8, ENOUGH = 24, LEAST = 8 };
-static int choose_steps(int64_t all)
+static int choose_steps(const struct ctt_compress_job *j)
 {
+    int64_t all = (j->c.recipe.epochs + j->c.recipe.share.epochs) *
+                  ctt_compress_batches(j);
     int64_t steps = all / PART > ENOUGH ? all / PART : ENOUGH;
 
     steps = steps > all / MOST ? all / MOST : steps;
@@ -255,9 +251,8 @@ static int set_search(struct ctt_budget_job *r)
     s->o = j->c.recipe;
     s->timed = is_timed(r);
     s->dry_run = j->c.dry_run;
-    s->all_steps = all_steps(j);
     if (j->c.budget_steps == CTT_OPT_WORD)
-        j->c.budget_steps = choose_steps(s->all_steps);
+        j->c.budget_steps = choose_steps(j);
     s->steps = j->c.budget_steps;
     CTT_TRY(ctt_compress_how(j, &s->how));
     CTT_TRY(ctt_sensitivity_new(j->m, &s->s));
