@@ -91,13 +91,14 @@ int64_t ctt_memory_left(void)
     return left > 0 ? left : 0;
 }
 
-/* In MB, rounded up. */
+/* Bytes in MB, rounded up. */
 static long long mb(int64_t bytes)
 {
     return (long long)((bytes >> 20) + ((bytes & 0xfffff) > 0));
 }
 
-/* In bytes where it would seem to fit, rounded to MB. */
+/* The error of a block over the limit: in bytes where a size rounded to MB
+ * would seem to fit. */
 static int too_much(const char *what, int64_t bytes)
 {
     int64_t most = ctt_limits()->memory;
@@ -119,20 +120,20 @@ int ctt_memory_check(const char *what, int64_t bytes)
 }
 
 /* Frees `bytes` bytes of caches, if they hold as many. */
-static int make_room(int64_t bytes)
+static int free_cached(int64_t bytes)
 {
     return bytes <= ctt_cache_held() && ctt_cache_drop(bytes) > 0;
 }
 
 /* Adds a block of this size to those in use, unless it exceeds the limit. */
-static int reserve(size_t size)
+static int reserve_bytes(size_t size)
 {
     int64_t n = size > INT64_MAX ? INT64_MAX : (int64_t)size;
     int64_t most = ctt_limits()->memory, now = atomic_load(&used);
 
     while (n <= most) {
         if (n > most - now) {
-            if (!make_room(n - (most - now)))
+            if (!free_cached(n - (most - now)))
                 break;
             now = atomic_load(&used);
         } else if (atomic_compare_exchange_weak(&used, &now, now + n)) {
@@ -149,7 +150,7 @@ static void release(int64_t size)
 
 /* Corrects the reserved bytes to those that malloc gave, which freeing
  * subtracts. */
-static void settle(size_t reserved, size_t given)
+static void correct_used(size_t reserved, size_t given)
 {
     release((int64_t)reserved - (int64_t)given);
 }
@@ -168,8 +169,9 @@ int ctt_memory_spare(size_t size)
  * zeros of them when they are used: a large block costs nothing before. */
 enum { LARGE = 1 << 20, HUGE_PAGE = 2 << 20, MANY = 16 << 20 };
 
-/* Blocks that begin on such a page: a list of what lies behind each.  malloc
- * counts as theirs what the alignment skips, which nobody touches. */
+/* The place behind each block that begins on a huge page, as a list.  malloc
+ * counts bytes that the alignment skips as the block's, though nobody touches
+ * them. */
 struct behind {
     struct behind *next;
     char          *p;
@@ -209,8 +211,8 @@ static int leave(const void *p, size_t *size)
     return found != NULL;
 }
 
-/* In multiples of 64 bytes. */
-static size_t rounded(size_t size)
+/* The size in multiples of 64 bytes. */
+static size_t padded_size(size_t size)
 {
     return size ? (size + 63) / 64 * 64 : 64;
 }
@@ -222,7 +224,7 @@ enum { LISTS = 0 };
 enum { LISTS = 1 };
 #endif
 
-/* Of a rounded size; *size: what the block has then. */
+/* A block of a rounded size; *size: the bytes that it has then. */
 static void *aligned(size_t *size)
 {
     int listed = LISTS && *size >= HUGE_PAGE;
@@ -265,8 +267,8 @@ void *ctt_calloc(size_t count, size_t size)
                   size);
         return NULL;
     }
-    size = rounded(count * size);
-    if (reserve(size) < 0)
+    size = padded_size(count * size);
+    if (reserve_bytes(size) < 0)
         return NULL;
     given = size;
     p = refused() ? NULL : aligned(&given);
@@ -275,7 +277,7 @@ void *ctt_calloc(size_t count, size_t size)
         ctt_error(CTT_ENOMEM, "out of memory: %zu bytes", size);
         return NULL;
     }
-    settle(size, given);
+    correct_used(size, given);
     atomic_fetch_add(&live, 1);
     clear(p, size);
     return p;
@@ -312,7 +314,7 @@ void *ctt_realloc(void *p, size_t size)
 
     old = listed || !p ? old : malloc_usable_size(p);
     more = size > old ? size - old : 0;
-    if (reserve(more) < 0)
+    if (reserve_bytes(more) < 0)
         goto out;
     q = refused() ? NULL : realloc(p, size ? size : 1);
     if (!q) {
@@ -321,7 +323,7 @@ void *ctt_realloc(void *p, size_t size)
         goto out;
     }
     release((int64_t)old);
-    settle(more, malloc_usable_size(q));
+    correct_used(more, malloc_usable_size(q));
     if (!p)
         atomic_fetch_add(&live, 1);
 out:

@@ -38,7 +38,7 @@ struct chunk {
 static _Thread_local struct chunk *chunks;    /* of the value that is read */
 static _Thread_local jmp_buf no_memory;
 
-static size_t rounded(size_t n)
+static size_t aligned_size(size_t n)
 {
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
@@ -46,7 +46,7 @@ static size_t rounded(size_t n)
 /* A chunk as large as all before, with room for n bytes at least. */
 static struct chunk *new_chunk(size_t n)
 {
-    size_t head = rounded(sizeof(struct chunk));
+    size_t head = aligned_size(sizeof(struct chunk));
     size_t size = chunks ? 2 * chunks->size : CHUNK;
     struct chunk *c;
 
@@ -59,9 +59,9 @@ static struct chunk *new_chunk(size_t n)
 }
 
 /* A block has its chunk in front of it. */
-static void *take(size_t size)
+static void *chunk_alloc(size_t size)
 {
-    size_t n = size < SIZE_MAX / 4 ? ALIGN + rounded(size) : size;
+    size_t n = size < SIZE_MAX / 4 ? ALIGN + aligned_size(size) : size;
     struct chunk *c = chunks;
     char *p;
 
@@ -74,7 +74,7 @@ static void *take(size_t size)
     return p + ALIGN;
 }
 
-static void drop(void *p)
+static void chunk_free(void *p)
 {
     struct chunk *c;
 
@@ -98,11 +98,11 @@ static void leave_chunks(int failed)
 
 static void init(void)
 {
-    json_set_alloc_funcs(take, drop);
+    json_set_alloc_funcs(chunk_alloc, chunk_free);
 }
 
 /* NULL, and e->line 0: out of memory. */
-static json_t *read_text(const char *text, size_t n, json_error_t *e)
+static json_t *parse_text(const char *text, size_t n, json_error_t *e)
 {
     if (setjmp(no_memory) == 0)
         return json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK,
@@ -112,14 +112,14 @@ static json_t *read_text(const char *text, size_t n, json_error_t *e)
 }
 
 /* Reads the value at text; *bytes: of the text, which goes on behind it. */
-static int load(const char *path, int line, const char *text, size_t n,
-                json_t **out, size_t *bytes)
+static int parse_value(const char *path, int line, const char *text, size_t n,
+                       json_t **out, size_t *bytes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     json_error_t e = { .line = 0 };
 
     pthread_once(&once, init);
-    *out = read_text(text, n, &e);
+    *out = parse_text(text, n, &e);
     leave_chunks(!*out);
     *bytes = *out ? (size_t)e.position : 0;
     if (*out)
@@ -131,7 +131,7 @@ static int load(const char *path, int line, const char *text, size_t n,
 
 /* ---- values ---- */
 
-static const json_t *of(const struct ctt_value *v)
+static const json_t *json_of(const struct ctt_value *v)
 {
     return (const json_t *)v;
 }
@@ -149,7 +149,7 @@ int ctt_json_parse(const char *path, int line, const char *text,
     json_t *v;
     int rc;
 
-    CTT_TRY(load(path, line, text, n, &v, &bytes));
+    CTT_TRY(parse_value(path, line, text, n, &v, &bytes));
     if (text[bytes + strspn(text + bytes, " \t\r\n")]) {
         json_decref(v);
         return ctt_error(CTT_EFORMAT, "%s:%d: text behind the value", path,
@@ -174,23 +174,23 @@ char ctt_json_kind(const struct ctt_value *v)
         [JSON_FALSE] = 'f', [JSON_NULL] = 'n',
     };
 
-    return v ? kind[json_typeof(of(v))] : 0;
+    return v ? kind[json_typeof(json_of(v))] : 0;
 }
 
 const struct ctt_value *ctt_json_get(const struct ctt_value *v,
                                      const char *name)
 {
-    return value(json_object_get(of(v), name));
+    return value(json_object_get(json_of(v), name));
 }
 
 const struct ctt_value *ctt_json_at(const struct ctt_value *v, int i)
 {
-    return value(json_array_get(of(v), (size_t)i));
+    return value(json_array_get(json_of(v), (size_t)i));
 }
 
 int ctt_json_size(const struct ctt_value *v)
 {
-    return (int)(json_object_size(of(v)) + json_array_size(of(v)));
+    return (int)(json_object_size(json_of(v)) + json_array_size(json_of(v)));
 }
 
 int ctt_json_each(const struct ctt_value *v, void **at, const char **key,
@@ -208,7 +208,7 @@ int ctt_json_each(const struct ctt_value *v, void **at, const char **key,
 
 const char *ctt_json_text(const struct ctt_value *v)
 {
-    return json_string_value(of(v));
+    return json_string_value(json_of(v));
 }
 
 /* The shortest text that is the same number. */
@@ -226,11 +226,11 @@ static void real_text(double x, char room[CTT_JSON_NUMBER])
 const char *ctt_json_scalar(const struct ctt_value *v,
                             char room[CTT_JSON_NUMBER])
 {
-    if (json_is_real(of(v)))
-        real_text(json_real_value(of(v)), room);
-    else if (json_is_integer(of(v)))
+    if (json_is_real(json_of(v)))
+        real_text(json_real_value(json_of(v)), room);
+    else if (json_is_integer(json_of(v)))
         snprintf(room, CTT_JSON_NUMBER, "%" JSON_INTEGER_FORMAT,
-                 json_integer_value(of(v)));
+                 json_integer_value(json_of(v)));
     else
         return ctt_json_text(v);
     return room;
@@ -238,9 +238,9 @@ const char *ctt_json_scalar(const struct ctt_value *v,
 
 int ctt_json_int64(const struct ctt_value *v, int64_t low, int64_t *out)
 {
-    if (!json_is_integer(of(v)) || json_integer_value(of(v)) < low)
+    if (!json_is_integer(json_of(v)) || json_integer_value(json_of(v)) < low)
         return 0;
-    *out = json_integer_value(of(v));
+    *out = json_integer_value(json_of(v));
     return 1;
 }
 
@@ -256,15 +256,15 @@ int ctt_json_int(const struct ctt_value *v, int low, int high, int *out)
 
 int ctt_json_real(const struct ctt_value *v, double none, double *out)
 {
-    if (!json_is_number(of(v)) && !json_is_null(of(v)))
+    if (!json_is_number(json_of(v)) && !json_is_null(json_of(v)))
         return 0;
-    *out = json_is_null(of(v)) ? none : json_number_value(of(v));
+    *out = json_is_null(json_of(v)) ? none : json_number_value(json_of(v));
     return 1;
 }
 
 int ctt_json_reals(const struct ctt_value *v, double none, double *out, int n)
 {
-    int good = json_is_array(of(v)) && ctt_json_size(v) == n;
+    int good = json_is_array(json_of(v)) && ctt_json_size(v) == n;
 
     for (int i = 0; i < n && good; i++)
         good = ctt_json_real(ctt_json_at(v, i), none, &out[i]);
@@ -283,7 +283,7 @@ int ctt_json_crc(const struct ctt_value *v, uint32_t *out)
 
 int ctt_json_equal(const struct ctt_value *a, const struct ctt_value *b)
 {
-    return json_equal(of(a), of(b));
+    return json_equal(json_of(a), json_of(b));
 }
 
 /* ---- reading a file element by element ---- */
@@ -402,8 +402,8 @@ static int read_value(struct ctt_json *j, json_t **out)
     json_decref(*out);
     *out = NULL;
     peek(j);
-    CTT_TRY(load(j->path, j->line, j->at, (size_t)(j->end - j->at), out,
-                 &bytes));
+    CTT_TRY(parse_value(j->path, j->line, j->at, (size_t)(j->end - j->at), out,
+                        &bytes));
     j->said = j->line;
     for (const char *end = j->at + bytes; j->at < end; j->at++)
         j->line += *j->at == '\n';

@@ -18,7 +18,7 @@
 enum { TEXT = 8192 };
 
 /* Reads a short file of the kernel.  stdio would allocate. */
-static int read_text(const char *path, char text[TEXT])
+static int read_kernel_file(const char *path, char text[TEXT])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT - 1);
@@ -36,7 +36,7 @@ static int64_t number_in(const char *path, const char *words)
     char text[TEXT], *line = text, *end;
     int64_t n;
 
-    if (!read_text(path, text))
+    if (!read_kernel_file(path, text))
         return -1;
     while (strncmp(line, words, strlen(words)) != 0) {
         line = strchr(line, '\n');
@@ -100,7 +100,7 @@ static int64_t groups_free(void)
 
     for (size_t i = 0; i < CTT_LEN(group_kinds); i++) {
         const struct group_kind *k = &group_kinds[i];
-        if (!read_text("/proc/self/cgroup", text) ||
+        if (!read_kernel_file("/proc/self/cgroup", text) ||
             !(at = strstr(text, k->line)))
             continue;
         at += strlen(k->line);
@@ -149,7 +149,7 @@ static const struct ctt_opt rows[] = {
 static struct ctt_limits limits, defaults;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void measure(void)
+static void init_limits(void)
 {
     int64_t most = ctt_memory_free();
 
@@ -161,7 +161,7 @@ static void measure(void)
 
 const struct ctt_limits *ctt_limits(void)
 {
-    pthread_once(&once, measure);
+    pthread_once(&once, init_limits);
     return &limits;
 }
 

@@ -34,12 +34,13 @@ static const char *const beside[] = { "", "/.libs", "/../lib/convtt",
 struct search {
     const char *name;
     uid_t       owner;         /* of the program */
-    char        path[512];     /* what is found */
+    char        path[512];     /* the file */
     char        seen[512];     /* where it is not */
 };
 
 /* 1 if the file is in folder[n] + more; else that is noted. */
-static int look(struct search *s, const char *folder, int n, const char *more)
+static int look_in_folder(struct search *s, const char *folder, int n,
+                          const char *more)
 {
     size_t used = strlen(s->seen);
 
@@ -58,7 +59,7 @@ static int look_in_list(struct search *s, const char *list)
 
     for (; !found && *list; list += n + (list[n] == ':')) {
         n = (int)strcspn(list, ":");
-        found = n > 0 && look(s, list, n, "");
+        found = n > 0 && look_in_folder(s, list, n, "");
     }
     return found;
 }
@@ -110,20 +111,20 @@ static int look_beside(struct search *s)
     s->owner = stat("/proc/self/exe", &st) == 0 ? st.st_uid : 0;
     slash = strrchr(folder, '/');
     for (size_t i = 0; slash && !found && i < CTT_LEN(beside); i++)
-        found = look(s, folder, (int)(slash - folder), beside[i]) &&
+        found = look_in_folder(s, folder, (int)(slash - folder), beside[i]) &&
                 (is_trusted(s) || pass(s));
     return found;
 }
 
-static int find(struct search *s)
+static int find_module(struct search *s)
 {
     int is_user = getuid() == geteuid() && getgid() == getegid();
     const char *asked = is_user ? getenv("CTT_MODULES") : NULL;
     int rc = 0;
 
     CTT_CHECK(asked && *asked ? look_in_list(s, asked) :
-              look_beside(s) || look(s, CTT_PKGLIBDIR,
-                                     (int)strlen(CTT_PKGLIBDIR), ""),
+              look_beside(s) || look_in_folder(s, CTT_PKGLIBDIR,
+                                               (int)strlen(CTT_PKGLIBDIR), ""),
               CTT_EUNSUP, "no convtt-%s.so in %s", s->name, s->seen);
 out:
     return rc;
@@ -140,7 +141,7 @@ static int open_module(const char *name, const struct ctt_host *host,
     void *so = NULL, *at;
     int rc = 0;
 
-    CTT_TRY(find(&s));
+    CTT_TRY(find_module(&s));
     snprintf(symbol, sizeof(symbol), "ctt_module_%s", name);
     so = dlopen(s.path, RTLD_NOW | RTLD_LOCAL);
     CTT_CHECK(so, CTT_EUNSUP, "%s", dlerror());

@@ -23,7 +23,7 @@ struct ctt_newfile {
     int   fd;
 };
 
-static int failed(const struct ctt_newfile *f, const char *what)
+static int file_error(const struct ctt_newfile *f, const char *what)
 {
     return ctt_error(CTT_EIO, "%s: %s: %s", f->path, what, strerror(errno));
 }
@@ -89,7 +89,7 @@ static int create(struct ctt_newfile *f)
 
     f->fd = open(f->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (f->fd < 0)
-        return errno == EEXIST ? 0 : failed(f, "cannot write");
+        return errno == EEXIST ? 0 : file_error(f, "cannot write");
     if ((lock(f->fd, &can) || !can) && is_at(f->fd, f->temp))
         return 1;
     close(f->fd);    /* someone took it for an orphan before it was locked */
@@ -118,7 +118,7 @@ out:
 /* ---- opening ---- */
 
 /* Replaces a path that is a symbolic link by the path that it leads to. */
-static void follow(char path[PATH_MAX])
+static void follow_links(char path[PATH_MAX])
 {
     char link[PATH_MAX];
     ssize_t n;
@@ -146,7 +146,7 @@ static int open_new(struct ctt_newfile *f)
               "%s: not a regular file", f->path);
     CTT_TRY(create_any(f));
     if (there && fchmod(f->fd, old.st_mode & 07777) < 0)
-        CTT_TRY(failed(f, "cannot set permissions"));
+        CTT_TRY(file_error(f, "cannot set permissions"));
 out:
     return rc;
 }
@@ -162,7 +162,7 @@ static int open_lock(struct ctt_newfile *f)
         int fd = open(f->temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
                       O_CLOEXEC, 0666);
         if (fd < 0)
-            return failed(f, "cannot write");
+            return file_error(f, "cannot write");
         has = lock(fd, &can);
         if ((has || !can) && is_at(fd, f->temp)) {
             f->fd = fd;
@@ -189,7 +189,7 @@ static int open_by(const char *path, int (*open_it)(struct ctt_newfile *f),
     CTT_CHECK(strlen(path) < PATH_MAX, CTT_EINVAL, "%s: the path is too long",
               path);
     strcpy(f->real, path);
-    follow(f->real);
+    follow_links(f->real);
     CTT_TRY(open_it(f));
     *out = f;
     f = NULL;
@@ -235,7 +235,7 @@ int ctt_newfile_write(struct ctt_newfile *f, const void *from, int64_t n)
         if (done == 0)
             errno = ENOSPC;
         if (done <= 0)
-            return failed(f, "cannot write");
+            return file_error(f, "cannot write");
         p += done;
         n -= done;
     }
@@ -268,7 +268,7 @@ static int sync_file(struct ctt_newfile *f)
 {
     int second = fsync(f->fd) < 0 ? -1 : dup(f->fd);
 
-    return second < 0 || close(second) < 0 ? failed(f, "cannot write") : 0;
+    return second < 0 || close(second) < 0 ? file_error(f, "cannot write") : 0;
 }
 
 int ctt_newfile_finish(struct ctt_newfile **file)
@@ -278,7 +278,7 @@ int ctt_newfile_finish(struct ctt_newfile **file)
 
     CTT_TRY(sync_file(f));
     if (rename(f->temp, f->real) < 0)
-        CTT_TRY(failed(f, "cannot rename"));
+        CTT_TRY(file_error(f, "cannot rename"));
     close(f->fd);
     f->fd = -1;    /* nothing is left to remove */
     sync_folder(f->real);

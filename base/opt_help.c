@@ -8,7 +8,7 @@ enum { WIDTH = 79, COLUMN = 28 };
 
 /* Prints words from column `at` on, and lines after the first from `left` on.
  */
-static void fill(const char *text, int at, int left)
+static void print_filled(const char *text, int at, int left)
 {
     while (*text) {
         int n = (int)strcspn(text, " ");
@@ -35,11 +35,11 @@ static void print_entry(const char *name, const char *text)
         n = 0;
     }
     printf("%*s", COLUMN - n, "");
-    fill(text, COLUMN, COLUMN);
+    print_filled(text, COLUMN, COLUMN);
 }
 
-static void add(char text[CTT_OPT_TEXT], const char *before, const char *what,
-                const char *after)
+static void append_parts(char text[CTT_OPT_TEXT], const char *before,
+                         const char *what, const char *after)
 {
     ctt_opt_add(text, before);
     ctt_opt_add(text, what);
@@ -54,7 +54,7 @@ void ctt_opt_arg_text(const struct ctt_opt *o, char text[CTT_OPT_TEXT])
     if (named)
         ctt_opt_add(text, o->arg ? o->arg : "VALUE");
     for (int i = 0; !named && o->choices[i]; i++)
-        add(text, i ? "|" : "", o->choices[i], "");
+        append_parts(text, i ? "|" : "", o->choices[i], "");
 }
 
 /* The help with the conditions and the default. */
@@ -67,20 +67,20 @@ static void describe(const struct ctt_opt *tab, const struct ctt_opt *o,
     ctt_opt_add(text, o->help);
     ctt_opt_needs_text(tab, o, needs);
     if (needs[0])
-        add(text, " (", needs, ")");
+        append_parts(text, " (", needs, ")");
     if (!o->dflt)
-        add(text, " (required)", "", "");
+        append_parts(text, " (required)", "", "");
     else if (o->dflt[0] && o->type != CTT_FLAG)
-        add(text, " [", o->dflt, "]");
+        append_parts(text, " [", o->dflt, "]");
 }
 
-static void print_row(const struct ctt_opt *tab, const struct ctt_opt *o)
+static void print_option(const struct ctt_opt *tab, const struct ctt_opt *o)
 {
     char name[CTT_OPT_TEXT] = "    ", text[CTT_OPT_TEXT];
 
     if (o->letter)
         snprintf(name, sizeof(name), "-%c, ", o->letter);
-    add(name, "--", o->name, o->type == CTT_FLAG ? "" : "=");
+    append_parts(name, "--", o->name, o->type == CTT_FLAG ? "" : "=");
     if (o->type != CTT_FLAG) {
         ctt_opt_arg_text(o, text);
         ctt_opt_add(name, text);
@@ -94,7 +94,7 @@ static void print_heading(const char *section)
     printf("\n%s:\n", section);
 }
 
-static const struct ctt_opt_printer whole = { print_heading, print_row };
+static const struct ctt_opt_printer whole = { print_heading, print_option };
 
 static const char *section_of(const struct ctt_opt *o)
 {
@@ -126,10 +126,10 @@ static void print_top(const struct ctt_program *p)
 {
     printf("Usage: %s%s%s\n", p->name, p->synopsis[0] ? " " : "", p->synopsis);
     if (p->about)
-        fill(p->about, 0, 0);
+        print_filled(p->about, 0, 0);
 }
 
-static int count(const struct ctt_opt *tab, unsigned tags)
+static int count_tagged(const struct ctt_opt *tab, unsigned tags)
 {
     int n = 0;
 
@@ -145,10 +145,10 @@ static void print_end(const struct ctt_program *p, const char *sentence)
 
     ctt_opt_add(text, sentence);
     if (p->summary)
-        add(text, "; man ", p->name, " explains them");
+        append_parts(text, "; man ", p->name, " explains them");
     printf("\n");
-    add(text, ".", "", "");
-    fill(text, 0, 0);
+    append_parts(text, ".", "", "");
+    print_filled(text, 0, 0);
 }
 
 static void print_answers(void)
@@ -164,10 +164,10 @@ static void print_common(const struct ctt_program *p)
     printf("\nCommon options:\n");
     for (const struct ctt_opt *o = p->opts; o->name; o++)
         if (o->tags & CTT_OPT_COMMON)
-            print_row(p->opts, o);
+            print_option(p->opts, o);
     print_answers();
     snprintf(all, sizeof(all), "--help=all lists all %d options",
-             count(p->opts, 0));
+             count_tagged(p->opts, 0));
     print_end(p, all);
 }
 
@@ -183,8 +183,8 @@ static void print_commands(const struct ctt_program *p)
     printf("\nCommands:\n");
     for (const struct ctt_program *c = p->commands; c->name; c++)
         print_entry(strrchr(c->name, ' ') + 1, c->summary);
-    print_end(p, "--help after a command lists its options, --help=all those "
-                 "of all commands");
+    print_end(p, "--help after a command lists its options, --help=all the "
+                 "options of all commands");
 }
 
 static void help_all(const struct ctt_program *p)
@@ -206,7 +206,7 @@ static void help(const struct ctt_program *p)
     print_top(p);
     if (p->commands)
         print_commands(p);
-    else if (count(p->opts, CTT_OPT_COMMON))
+    else if (count_tagged(p->opts, CTT_OPT_COMMON))
         print_common(p);
     else
         print_all(p);

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Of one word of the command line: the row it names, and the value that stands
- * in the same word, or NULL. */
-static int row_of(const struct ctt_opt *tab, const char *word,
-                  const char **value)
+/* The row that one word of the command line names, and the value that stands in
+ * the same word, or NULL. */
+static int option_row(const struct ctt_opt *tab, const char *word,
+                      const char **value)
 {
     size_t n;
     int i;
@@ -31,7 +31,7 @@ static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
                   int *at, struct ctt_opt_seen *seen)
 {
     const char *word = argv[*at], *value;
-    int i = row_of(tab, word, &value), rc = 0;
+    int i = option_row(tab, word, &value), rc = 0;
 
     CTT_CHECK(i >= 0, CTT_EINVAL, "unknown option '%s' (--help lists them)",
               word);

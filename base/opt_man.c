@@ -8,7 +8,7 @@
 
 /* Text that roff prints as it is.  A line that it would take for a request
  * begins with \&. */
-static void put(const char *s, size_t n)
+static void print_escaped(const char *s, size_t n)
 {
     if (n && (*s == '.' || *s == '\''))
         printf("\\&");
@@ -24,7 +24,7 @@ static void put(const char *s, size_t n)
 
 static void put_text(const char *s)
 {
-    put(s, strlen(s));
+    print_escaped(s, strlen(s));
 }
 
 static void put_bold(const char *s)
@@ -38,7 +38,7 @@ static void put_upper(const char *s)
 {
     for (; *s; s++) {
         char c = (char)toupper((unsigned char)*s);
-        put(&c, 1);
+        print_escaped(&c, 1);
     }
 }
 
@@ -51,7 +51,7 @@ static void put_literal(const char *s, size_t n)
         line = strcspn(s, "\n");
         line = line < n ? line : n;
         blanks = blanks < 4 ? blanks : 4;
-        put(s + blanks, line - blanks);
+        print_escaped(s + blanks, line - blanks);
         printf("\n");
         line += line < n;
     }
@@ -70,7 +70,7 @@ static void put_paragraphs(const char *text, int first)
         if (*text == ' ') {
             put_literal(text, n);
         } else {
-            put(text, n);
+            print_escaped(text, n);
             printf("\n");
         }
         first = 0;

@@ -100,8 +100,8 @@ static void add_term(char text[CTT_OPT_TEXT], const struct term *t)
 }
 
 /* The condition at s in words, added to text; returns where the next begins. */
-static const char *say(const struct ctt_opt *tab, const char *s,
-                       char text[CTT_OPT_TEXT])
+static const char *add_condition(const struct ctt_opt *tab, const char *s,
+                                 char text[CTT_OPT_TEXT])
 {
     struct term t;
     int said = 0;
@@ -131,7 +131,7 @@ void ctt_opt_needs_text(const struct ctt_opt *tab, const struct ctt_opt *o,
         char one[CTT_OPT_TEXT] = "";
         int excludes;
 
-        s = say(tab, s, one);
+        s = add_condition(tab, s, one);
         if (!one[0])
             continue;
         if (text[0])
@@ -152,7 +152,7 @@ static int check_row(const struct ctt_opt *tab, const struct ctt_opt *o,
         next = s;
         if (condition(tab, cfg, &next))
             continue;
-        say(tab, s, text);
+        add_condition(tab, s, text);
         return ctt_error(CTT_EINVAL, "--%s %s", o->name, text);
     }
     return 0;

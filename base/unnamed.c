@@ -15,7 +15,7 @@
 
 enum { MOST = 1 << 30 };    /* bytes of a call: Linux moves less than 2^31 */
 
-static int failed(const char *folder, const char *what)
+static int folder_error(const char *folder, const char *what)
 {
     return ctt_error(CTT_EIO, "%s: %s: %s", folder, what, strerror(errno));
 }
@@ -44,14 +44,14 @@ int ctt_unnamed_open(const char *folder, int *fd)
     int f, rc = 0;
 
     if (stat(folder, &st) < 0)
-        return failed(folder, "cannot write a file there");
+        return folder_error(folder, "cannot write a file there");
     CTT_CHECK(S_ISDIR(st.st_mode), CTT_EIO, "%s: no folder", folder);
     f = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (f < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT ||
                   errno == EINVAL))
         f = make_named(folder);
     if (f < 0)
-        return failed(folder, "cannot write a file there");
+        return folder_error(folder, "cannot write a file there");
     *fd = f;
 out:
     return rc;
@@ -86,7 +86,7 @@ int ctt_unnamed_write(const char *folder, int fd, int64_t at,
             some = pwrite(fd, p, (size_t)(n < MOST ? n : MOST), at);
         } while (some < 0 && errno == EINTR);
         if (some < 0)
-            return failed(folder, "cannot write");
+            return folder_error(folder, "cannot write");
     }
     return 0;
 }
@@ -101,9 +101,9 @@ int ctt_unnamed_read(const char *folder, int fd, int64_t at, void *to,
             some = pread(fd, p, (size_t)(n < MOST ? n : MOST), at);
         } while (some < 0 && errno == EINTR);
         if (some == 0)
-            errno = EIO;    /* it ends before what was written */
+            errno = EIO;    /* the file is too short */
         if (some <= 0)
-            return failed(folder, "cannot read");
+            return folder_error(folder, "cannot read");
     }
     return 0;
 }
@@ -111,7 +111,7 @@ int ctt_unnamed_read(const char *folder, int fd, int64_t at, void *to,
 int ctt_unnamed_flush(const char *folder, int fd)
 {
     if (fdatasync(fd) < 0)
-        return failed(folder, "cannot write");
+        return folder_error(folder, "cannot write");
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     return 0;
 }

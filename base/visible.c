@@ -44,8 +44,9 @@ int ctt_utf8_is_control(const char *s, int n)
     return 0;
 }
 
-/* Puts what shows the next character into piece; returns its bytes in s. */
-static int next(const char *s, char keep, char piece[PIECE])
+/* Puts the visible form of the next character into piece; returns the bytes of
+ * the character in s. */
+static int show_char(const char *s, char keep, char piece[PIECE])
 {
     static const char letters[] = "\n" "n" "\t" "t" "\r" "r";
     int n = ctt_utf8_length(s), used = n > 0 ? n : 1;
@@ -71,7 +72,7 @@ char *ctt_visible(const char *s, char keep, char *to, size_t size)
     size_t at = 0;
 
     while (*s) {
-        int n = next(s, keep, piece);
+        int n = show_char(s, keep, piece);
         size_t more = strlen(piece);
         if (at + more >= size)
             break;

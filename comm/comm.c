@@ -25,8 +25,8 @@ static const struct {
     { "mpi", NULL },
 };
 
-static int find(const char *name, const struct ctt_launch *l,
-                const struct ctt_comm_kind **out)
+static int find_comm(const char *name, const struct ctt_launch *l,
+                     const struct ctt_comm_kind **out)
 {
     const void *what;
     size_t i = 0;
@@ -60,7 +60,7 @@ int ctt_comm_open(const char *name, struct ctt_comm **out)
         name = l.name && l.ranks != 1 ? "mpi" : "none";
     c = ctt_calloc(1, sizeof(*c));
     CTT_TRY(c ? 0 : CTT_ENOMEM);
-    CTT_TRY(find(name, &l, &c->kind));
+    CTT_TRY(find_comm(name, &l, &c->kind));
     CTT_TRY(c->kind->open(&c->place));
     is_open = 1;
     if (c->kind != &ctt_comm_none)
@@ -82,14 +82,14 @@ void ctt_comm_close(struct ctt_comm **c)
     *c = NULL;
 }
 
-static struct ctt_comm *of(const struct ctt_comm *c)
+static struct ctt_comm *or_alone(const struct ctt_comm *c)
 {
     return c ? (struct ctt_comm *)c : &alone;
 }
 
 const struct ctt_comm_place *ctt_comm_place(const struct ctt_comm *c)
 {
-    return &of(c)->place;
+    return &or_alone(c)->place;
 }
 
 int ctt_comm_launched(int *rank)
@@ -109,7 +109,7 @@ int ctt_comm_allgather(struct ctt_comm *c, const void *mine, int64_t n,
 {
     int rc;
 
-    c = of(c);
+    c = or_alone(c);
     c->calls++;
     rc = c->kind->allgather(mine, n, all);
     c->calls++;
@@ -121,7 +121,7 @@ int ctt_comm_alltoall(struct ctt_comm *c, const void *from, void *to,
 {
     int rc;
 
-    c = of(c);
+    c = or_alone(c);
     c->calls++;
     rc = c->kind->alltoall(from, to, each);
     c->calls++;
@@ -132,7 +132,7 @@ int ctt_comm_send(struct ctt_comm *c, int to, const void *p, int64_t n)
 {
     int rc;
 
-    c = of(c);
+    c = or_alone(c);
     c->calls++;
     rc = c->kind->send(to, p, n);
     c->calls++;
@@ -141,14 +141,14 @@ int ctt_comm_send(struct ctt_comm *c, int to, const void *p, int64_t n)
 
 int ctt_comm_recv(struct ctt_comm *c, int from, void *p, int64_t n)
 {
-    return of(c)->kind->recv(from, p, n);
+    return or_alone(c)->kind->recv(from, p, n);
 }
 
 int ctt_comm_wait(struct ctt_comm *c, int *from)
 {
     int rc;
 
-    c = of(c);
+    c = or_alone(c);
     c->calls++;
     rc = c->kind->wait(from);
     c->calls++;
@@ -157,15 +157,15 @@ int ctt_comm_wait(struct ctt_comm *c, int *from)
 
 int64_t ctt_comm_calls(const struct ctt_comm *c)
 {
-    return of(c)->calls;
+    return or_alone(c)->calls;
 }
 
 void ctt_comm_count(struct ctt_comm *c)
 {
-    of(c)->calls++;
+    or_alone(c)->calls++;
 }
 
 void ctt_comm_abort(struct ctt_comm *c, int status)
 {
-    of(c)->kind->end_all(status);
+    or_alone(c)->kind->end_all(status);
 }

@@ -20,7 +20,7 @@ static const struct {
 
 extern char **environ;
 
-/* Whether a text of the environment sets the variable. */
+/* 1 if a text of the environment sets the variable. */
 static int sets(const char *text, const char *name)
 {
     size_t n = name ? strlen(name) : 0;
@@ -49,7 +49,7 @@ char **ctt_comm_environment(void)
 }
 
 /* Leaves *out as it is where the variable is not set. */
-static int number(const char *name, int least, int *out)
+static int read_variable(const char *name, int least, int *out)
 {
     const char *text = name ? getenv(name) : NULL;
     char *end;
@@ -82,8 +82,8 @@ int ctt_launch_find(struct ctt_launch *l)
         if (!getenv(name))
             continue;
         l->name = name;
-        CTT_TRY(number(launchers[i].ranks, 1, &l->ranks));
-        CTT_TRY(number(launchers[i].rank, 0, &l->rank));
+        CTT_TRY(read_variable(launchers[i].ranks, 1, &l->ranks));
+        CTT_TRY(read_variable(launchers[i].rank, 0, &l->rank));
     }
 out:
     return rc;

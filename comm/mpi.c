@@ -22,7 +22,7 @@ static MPI_Datatype unit;    /* CTT_COMM_UNIT bytes */
 enum { SLEEP = 50000 };    /* nanoseconds */
 
 /* An error of the module's, in MPI's words. */
-static int check(const char *what, int status)
+static int check_mpi(const char *what, int status)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int n, rc = 0;
@@ -41,9 +41,10 @@ static int place_machine(MPI_Comm near, struct ctt_comm_place *p)
     int mine = p->rank, rc = 0;
 
     CTT_TRY(first ? 0 : CTT_ENOMEM);
-    CTT_TRY(check("MPI_Bcast", MPI_Bcast(&mine, 1, MPI_INT, 0, near)));
-    CTT_TRY(check("MPI_Allgather", MPI_Allgather(&mine, 1, MPI_INT, first, 1,
-                                                 MPI_INT, MPI_COMM_WORLD)));
+    CTT_TRY(check_mpi("MPI_Bcast", MPI_Bcast(&mine, 1, MPI_INT, 0, near)));
+    CTT_TRY(check_mpi("MPI_Allgather",
+                      MPI_Allgather(&mine, 1, MPI_INT, first, 1, MPI_INT,
+                                    MPI_COMM_WORLD)));
     for (int r = 0; r < p->ranks; r++) {
         p->machines += first[r] == r;
         p->machine += first[r] == r && r < mine;
@@ -53,7 +54,7 @@ out:
     return rc;
 }
 
-static int place(struct ctt_comm_place *p)
+static int read_place(struct ctt_comm_place *p)
 {
     MPI_Comm near = MPI_COMM_NULL;
     int rc = 0;
@@ -61,9 +62,9 @@ static int place(struct ctt_comm_place *p)
     *p = (struct ctt_comm_place){ .ranks = 0 };
     MPI_Comm_rank(MPI_COMM_WORLD, &p->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p->ranks);
-    CTT_TRY(check("MPI_Comm_split_type",
-                  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
-                                      p->rank, MPI_INFO_NULL, &near)));
+    CTT_TRY(check_mpi("MPI_Comm_split_type",
+                      MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+                                          p->rank, MPI_INFO_NULL, &near)));
     MPI_Comm_rank(near, &p->near);
     MPI_Comm_size(near, &p->nears);
     CTT_TRY(place_machine(near, p));
@@ -89,9 +90,9 @@ static int open_messages(int ranks)
     CTT_TRY(going && coming ? 0 : CTT_ENOMEM);
     for (int r = 0; r < ranks; r++)
         going[r] = coming[r] = MPI_REQUEST_NULL;
-    CTT_TRY(check("MPI_Type_contiguous",
-                  MPI_Type_contiguous(CTT_COMM_UNIT, MPI_BYTE, &unit)));
-    CTT_TRY(check("MPI_Type_commit", MPI_Type_commit(&unit)));
+    CTT_TRY(check_mpi("MPI_Type_contiguous",
+                      MPI_Type_contiguous(CTT_COMM_UNIT, MPI_BYTE, &unit)));
+    CTT_TRY(check_mpi("MPI_Type_commit", MPI_Type_commit(&unit)));
 out:
     if (rc < 0)
         close_messages();
@@ -106,10 +107,11 @@ static int open_mpi(struct ctt_comm_place *p)
 
     MPI_Initialized(&was);
     CTT_CHECK(!was, CTT_EINVAL, "MPI is opened once a process");
-    CTT_TRY(check("MPI_Init_thread",
-                  MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level)));
+    CTT_TRY(check_mpi("MPI_Init_thread",
+                      MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED,
+                                      &level)));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    CTT_TRY(place(p));
+    CTT_TRY(read_place(p));
     CTT_TRY(open_messages(p->ranks));
     world_ranks = p->ranks;
 out:
@@ -123,11 +125,12 @@ static int row_type(int64_t bytes, int64_t stride, MPI_Datatype *out)
     int rc = 0;
 
     *out = MPI_DATATYPE_NULL;
-    CTT_TRY(check("MPI_Type_contiguous",
-                  MPI_Type_contiguous((int)bytes, MPI_BYTE, &plain)));
-    CTT_TRY(check("MPI_Type_create_resized",
-                  MPI_Type_create_resized(plain, 0, (MPI_Aint)stride, out)));
-    CTT_TRY(check("MPI_Type_commit", MPI_Type_commit(out)));
+    CTT_TRY(check_mpi("MPI_Type_contiguous",
+                      MPI_Type_contiguous((int)bytes, MPI_BYTE, &plain)));
+    CTT_TRY(check_mpi("MPI_Type_create_resized",
+                      MPI_Type_create_resized(plain, 0, (MPI_Aint)stride,
+                                              out)));
+    CTT_TRY(check_mpi("MPI_Type_commit", MPI_Type_commit(out)));
 out:
     if (plain != MPI_DATATYPE_NULL)
         MPI_Type_free(&plain);
@@ -141,17 +144,17 @@ typedef int move_fn(const char *from, int bytes, int count, MPI_Datatype type,
 static int gather_piece(const char *from, int bytes, int count,
                       MPI_Datatype type, char *to)
 {
-    return check("MPI_Allgather",
-                 MPI_Allgather(from, bytes, MPI_BYTE, to, count, type,
-                               MPI_COMM_WORLD));
+    return check_mpi("MPI_Allgather",
+                     MPI_Allgather(from, bytes, MPI_BYTE, to, count, type,
+                                   MPI_COMM_WORLD));
 }
 
 static int swap_piece(const char *from, int bytes, int count,
                        MPI_Datatype type, char *to)
 {
     (void)bytes;
-    return check("MPI_Alltoall", MPI_Alltoall(from, count, type, to, count,
-                                              type, MPI_COMM_WORLD));
+    return check_mpi("MPI_Alltoall", MPI_Alltoall(from, count, type, to, count,
+                                                  type, MPI_COMM_WORLD));
 }
 
 /* Rows of one piece have no gaps, and no type of their own. */
@@ -186,9 +189,9 @@ static int alltoall(const void *from, void *to, int64_t each)
 }
 
 /* A send to a rank that has answered the last one is at its end. */
-static int finish(MPI_Request *r)
+static int wait_send(MPI_Request *r)
 {
-    return check("MPI_Wait", MPI_Wait(r, MPI_STATUS_IGNORE));
+    return check_mpi("MPI_Wait", MPI_Wait(r, MPI_STATUS_IGNORE));
 }
 
 static int units(int64_t n, int *out)
@@ -207,9 +210,9 @@ static int send_to(int to, const void *p, int64_t n)
     int count = 0, rc;
 
     CTT_TRY(units(n, &count));
-    CTT_TRY(finish(&going[to]));
-    CTT_TRY(check("MPI_Isend", MPI_Isend(p, count, unit, to, 0, MPI_COMM_WORLD,
-                                         &going[to])));
+    CTT_TRY(wait_send(&going[to]));
+    CTT_TRY(check_mpi("MPI_Isend", MPI_Isend(p, count, unit, to, 0,
+                                             MPI_COMM_WORLD, &going[to])));
 out:
     return rc;
 }
@@ -219,8 +222,8 @@ static int recv_from(int from, void *p, int64_t n)
     int count = 0, rc;
 
     CTT_TRY(units(n, &count));
-    CTT_TRY(check("MPI_Irecv", MPI_Irecv(p, count, unit, from, 0,
-                                         MPI_COMM_WORLD, &coming[from])));
+    CTT_TRY(check_mpi("MPI_Irecv", MPI_Irecv(p, count, unit, from, 0,
+                                             MPI_COMM_WORLD, &coming[from])));
 out:
     return rc;
 }
@@ -239,8 +242,8 @@ static int look_round(int *from, int *there)
         if (coming[r] == MPI_REQUEST_NULL)
             continue;
         waits++;
-        CTT_TRY(check("MPI_Test", MPI_Test(&coming[r], there,
-                                           MPI_STATUS_IGNORE)));
+        CTT_TRY(check_mpi("MPI_Test", MPI_Test(&coming[r], there,
+                                               MPI_STATUS_IGNORE)));
         if (*there)
             last = *from = r;
     }
@@ -257,7 +260,7 @@ static int wait_any(int *from)
 
     while (!there) {
         CTT_TRY(look_round(from, &there));
-        CTT_CHECK(rc > 0, CTT_EINVAL, "nothing is to be taken");
+        CTT_CHECK(rc > 0, CTT_EINVAL, "no message is expected");
         if (!there && ctt_seconds() - since > LOOKS)
             nanosleep(&nap, NULL);
     }
@@ -274,7 +277,7 @@ static void end_all(int status)
 static void close_mpi(void)
 {
     for (int r = 0; r < world_ranks; r++)
-        finish(&going[r]);
+        wait_send(&going[r]);
     MPI_Type_free(&unit);
     close_messages();
     MPI_Finalize();

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rising(const void *a, const void *b)
+static int ascending_bits(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -19,7 +19,7 @@ static double bits_of(uint32_t *symbol, int64_t n, int64_t *kinds)
 {
     double bits = 0;
 
-    qsort(symbol, (size_t)n, sizeof(*symbol), rising);
+    qsort(symbol, (size_t)n, sizeof(*symbol), ascending_bits);
     *kinds = 0;
     for (int64_t i = 0, end; i < n; i = end, ++*kinds) {
         for (end = i; end < n && symbol[end] == symbol[i]; )

@@ -64,8 +64,8 @@ out:
 /* ---- numbers for names ---- */
 
 /* "PATTERN=NUMBER", of n characters: the pattern may begin with '='. */
-static int split(const char *p, size_t n, char pattern[CTT_NAME + 1],
-                 double *number)
+static int split_item(const char *p, size_t n, char pattern[CTT_NAME + 1],
+                      double *number)
 {
     size_t at = n;
     char *end;
@@ -89,7 +89,7 @@ int ctt_names_number(const char *list, const char *name, double *number)
     for (const char *p = list; p && *p; p += strspn(p, ",")) {
         size_t n = strcspn(p, ",");
 
-        if (split(p, n, pattern, &x) && ctt_name_matches(pattern, name)) {
+        if (split_item(p, n, pattern, &x) && ctt_name_matches(pattern, name)) {
             *number = x;
             found = 1;
         }
@@ -108,7 +108,7 @@ int ctt_names_check_numbers(const struct ctt_model *m, const char *option,
     for (const char *p = list; p && *p; p += strspn(p, ",")) {
         size_t n = strcspn(p, ",");
 
-        CTT_CHECK(split(p, n, pattern, &x) && x >= least && x <= most,
+        CTT_CHECK(split_item(p, n, pattern, &x) && x >= least && x <= most,
                   CTT_EINVAL, "--%s: '%.*s' is not NAME=NUMBER with a number "
                   "from %g to %g", option, (int)n, p, least, most);
         CTT_TRY(ctt_names_check(m, pattern));

@@ -21,7 +21,7 @@ struct run {
 /* ---- one round ---- */
 
 /* Adds a line to the history. */
-static int note(struct ctt_model *m, const char *line)
+static int add_history(struct ctt_model *m, const char *line)
 {
     const char *old = m->history ? m->history : "";
     size_t n = strlen(old), size = n + strlen(line) + 3;
@@ -38,7 +38,7 @@ static int note(struct ctt_model *m, const char *line)
 
 /* Adds a row to the report, measured on the saved model, whose file is then
  * dropped. */
-static int measure(struct run *a, struct ctt_stage_row **row)
+static int measure_stage(struct run *a, struct ctt_stage_row **row)
 {
     struct ctt_newfile *f = NULL;
     struct ctt_walk *k = &a->k;
@@ -155,7 +155,7 @@ static int say_end(const struct run *a, enum end end, double miss)
                  (long long)spent, why[end]);
     if (k->calls->say)
         k->calls->say(k->calls->arg, line);
-    return note(*k->m, line);
+    return add_history(*k->m, line);
 }
 
 /* Whether to retrain once more after a->at.begun times; says why not. */
@@ -192,8 +192,8 @@ out:
     return rc;
 }
 
-static int retrain(struct run *a, const struct ctt_changes *c,
-                   struct ctt_score *after)
+static int retrain_stage(struct run *a, const struct ctt_changes *c,
+                         struct ctt_score *after)
 {
     int rc = 0;
 
@@ -255,7 +255,7 @@ static int is_hurt(const struct run *a, const struct ctt_stage *s,
 
 /* Tests a model before it is retrained, unless that changes it too.  changed: a
  * stage has changed its weights. */
-static int test(struct run *a, int changed, struct ctt_score *s)
+static int test_stage(struct run *a, int changed, struct ctt_score *s)
 {
     struct ctt_walk *k = &a->k;
     int rc = 0;
@@ -270,7 +270,7 @@ out:
 
 /* Tests, retrains and measures; a round that an earlier run has begun was
  * tested then.  s: the stage; NULL: the model is as given. */
-static int finish(struct run *a, const struct ctt_stage *s)
+static int finish_round(struct run *a, const struct ctt_stage *s)
 {
     struct ctt_score after = { .top1 = { NAN, NAN, NAN } };
     struct ctt_changes c = { .due = NULL };
@@ -283,11 +283,11 @@ static int finish(struct run *a, const struct ctt_stage *s)
     if (!a->at.begun)
         memcpy(a->at.before, after.top1, sizeof(a->at.before));
     if (!a->at.begun && !c.due)
-        CTT_TRY(test(a, s && !k->same, &after));
+        CTT_TRY(test_stage(a, s && !k->same, &after));
     more = more && is_hurt(a, s, &after);
     if (more)
-        CTT_TRY(retrain(a, &c, &after));
-    CTT_TRY(measure(a, &row));
+        CTT_TRY(retrain_stage(a, &c, &after));
+    CTT_TRY(measure_stage(a, &row));
     row->after = after;
     if (more)
         memcpy(row->before, a->at.before, sizeof(row->before));
@@ -311,9 +311,9 @@ static int run_round(struct run *a, const struct ctt_stage *s, int i)
         a->k.start = i == 1 ? 0 : a->k.start;
         a->k.same = 0;
         CTT_TRY(s->run(&a->k, i));
-        CTT_TRY(note(*a->k.m, a->k.line));
+        CTT_TRY(add_history(*a->k.m, a->k.line));
     }
-    CTT_TRY(finish(a, s));
+    CTT_TRY(finish_round(a, s));
     a->at.rounds++;
     a->at.begun = 0;
     CTT_TRY(save(a));
@@ -323,7 +323,7 @@ out:
 
 /* Before the first stage that needs it; saved at once, as times are never the
  * same twice: a run that goes on knows it. */
-static int choose(struct run *a, const struct ctt_stage *s)
+static int choose_options(struct run *a, const struct ctt_stage *s)
 {
     struct ctt_walk *k = &a->k;
     int rc = 0;
@@ -335,7 +335,7 @@ static int choose(struct run *a, const struct ctt_stage *s)
     CTT_TRY(ctt_choose(k, &a->o));
     a->chosen = 1;
     if (k->line[0]) {
-        CTT_TRY(note(*k->m, k->line));
+        CTT_TRY(add_history(*k->m, k->line));
         if (k->calls->say)
             k->calls->say(k->calls->arg, k->line);
     }
@@ -349,7 +349,7 @@ static int run_stage(struct run *a, const struct ctt_stage *s)
 {
     int rc;
 
-    CTT_TRY(choose(a, s));
+    CTT_TRY(choose_options(a, s));
     for (int i = 1; i <= ctt_stage_rounds(s, a->k.o); i++)
         CTT_TRY(run_round(a, s, i));
 out:
@@ -442,7 +442,7 @@ int ctt_recipe_run(const struct ctt_recipe *o,
     CTT_TRY(ctt_recipe_check(o, *m));
     CTT_TRY(ctt_recipe_state_given(*m, &a.at));
     CTT_TRY(ctt_report_new(*m, &a.k.r));
-    CTT_TRY(from ? go_on(&a, from) : finish(&a, NULL));
+    CTT_TRY(from ? go_on(&a, from) : finish_round(&a, NULL));
     for (int i = 0; ctt_stages[i]; i++)
         CTT_TRY(run_stage(&a, ctt_stages[i]));
     if (!a.k.r->stored)

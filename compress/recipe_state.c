@@ -85,8 +85,8 @@ static void put_one(FILE *f, enum kind kind, const char *p, int k)
         fprintf(f, "\t%a", ((const double *)(const void *)p)[k]);
 }
 
-static void put(FILE *f, const char *word, const struct field *field,
-                int fields, const void *p)
+static void write_fields(FILE *f, const char *word, const struct field *field,
+                         int fields, const void *p)
 {
     fprintf(f, "%s", word);
     for (int i = 0; i < fields; i++) {
@@ -146,15 +146,15 @@ out:
 static void put_rows(FILE *f, const struct ctt_recipe_state *p,
                      const struct ctt_report *r)
 {
-    put(f, "place", FIELDS(place_fields), p);
+    write_fields(f, "place", FIELDS(place_fields), p);
     for (int i = 0; i < r->stages; i++)
-        put(f, "stage", FIELDS(stage_fields), &r->stage[i]);
+        write_fields(f, "stage", FIELDS(stage_fields), &r->stage[i]);
     for (int i = 0; i < r->weights; i++)
-        put(f, "weight", FIELDS(weight_fields), &r->weight[i]);
+        write_fields(f, "weight", FIELDS(weight_fields), &r->weight[i]);
     for (int i = 0; i < r->choices; i++)
-        put(f, "choice", FIELDS(choice_fields), &r->choice[i]);
+        write_fields(f, "choice", FIELDS(choice_fields), &r->choice[i]);
     for (int i = 0; i < r->blames; i++)
-        put(f, "blame", FIELDS(blame_fields), &r->blame[i]);
+        write_fields(f, "blame", FIELDS(blame_fields), &r->blame[i]);
 }
 
 static const char checkpoint[] = "checkpoint";
@@ -178,7 +178,7 @@ out:
     return rc;
 }
 
-static int write_all(FILE *f, const void *arg)
+static int write_state(FILE *f, const void *arg)
 {
     const struct all *a = arg;
     int rc;
@@ -195,7 +195,7 @@ int ctt_recipe_state_print(const struct ctt_recipe_state *p,
 {
     struct all a = { p, o, r };
 
-    return ctt_text_collect(checkpoint, write_all, &a, out);
+    return ctt_text_collect(checkpoint, write_state, &a, out);
 }
 
 /* ---- reading ---- */
@@ -208,7 +208,7 @@ static int damaged(const char *what)
 
 /* Ends *s at the next such character and moves it behind; NULL: it was the
  * last part. */
-static char *part(char **s, char end)
+static char *next_part(char **s, char end)
 {
     char *first = *s, *to = first ? strchr(first, end) : NULL;
 
@@ -252,7 +252,7 @@ static int get_field(char **cells, const struct field *f, char *at)
     int n = f->kind == TEXT ? 1 : f->count;
 
     for (int k = 0; k < n; k++) {
-        char *cell = part(cells, '\t');
+        char *cell = next_part(cells, '\t');
         if (!cell)
             return 0;
         if (f->kind != TEXT && !get_one(f->kind, cell, at, k))
@@ -267,10 +267,10 @@ static int get_field(char **cells, const struct field *f, char *at)
 }
 
 /* Reads the next line of *text, which begins with word, into p. */
-static int get(char **text, const char *word, const struct field *field,
-               int fields, void *p)
+static int read_fields(char **text, const char *word, const struct field *field,
+                       int fields, void *p)
 {
-    char *line = part(text, '\n'), *first = part(&line, '\t');
+    char *line = next_part(text, '\n'), *first = next_part(&line, '\t');
 
     if (!first || strcmp(first, word) != 0)
         return damaged(word);
@@ -304,7 +304,7 @@ static int get_stages(char **text, int count, struct ctt_report *r)
     for (int i = 0; i < count; i++) {
         struct ctt_stage_row *row;
         CTT_TRY(ctt_report_row(r, &row));
-        CTT_TRY(get(text, "stage", FIELDS(stage_fields), row));
+        CTT_TRY(read_fields(text, "stage", FIELDS(stage_fields), row));
         CTT_TRY(is_stage(row) ? 0 : damaged("stage"));
     }
 out:
@@ -317,7 +317,7 @@ static int get_weights(char **text, struct ctt_report *r)
 
     for (int i = 0; i < r->weights; i++) {
         struct ctt_weight_row *w = &r->weight[i], was = *w;
-        CTT_TRY(get(text, "weight", FIELDS(weight_fields), w));
+        CTT_TRY(read_fields(text, "weight", FIELDS(weight_fields), w));
         CTT_TRY(strcmp(was.name, w->name) == 0 && w->cores >= 1 &&
                 w->cores <= CTT_MAX_CORES ? 0 : damaged("weight"));
     }
@@ -340,7 +340,7 @@ static int get_choices(char **text, struct ctt_report *r)
     while (*text && strncmp(*text, word, strlen(word)) == 0) {
         struct ctt_choice *c;
         CTT_TRY(ctt_report_choice(r, "", "", &c));
-        CTT_TRY(get(text, "choice", FIELDS(choice_fields), c));
+        CTT_TRY(read_fields(text, "choice", FIELDS(choice_fields), c));
         CTT_TRY(is_choice(c) ? 0 : damaged("choice"));
     }
 out:
@@ -355,7 +355,7 @@ static int get_blames(char **text, struct ctt_report *r)
     while (*text && **text) {
         struct ctt_blame *b;
         CTT_TRY(ctt_report_blame(r, "", &b));
-        CTT_TRY(get(text, "blame", FIELDS(blame_fields), b));
+        CTT_TRY(read_fields(text, "blame", FIELDS(blame_fields), b));
     }
 out:
     return rc;
@@ -366,7 +366,7 @@ static int get_rows(char *text, const struct ctt_recipe *o,
 {
     int rc;
 
-    CTT_TRY(get(&text, "place", FIELDS(place_fields), p));
+    CTT_TRY(read_fields(&text, "place", FIELDS(place_fields), p));
     CTT_TRY(p->begun <= (o->automatic ? CTT_RETRAININGS : 1) &&
             p->rounds <= ctt_recipe_rounds(o) - (p->begun > 0) ? 0
             : damaged("place"));
@@ -406,7 +406,7 @@ static void other_words(const char **was, int *n, const char **now, int *k)
 }
 
 /* Compares what must be the same. */
-static int compare(const char *text, const char *head)
+static int compare_head(const char *text, const char *head)
 {
     static const char *const what[] = { "by another version",
                                         "with other settings",
@@ -432,7 +432,7 @@ int ctt_recipe_state_read(const char *text, const struct ctt_recipe *o,
     int rc;
 
     CTT_TRY(ctt_text_collect(checkpoint, write_head, &a, &head));
-    CTT_TRY(compare(text, head));
+    CTT_TRY(compare_head(text, head));
     copy = ctt_strdup(text + strlen(head));
     CTT_TRY(copy ? 0 : CTT_ENOMEM);
     CTT_TRY(get_rows(copy, o, p, r));

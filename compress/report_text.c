@@ -187,7 +187,7 @@ int ctt_report_stored_cells(const struct ctt_report *r, int row, char *text,
     return 1;
 }
 
-static const char *number(const char *form, double x, char *text, size_t size)
+static const char *text_of(const char *form, double x, char *text, size_t size)
 {
     if (isnan(x))
         return "-";
@@ -209,10 +209,10 @@ int ctt_report_blame_cells(const struct ctt_report *r, int row, char *text,
         return 1;
     }
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s", b->name,
-             number(b->frames ? "%.1f" : "%.2g", b->answer, answer,
-                    sizeof(answer)),
-             number("%.1f", b->alone, alone, sizeof(alone)),
-             number("%.1f", b->behind, behind, sizeof(behind)), b->stays);
+             text_of(b->frames ? "%.1f" : "%.2g", b->answer, answer,
+                     sizeof(answer)),
+             text_of("%.1f", b->alone, alone, sizeof(alone)),
+             text_of("%.1f", b->behind, behind, sizeof(behind)), b->stays);
     return 1;
 }
 
@@ -243,9 +243,9 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
         snprintf(bytes, sizeof(bytes), "%" PRId64, c->bytes);
     note = c->given_up[0] ? "given up: " : c->chosen ? "chosen" : "";
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s", c->of, c->name,
-             bytes, number("%.4f", c->ms, ms, sizeof(ms)),
-             number("%.2fx", ctt_report_gain(r, c), faster, sizeof(faster)),
-             number("%.1f", 100 * c->lost, lost, sizeof(lost)), note,
+             bytes, text_of("%.4f", c->ms, ms, sizeof(ms)),
+             text_of("%.2fx", ctt_report_gain(r, c), faster, sizeof(faster)),
+             text_of("%.1f", 100 * c->lost, lost, sizeof(lost)), note,
              c->given_up);
     return 1;
 }

@@ -48,23 +48,22 @@ struct ctt_stage {
     int    (*given)(const struct ctt_recipe *o);
     /* CTT_EINVAL if a setting is wrong, or wrong for this model. */
     int    (*check)(const struct ctt_recipe *o, const struct ctt_model *m);
-    /* How many rounds it has, each followed by retraining; NULL: one. */
+    /* Number of rounds, each followed by retraining; NULL: one. */
     int    (*rounds)(const struct ctt_recipe *o);
-    /* How much of its share of epochs, `all`, is spent after round `round`, not
-     * the last; NULL for stages of one round. */
+    /* The part of its share of epochs, `all`, that is spent after round
+     * `round`, not the last; NULL for stages of one round. */
     double (*spent)(const struct ctt_recipe *o, int round, double all);
     /* Runs round `round`, from 1. */
     int    (*run)(struct ctt_walk *k, int round);
-    /* Does to the model what takes as long at run time, where there are no
-     * clips; NULL: as run(). */
+    /* Makes a model of the same run time without clips; NULL: as run(). */
     int    (*sketch)(struct ctt_walk *k);
     /* 1: ctt_choose() comes before it. */
     int    choice;
     /* Its options that --sense and --budget try, with their values; NULL: none.
      * A row without a name ends them. */
     const struct ctt_ladder *ladders;
-    /* What changes the model while this round is retrained, with arg = k;
-     * NULL, or due NULL: nothing. */
+    /* Sets the changes of the model during the retraining of this round, with
+     * arg = k; NULL, or due NULL: none. */
     void   (*during)(struct ctt_walk *k, struct ctt_changes *c);
 };
 

@@ -38,7 +38,7 @@ out:
 
 /* Runs a conv, its chain, its pair and its lstm as separate calls: the pair's
  * result becomes the plus input of the conv. */
-static int split(struct ctt_dev *d, const struct ctt_call *c)
+static int run_split(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call one = *c;
     int rc = 0;
@@ -120,8 +120,8 @@ int ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
     return d->kind->takes && ctt_dev_shared(d) && d->kind->takes(n, k, w);
 }
 
-static int takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
-                 const struct ctt_weight *w)
+static int takes_weight(const struct ctt_dev *d, const struct ctt_node *n,
+                        int k, const struct ctt_weight *w)
 {
     return is_plain(w) || ctt_dev_takes(d, n, k, w);
 }
@@ -137,9 +137,9 @@ static int check_types(const struct ctt_dev *d, const struct ctt_call *c)
     for (int k = 0; k < n->nin; k++)
         ok &= is_value(d, &c->in[k]) && is_float(&c->din[k]);
     for (int k = 0; k < n->nw; k++)
-        ok &= takes(d, n, k, &c->w[k]) && is_float(&c->dw[k]);
+        ok &= takes_weight(d, n, k, &c->w[k]) && is_float(&c->dw[k]);
     for (int k = 0; c->pair.node && k < c->pair.node->nw; k++)
-        ok &= takes(d, c->pair.node, k, &c->pair.w[k]);
+        ok &= takes_weight(d, c->pair.node, k, &c->pair.w[k]);
     CTT_CHECK(ok, CTT_EUNSUP, "%s: '%s' has no kernel for numbers of this "
               "type", n->name, ctt_ops[n->op].name);
 out:
@@ -160,7 +160,7 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
         CTT_TRY(check_types(d, &c->chain[i]));
     CTT_TRY(is_fused(d, c));
     if (rc == 0)
-        return split(d, c);
+        return run_split(d, c);
     if (pass == CTT_BWD && ctt_din_overlaps(c))
         return ctt_run_per_input(d, c);
     if (omp_get_max_threads() != d->threads)

@@ -17,7 +17,7 @@ static int single(const struct ctt_fold *f, int i)
     return idle(f, i) && f->large[i] == 1;
 }
 
-static void set(struct ctt_fold *f, int i, int64_t size)
+static void set_axis(struct ctt_fold *f, int i, int64_t size)
 {
     f->large[i] = f->small[i] = size;
     f->kernel[i] = f->stride[i] = 1;
@@ -25,7 +25,7 @@ static void set(struct ctt_fold *f, int i, int64_t size)
 }
 
 /* Removes axis i: the axes before it move up by one, and axis 0 gets size 1. */
-static void drop(struct ctt_fold *f, int i)
+static void drop_axis(struct ctt_fold *f, int i)
 {
     for (; i > 0; i--) {
         f->large[i] = f->large[i - 1];
@@ -34,11 +34,11 @@ static void drop(struct ctt_fold *f, int i)
         f->stride[i] = f->stride[i - 1];
         f->pad[i] = f->pad[i - 1];
     }
-    set(f, 0, 1);
+    set_axis(f, 0, 1);
 }
 
 /* 1 if the kernel is as large as its input: a dense layer on all of it. */
-static int whole(const struct ctt_fold *f)
+static int is_dense(const struct ctt_fold *f)
 {
     for (int i = 0; i < 3; i++)
         if (f->small[i] != 1 || f->pad[i] || f->kernel[i] != f->large[i])
@@ -48,25 +48,25 @@ static int whole(const struct ctt_fold *f)
 
 static void simplify(struct ctt_fold *f)
 {
-    if (whole(f))
+    if (is_dense(f))
         for (int i = 0; i < 3; i++) {
             f->ic *= f->large[i];
-            set(f, i, 1);
+            set_axis(f, i, 1);
         }
     for (int i = 1; i < 3; i++)    /* an axis of size 1 */
         if (f->large[i] == 1 && idle(f, i))
-            drop(f, i);
+            drop_axis(f, i);
     if (idle(f, 1) && idle(f, 2)) {    /* two adjacent idle axes */
         int64_t both = f->large[1] * f->large[2];
-        drop(f, 1);
-        set(f, 2, both);
+        drop_axis(f, 1);
+        set_axis(f, 2, both);
     }
     for (int i = 0; i < 2 && idle(f, i); i++) {    /* leading idle axes */
         f->n *= f->large[i];
-        set(f, i, 1);
+        set_axis(f, i, 1);
     }
     if (single(f, 0) && single(f, 1) && idle(f, 2)) {    /* one long line */
-        set(f, 2, f->n * f->large[2]);
+        set_axis(f, 2, f->n * f->large[2]);
         f->n = 1;
     }
     f->axes = f->large[0] == 1 && idle(f, 0) ? 2 : 3;

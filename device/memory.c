@@ -16,7 +16,7 @@ out:
     return rc;
 }
 
-static const struct ctt_dev_memory *of(const struct ctt_dev *d)
+static const struct ctt_dev_memory *memory_of(const struct ctt_dev *d)
 {
     return d->kind->memory;
 }
@@ -26,7 +26,7 @@ static const struct ctt_dev_numbers *num(const struct ctt_dev *d)
     return d->kind->numbers;
 }
 
-static const struct ctt_dev_order *order(const struct ctt_dev *d)
+static const struct ctt_dev_order *order_of(const struct ctt_dev *d)
 {
     return d->kind->order;
 }
@@ -38,7 +38,7 @@ int ctt_dev_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
 
     CTT_CHECK(bytes >= 0, CTT_EINVAL, "%s: %lld bytes", what,
               (long long)bytes);
-    CTT_TRY(of(d)->alloc(d, what, bytes > 0 ? bytes : 1, out));
+    CTT_TRY(memory_of(d)->alloc(d, what, bytes > 0 ? bytes : 1, out));
 out:
     return rc;
 }
@@ -53,23 +53,23 @@ static int moved(int rc, const char *what, int64_t bytes)
 void ctt_dev_free(struct ctt_dev *d, void **p)
 {
     if (*p)
-        of(d)->free(d, *p);
+        memory_of(d)->free(d, *p);
     *p = NULL;
 }
 
 int64_t ctt_dev_room(const struct ctt_dev *d)
 {
-    return of(d)->room(d);
+    return memory_of(d)->room(d);
 }
 
 int ctt_dev_shared(const struct ctt_dev *d)
 {
-    return of(d)->shared;
+    return memory_of(d)->shared;
 }
 
 int ctt_dev_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes)
 {
-    return bytes > 0 ? of(d)->fill(d, p, byte, bytes) : 0;
+    return bytes > 0 ? memory_of(d)->fill(d, p, byte, bytes) : 0;
 }
 
 int ctt_dev_clear(struct ctt_dev *d, void *p, int64_t bytes)
@@ -85,8 +85,8 @@ int ctt_dev_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
         [CTT_WITHIN] = "copy",
     };
 
-    return bytes > 0 ? moved(of(d)->copy(d, way, from, to, bytes), words[way],
-                             bytes) : 0;
+    return bytes > 0 ? moved(memory_of(d)->copy(d, way, from, to, bytes),
+                             words[way], bytes) : 0;
 }
 
 int ctt_dev_show(struct ctt_dev *d, const char *what, const float *x,
@@ -166,67 +166,67 @@ int ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 
 int ctt_dev_sync(struct ctt_dev *d)
 {
-    return of(d)->sync ? of(d)->sync(d) : 0;
+    return memory_of(d)->sync ? memory_of(d)->sync(d) : 0;
 }
 
 int ctt_dev_pin(struct ctt_dev *d, void *p, int64_t bytes)
 {
-    return of(d)->pin && bytes > 0 ? of(d)->pin(d, p, bytes) : 0;
+    return memory_of(d)->pin && bytes > 0 ? memory_of(d)->pin(d, p, bytes) : 0;
 }
 
 void ctt_dev_unpin(struct ctt_dev *d, void *p)
 {
-    if (of(d)->unpin && p)
-        of(d)->unpin(d, p);
+    if (memory_of(d)->unpin && p)
+        memory_of(d)->unpin(d, p);
 }
 
 int ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n)
 {
-    return of(d)->prefetch ? moved(of(d)->prefetch(d, from, n),
-                                   "upload ahead",
-                                   n * (int64_t)sizeof(*from)) : 0;
+    return memory_of(d)->prefetch ? moved(memory_of(d)->prefetch(d, from, n),
+                                          "upload ahead",
+                                          n * (int64_t)sizeof(*from)) : 0;
 }
 
 int ctt_dev_transfer(struct ctt_dev *d, enum ctt_direction way,
                      const void *from, void *to, int64_t bytes, void **place)
 {
-    if (!of(d)->transfer || bytes <= 0)
+    if (!memory_of(d)->transfer || bytes <= 0)
         return ctt_dev_copy(d, way, from, to, bytes);
-    return moved(of(d)->transfer(d, way, from, to, bytes, place),
+    return moved(memory_of(d)->transfer(d, way, from, to, bytes, place),
                  way == CTT_TO_HOST ? "download" : "upload", bytes);
 }
 
 int ctt_dev_transfer_follow(struct ctt_dev *d, void *place)
 {
-    return place ? of(d)->transfer_follow(d, place) : 0;
+    return place ? memory_of(d)->transfer_follow(d, place) : 0;
 }
 
 int ctt_dev_transfer_wait(struct ctt_dev *d, void *place)
 {
-    return place ? of(d)->transfer_wait(d, place) : 0;
+    return place ? memory_of(d)->transfer_wait(d, place) : 0;
 }
 
 void ctt_dev_transfer_drop(struct ctt_dev *d, void **place)
 {
     if (*place)
-        of(d)->transfer_drop(d, *place);
+        memory_of(d)->transfer_drop(d, *place);
     *place = NULL;
 }
 
 /* A profile and the search for NaN need each call, so nothing is recorded. */
 static int records(const struct ctt_dev *d)
 {
-    return order(d)->replay && !d->sum && !d->blame;
+    return order_of(d)->replay && !d->sum && !d->blame;
 }
 
 int ctt_dev_replay(struct ctt_dev *d, void **place)
 {
-    return records(d) ? order(d)->replay(d, place) : 0;
+    return records(d) ? order_of(d)->replay(d, place) : 0;
 }
 
 int ctt_dev_recorded(struct ctt_dev *d, void **place, int rc)
 {
-    return records(d) ? order(d)->recorded(d, place, rc) : rc;
+    return records(d) ? order_of(d)->recorded(d, place, rc) : rc;
 }
 
 int ctt_dev_repeat(struct ctt_dev *d, void **place, int (*work)(void *arg),
@@ -246,25 +246,25 @@ int ctt_dev_repeat(struct ctt_dev *d, void **place, int (*work)(void *arg),
 void ctt_dev_drop(struct ctt_dev *d, void **place)
 {
     if (*place)
-        order(d)->drop(d, *place);
+        order_of(d)->drop(d, *place);
     *place = NULL;
 }
 
 int ctt_dev_stream_count(const struct ctt_dev *d)
 {
-    return order(d)->lane && !d->sum && !d->blame ? d->streams : 1;
+    return order_of(d)->lane && !d->sum && !d->blame ? d->streams : 1;
 }
 
 void ctt_dev_stream(struct ctt_dev *d, int stream)
 {
-    if (order(d)->lane)
-        order(d)->lane(d, stream);
+    if (order_of(d)->lane)
+        order_of(d)->lane(d, stream);
 }
 
 int ctt_dev_wait(struct ctt_dev *d, int stream, int other)
 {
-    return order(d)->wait && stream != other ? order(d)->wait(d, stream, other)
-                                             : 0;
+    return order_of(d)->wait && stream != other ?
+           order_of(d)->wait(d, stream, other) : 0;
 }
 
 int ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,

@@ -31,7 +31,7 @@ const char ctt_dev_help[] = "device: the processor, a GPU, or plain C for "
                             "reference";
 
 /* The row of that name; CTT_LEN(devices): there is none. */
-static size_t find(const char *name)
+static size_t find_device(const char *name)
 {
     size_t i = 0;
 
@@ -42,7 +42,7 @@ static size_t find(const char *name)
 
 int ctt_dev_has(const char *name, enum ctt_dev_capability what)
 {
-    size_t i = name ? find(name) : CTT_LEN(devices);
+    size_t i = name ? find_device(name) : CTT_LEN(devices);
 
     return i < CTT_LEN(devices) && (devices[i].can & what);
 }
@@ -50,7 +50,7 @@ int ctt_dev_has(const char *name, enum ctt_dev_capability what)
 static int find_kind(const char *name, const struct ctt_dev_kind **out)
 {
     const void *what;
-    size_t i = find(name);
+    size_t i = find_device(name);
     int rc = 0;
 
     CTT_CHECK(i < CTT_LEN(devices), CTT_EINVAL, "no device '%s' is built in",

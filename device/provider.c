@@ -100,8 +100,8 @@ void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size)
 }
 
 /* 1 if a provider accepts the part; 0: q->why says why not; or an error. */
-static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q,
-                 int by_rule)
+static int provider_takes(const struct ctt_conv_provider *p,
+                          struct ctt_conv_ask *q, int by_rule)
 {
     const struct ctt_call *c = q->call;
     int rc;
@@ -128,7 +128,7 @@ int ctt_conv_takes(const struct ctt_conv_set *s, int row, void **own,
 {
     q->state = s->row[row].state;
     q->own = own ? &own[row] : NULL;
-    return takes(s->row[row].by, q, by_rule);
+    return provider_takes(s->row[row].by, q, by_rule);
 }
 
 /* The number of the first row that accepts the part, or an error. */
@@ -154,7 +154,7 @@ out:
 
 /* The name of the code is copied only when it changes: with small models,
  * formatting it in each call would show in the time per frame. */
-static void note(struct choice *h, int row, const struct ctt_conv_ask *q)
+static void note_choice(struct choice *h, int row, const struct ctt_conv_ask *q)
 {
     const char *code = q->code ? q->code : "";
 
@@ -207,7 +207,7 @@ static int run_part(const struct ctt_conv_set *s, struct conv_cache *k,
         return 0;
     CTT_TRY(run_chosen(s, k, q, t));
     if (k) {
-        note(&k->choice[q->part], rc, q);
+        note_choice(&k->choice[q->part], rc, q);
         k->choice[q->part].tuned = t && t->row == rc ? t : NULL;
     }
 out:
@@ -215,7 +215,7 @@ out:
 }
 
 /* Forgets which rows computed the previous call of this pass. */
-static void start(struct conv_cache *k, enum ctt_pass pass)
+static void forget_choices(struct conv_cache *k, enum ctt_pass pass)
 {
     for (int i = 0; k && i < CTT_CONV_PARTS; i++)
         if ((i == CTT_CONV_OUT) == (pass == CTT_FWD))
@@ -230,7 +230,7 @@ int ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
     int rc = 0;
 
     CTT_TRY(open_cache(s, c, &k));
-    start(k, CTT_FWD);
+    forget_choices(k, CTT_FWD);
     CTT_TRY(run_part(s, k, &q));
 out:
     return rc < 0 ? rc : 0;
@@ -258,7 +258,7 @@ int ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
     int rc = 0;
 
     CTT_TRY(open_cache(s, c, &k));
-    start(k, CTT_BWD);
+    forget_choices(k, CTT_BWD);
     if (c->din[0].data)
         CTT_TRY(run_part(s, k, &q));
     q.part = CTT_CONV_DW;
@@ -373,7 +373,8 @@ void ctt_conv_forget(void *cache)
 }
 
 /* Appends text, after the separator `between` unless `to` is empty. */
-static void add(char *to, size_t size, const char *between, const char *text)
+static void append_word(char *to, size_t size, const char *between,
+                        const char *text)
 {
     size_t n = strlen(to);
 
@@ -401,7 +402,7 @@ const char *ctt_conv_impl(void *cache, enum ctt_pass pass)
                  k->set->row[h->row].by->name, h->code[0] ? ":" : "", h->code,
                  h->pair ? "+pair" : "", h->lstm ? "+lstm" : "",
                  h->links ? "+chain" : "");
-        add(k->impl, sizeof(k->impl), " ", one);
+        append_word(k->impl, sizeof(k->impl), " ", one);
     }
     return k->impl;
 }
@@ -417,7 +418,7 @@ static void add_times(struct conv_cache *k, const struct choice *h)
             continue;
         snprintf(one, sizeof(one), "%s%s %.4f ms", i < 0 ? "measured: " : "",
                  k->set->row[row].by->name, (double)h->tuned->ms[row]);
-        add(k->why, sizeof(k->why), ", ", one);
+        append_word(k->why, sizeof(k->why), ", ", one);
     }
 }
 
@@ -438,7 +439,7 @@ const char *ctt_conv_why(void *cache, enum ctt_pass pass)
             snprintf(one, sizeof(one), "%s%s%s%s", r < h->row ? "not " : "",
                      r < h->row ? k->set->row[r].by->name : "",
                      r < h->row ? ": " : "", h->why[r]);
-            add(k->why, sizeof(k->why), "; ", one);
+            append_word(k->why, sizeof(k->why), "; ", one);
         }
     }
     return k->why;

@@ -80,7 +80,7 @@ static uint64_t pair(int64_t first, int64_t end, int threads)
 
 /* A task of m, its first or, by another thread, its last; or -1: none is left
  * for this thread. */
-static int64_t take(struct member *m, int who)
+static int64_t take_task(struct member *m, int who)
 {
     uint64_t now = atomic_load_explicit(&m->tasks, memory_order_relaxed);
 
@@ -99,7 +99,7 @@ static int64_t take(struct member *m, int who)
 }
 
 /* Runs tasks that are left, a thread's own first; returns their number. */
-static int64_t work(struct ctt_team *t, int who)
+static int64_t run_tasks(struct ctt_team *t, int who)
 {
     struct member *outer = me;
     int64_t task, count = 0;
@@ -108,7 +108,7 @@ static int64_t work(struct ctt_team *t, int who)
     for (int k = 0; k < t->size; k++) {
         struct member *m = &t->member[(who + k) % t->size];
 
-        for (; (task = take(m, who)) >= 0; count++)
+        for (; (task = take_task(m, who)) >= 0; count++)
             t->f(t->arg, task, who);
     }
     me = outer;
@@ -143,7 +143,7 @@ static void sleep_until_job(struct member *m, uint32_t last)
 
 static void help(struct ctt_team *t, int who)
 {
-    int64_t count = work(t, who);
+    int64_t count = run_tasks(t, who);
 
     if (count) {
         atomic_fetch_add(&t->done, count);
@@ -195,7 +195,7 @@ static void *serve(void *arg)
 }
 
 /* Signals are for the program's own threads. */
-static int start(struct member *m)
+static int start_member(struct member *m)
 {
     sigset_t all, old;
     int rc;
@@ -223,7 +223,7 @@ int ctt_team_open(int threads, struct ctt_team **out)
         t->member[i].who = i;
     }
     for (int i = 1; i < t->size; i++)
-        if (!start(&t->member[i]))
+        if (!start_member(&t->member[i]))
             t->size = i;
     *out = t;
     return 0;
@@ -262,7 +262,7 @@ static void in_order(int64_t tasks, ctt_task *f, void *arg, int who)
 }
 
 /* Waits until `count` tasks are done. */
-static void wait_for(struct ctt_team *t, int64_t count)
+static void wait_for_tasks(struct ctt_team *t, int64_t count)
 {
     double until = ctt_seconds() + SPIN;
 
@@ -299,9 +299,9 @@ static void together(struct ctt_team *t, int threads, int64_t tasks)
                               memory_order_release);
     atomic_store_explicit(&t->cpu, sched_getcpu(), memory_order_relaxed);
     call(t, threads);
-    mine = work(t, 0);
+    mine = run_tasks(t, 0);
     if (mine < tasks)
-        wait_for(t, tasks - mine);
+        wait_for_tasks(t, tasks - mine);
 }
 
 void ctt_team_run(struct ctt_team *t, int threads, int64_t tasks, ctt_task *f,

@@ -33,7 +33,7 @@ static int is_text(const char *s, size_t most, const char *also)
 }
 
 /* Compares the key of a row with a key. */
-static int order(const char *row, const char *key)
+static int compare_key(const char *row, const char *key)
 {
     size_t n = strlen(key);
     int c = strncmp(row, key, n);
@@ -42,14 +42,14 @@ static int order(const char *row, const char *key)
 }
 
 /* The first row whose key is not less. */
-static int place(const struct ctt_tune *t, const char *key)
+static int lower_bound(const struct ctt_tune *t, const char *key)
 {
     int from = 0, to = t->rows;
 
     while (from < to) {
         int mid = from + (to - from) / 2;
 
-        if (order(t->row[mid], key) < 0)
+        if (compare_key(t->row[mid], key) < 0)
             from = mid + 1;
         else
             to = mid;
@@ -83,11 +83,11 @@ static int insert(struct ctt_tune *t, int i, char *row)
     return 0;
 }
 
-static int put(struct ctt_tune *t, const char *key, char *row)
+static int set_row(struct ctt_tune *t, const char *key, char *row)
 {
-    int i = place(t, key);
+    int i = lower_bound(t, key);
 
-    if (i == t->rows || order(t->row[i], key) != 0)
+    if (i == t->rows || compare_key(t->row[i], key) != 0)
         return insert(t, i, row);
     ctt_free(t->row[i]);
     t->row[i] = row;
@@ -107,7 +107,7 @@ int ctt_tune_add(struct ctt_tune *t, const char *key, const char *name,
     if (!row)
         return -1;
     pthread_mutex_lock(&t->lock);
-    rc = put(t, key, row);
+    rc = set_row(t, key, row);
     t->news += rc == 0;
     pthread_mutex_unlock(&t->lock);
     if (rc < 0)
@@ -122,8 +122,8 @@ int ctt_tune_find(struct ctt_tune *t, const char *key, char *name,
     int i, found;
 
     pthread_mutex_lock(&t->lock);
-    i = place(t, key);
-    found = i < t->rows && order(t->row[i], key) == 0;
+    i = lower_bound(t, key);
+    found = i < t->rows && compare_key(t->row[i], key) == 0;
     if (found) {
         row = t->row[i] + strlen(key) + 1;
         tail = strchr(row, '\t');

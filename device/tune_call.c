@@ -49,14 +49,14 @@ static int full_tenths(const struct ctt_call *c, enum ctt_prune_form form)
     return n ? (int)((full * 10 + n - 1) / n) : 10;
 }
 
-static const char *kind_of(const struct ctt_tensor *t)
+static const char *number_kind(const struct ctt_tensor *t)
 {
     return t->scale > 0 && !ctt_is_bytes(t) ? "q" : ctt_dtype_word(t->dtype);
 }
 
 /* Appends to a key, cut to its room. */
 __attribute__((format(printf, 2, 3)))
-static void add(char key[CTT_TUNE_KEY], const char *fmt, ...)
+static void append_key(char key[CTT_TUNE_KEY], const char *fmt, ...)
 {
     size_t n = strlen(key);
     va_list list;
@@ -69,9 +69,9 @@ static void add(char key[CTT_TUNE_KEY], const char *fmt, ...)
 static void add_tensor(char key[CTT_TUNE_KEY], const char *name,
                        const struct ctt_tensor *t)
 {
-    add(key, " %s %" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64
-        "/%" PRId64 " %s", name, t->n, t->d, t->h, t->w, t->c, t->ld,
-        kind_of(t));
+    append_key(key, " %s %" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64
+               "x%" PRId64 "/%" PRId64 " %s", name, t->n, t->d, t->h, t->w,
+               t->c, t->ld, number_kind(t));
 }
 
 void ctt_tune_key(const struct ctt_dev *d, const struct ctt_call *c,
@@ -82,19 +82,19 @@ void ctt_tune_key(const struct ctt_dev *d, const struct ctt_call *c,
     const struct ctt_tensor *plus = &c->in[1];
 
     key[0] = '\0';
-    add(key, "%s %dx%dx%d/%d,%d,%d+%d,%d,%d g%" PRId64,
-        ctt_ops[c->node->op].name, k[0], k[1], k[2], s[0], s[1], s[2], p[0],
-        p[1], p[2], ctt_call_groups(c));
+    append_key(key, "%s %dx%dx%d/%d,%d,%d+%d,%d,%d g%" PRId64,
+               ctt_ops[c->node->op].name, k[0], k[1], k[2], s[0], s[1], s[2],
+               p[0], p[1], p[2], ctt_call_groups(c));
     add_tensor(key, "of", &c->in[0]);
     add_tensor(key, "to", &c->out);
     if (c->node->plus && plus->data == c->out.data)
-        add(key, " plus");
+        append_key(key, " plus");
     else if (c->node->plus && plus->data)
-        add(key, " plus %s/%" PRId64, kind_of(plus), plus->ld);
-    add(key, " mul %s act %d bias %d full %d blocks %d threads %d",
-        ctt_dtype_word(c->mul), c->act, c->w[1].t.data != NULL,
-        full_tenths(c, CTT_PRUNE_ANY), full_tenths(c, CTT_PRUNE_BLOCK),
-        d->threads);
+        append_key(key, " plus %s/%" PRId64, number_kind(plus), plus->ld);
+    append_key(key, " mul %s act %d bias %d full %d blocks %d threads %d",
+               ctt_dtype_word(c->mul), c->act, c->w[1].t.data != NULL,
+               full_tenths(c, CTT_PRUNE_ANY), full_tenths(c, CTT_PRUNE_BLOCK),
+               d->threads);
 }
 
 /* ---- results ---- */
@@ -111,7 +111,7 @@ static int is_tuned(const struct ctt_call *c)
            !is_16bit(&c->in[0]) && !is_16bit(&c->out) && !is_16bit(&c->in[1]);
 }
 
-static int row_of(const struct ctt_conv_set *s, const char *name)
+static int row_by_name(const struct ctt_conv_set *s, const char *name)
 {
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->row[i].by->name, name) == 0)
@@ -132,15 +132,15 @@ static void take_times(const struct ctt_conv_set *s, char *text,
         if (!is)
             continue;
         *is = '\0';
-        row = row_of(s, word);
+        row = row_by_name(s, word);
         if (row >= 0)
             t->ms[row] = (float)strtoul(is + 1, NULL, 10) * 1e-6f;
     }
 }
 
 /* A row of the table with an unknown name counts as none. */
-static void find(const struct ctt_conv_set *s, const struct ctt_conv_ask *q,
-                 struct ctt_tuned *t)
+static void find_tuned(const struct ctt_conv_set *s,
+                       const struct ctt_conv_ask *q, struct ctt_tuned *t)
 {
     char key[CTT_TUNE_KEY], name[32], times[CTT_TUNE_TIMES];
 
@@ -148,13 +148,13 @@ static void find(const struct ctt_conv_set *s, const struct ctt_conv_ask *q,
     ctt_tune_key(q->dev, q->call, key);
     if (!ctt_tune_find(q->dev->tune, key, name, sizeof(name), times))
         return;
-    t->row = row_of(s, name);
+    t->row = row_by_name(s, name);
     take_times(s, times, t);
 }
 
-static struct ctt_tuned *look(const struct ctt_conv_set *s,
-                              const struct ctt_conv_ask *q,
-                              struct ctt_tuned *memo)
+static struct ctt_tuned *look_up(const struct ctt_conv_set *s,
+                                 const struct ctt_conv_ask *q,
+                                 struct ctt_tuned *memo)
 {
     const struct ctt_call *c = q->call;
     struct ctt_tuned *t = &memo[c->in[0].n % CTT_TUNED];
@@ -163,7 +163,7 @@ static struct ctt_tuned *look(const struct ctt_conv_set *s,
     if (!is_tuned(c))
         return NULL;
     if (t->n != c->in[0].n || (looks && t->row < 0))
-        find(s, q, t);
+        find_tuned(s, q, t);
     if (looks && t->row < 0)
         q->dev->unknown++;
     return t;
@@ -186,8 +186,8 @@ static int is_done(const struct ctt_tuned *t, int i)
  * which can do everything, is timed only if the rule takes it: of all calls of
  * models/ it was the fastest in none, and it may take hundreds of times as
  * long. */
-static void begin(const struct ctt_conv_set *s, void **own,
-                  struct ctt_conv_ask *q, int rule, struct ctt_tuned *t)
+static void begin_timing(const struct ctt_conv_set *s, void **own,
+                         struct ctt_conv_ask *q, int rule, struct ctt_tuned *t)
 {
     t->rule = rule;
     for (int i = 0; i < s->count; i++)
@@ -198,7 +198,7 @@ static void begin(const struct ctt_conv_set *s, void **own,
 
 /* The row that was run the least, the rule's twice before the others; -1: all
  * are done, or only one is left. */
-static int next(const struct ctt_conv_set *s, const struct ctt_tuned *t)
+static int next_row(const struct ctt_conv_set *s, const struct ctt_tuned *t)
 {
     int row = -1, rows = 0;
 
@@ -224,8 +224,8 @@ static float least(const struct ctt_conv_set *s, const struct ctt_tuned *t)
     return ms;
 }
 
-static void note(const struct ctt_conv_set *s, int row, float ms,
-                 struct ctt_tuned *t)
+static void note_time(const struct ctt_conv_set *s, int row, float ms,
+                      struct ctt_tuned *t)
 {
     float best = least(s, t);
     int first = t->runs[row]++ == 0;
@@ -256,8 +256,8 @@ out:
 }
 
 /* Chooses the fastest row, which the table gets. */
-static void decide(const struct ctt_conv_set *s, const struct ctt_conv_ask *q,
-                   struct ctt_tuned *t)
+static void choose_fastest(const struct ctt_conv_set *s,
+                           const struct ctt_conv_ask *q, struct ctt_tuned *t)
 {
     char key[CTT_TUNE_KEY], times[CTT_TUNE_TIMES] = "-";    /* none */
     size_t n = 0;
@@ -287,15 +287,15 @@ static void forget_others(const struct ctt_conv_set *s, void **own, int row)
 }
 
 /* A row that fails is given up, and the rule's computes the call. */
-static int measure(const struct ctt_conv_set *s, void **own,
-                   struct ctt_conv_ask *q, int rule, struct ctt_tuned *t)
+static int measure_call(const struct ctt_conv_set *s, void **own,
+                        struct ctt_conv_ask *q, int rule, struct ctt_tuned *t)
 {
     int rc = 0, row;
     float ms = 0;
 
     if (t->rule < 0)
-        begin(s, own, q, rule, t);
-    row = next(s, t);
+        begin_timing(s, own, q, rule, t);
+    row = next_row(s, t);
     rc = run_row(s, own, row, q, &ms);
     if (rc < 0 && row != rule) {
         t->out |= 1 << row;
@@ -303,17 +303,17 @@ static int measure(const struct ctt_conv_set *s, void **own,
         rc = run_row(s, own, row, q, &ms);
     }
     CTT_TRY(rc);
-    note(s, row, ms, t);
-    if (next(s, t) >= 0) {
+    note_time(s, row, ms, t);
+    if (next_row(s, t) >= 0) {
         q->dev->unknown++;
     } else {
-        decide(s, q, t);
+        choose_fastest(s, q, t);
         forget_others(s, own, t->row);
-        q->code = row == t->row ? q->code : NULL;    /* of what is freed */
+        q->code = row == t->row ? q->code : NULL;    /* the freed one's */
     }
     rc = row;
 out:
     return rc;
 }
 
-const struct ctt_tuner ctt_tuner = { look, measure };
+const struct ctt_tuner ctt_tuner = { look_up, measure_call };

@@ -91,7 +91,7 @@ out:
     return rc;
 }
 
-static int read_text(const char *path, char **out)
+static int read_table(const char *path, char **out)
 {
     int64_t size = 0;
     char *text = NULL;
@@ -152,7 +152,7 @@ out:
 }
 
 /* Moves the rows of one table into another that does not have them. */
-static void join(const struct ctt_tune *from, struct ctt_tune *to)
+static void merge_rows(const struct ctt_tune *from, struct ctt_tune *to)
 {
     const char *row;
 
@@ -172,13 +172,13 @@ int ctt_tune_read(const char *path, const char *machine, struct ctt_tune *t)
     int rc = 0;
 
     CTT_TRY(ctt_tune_new(&all));
-    CTT_TRY(read_text(path, &text));
+    CTT_TRY(read_table(path, &text));
     first_line(machine, first, sizeof(first));
     n = strlen(first);
     CTT_CHECK(strncmp(text, first, n) == 0, CTT_EFORMAT,
               "%s: of another version or machine", path);
     CTT_TRY(take_lines(path, text + n, all));
-    join(all, t);
+    merge_rows(all, t);
 out:
     ctt_free(text);
     ctt_tune_close(&all);
@@ -216,7 +216,7 @@ static int check_kind(const char *path)
     CTT_TRY(ctt_file_read_at(path, fd, 0, head, size));
     CTT_CHECK(size == 0 || (strncmp(head, "convtt ", 7) == 0 &&
                             strstr(head, TITLE)),
-              CTT_EIO, "%s: not a file of times, so it stays", path);
+              CTT_EIO, "%s: not a file of timing results; not replaced", path);
 out:
     if (fd >= 0)
         close(fd);

@@ -196,8 +196,8 @@ out:
     return rc;
 }
 
-static int push(struct ctt_batch *b, const void *const *frames,
-                ctt_batch_in *in)
+static int push_step(struct ctt_batch *b, const void *const *frames,
+                     ctt_batch_in *in)
 {
     int rc = 0;
 
@@ -218,12 +218,12 @@ out:
 
 int ctt_batch_push(struct ctt_batch *b, const uint8_t *const *frames)
 {
-    return push(b, (const void *const *)frames, bytes_in);
+    return push_step(b, (const void *const *)frames, bytes_in);
 }
 
 int ctt_batch_push_float(struct ctt_batch *b, const float *const *frames)
 {
-    return push(b, (const void *const *)frames, ctt_batch_floats);
+    return push_step(b, (const void *const *)frames, ctt_batch_floats);
 }
 
 int64_t ctt_batch_bytes(const struct ctt_batch *b)

@@ -181,10 +181,10 @@ out:
     return rc;
 }
 
-static int push(struct ctt_session *s, const void *frames, size_t size,
-                int count,
-                void (*in)(struct ctt_session *, const void *, int64_t,
-                           float *))
+static int push_frames(struct ctt_session *s, const void *frames, size_t size,
+                       int count,
+                       void (*in)(struct ctt_session *, const void *, int64_t,
+                                  float *))
 {
     int64_t frame, rows;
     int rc = 0, some;
@@ -214,13 +214,13 @@ out:
 
 int ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count)
 {
-    return push(s, frames, 1, count, bytes_in);
+    return push_frames(s, frames, 1, count, bytes_in);
 }
 
 int ctt_session_push_float(struct ctt_session *s, const float *frames,
                            int count)
 {
-    return push(s, frames, sizeof(float), count, floats_in);
+    return push_frames(s, frames, sizeof(float), count, floats_in);
 }
 
 int ctt_session_read(struct ctt_session *s, float *probs)

@@ -40,7 +40,7 @@ static int owner(const struct ctt_graph *g, int i)
     return i;
 }
 
-static int reads(const struct ctt_graph *g, int reader, int k, int i)
+static int reads_values(const struct ctt_graph *g, int reader, int k, int i)
 {
     const struct ctt_node *n = &g->node[reader];
 
@@ -53,7 +53,7 @@ static int takes_exactly(const struct ctt_graph *g, int j, int i)
     const struct ctt_node *n = &g->node[j];
 
     for (int k = 0; k < n->nin; k++)
-        if (ctt_ops[n->op].exact >> k & 1 && reads(g, j, k, i))
+        if (ctt_ops[n->op].exact >> k & 1 && reads_values(g, j, k, i))
             return 1;
     return 0;
 }
@@ -72,7 +72,7 @@ static int taken_exactly(const struct ctt_graph *g, int i)
 
 /* ---- the lists of the settings ---- */
 
-static void set(struct planner *p, int node, enum rule rule)
+static void raise_rule(struct planner *p, int node, enum rule rule)
 {
     if (p->rule[node] < rule)
         p->rule[node] = (unsigned char)rule;
@@ -90,7 +90,7 @@ static int set_op(struct planner *p, const char *option, int op, int deny)
               ctt_ops[op].name);
     for (int i = 0; i < p->g->count; i++)
         if ((int)p->g->node[i].op == op)
-            set(p, i, deny ? DENY_OP : ALLOW_OP);
+            raise_rule(p, i, deny ? DENY_OP : ALLOW_OP);
 out:
     return rc;
 }
@@ -108,7 +108,7 @@ static int set_node(struct planner *p, const char *option, const char *name,
     CTT_CHECK(deny || taken_exactly(p->g, i) < 0, CTT_EINVAL,
               "--%s: '%s' stays fp32, because of %s", option, name,
               p->g->node[taken_exactly(p->g, i)].name);
-    set(p, i, deny ? DENY_NODE : ALLOW_NODE);
+    raise_rule(p, i, deny ? DENY_NODE : ALLOW_NODE);
 out:
     return rc;
 }
@@ -138,10 +138,10 @@ out:
 
 /* ---- a node's type, by the types of the other nodes ---- */
 
-static void say(char *why, const char *fmt, ...)
+static void set_reason(char *why, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void say(char *why, const char *fmt, ...)
+static void set_reason(char *why, const char *fmt, ...)
 {
     va_list ap;
 
@@ -159,7 +159,7 @@ static int white(const struct planner *p, int i, char *why)
 {
     (void)p;
     (void)i;
-    say(why, "white list");
+    set_reason(why, "white list");
     return 1;
 }
 
@@ -167,7 +167,7 @@ static int black(const struct planner *p, int i, char *why)
 {
     (void)p;
     (void)i;
-    say(why, "black list");
+    set_reason(why, "black list");
     return 0;
 }
 
@@ -176,11 +176,11 @@ static int input(const struct planner *p, int i, char *why)
 {
     for (int j = 0; j < p->g->count; j++)
         for (int k = 0; k < p->g->node[j].nin && !p->half[j]; k++)
-            if (reads(p->g, j, k, i)) {
-                say(why, "read by %s", name(p, j));
+            if (reads_values(p->g, j, k, i)) {
+                set_reason(why, "read by %s", name(p, j));
                 return 0;
             }
-    say(why, "all readers take it");
+    set_reason(why, "all readers take it");
     return 1;
 }
 
@@ -199,10 +199,10 @@ static int grey(const struct planner *p, int i, char *why)
         return input(p, i, why);
     for (int k = 0; k < n->nin; k++)
         if (!(ctt_ops[n->op].exact >> k & 1) && !p->half[n->in[k]]) {
-            say(why, "follows %s%s", name(p, n->in[k]), more);
+            set_reason(why, "follows %s%s", name(p, n->in[k]), more);
             return 0;
         }
-    say(why, "follows %s%s", name(p, n->in[0]), more);
+    set_reason(why, "follows %s%s", name(p, n->in[0]), more);
     return 1;
 }
 
@@ -213,21 +213,21 @@ static int (*const lists[])(const struct planner *, int, char *) = {
 
 static int everything(const struct planner *p, int i, char *why)
 {
-    say(why, "--amp=O2%s", statistics(&p->g->node[i]));
+    set_reason(why, "--amp=O2%s", statistics(&p->g->node[i]));
     return 1;
 }
 
 static int exactly(const struct planner *p, int i, int taker, char *why)
 {
     if (taker == i)
-        say(why, "black list");
+        set_reason(why, "black list");
     else
-        say(why, "counts in %s", name(p, taker));
+        set_reason(why, "counts in %s", name(p, taker));
     return 0;
 }
 
 /* 1: 16 bits. */
-static int judge(const struct planner *p, int i, char *why)
+static int decide_half(const struct planner *p, int i, char *why)
 {
     static const char *const words[] = {
         [ALLOW_OP] = "--amp-allow", [ALLOW_NODE] = "--amp-allow",
@@ -236,17 +236,17 @@ static int judge(const struct planner *p, int i, char *why)
     int of = owner(p->g, i), taker = taken_exactly(p->g, i);
 
     if (p->cfg->amp == CTT_O0) {
-        say(why, "--amp=O0");
+        set_reason(why, "--amp=O0");
         return 0;
     }
     if (of != i) {
-        say(why, "memory of %s", name(p, of));
+        set_reason(why, "memory of %s", name(p, of));
         return p->half[of];
     }
     if (taker >= 0)
         return exactly(p, i, taker, why);
     if (p->rule[i]) {
-        say(why, "%s", words[p->rule[i]]);
+        set_reason(why, "%s", words[p->rule[i]]);
         return p->rule[i] == ALLOW_OP || p->rule[i] == ALLOW_NODE;
     }
     if (p->cfg->amp == CTT_O2)
@@ -259,13 +259,13 @@ static int judge(const struct planner *p, int i, char *why)
 /* A state reads a later node, so all nodes begin with 16 bits and become floats
  * until nothing changes.  The reason is the one at that moment, as later two
  * nodes could give each other as the reason. */
-static void settle(struct planner *p, struct ctt_amp_plan *a)
+static void settle_types(struct planner *p, struct ctt_amp_plan *a)
 {
     memset(p->half, 1, (size_t)p->g->count);
     for (int changed = 1; changed; ) {
         changed = 0;
         for (int i = 0; i < p->g->count; i++)
-            if (p->half[i] && !judge(p, i, a->why[i])) {
+            if (p->half[i] && !decide_half(p, i, a->why[i])) {
                 p->half[i] = 0;
                 changed = 1;
             }
@@ -313,7 +313,7 @@ int ctt_amp_plan(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     CTT_TRY(read_list(&p, "amp-allow", cfg->amp_allow, 0));
     CTT_TRY(read_list(&p, "amp-deny", cfg->amp_deny, 1));
     CTT_TRY(new_plan(g->count, &a));
-    settle(&p, a);
+    settle_types(&p, a);
     *out = a;
 out:
     ctt_free(p.rule);

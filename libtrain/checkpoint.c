@@ -48,9 +48,9 @@ static int add_residual(struct ctt_state *s, float **residual, int64_t count)
     return rc;
 }
 
-static int fill(struct ctt_state *s, const struct ctt_data *d,
-                const struct ctt_optim *o, const struct ctt_train_position *p,
-                const float *best)
+static int fill_state(struct ctt_state *s, const struct ctt_data *d,
+                      const struct ctt_optim *o,
+                      const struct ctt_train_position *p, const float *best)
 {
     const struct ctt_checkpoint_values v = { .updates = o->t, .clips = d->clips,
                                   .weights = o->weights, .at = *p };
@@ -68,8 +68,9 @@ out:
 
 /* Begins a state with the settings, the clips and, if there is one, the
  * recipe. */
-static int begin(const struct ctt_train_cfg *cfg, const struct ctt_data *d,
-                 const struct ctt_data *val, struct ctt_state **out)
+static int begin_state(const struct ctt_train_cfg *cfg,
+                       const struct ctt_data *d, const struct ctt_data *val,
+                       struct ctt_state **out)
 {
     struct ctt_state *s = NULL;
     int rc;
@@ -107,7 +108,7 @@ int ctt_pause_save(const char *path, struct ctt_model *m,
     struct ctt_state *s = NULL;
     int rc;
 
-    CTT_TRY(begin(cfg, d, val, &s));
+    CTT_TRY(begin_state(cfg, d, val, &s));
     CTT_TRY(save_with(path, m, s));
 out:
     ctt_state_free(&s);
@@ -125,8 +126,8 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     int rc = 0;
 
     CTT_TRY(ctt_model_finite(m));
-    CTT_TRY(begin(cfg, d, val, &s));
-    CTT_TRY(fill(s, d, o, p, best));
+    CTT_TRY(begin_state(cfg, d, val, &s));
+    CTT_TRY(fill_state(s, d, o, p, best));
     if (*residual)
         CTT_TRY(add_residual(s, residual, residuals));
     CTT_TRY(save_with(path, m, s));
@@ -138,8 +139,8 @@ out:
 /* ---- reading ---- */
 
 /* Finds an array with one float per weight. */
-static int find(const struct ctt_state *s, const char *name, int64_t count,
-                const void **out)
+static int find_floats(const struct ctt_state *s, const char *name,
+                       int64_t count, const void **out)
 {
     const struct ctt_array *a = ctt_state_find(s, name);
     int rc = 0;
@@ -159,7 +160,7 @@ static int get_moments(const struct ctt_state *s, const struct ctt_optim *o,
 
     if (!m)
         goto out;
-    CTT_TRY(find(s, name, o->weights, &data));
+    CTT_TRY(find_floats(s, name, o->weights, &data));
     CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_DEVICE, data, m, size_of(o)));
 out:
     return rc;
@@ -171,7 +172,7 @@ static int get_best(const struct ctt_state *s, const struct ctt_optim *o,
     const void *data = NULL;
     int rc = 0;
 
-    CTT_TRY(find(s, "best", o->weights, &data));
+    CTT_TRY(find_floats(s, "best", o->weights, &data));
     memcpy(best, data, (size_t)size_of(o));
 out:
     return rc;
@@ -183,7 +184,7 @@ int ctt_checkpoint_residual(const struct ctt_state *s, int64_t residuals,
     const void *data = NULL;
     int rc;
 
-    CTT_TRY(find(s, "residual", residuals, &data));
+    CTT_TRY(find_floats(s, "residual", residuals, &data));
     *out = data;
 out:
     return rc;

@@ -145,7 +145,7 @@ static const char *file_rate(const struct ctt_survey *s, char *buf,
     return buf;
 }
 
-static int rate(struct patient *p, struct ctt_finding *f)
+static int find_frame_rate(struct patient *p, struct ctt_finding *f)
 {
     double least = (double)p->of.fps_least, most = (double)p->of.fps_most;
     char file[64];
@@ -442,7 +442,7 @@ static const struct check {
     { "black and white", ANY, WRONG, black_and_white },
     { "one value", ANY, WRONG, flat },
     { "frames repeated", ANY, WRONG, still },
-    { "frame rate", ANY, WRONG, rate },
+    { "frame rate", ANY, WRONG, find_frame_rate },
     { "length", CTT_RECOGNISE, ALWAYS, length },
     { "classes", CTT_RECOGNISE, WRONG, classes },
     { "clips twice", CTT_RECOGNISE, DEEP, two_classes },

@@ -84,8 +84,8 @@ out:
 
 /* Mean and deviation of a clip in a batch, in 0..1 or, with normalise=clip, as
  * the model reads it. */
-static void measure(const struct ctt_input *in, const struct ctt_batch *b,
-                    int j, double *mean, double *dev)
+static void measure_clip(const struct ctt_input *in, const struct ctt_batch *b,
+                         int j, double *mean, double *dev)
 {
     int64_t frame = (int64_t)in->h * in->w * in->c;
     double sum = 0, squares = 0, n = (double)frame * b->length[j];
@@ -123,8 +123,8 @@ static void picture(const struct ctt_input *in, const struct ctt_batch *b,
 }
 
 /* The picture is that of mixed clips, if any are, the numbers are not. */
-static void look_at(const struct ctt_input *in, const struct ctt_batch *b,
-                    struct ctt_clip_look *out)
+static void look_at_batch(const struct ctt_input *in, const struct ctt_batch *b,
+                          struct ctt_clip_look *out)
 {
     size_t frame = (size_t)in->h * (size_t)in->w * (size_t)in->c;
 
@@ -133,15 +133,15 @@ static void look_at(const struct ctt_input *in, const struct ctt_batch *b,
         if (at < 0)
             continue;
         if (!b->blend)
-            measure(in, b, j, &out->mean[at], &out->dev[at]);
+            measure_clip(in, b, j, &out->mean[at], &out->dev[at]);
         picture(in, b, j, out->frame + (size_t)at * frame);
     }
 }
 
 /* Loads the clips as they are (key 0) or as they are changed. */
-static int load(struct ctt_loader *l, const struct ctt_order *order,
-                const struct ctt_augment *a, const struct ctt_input *in,
-                struct ctt_clip_look *out)
+static int load_clips(struct ctt_loader *l, const struct ctt_order *order,
+                      const struct ctt_augment *a, const struct ctt_input *in,
+                      struct ctt_clip_look *out)
 {
     struct ctt_batch b;
     double wait = 0;
@@ -150,7 +150,7 @@ static int load(struct ctt_loader *l, const struct ctt_order *order,
     ctt_loader_start(l, order, a, 0);
     for (int i = 0; i < order->batches; i++) {
         CTT_TRY(ctt_loader_next(l, &b, &wait));
-        look_at(in, &b, out);
+        look_at_batch(in, &b, out);
         ctt_loader_done(l);
     }
 out:
@@ -181,11 +181,11 @@ int ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
         out[k].frame = ctt_calloc((size_t)part.clips, frame);
         CTT_TRY(out[k].frame ? 0 : CTT_ENOMEM);
         a = ctt_augment_of(cfg, k ? ctt_key(image, 0) | 1 : 0);
-        CTT_TRY(load(loader, order, &a, &d->in, &out[k]));
+        CTT_TRY(load_clips(loader, order, &a, &d->in, &out[k]));
     }
     if (ctt_augment_mixes(cfg)) {
         CTT_TRY(ctt_loader_mixes(loader));
-        CTT_TRY(load(loader, order, &a, &d->in, &out[1]));
+        CTT_TRY(load_clips(loader, order, &a, &d->in, &out[1]));
     }
 out:
     if (rc < 0)

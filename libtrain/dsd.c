@@ -27,7 +27,7 @@ static int due(const void *arg, int64_t step, int64_t steps)
     return step == step_at(BEGIN, steps) || step == step_at(END, steps);
 }
 
-static int rising(const void *a, const void *b)
+static int ascending_magnitude(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
 
@@ -44,7 +44,7 @@ static int prune(float *w, int64_t n, int64_t gone, uint8_t *keep)
         return CTT_ENOMEM;
     for (int64_t i = 0; i < n; i++)
         sorted[i] = fabsf(w[i]);
-    qsort(sorted, (size_t)n, sizeof(*sorted), rising);
+    qsort(sorted, (size_t)n, sizeof(*sorted), ascending_magnitude);
     limit = sorted[gone];
     for (int64_t i = 0; i < gone && sorted[i] < limit; i++)
         equal--;
@@ -57,7 +57,8 @@ static int prune(float *w, int64_t n, int64_t gone, uint8_t *keep)
 
 /* Begins the sparse phase, or ends it: a mask that is all ones stays until the
  * run ends, as calls hold its address. */
-static int change(void *arg, struct ctt_model *m, int64_t step, int64_t steps)
+static int change_phase(void *arg, struct ctt_model *m, int64_t step,
+                        int64_t steps)
 {
     const struct ctt_train_cfg *cfg = arg;
     int sparse = step < step_at(END, steps), rc = 0;
@@ -77,8 +78,8 @@ out:
     return rc;
 }
 
-static int tell(const void *arg, int64_t step, int64_t steps, char *line,
-                size_t size)
+static int tell_phase(const void *arg, int64_t step, int64_t steps, char *line,
+                      size_t size)
 {
     const struct ctt_train_cfg *cfg = arg;
 
@@ -94,8 +95,8 @@ static int tell(const void *arg, int64_t step, int64_t steps, char *line,
 
 void ctt_dsd_changes(const struct ctt_train_cfg *cfg, struct ctt_changes *c)
 {
-    *c = (struct ctt_changes){ (void *)(uintptr_t)cfg, due, change,
-                                tell };
+    *c = (struct ctt_changes){ (void *)(uintptr_t)cfg, due, change_phase,
+                                tell_phase };
 }
 
 int ctt_dsd_check(const struct ctt_train_cfg *cfg, int64_t steps)

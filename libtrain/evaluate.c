@@ -31,7 +31,7 @@ static void *answers_of(char *row, int n)
            ctt_align(n * (int64_t)sizeof(int), 8);
 }
 
-static int open_part(struct ctt_eval_set *s)
+static int open_eval_part(struct ctt_eval_set *s)
 {
     int ranks = ctt_comm_place(s->comm)->ranks;
     size_t most = (size_t)(s->order->batches / ranks + 1);
@@ -83,7 +83,7 @@ int ctt_eval_set_open(struct ctt_data *d, int n, int frames,
     CTT_TRY(ctt_buckets_find(d, n, buckets, &b));
     CTT_TRY(ctt_order_new(d, n, &out->order));
     ctt_order_make(d, &b, 0, 0, out->order);
-    CTT_TRY(open_part(out));
+    CTT_TRY(open_eval_part(out));
     CTT_TRY(open_rows(out));
     CTT_TRY(ctt_loader_open(d, n, frames, &out->loader));
 out:
@@ -101,7 +101,8 @@ void ctt_eval_set_close(struct ctt_eval_set *s)
 }
 
 /* This rank's next batch, in its row. */
-static int run_batch(struct ctt_eval_set *s, const struct ctt_eval_job *job)
+static int run_eval_batch(struct ctt_eval_set *s,
+                          const struct ctt_eval_job *job)
 {
     struct head *h = (struct head *)(void *)s->mine;
     struct ctt_batch b;
@@ -126,7 +127,7 @@ static void say_batch(struct ctt_eval_set *s, const struct ctt_eval_job *job)
     int rc;
 
     memset(s->mine, 0, (size_t)s->row);
-    rc = run_batch(s, job);
+    rc = run_eval_batch(s, job);
     h->rc = rc < 0 ? rc : 0;
     if (rc < 0)
         snprintf(h->why, sizeof(h->why), "%s", ctt_errmsg());

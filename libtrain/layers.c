@@ -12,7 +12,7 @@
 struct item { const char *at, *end; size_t pattern; };
 
 /* Moves to the next item of the list; 0: there is none. */
-static int next(const char **list, struct item *e)
+static int next_item(const char **list, struct item *e)
 {
     if (!*list)
         return 0;
@@ -37,11 +37,11 @@ static int matches(const struct item *e, const struct ctt_node *n)
 }
 
 /* The number of the first item that matches, from 1, or 0. */
-static int find(const char *list, const struct ctt_node *n)
+static int find_item(const char *list, const struct ctt_node *n)
 {
     struct item e;
 
-    for (int k = 1; next(&list, &e); k++)
+    for (int k = 1; next_item(&list, &e); k++)
         if (matches(&e, n))
             return k;
     return 0;
@@ -49,7 +49,7 @@ static int find(const char *list, const struct ctt_node *n)
 
 int ctt_is_frozen(const struct ctt_train_cfg *cfg, const struct ctt_node *n)
 {
-    return find(cfg->freeze, n) > 0;
+    return find_item(cfg->freeze, n) > 0;
 }
 
 void ctt_freeze(struct ctt_graph *g, const struct ctt_train_cfg *cfg)
@@ -70,14 +70,14 @@ int ctt_lr_scales(const struct ctt_train_cfg *cfg)
     struct item e;
     int count = 0;
 
-    while (next(&list, &e))
+    while (next_item(&list, &e))
         count++;
     return count;
 }
 
 int ctt_lr_scale_of(const struct ctt_train_cfg *cfg, const struct ctt_node *n)
 {
-    return find(cfg->lr_scale, n);
+    return find_item(cfg->lr_scale, n);
 }
 
 double ctt_lr_scale(const struct ctt_train_cfg *cfg, int k)
@@ -85,7 +85,7 @@ double ctt_lr_scale(const struct ctt_train_cfg *cfg, int k)
     const char *list = cfg->lr_scale;
     struct item e = { .at = "" };
 
-    while (k-- > 0 && next(&list, &e))
+    while (k-- > 0 && next_item(&list, &e))
         ;
     return strtod(e.at + e.pattern + 1, NULL);
 }
@@ -112,7 +112,7 @@ static int check_list(const char *option, const char *list,
     struct item e;
     int rc = 0;
 
-    while (next(&list, &e)) {
+    while (next_item(&list, &e)) {
         int found = 0;
         for (int i = 0; i < g->count; i++)
             found |= matches(&e, &g->node[i]);
@@ -128,7 +128,7 @@ static int check_names(const char *list)
     struct item e;
     int rc = 0;
 
-    while (next(&list, &e))
+    while (next_item(&list, &e))
         CTT_CHECK(e.at + e.pattern == e.end, CTT_EINVAL, "--freeze: '%.*s' has "
                   "a '=', which is for --lr-scale", (int)(e.end - e.at), e.at);
 out:
@@ -143,7 +143,7 @@ static int check_trained(const struct ctt_graph *g,
     struct item e;
     int rc = 0;
 
-    while (next(&list, &e)) {
+    while (next_item(&list, &e)) {
         int trained = 0;
         for (int i = 0; i < g->count; i++)
             trained |= matches(&e, &g->node[i]) &&
@@ -162,7 +162,7 @@ int ctt_train_layers(const struct ctt_graph *g,
     struct item e;
     int rc = 0, left = 0;
 
-    while (next(&list, &e))
+    while (next_item(&list, &e))
         CTT_TRY(check_factor(&e));
     CTT_TRY(check_list("lr-scale", cfg->lr_scale, g));
     CTT_TRY(check_names(cfg->freeze));

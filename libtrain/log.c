@@ -90,7 +90,7 @@ static int epoch_of(const char *path, const char *line, int json, int *epoch)
 
 /* Cuts a log off after that many epochs: at the first line that is of a later
  * one or has no end. */
-static int cut(const char *path, int json, int done)
+static int cut_log(const char *path, int json, int done)
 {
     char *text = NULL, *line, *end;
     int64_t size;
@@ -112,7 +112,7 @@ out:
 
 /* A log file is locked before it is changed: the run that writes it keeps it.
  */
-static int begin(const char *path, int json, int fd, int done)
+static int begin_log(const char *path, int json, int fd, int done)
 {
     struct stat st;
     int rc = 0;
@@ -121,7 +121,7 @@ static int begin(const char *path, int json, int fd, int done)
         return 0;
     CTT_TRY(ctt_file_lock(fd, path));
     if (done >= 0)
-        CTT_TRY(cut(path, json, done));
+        CTT_TRY(cut_log(path, json, done));
     else
         CTT_CHECK(ftruncate(fd, 0) == 0, CTT_EIO, "%s: %s", path,
                   strerror(errno));
@@ -137,7 +137,7 @@ static int open_one(const char *path, int json, int done, FILE **out)
         return 0;
     fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     CTT_CHECK(fd >= 0, CTT_EIO, "%s: %s", path, strerror(errno));
-    CTT_TRY(begin(path, json, fd, done));
+    CTT_TRY(begin_log(path, json, fd, done));
     *out = fdopen(fd, "a");
     CTT_CHECK(*out, CTT_ENOMEM, "%s: out of memory", path);
     fd = -1;

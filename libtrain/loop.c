@@ -36,7 +36,7 @@ static double truth(const struct ctt_trainer *t)
 }
 
 /* The learning rate of a step. */
-static double rate(const struct ctt_trainer *t, int64_t step)
+static double learning_rate(const struct ctt_trainer *t, int64_t step)
 {
     int64_t each = t->plan->batches, before = 0;
 
@@ -82,7 +82,7 @@ static void fill_progress(const struct ctt_trainer *t, struct ctt_progress *p)
         .ranks = ctt_comm_place(t->comm)->ranks,
         .step = t->at.step, .steps = t->steps,
         .lr = t->at.step > t->first ? t->lr :
-              t->at.step ? rate(t, t->at.step - 1) : 0,
+              t->at.step ? learning_rate(t, t->at.step - 1) : 0,
         .loss = known(t->at.sums.loss, t->at.sums.weight), .last = t->last,
         .ahead = known(t->at.sums.ahead, t->at.sums.values),
         .ahead_weight = ahead(t, t->at.step ? t->at.step - 1 : 0),
@@ -178,7 +178,7 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
     int rc = 0, none;
 
     t->at.used = t->now;
-    t->lr = rate(t, t->at.step);
+    t->lr = learning_rate(t, t->at.step);
     CTT_TRY(none = t->strategy->gradient(t, b, &turn, &scale));
     CTT_TRY(update_weights(t, &turn, !none, scale));
     t->clips += t->at.sums.clips - before.clips;

@@ -13,7 +13,7 @@ enum { BESIDE = 5 };
 
 /* The same settings with a rising rate, and without settings for a whole
  * run. */
-static struct ctt_train_cfg rising(const struct ctt_train_cfg *cfg)
+static struct ctt_train_cfg rising_settings(const struct ctt_train_cfg *cfg)
 {
     struct ctt_train_cfg c = *cfg;
 
@@ -50,7 +50,7 @@ int ctt_lr_range_run(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
 {
     struct ctt_lr_range r = { .steps = 0 };
     const struct ctt_events ev = { .arg = &r, .progress = on_step };
-    struct ctt_train_cfg c = rising(cfg);
+    struct ctt_train_cfg c = rising_settings(cfg);
     struct ctt_model *copy = NULL;
     struct ctt_result result = { .stopped = 0 };
     int rc;
@@ -68,7 +68,7 @@ out:
 }
 
 /* To two digits, as a person would write it. */
-static double rounded(double x)
+static double round_digits(double x)
 {
     double unit = pow(10, floor(log10(x)) - 1);
 
@@ -107,7 +107,7 @@ int ctt_lr_range_choose(const struct ctt_lr_range *r, double *lr, double *at)
               "--lr=auto: at rates from %g on the loss of %d steps never fell "
               "below what it was: give a number", (double)CTT_RANGE_FROM,
               r->steps);
-    *lr = rounded(r->lr[best] / SHARE);
+    *lr = round_digits(r->lr[best] / SHARE);
     if (at)
         *at = r->lr[best];
 out:

@@ -109,7 +109,7 @@ static int smaller_batch(const struct trial *t, struct ctt_train_cfg *cfg)
     return 0;
 }
 
-static void add(char *text, size_t size, const char *what)
+static void add_advice(char *text, size_t size, const char *what)
 {
     size_t n = strlen(text);
 
@@ -129,19 +129,19 @@ void ctt_memory_advise(const struct ctt_task_kind *task,
     text[0] = '\0';
     if (more_shards(&t, &less)) {
         snprintf(shards, sizeof(shards), "--shards=%d", less.shards);
-        add(text, size, shards);
+        add_advice(text, size, shards);
     }
     less = *cfg;
     if (cfg->shards < 2 && smaller_batch(&t, &less)) {
         snprintf(batch, sizeof(batch), "--batch=%d", less.batch);
-        add(text, size, batch);
+        add_advice(text, size, batch);
     }
     less = *cfg;
     less.keep = "auto";
     if (!ctt_memory_auto(cfg) && would_fit(&t, &less))
-        add(text, size, "--keep=auto");
+        add_advice(text, size, "--keep=auto");
     less = *cfg;
     less.amp = CTT_O1;
     if (cfg->amp == CTT_O0 && would_fit(&t, &less))
-        add(text, size, "--amp=O1");
+        add_advice(text, size, "--amp=O1");
 }

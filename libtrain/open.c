@@ -11,7 +11,7 @@
 #include "net/rewrite/aux_head.h"
 #include "base/clock.h"
 
-static int check(const struct ctt_trainer *t)
+static int check_settings(const struct ctt_trainer *t)
 {
     const struct ctt_data *sets[] = { t->data, t->val };
     const struct ctt_constraint *c = &t->m->constraint;
@@ -171,7 +171,7 @@ static int open_dev(struct ctt_trainer *t)
     const struct ctt_train_cfg *cfg = t->cfg;
     int rc;
 
-    CTT_TRY(check(t));
+    CTT_TRY(check_settings(t));
     CTT_TRY(ctt_scale_begin(cfg, &t->at.scale));
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &t->dev));
     ctt_dev_deterministic(t->dev, cfg->deterministic);
@@ -180,7 +180,7 @@ out:
     return rc;
 }
 
-static int open_all(struct ctt_trainer *t)
+static int open_trainer(struct ctt_trainer *t)
 {
     const struct ctt_train_cfg *cfg = t->cfg;
     int rc = 0, resumed = t->m->train != NULL;
@@ -223,7 +223,7 @@ int ctt_trainer_open(struct ctt_trainer *t)
     CTT_TRY(ctt_gpu_exchange_agree(t, opened >= 0));
     CTT_TRY(
         ctt_gpu_exchange_meet(t)); /* takes memory, so before it is planned */
-    rc = ctt_replicas_meet(t, opened < 0 ? opened : open_all(t));
+    rc = ctt_replicas_meet(t, opened < 0 ? opened : open_trainer(t));
 out:
     t->start = ctt_seconds();
     return rc;

@@ -130,7 +130,7 @@ static int find_shared(struct ctt_optim *o, const struct ctt_constraint *c)
     return 0;
 }
 
-static void drop(struct ctt_optim *o, const void *p)
+static void free_block(struct ctt_optim *o, const void *p)
 {
     void *block = (void *)(uintptr_t)p;
 
@@ -162,8 +162,8 @@ static void close_constraint(struct ctt_optim *o)
     struct ctt_flat *f = &o->flat;
 
     if (!ctt_dev_shared(o->dev)) {
-        drop(o, f->constraint.keep);
-        drop(o, f->constraint.share);
+        free_block(o, f->constraint.keep);
+        free_block(o, f->constraint.share);
     }
     ctt_free(o->shared);
     o->shared = NULL;
@@ -234,14 +234,14 @@ void ctt_optim_close(struct ctt_optim **p)
 
     if (!o)
         return;
-    drop(o, o->flat.w == o->host ? NULL : o->flat.w);
-    drop(o, o->flat.m);
-    drop(o, o->flat.v);
-    drop(o, o->w16);
-    drop(o, o->average);
-    drop(o, o->flat.how);
+    free_block(o, o->flat.w == o->host ? NULL : o->flat.w);
+    free_block(o, o->flat.m);
+    free_block(o, o->flat.v);
+    free_block(o, o->w16);
+    free_block(o, o->average);
+    free_block(o, o->flat.how);
     for (int k = 0; k < o->paces; k++)
-        drop(o, o->pace[k].how);
+        free_block(o, o->pace[k].how);
     ctt_free(o->pace);
     close_constraint(o);
     ctt_free(o);
@@ -294,7 +294,8 @@ int ctt_optim_pick(const struct ctt_optim *o, float *w)
 /* ---- a changed constraint ---- */
 
 /* Clears the values of pruned weights in a block in the device's memory. */
-static int forget(struct ctt_optim *o, const struct ctt_constraint *c, float *m)
+static int clear_pruned(struct ctt_optim *o, const struct ctt_constraint *c,
+                        float *m)
 {
     int64_t size = o->weights * (int64_t)sizeof(float);
     float *host = m && c->keep ? ctt_calloc(1, (size_t)size) : NULL;
@@ -317,9 +318,9 @@ int ctt_optim_constrain(struct ctt_optim *o, const struct ctt_constraint *c)
 
     close_constraint(o);
     CTT_TRY(open_constraint(o, c));
-    CTT_TRY(forget(o, c, o->flat.m));
-    CTT_TRY(forget(o, c, o->flat.v));
-    CTT_TRY(forget(o, c, o->average));
+    CTT_TRY(clear_pruned(o, c, o->flat.m));
+    CTT_TRY(clear_pruned(o, c, o->flat.v));
+    CTT_TRY(clear_pruned(o, c, o->average));
     CTT_TRY(ctt_optim_push(o));
 out:
     return rc;

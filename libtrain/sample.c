@@ -145,7 +145,7 @@ out:
     return rc;
 }
 
-static int run_batch(void *arg, const struct ctt_batch *b, void *answers)
+static int sample_batch(void *arg, const struct ctt_batch *b, void *answers)
 {
     struct sampling *s = arg;
     int input = ctt_graph_input(s->m->g), rc = 0;
@@ -183,7 +183,7 @@ static int enough_clips(const struct ctt_model *m, const struct ctt_data *d)
 }
 
 /* All values stay, as for a backward pass; norms use the trained statistics. */
-static int run(void *arg, struct ctt_dev *dev, const float *w)
+static int sample_clips(void *arg, struct ctt_dev *dev, const float *w)
 {
     struct sampling *s = arg;
     int n = ctt_eval_batch(s->cfg, s->d), rc;
@@ -198,7 +198,7 @@ static int run(void *arg, struct ctt_dev *dev, const float *w)
     CTT_TRY(open_rows(s, n));
     CTT_TRY(open_set(s, n));
     CTT_TRY(ctt_eval_set_run(&s->set, s->ev, &(struct ctt_eval_job){
-        .arg = s, .run = run_batch }));
+        .arg = s, .run = sample_batch }));
 out:
     ctt_eval_set_close(&s->set);
     ctt_run_close(&s->r);
@@ -217,7 +217,7 @@ int ctt_sample_values(const struct ctt_model *m,
 
     clips = clips > 0 ? clips : enough_clips(m, d);
     s.left = clips < d->clips ? clips : d->clips;
-    rc = ctt_eval_model(m, cfg, run, &s);
+    rc = ctt_eval_model(m, cfg, sample_clips, &s);
     ctt_free(s.rows);
     ctt_free(s.patch);
     return rc;

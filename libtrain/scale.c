@@ -18,7 +18,7 @@ static const char *word_of(const struct ctt_train_cfg *cfg)
 }
 
 /* A number, or 2^N, as the progress lines write a scale; 0: neither. */
-static double number(const char *word)
+static double scale_value(const char *word)
 {
     int power = strncmp(word, "2^", 2) == 0;
     const char *digits = power ? word + 2 : word;
@@ -40,7 +40,7 @@ int ctt_scale_begin(const struct ctt_train_cfg *cfg, struct ctt_scale *s)
 
     made.dynamic = strcmp(word, "dynamic") == 0;
     if (!made.dynamic) {
-        made.scale = number(word);
+        made.scale = scale_value(word);
         CTT_CHECK(made.scale >= 1 && made.scale <= most, CTT_EINVAL,
                   "--loss-scale: bad value '%s' (dynamic, a number 1 to "
                   "1099511627776, or 2^0 to 2^40)", word);

@@ -136,7 +136,8 @@ static int is_removed(const char *line, int *same)
 
 /* CTT_EINVAL names the first line of `these` that is missing in `those` and
  * must not change. */
-static int compare(const char *these, const char *those, const char *how)
+static int compare_settings(const char *these, const char *those,
+                            const char *how)
 {
     int rc = 0;
 
@@ -163,8 +164,8 @@ int ctt_settings_same(const struct ctt_train_cfg *cfg, const char *was)
     int rc = 0;
 
     CTT_TRY(ctt_settings_print(cfg, &now));
-    CTT_TRY(compare(was, now, "with"));
-    CTT_TRY(compare(now, was, "without"));
+    CTT_TRY(compare_settings(was, now, "with"));
+    CTT_TRY(compare_settings(now, was, "without"));
 out:
     ctt_free(now);
     return rc;

@@ -100,8 +100,8 @@ static double get_double(const struct ctt_checkpoint_values *v,
     return x;
 }
 
-static void set(struct ctt_checkpoint_values *v, const struct row *r,
-                const void *x)
+static void set_value(struct ctt_checkpoint_values *v, const struct row *r,
+                      const void *x)
 {
     memcpy((char *)v + r->at, x, 8);
 }
@@ -109,8 +109,8 @@ static void set(struct ctt_checkpoint_values *v, const struct row *r,
 /* ---- writing ---- */
 
 /* Doubles are hexadecimal, which is exact. */
-static int print_row(const struct ctt_checkpoint_values *v, const struct row *r,
-                     char line[LINE])
+static int print_value(const struct ctt_checkpoint_values *v,
+                       const struct row *r, char line[LINE])
 {
     if (r->is_double)
         return snprintf(line, LINE, "%s=%a\n", r->name, get_double(v, r));
@@ -126,7 +126,7 @@ int ctt_values_write(const struct ctt_checkpoint_values *v, struct ctt_state *s)
 
     now.version = VERSION;
     for (int k = 0; k < ROWS; k++)
-        n += print_row(&now, &rows[k], text + n);
+        n += print_value(&now, &rows[k], text + n);
     return ctt_state_add(s, "values", 1, n, text);
 }
 
@@ -161,10 +161,10 @@ static const char *parse(const char *s, const struct row *r,
     errno = 0;
     if (r->is_double) {
         double x = strtod(s, &end);
-        set(v, r, &x);
+        set_value(v, r, &x);
     } else {
         int64_t x = strtoll(s, &end, 10);
-        set(v, r, &x);
+        set_value(v, r, &x);
         if (errno)
             return s;
     }
@@ -172,8 +172,8 @@ static const char *parse(const char *s, const struct row *r,
 }
 
 /* s: a line; n: its length without the newline. */
-static int read_line(const char *s, size_t n, char seen[ROWS],
-                     struct ctt_checkpoint_values *v)
+static int read_value(const char *s, size_t n, char seen[ROWS],
+                      struct ctt_checkpoint_values *v)
 {
     size_t name = strcspn(s, "=\n");
     int k = find_row(s, name), rc = 0;
@@ -206,7 +206,7 @@ static void complete(struct ctt_checkpoint_values *v, const char seen[ROWS])
 }
 
 /* The version comes first, so that it is checked before unknown names are. */
-static int read_text(const char *text, struct ctt_checkpoint_values *v)
+static int read_values(const char *text, struct ctt_checkpoint_values *v)
 {
     char seen[ROWS] = { 0 };
     int rc = 0;
@@ -215,7 +215,7 @@ static int read_text(const char *text, struct ctt_checkpoint_values *v)
               "the checkpoint's values do not begin with 'version'");
     for (const char *s = text; *s; s += *s == '\n') {
         size_t n = strcspn(s, "\n");
-        CTT_TRY(read_line(s, n, seen, v));
+        CTT_TRY(read_value(s, n, seen, v));
         if (s == text)
             CTT_TRY(check_version(v->version, VERSION));
         s += n;
@@ -239,7 +239,7 @@ static int read_named(const struct ctt_array *a,
     memcpy(text, a->data, (size_t)a->count);
     CTT_CHECK((int64_t)strlen(text) == a->count, CTT_EFORMAT,
               "the checkpoint's values are no text");
-    CTT_TRY(read_text(text, v));
+    CTT_TRY(read_values(text, v));
 out:
     ctt_free(text);
     return rc;
@@ -255,19 +255,19 @@ static int read_unnamed(const struct ctt_state *s, const char *name, int count,
     CTT_CHECK(a && a->size == 8 && a->count > 0, CTT_EFORMAT,
               "the checkpoint has no usable '%s'", name);
     if (!is_double) {
-        set(v, &rows[0], a->data);
+        set_value(v, &rows[0], a->data);
         CTT_TRY(check_version(v->version, UNNAMED));
     }
     CTT_CHECK(a->count == count, CTT_EFORMAT,
               "the checkpoint has no usable '%s'", name);
     for (int k = 0, i = 0; i < count; k++)
         if (rows[k].is_double == is_double)
-            set(v, &rows[k], (const char *)a->data + 8 * i++);
+            set_value(v, &rows[k], (const char *)a->data + 8 * i++);
 out:
     return rc;
 }
 
-static int check(const struct ctt_checkpoint_values *v)
+static int check_values(const struct ctt_checkpoint_values *v)
 {
     int rc = 0;
 
@@ -296,7 +296,7 @@ int ctt_values_read(const struct ctt_state *s, struct ctt_checkpoint_values *v)
         CTT_TRY(read_unnamed(s, "sums", SUMS, 1, &got));
         complete(&got, none);
     }
-    CTT_TRY(check(&got));
+    CTT_TRY(check_values(&got));
     *v = got;
 out:
     return rc;

@@ -46,7 +46,7 @@ static const struct ctt_opt resblock_opts[] = {
 /* ---- lines ---- */
 
 __attribute__((format(printf, 2, 3)))
-static int add(char **text, const char *fmt, ...)
+static int write_line(char **text, const char *fmt, ...)
 {
     va_list ap;
     int rc;
@@ -57,15 +57,15 @@ static int add(char **text, const char *fmt, ...)
     return rc;
 }
 
-#define ADD(...) CTT_TRY(add(text, __VA_ARGS__))
+#define ADD(...) CTT_TRY(write_line(text, __VA_ARGS__))
 
 /* A conv over rows and columns that keeps the size. */
 static int conv(char **text, const char *name, const char *in,
                 const char *plus, int out, int k, int bias)
 {
-    return add(text, "conv %s in=%s%s%s out=%d kernel=1,%d,%d "
-                         "pad=0,%d,%d bias=%d", name, in, plus ? " plus=" : "",
-                         plus ? plus : "", out, k, k, k / 2, k / 2, bias);
+    return write_line(text, "conv %s in=%s%s%s out=%d kernel=1,%d,%d "
+                      "pad=0,%d,%d bias=%d", name, in, plus ? " plus=" : "",
+                      plus ? plus : "", out, k, k, k / 2, k / 2, bias);
 }
 
 /* Gates and state update, the same for every cell; NAME.z exists. */
@@ -213,7 +213,7 @@ static const struct {
     { "resblock", resblock_opts, resblock },
 };
 
-static int find(const char *word)
+static int find_cell(const char *word)
 {
     for (size_t i = 0; i < CTT_LEN(cells); i++)
         if (strcmp(cells[i].word, word) == 0)
@@ -223,7 +223,7 @@ static int find(const char *word)
 
 int ctt_cell_known(const char *word)
 {
-    return find(word) >= 0;
+    return find_cell(word) >= 0;
 }
 
 const char *ctt_cell_word(int i, const struct ctt_opt **opts)
@@ -258,7 +258,7 @@ int ctt_cell_expand(const struct ctt_graph *g, const char *word,
                     const char *name, int argc, char **argv, char **out)
 {
     struct cell c = { .in = NULL };
-    int rc = 0, i = find(word), from;
+    int rc = 0, i = find_cell(word), from;
     char *text = NULL;
 
     CTT_CHECK(i >= 0, CTT_EINVAL, "no cell '%s'", word);

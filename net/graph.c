@@ -33,7 +33,7 @@ void ctt_graph_free(struct ctt_graph **g)
 
 /* The place of the node of this name in the table, or the free place for it.
  * The hash is FNV-1a (Fowler, Noll and Vo 1991). */
-static int *place_of(const struct ctt_graph *g, const char *name)
+static int *hash_place(const struct ctt_graph *g, const char *name)
 {
     uint32_t h = 2166136261u, mask = (uint32_t)g->places - 1;
 
@@ -47,7 +47,7 @@ static int *place_of(const struct ctt_graph *g, const char *name)
 
 int ctt_graph_find(const struct ctt_graph *g, const char *name)
 {
-    return g->places ? *place_of(g, name) - 1 : -1;
+    return g->places ? *hash_place(g, name) - 1 : -1;
 }
 
 /* Keeps at least half of the table free. */
@@ -64,7 +64,7 @@ static int grow_table(struct ctt_graph *g)
     g->place = more;
     g->places = g->places ? 2 * g->places : 64;
     for (int i = 0; i < g->count; i++)
-        *place_of(g, g->node[i].name) = i + 1;
+        *hash_place(g, g->node[i].name) = i + 1;
     return 0;
 }
 
@@ -170,7 +170,7 @@ static int check_size(const struct ctt_node *n)
     return 0;
 }
 
-static int make_room(struct ctt_graph *g)
+static int grow_nodes(struct ctt_graph *g)
 {
     void *p;
 
@@ -189,13 +189,13 @@ int ctt_graph_put(struct ctt_graph *g, const struct ctt_node *n)
     int rc = 0;
 
     CTT_TRY(check_size(n));
-    CTT_TRY(make_room(g));
+    CTT_TRY(grow_nodes(g));
     CTT_TRY(grow_table(g));
     if (n->op == CTT_OP_CELL)
         g->node[n->in[0]].cell = g->count;
     g->node[g->count] = *n;
     g->count++;
-    *place_of(g, n->name) = g->count;
+    *hash_place(g, n->name) = g->count;
 out:
     return rc;
 }

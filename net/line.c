@@ -159,7 +159,7 @@ out:
     return rc;
 }
 
-static int split(char *text, char *argv[MAX_WORDS])
+static int split_words(char *text, char *argv[MAX_WORDS])
 {
     char *save = NULL;
     int argc = 0, rc = 0;
@@ -181,7 +181,7 @@ static int add_line(struct ctt_graph *g, const char *line)
     int argc, rc = text ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(argc = split(text, argv));
+    CTT_TRY(argc = split_words(text, argv));
     if (argc == 1 && strcmp(argv[0], "clip") == 0) {
         CTT_CHECK(g->clip < 0, CTT_EFORMAT, "'clip' stands twice");
         g->clip = g->count;

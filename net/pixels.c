@@ -48,8 +48,8 @@ static void add_light(const uint16_t *light, const uint8_t *v, size_t n,
     s->square += square;
 }
 
-static void add_row(const struct ctt_pixels *p, const uint8_t *v, size_t n,
-                    struct sums *s)
+static void add_values(const struct ctt_pixels *p, const uint8_t *v, size_t n,
+                       struct sums *s)
 {
     for (size_t at = 0; at < n; at += BLOCK) {
         size_t some = n - at < BLOCK ? n - at : BLOCK;
@@ -136,7 +136,7 @@ void ctt_pixels_reset(struct ctt_pixels *p)
     p->mean = p->square = 0;
 }
 
-static void follow(struct ctt_pixels *p, const struct sums *s)
+static void update_normal(struct ctt_pixels *p, const struct sums *s)
 {
     take_in(p, s);
     set_normal(p);
@@ -155,8 +155,8 @@ void ctt_pixels_next(struct ctt_pixels *p, const uint8_t *frame, size_t row)
         rows = 1;
     }
     for (size_t y = 0; y < rows; y++)
-        add_row(p, frame + y * row, n, &s);
-    follow(p, &s);
+        add_values(p, frame + y * row, n, &s);
+    update_normal(p, &s);
 }
 
 void ctt_pixels_next_values(struct ctt_pixels *p, const float *value)
@@ -172,7 +172,7 @@ void ctt_pixels_next_values(struct ctt_pixels *p, const float *value)
         s.value += u;
         s.square += u * u;
     }
-    follow(p, &s);
+    update_normal(p, &s);
 }
 
 /* A loop that the compiler vectorises. */

@@ -12,26 +12,26 @@ static int same(const struct ctt_tensor *a, const struct ctt_tensor *b)
     return a->scale == b->scale && a->zero == b->zero;
 }
 
-static void set(struct ctt_tensor *t, float scale, int zero)
+static void set_quant(struct ctt_tensor *t, float scale, int zero)
 {
     t->scale = scale;
     t->zero = scale > 0 ? zero : 0;
 }
 
 /* Gives a node the form that follows from those of its inputs. */
-static void settle(const struct ctt_graph *g, struct ctt_node *n)
+static void derive_quant(const struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_tensor *first;
 
     if (ctt_ops[n->op].form(n) == CTT_FORM_OWN)
-        set(&n->out, n->attr.quant.scale, n->attr.quant.zero);
+        set_quant(&n->out, n->attr.quant.scale, n->attr.quant.zero);
     if (ctt_ops[n->op].form(n) != CTT_FORM_KEPT)
         return;
     first = &g->node[ctt_node_input(n, 0)].out;
     for (int k = 1; k < ctt_node_inputs(n); k++)
         if (!same(first, &g->node[ctt_node_input(n, k)].out))
             return;
-    set(&n->out, first->scale, first->zero);
+    set_quant(&n->out, first->scale, first->zero);
 }
 
 enum seen { NEW, OPEN, DONE };
@@ -49,8 +49,8 @@ static int first_needed(const struct ctt_graph *g, const char *seen, int i)
     return -1;
 }
 
-/* In the order in which forms follow from each other: a state may delay a later
- * node. */
+/* Visits nodes in the order in which forms follow from each other: a state may
+ * delay a later node. */
 static void settle_all(struct ctt_graph *g, char *seen, int *stack)
 {
     for (int i = 0; i < g->count; i++) {
@@ -67,7 +67,7 @@ static void settle_all(struct ctt_graph *g, char *seen, int *stack)
                 stack[depth++] = next;
                 continue;
             }
-            settle(g, &g->node[top]);
+            derive_quant(g, &g->node[top]);
             seen[top] = DONE;
             depth--;
         }
@@ -81,7 +81,7 @@ int ctt_is_int8(const struct ctt_graph *g, int node)
     return n->op == CTT_OP_CONV && g->node[n->in[0]].out.scale > 0;
 }
 
-static int check(const struct ctt_graph *g, int i)
+static int check_weights(const struct ctt_graph *g, int i)
 {
     const struct ctt_tensor *w = &g->node[i].w[0];
     int rc = 0;
@@ -101,10 +101,10 @@ int ctt_graph_quantise(struct ctt_graph *g)
 
     CTT_TRY(seen && stack ? 0 : CTT_ENOMEM);
     for (int i = 0; i < g->count; i++)
-        set(&g->node[i].out, 0, 0);
+        set_quant(&g->node[i].out, 0, 0);
     settle_all(g, seen, stack);
     for (int i = 0; i < g->count; i++)
-        CTT_TRY(check(g, i));
+        CTT_TRY(check_weights(g, i));
 out:
     ctt_free(seen);
     ctt_free(stack);

@@ -27,7 +27,7 @@ static int needs(const struct walk *w, int i, int k)
     return k == n->nin && n->op == CTT_OP_STATE ? n->source : -1;
 }
 
-static void enter(struct walk *w, int i)
+static void enter_node(struct walk *w, int i)
 {
     w->index[i] = w->low[i] = ++w->seen;
     w->stack[w->top++] = i;
@@ -75,14 +75,14 @@ static void leave(struct walk *w)
 
 static void visit(struct walk *w, int root)
 {
-    enter(w, root);
+    enter_node(w, root);
     while (w->depth > 0) {
         int i = w->path[w->depth - 1];
         int j = needs(w, i, w->edge[w->depth - 1]++);
         if (j < 0)
             leave(w);
         else if (!w->index[j])
-            enter(w, j);
+            enter_node(w, j);
         else if (w->open[j] && w->index[j] < w->low[i])
             w->low[i] = w->index[j];
     }

@@ -18,7 +18,7 @@ static int resolve(struct ctt_graph *g, struct ctt_node *n)
               "%s: a state and the node it delays stand before 'clip'",
               n->name);
     CTT_CHECK(ctt_ops[g->node[n->source].op].memory != CTT_VIEW, CTT_EFORMAT,
-              "%s: '%s' is a %s; delay what it is made of", n->name,
+              "%s: '%s' is a %s; delay its input", n->name,
               n->attr.state.of, ctt_ops[g->node[n->source].op].name);
     b = &g->node[n->source].out;
     CTT_CHECK(a->d == b->d && a->h == b->h && a->w == b->w && a->c == b->c,
@@ -91,7 +91,7 @@ static void rank_node(struct ctt_node *n, int *next)
 
 /* The nodes that the answer needs are ranked first, as if the others were not
  * there. */
-static void rank(struct ctt_graph *g, const char *needed)
+static void rank_nodes(struct ctt_graph *g, const char *needed)
 {
     int next = 0;
 
@@ -117,7 +117,7 @@ static int order_nodes(struct ctt_graph *g)
         ctt_graph_needed(g, ctt_graph_output(g), needed);
         needed[ctt_graph_input(g)] = 1;
     }
-    rank(g, needed);
+    rank_nodes(g, needed);
 out:
     ctt_free(needed);
     return rc;

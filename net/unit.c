@@ -16,7 +16,7 @@ static int64_t parts(int64_t n, int most_of_one)
     return (n + most_of_one - 1) / most_of_one;
 }
 
-static int part(int64_t n, int most_of_one, int64_t from)
+static int part_length(int64_t n, int most_of_one, int64_t from)
 {
     return (int)(n - from < most_of_one ? n - from : most_of_one);
 }
@@ -38,8 +38,8 @@ struct ctt_unit ctt_unit_at(enum ctt_prune_form f, const struct ctt_tensor *t,
 
     return (struct ctt_unit){
         .at = ((row / down * each + out) * places + place) * t->c + in,
-        .stride = places * t->c, .outs = part(each, most[f].outs, out),
-        .ins = part(t->c, most[f].ins, in)
+        .stride = places * t->c, .outs = part_length(each, most[f].outs, out),
+        .ins = part_length(t->c, most[f].ins, in)
     };
 }
 

@@ -21,7 +21,7 @@ static const struct form {
     { CTT_U8,   MAYBE,  ALWAYS },
 };
 
-static const struct form *form_of(enum ctt_dtype type)
+static const struct form *find_form(enum ctt_dtype type)
 {
     for (size_t i = 0; i < CTT_LEN(forms); i++)
         if (forms[i].type == type)
@@ -38,8 +38,8 @@ int64_t ctt_weight_kept(const struct ctt_weight *w)
     return kept;
 }
 
-static int check_part(const struct ctt_weight *w, const char *part,
-                      enum need need, int there)
+static int check_extra(const struct ctt_weight *w, const char *part,
+                       enum need need, int there)
 {
     const char *type = ctt_dtype_word(w->t.dtype);
     int rc = 0;
@@ -68,15 +68,15 @@ out:
 
 int ctt_weight_check(const struct ctt_weight *w)
 {
-    const struct form *f = form_of(w->t.dtype);
+    const struct form *f = find_form(w->t.dtype);
     int rc = 0;
 
     CTT_CHECK(f, CTT_EINVAL, "numbers of type %d (%s) are no weights",
               (int)w->t.dtype, ctt_dtype_word(w->t.dtype));
     CTT_CHECK(w->t.data && ctt_volume(&w->t) > 0 && w->t.ld == w->t.c,
               CTT_EINVAL, "a weight has no numbers, or not in a row");
-    CTT_TRY(check_part(w, "scale", f->scale, w->scale != NULL));
-    CTT_TRY(check_part(w, "codebook", f->codebook, w->codebook != NULL));
+    CTT_TRY(check_extra(w, "scale", f->scale, w->scale != NULL));
+    CTT_TRY(check_extra(w, "codebook", f->codebook, w->codebook != NULL));
     CTT_CHECK(w->codebook ? w->codes > 0 && w->codes <= MOST_CODES
                           : w->codes == 0, CTT_EINVAL,
               "a weight has a codebook of %d numbers", w->codes);

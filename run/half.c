@@ -51,16 +51,17 @@ static int writes_bytes(const struct ctt_graph *g, const int *readers, int i)
 /* ---- values ---- */
 
 /* 1 if a node names or gathers values as they are. */
-static int passes(const struct ctt_node *n)
+static int passes_values(const struct ctt_node *n)
 {
     return ctt_ops[n->op].memory == CTT_VIEW || n->op == CTT_OP_WINDOW;
 }
 
-/* As such a conv rounds its operands anyway, a value that only such convs read
- * is rounded when it is computed, without a further change of any result.  So
- * are frames, and results of such convs, whose kernels write 16 bits; results
- * of other kernels would have to be converted, which takes longer than it
- * gains. Not the answer; quantised values are bytes. */
+/* 1 if a value may have 16 bits.  A conv of 16 bits rounds its operands anyway,
+ * so a value that only such convs read is rounded when it is computed, without
+ * a further change of any result.  So are frames, and results of such convs,
+ * whose kernels write 16 bits; results of other kernels would have to be
+ * converted, which takes longer than it gains.  The answer keeps 32 bits;
+ * quantised values are bytes. */
 static int may_be_short(const struct ctt_run *r, int i)
 {
     const struct ctt_node *n = &r->g->node[i];
@@ -68,12 +69,12 @@ static int may_be_short(const struct ctt_run *r, int i)
     if (i == ctt_graph_output(r->g) || n->out.scale > 0)
         return 0;
     return n->op == CTT_OP_INPUT || r->mul[i] != CTT_F32 ||
-           n->op == CTT_OP_ACT || passes(n);
+           n->op == CTT_OP_ACT || passes_values(n);
 }
 
 /* 1 if node j takes its input k, node i, in 16 bits. */
-static int takes(const struct ctt_run *r, const char *half, int i, int j,
-                 int k, const int *readers)
+static int takes_half(const struct ctt_run *r, const char *half, int i, int j,
+                      int k, const int *readers)
 {
     const struct ctt_node *n = &r->g->node[j];
 
@@ -82,7 +83,7 @@ static int takes(const struct ctt_run *r, const char *half, int i, int j,
                !writes_bytes(r->g, readers, j);
     if (n->op == CTT_OP_ACT)    /* the conv's kernel applies it */
         return half[j] && readers[i] == 1 && r->mul[i] != CTT_F32;
-    return half[j] && passes(n);
+    return half[j] && passes_values(n);
 }
 
 /* Gives up 16 bits for values that a reader does not accept so; returns the
@@ -95,7 +96,7 @@ static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
         for (int k = 0; k < ctt_node_inputs(&r->g->node[j]); k++) {
             int i = ctt_node_input(&r->g->node[j], k);
 
-            if (half[i] && !takes(r, half, i, j, k, readers)) {
+            if (half[i] && !takes_half(r, half, i, j, k, readers)) {
                 half[i] = 0;
                 lost++;
             }
@@ -112,7 +113,7 @@ static int ask_makers(const struct ctt_run *r, char *half)
     for (int i = 0; i < r->g->count; i++) {
         const struct ctt_node *n = &r->g->node[i];
 
-        if (half[i] && (n->op == CTT_OP_ACT || passes(n)) &&
+        if (half[i] && (n->op == CTT_OP_ACT || passes_values(n)) &&
             !half[ctt_node_input(n, 0)]) {
             half[i] = 0;
             lost++;
@@ -122,7 +123,7 @@ static int ask_makers(const struct ctt_run *r, char *half)
 }
 
 /* Nodes begin with 16 bits and lose them until nothing changes. */
-static void settle(const struct ctt_run *r, const int *readers, char *half)
+static void choose_half(const struct ctt_run *r, const int *readers, char *half)
 {
     for (int i = 0; i < r->g->count; i++)
         half[i] = readers[i] > 0 && may_be_short(r, i);
@@ -144,7 +145,7 @@ int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
     ctt_layout_readers(r->g, readers);
     for (int i = 0; i < r->g->count; i++)
         r->mul[i] = pays(r->g, i) ? type : CTT_F32;
-    settle(r, readers, half);
+    choose_half(r, readers, half);
     for (size_t i = 0; i < count; i++)
         r->own_type[i] = half[i] ? type : CTT_F32;
     r->type = r->own_type;

@@ -15,7 +15,7 @@ void ctt_layout_readers(const struct ctt_graph *g, int *readers)
 }
 
 /* Initialises the slots, before fusion. */
-static void start(struct ctt_run *r)
+static void init_slots(struct ctt_run *r)
 {
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i];
@@ -166,7 +166,7 @@ int ctt_run_layout(struct ctt_run *r, const char *saved, int windows)
     r->slot = ctt_calloc(count, sizeof(*r->slot));
     CTT_TRY(readers && r->slot ? 0 : CTT_ENOMEM);
     ctt_layout_readers(r->g, readers);
-    start(r);
+    init_slots(r);
     ctt_layout_fuse_acts(r, readers);
     ctt_layout_fuse_quants(r, readers);
     for (int i = 0; i < r->g->count; i++)

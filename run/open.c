@@ -80,7 +80,8 @@ out:
 }
 
 /* Allocates memory of the device. */
-static int take(struct ctt_run *r, const char *what, int64_t bytes, void *out)
+static int alloc_memory(struct ctt_run *r, const char *what, int64_t bytes,
+                        void *out)
 {
     void *p = NULL;
     int rc = ctt_dev_alloc(r->dev, what, bytes, &p);
@@ -99,8 +100,9 @@ static int make_sink(struct ctt_run *r)
     for (int i = 0; i < r->g->count; i++)
         if (ctt_is_batch_norm(&r->g->node[i]) && r->g->node[i].out.c > most)
             most = r->g->node[i].out.c;
-    return most && r->dev ? take(r, "statistics", most * (int64_t)sizeof(float),
-                                 &r->sink) : 0;
+    return most && r->dev ?
+           alloc_memory(r, "statistics", most * (int64_t)sizeof(float),
+                        &r->sink) : 0;
 }
 
 /* Memory of a device of its own for the key and the asks, which change from
@@ -114,7 +116,7 @@ static int make_live(struct ctt_run *r)
         goto out;
     r->live_host = ctt_calloc((size_t)bytes, 1);
     CTT_TRY(r->live_host ? 0 : CTT_ENOMEM);
-    CTT_TRY(take(r, "asks", bytes, &r->live));
+    CTT_TRY(alloc_memory(r, "asks", bytes, &r->live));
     if (r->slides)
         r->place = ctt_calloc(2 * (size_t)r->room, sizeof(*r->place));
     CTT_TRY(r->place || !r->slides ? 0 : CTT_ENOMEM);
@@ -122,7 +124,7 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_run *r)
+static int check_run(const struct ctt_run *r)
 {
     const struct ctt_graph *g = r->g;
     int rc = 0;
@@ -143,7 +145,7 @@ static int set_up(struct ctt_run *r, const char *saved, int windows)
     size_t count = (size_t)r->g->count;
     int rc = 0;
 
-    CTT_TRY(check(r));
+    CTT_TRY(check_run(r));
     CTT_TRY(schedules(r));
     if (r->train)
         CTT_TRY(ctt_run_check_norms(r, 0));
@@ -213,7 +215,7 @@ int ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out)
         r->values = ctt_extent_bytes(&r->extent[CTT_SAVED], r->room,
                                      r->max_asks);
     CTT_TRY(ctt_run_fits(r, r->values));
-    CTT_TRY(take(r, "values", r->values, &r->val));
+    CTT_TRY(alloc_memory(r, "values", r->values, &r->val));
     for (int b = 0; b < CTT_BLOCKS; b++)
         r->base[b] = r->val;
     if (r->bytes)    /* the byte of a value of 0 may be another than 0 */
@@ -225,7 +227,7 @@ out:
     return rc;
 }
 
-static void give(struct ctt_dev *d, void *p)
+static void free_memory(struct ctt_dev *d, void *p)
 {
     if (p)
         ctt_dev_free(d, &p);
@@ -253,11 +255,11 @@ void ctt_run_close(struct ctt_run **r)
     ctt_free((*r)->round);
     ctt_free((*r)->mul);
     ctt_free((*r)->own_type);
-    give((*r)->dev, (*r)->rounded);
-    give((*r)->dev, (*r)->sink);
-    give((*r)->dev, (*r)->floats);
-    give((*r)->dev, (*r)->val);
-    give((*r)->dev, (*r)->live);
+    free_memory((*r)->dev, (*r)->rounded);
+    free_memory((*r)->dev, (*r)->sink);
+    free_memory((*r)->dev, (*r)->floats);
+    free_memory((*r)->dev, (*r)->val);
+    free_memory((*r)->dev, (*r)->live);
     ctt_free((*r)->live_host);
     ctt_free(*r);
     *r = NULL;

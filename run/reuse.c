@@ -113,19 +113,19 @@ static void assign(struct reuse *p, int node)
         p->group[k].bytes = bytes;
 }
 
-static int take(struct ctt_run *r, int64_t bytes, int64_t *at)
+static int take_place(struct ctt_run *r, int64_t bytes, int64_t *at)
 {
     *at = r->values;
     return ctt_place_take(&r->values, bytes);
 }
 
-static int place(struct reuse *p)
+static int place_values(struct reuse *p)
 {
     struct ctt_run *r = p->r;
     int rc = 0;
 
     for (int k = 0; k < p->groups; k++)
-        CTT_TRY(take(r, p->group[k].bytes, &p->group[k].at));
+        CTT_TRY(take_place(r, p->group[k].bytes, &p->group[k].at));
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i];
 
@@ -134,7 +134,7 @@ static int place(struct reuse *p)
         if (p->use[i] >= 0)
             s->at = p->group[p->use[i]].at;
         else
-            CTT_TRY(take(r, room_of(r, i), &s->at));
+            CTT_TRY(take_place(r, room_of(r, i), &s->at));
         if (i < r->g->clip)    /* step 0 at a multiple of 64 bytes */
             s->at += ctt_place_before(r, i);
     }
@@ -143,7 +143,8 @@ out:
     return rc;
 }
 
-/* In execution order, so that the last reader of a group is known. */
+/* Assigns groups in execution order, so that the last reader of a group is
+ * known. */
 static void assign_all(struct reuse *p)
 {
     const struct ctt_schedule *s = p->r->sched[0];
@@ -171,7 +172,7 @@ int ctt_layout_reuse(struct ctt_run *r)
     CTT_TRY(p.life && p.group && p.use ? 0 : CTT_ENOMEM);
     lives(r, p.life);
     assign_all(&p);
-    CTT_TRY(place(&p));
+    CTT_TRY(place_values(&p));
 out:
     ctt_free(p.life);
     ctt_free(p.group);

@@ -15,7 +15,7 @@ static void touch_node(const struct ctt_run *r, const struct ctt_node *n,
 }
 
 /* Nodes of a sliding run share memory, so they run in order in one stream. */
-static int order(struct ctt_run *r, const struct ctt_touch *t)
+static int order_call(struct ctt_run *r, const struct ctt_touch *t)
 {
     return r->slides ? 0 : ctt_streams_call(r->streams, r->dev, t);
 }
@@ -27,32 +27,33 @@ static int touch(struct ctt_run *r, const struct ctt_call *c)
     touch_node(r, c->node, &t);
     touch_node(r, c->pair.node, &t);
     touch_node(r, c->lstm.node, &t);
-    return order(r, &t);
+    return order_call(r, &t);
 }
 
 /* At a state's place in the schedule its node, which is above it, has step 0,
  * and no reader of the state has run. */
-static int begin(struct ctt_run *r, int state, int step)
+static int begin_state(struct ctt_run *r, int state, int step)
 {
     struct ctt_touch t = { .count = 0 };
     int rc = 0;
 
     ctt_touch(&t, ctt_run_memory(r, state, 0), 1);
-    CTT_TRY(order(r, &t));
+    CTT_TRY(order_call(r, &t));
     CTT_TRY(ctt_run_copy_first(r, state, step));
 out:
     return rc;
 }
 
 /* single: the whole run is one step long. */
-static int run(struct ctt_run *r, int node, int step, int steps, int single)
+static int run_node(struct ctt_run *r, int node, int step, int steps,
+                    int single)
 {
     int each = ctt_run_single(r, node);
     struct ctt_call c;
     int rc = 0;
 
     if (ctt_run_is_first(r, node, step))
-        CTT_TRY(begin(r, node, step));
+        CTT_TRY(begin_state(r, node, step));
     if (r->slot[node].skip || ctt_run_is_fused(r, node, single))
         goto out;
     for (int t = 0; t < (each ? steps : 1); t++) {
@@ -71,7 +72,7 @@ static int run_component(struct ctt_run *r, const struct ctt_schedule *s,
     int rc = 0;
 
     for (int j = s->first[k]; j < s->first[k + 1]; j++)
-        CTT_TRY(run(r, s->order[j], step, steps, single));
+        CTT_TRY(run_node(r, s->order[j], step, steps, single));
 out:
     return rc;
 }
@@ -162,7 +163,7 @@ int ctt_run_clip(struct ctt_run *r, int asks)
         CTT_TRY(ctt_run_upload(r));
     CTT_TRY(ctt_streams_begin(r->streams, r->dev));
     for (int i = r->g->clip; i < r->g->count && rc >= 0; i++)
-        rc = run(r, i, 0, asks, 0);
+        rc = run_node(r, i, 0, asks, 0);
     rc = ctt_streams_end(r->streams, r->dev, rc);
 out:
     return rc;

@@ -26,7 +26,8 @@ static int64_t each_of(const struct ctt_run *r, int i)
 
 /* The place of a sample's value at a step of the run; steps before the history
  * are the kept ones. */
-static char *place(const struct ctt_run *r, int i, int sample, int64_t step)
+static char *sample_value(const struct ctt_run *r, int i, int sample,
+                          int64_t step)
 {
     return (char *)ctt_run_value(r, i, 0) + (step * r->n + sample) *
            each_of(r, i);
@@ -94,10 +95,10 @@ static int save_kept(const struct ctt_run *r, int i, int sample,
     int rc = 0;
 
     for (int64_t step = 0; step < end; step += apart, to += n)
-        CTT_TRY(ctt_dev_copy(r->dev, way, place(r, i, sample,
+        CTT_TRY(ctt_dev_copy(r->dev, way, sample_value(r, i, sample,
                              ctt_kept_at(s, end + 1 - r->cursor, step)), to,
                              n));
-    if (way == CTT_WITHIN && to < limit)    /* what another stream left */
+    if (way == CTT_WITHIN && to < limit)    /* left by another stream */
         CTT_TRY(ctt_dev_clear(r->dev, to, limit - to));
 out:
     return rc;
@@ -115,8 +116,9 @@ static int save_node(const struct ctt_run *r, int i, int sample,
                           to));
     to += s->kept * n;
     for (int64_t k = s->history; k >= 0; k--, to += n)
-        CTT_TRY(ctt_dev_copy(r->dev, way, place(r, i, sample, r->cursor - 1 -
-                                                k), to, n));
+        CTT_TRY(ctt_dev_copy(r->dev, way,
+                             sample_value(r, i, sample, r->cursor - 1 - k), to,
+                             n));
 out:
     return rc;
 }
@@ -152,10 +154,12 @@ static int load_node(const struct ctt_run *r, int i, int sample,
 
     assert(!s->kept || r->cursor == 1);
     for (int64_t k = -ctt_slot_before(s); k < -s->history; k++, from += n)
-        CTT_TRY(ctt_dev_copy(r->dev, way, from, place(r, i, sample, k), n));
+        CTT_TRY(ctt_dev_copy(r->dev, way, from, sample_value(r, i, sample, k),
+                             n));
     for (int64_t k = s->history; k >= 0; k--, from += n)
-        CTT_TRY(ctt_dev_copy(r->dev, way, from, place(r, i, sample,
-                                                      r->cursor - 1 - k), n));
+        CTT_TRY(ctt_dev_copy(r->dev, way, from,
+                             sample_value(r, i, sample, r->cursor - 1 - k),
+                             n));
 out:
     return rc;
 }
@@ -187,7 +191,8 @@ int ctt_sample_clear(struct ctt_run *r, int sample)
         r->past_of[sample] = -(int64_t)r->cursor;
     for (int i = 0; i < r->g->clip; i++)
         for (int64_t k = 1; remembers(r, i) && k <= r->slot[i].history; k++)
-            CTT_TRY(ctt_dev_fill(r->dev, place(r, i, sample, r->cursor - k),
+            CTT_TRY(ctt_dev_fill(r->dev,
+                                 sample_value(r, i, sample, r->cursor - k),
                                  ctt_run_zero(r, i), each_of(r, i)));
 out:
     return rc;

@@ -58,7 +58,7 @@ out:
 
 /* The stream whose last call wrote a memory that this call touches, so that no
  * wait is needed; otherwise the one that has been idle longest. */
-static int choose(const struct ctt_streams *l, const struct ctt_touch *t)
+static int choose_stream(const struct ctt_streams *l, const struct ctt_touch *t)
 {
     int best = 0;
 
@@ -75,8 +75,8 @@ static int choose(const struct ctt_streams *l, const struct ctt_touch *t)
 
 /* Makes a stream wait for the call of that ticket in another stream, unless it
  * has waited for that call already. */
-static int follow(struct ctt_streams *l, struct ctt_dev *d, int stream,
-                  int other, long ticket)
+static int wait_for_call(struct ctt_streams *l, struct ctt_dev *d, int stream,
+                         int other, long ticket)
 {
     int rc = 0;
 
@@ -88,19 +88,20 @@ out:
     return rc;
 }
 
-static int order(struct ctt_streams *l, struct ctt_dev *d, int stream,
-                 const struct ctt_streams_memory *m, int writes)
+static int wait_for_users(struct ctt_streams *l, struct ctt_dev *d, int stream,
+                          const struct ctt_streams_memory *m, int writes)
 {
     int rc = 0;
 
-    CTT_TRY(follow(l, d, stream, m->writer, m->written));
+    CTT_TRY(wait_for_call(l, d, stream, m->writer, m->written));
     for (int k = 0; k < l->streams && writes; k++)
-        CTT_TRY(follow(l, d, stream, k, m->read[k]));
+        CTT_TRY(wait_for_call(l, d, stream, k, m->read[k]));
 out:
     return rc;
 }
 
-static void note(struct ctt_streams *l, int stream, const struct ctt_touch *t)
+static void note_call(struct ctt_streams *l, int stream,
+                      const struct ctt_touch *t)
 {
     l->last[stream] = ++l->ticket;
     for (int i = 0; i < t->count; i++) {
@@ -123,11 +124,11 @@ int ctt_streams_call(struct ctt_streams *l, struct ctt_dev *d,
 
     if (l->streams < 2)
         goto out;
-    stream = choose(l, t);
+    stream = choose_stream(l, t);
     for (int i = 0; i < t->count; i++)
-        CTT_TRY(order(l, d, stream, &l->memory[t->at[i].memory],
-                      t->at[i].writes));
-    note(l, stream, t);
+        CTT_TRY(wait_for_users(l, d, stream, &l->memory[t->at[i].memory],
+                               t->at[i].writes));
+    note_call(l, stream, t);
     ctt_dev_stream(d, stream);
 out:
     return rc;

@@ -34,7 +34,7 @@ int ctt_run_zero(const struct ctt_run *r, int node)
 }
 
 /* The address of the node's value at step 0. */
-static char *start(const struct ctt_run *r, int i)
+static char *first_value(const struct ctt_run *r, int i)
 {
     return r->base[r->slot[i].block] + r->slot[i].at;
 }
@@ -59,7 +59,7 @@ static int keep_part(const struct ctt_run *r, int i, int64_t past, int64_t at,
     int rc = 0;
 
     for (int64_t step = 0; step < end; step += apart, to += n) {
-        const char *from = start(r, i) + ctt_kept_at(s, past, step) * n;
+        const char *from = first_value(r, i) + ctt_kept_at(s, past, step) * n;
 
         if (from != to)
             CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from + at, to + at,
@@ -71,7 +71,7 @@ out:
 
 /* Copies the kept steps of a node, also within its own memory, since fewer
  * multiples are kept with more steps. */
-static int keep(const struct ctt_run *r, int i, char *to)
+static int keep_steps(const struct ctt_run *r, int i, char *to)
 {
     int64_t n = step_bytes(&r->slot[i]), some = n / r->n;
     int rc = 0;
@@ -91,9 +91,9 @@ static int save(const struct ctt_run *r, int i, char *to)
     int64_t n = s->history * step_bytes(s);
     int rc = 0;
 
-    CTT_TRY(keep(r, i, to));
+    CTT_TRY(keep_steps(r, i, to));
     if (n)
-        CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, start(r, i) + r->cursor *
+        CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, first_value(r, i) + r->cursor *
                              step_bytes(s) - n, to + s->kept * step_bytes(s),
                              n));
 out:
@@ -121,11 +121,11 @@ int ctt_run_load_history(struct ctt_run *r, const char *from)
         int64_t n = old_bytes(r, i);
 
         if (n && from)
-            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, start(r, i) - n,
-                                 n));
+            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from,
+                                 first_value(r, i) - n, n));
         else if (n)
-            CTT_TRY(ctt_dev_fill(r->dev, start(r, i) - n, ctt_run_zero(r, i),
-                                 n));
+            CTT_TRY(ctt_dev_fill(r->dev, first_value(r, i) - n,
+                                 ctt_run_zero(r, i), n));
         from = from ? from + ctt_align(n, 64) : NULL;
     }
 out:
@@ -144,13 +144,13 @@ int ctt_run_is_first(const struct ctt_run *r, int node, int step)
     return any;
 }
 
-/* Of each step `some` bytes from `at` on. */
+/* Copies `some` bytes of each step from `at` on. */
 static int copy_first(const struct ctt_run *r, int state, int step, int64_t at,
                       int64_t some)
 {
     int of = r->slot[state].alias, rc = 0;
     int64_t n = step_bytes(&r->slot[of]);
-    char *from = start(r, of) + step * n + at;
+    char *from = first_value(r, of) + step * n + at;
 
     for (int k = 1; k <= r->slot[state].delay; k++)
         CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, from - k * n, some));
@@ -187,7 +187,7 @@ void *ctt_run_value(const struct ctt_run *r, int node, int step)
 
     if (node >= r->g->clip)
         step = 0;
-    return start(r, node) + (step - s->delay) * step_bytes(s) +
+    return first_value(r, node) + (step - s->delay) * step_bytes(s) +
            s->off * ctt_dtype_size(s->type);
 }
 
@@ -196,12 +196,12 @@ static int slide(struct ctt_run *r, int node)
 {
     const struct ctt_slot *s = &r->slot[node];
     int64_t by = r->cursor * step_bytes(s), n = s->history * step_bytes(s);
-    char *to = start(r, node) - n;
+    char *to = first_value(r, node) - n;
     int rc = 0;
 
     if (s->alias != node)
         goto out;
-    CTT_TRY(keep(r, node, start(r, node) - old_bytes(r, node)));
+    CTT_TRY(keep_steps(r, node, first_value(r, node) - old_bytes(r, node)));
     for (int64_t i = 0, some; i < n; i += some) {
         some = n - i < by ? n - i : by;
         CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, to + i + by, to + i, some));
@@ -249,8 +249,8 @@ struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
 }
 
 /* The value as rows of one pixel each. */
-static struct ctt_tensor rows_of(const struct ctt_run *r, int node, int step,
-                                 int64_t rows)
+static struct ctt_tensor value_rows(const struct ctt_run *r, int node, int step,
+                                    int64_t rows)
 {
     int at = node < r->g->clip ? step : 0;
     struct ctt_tensor t = ctt_run_tensor(r, node, at, rows);
@@ -269,7 +269,7 @@ static int of_node(const struct ctt_run *r, int node, int rc)
 int ctt_run_put(const struct ctt_run *r, int node, int step,
                 const float *from, int64_t rows)
 {
-    struct ctt_tensor t = rows_of(r, node, step, rows);
+    struct ctt_tensor t = value_rows(r, node, step, rows);
 
     return of_node(r, node, ctt_dev_put(r->dev, from, &t));
 }
@@ -277,7 +277,7 @@ int ctt_run_put(const struct ctt_run *r, int node, int step,
 int ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
                 float *to)
 {
-    struct ctt_tensor t = rows_of(r, node, step, rows);
+    struct ctt_tensor t = value_rows(r, node, step, rows);
 
     return of_node(r, node, ctt_dev_get(r->dev, &t, to));
 }
@@ -285,7 +285,7 @@ int ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
 int ctt_run_sums(const struct ctt_run *r, int node, int step, int64_t rows,
                  int64_t groups, double *sums)
 {
-    struct ctt_tensor t = rows_of(r, node, step, rows);
+    struct ctt_tensor t = value_rows(r, node, step, rows);
 
     return ctt_dev_group_sums(r->dev, &t, groups, sums);
 }

@@ -32,7 +32,8 @@ static int64_t own_floats(const struct ctt_run *r, int i, int k,
     return ctt_align(ctt_volume(&w->t), 16);
 }
 
-static int check(const struct ctt_node *n, int k, const struct ctt_weight *w)
+static int check_given(const struct ctt_node *n, int k,
+                       const struct ctt_weight *w)
 {
     int rc = 0;
 
@@ -58,7 +59,7 @@ static int expand(const struct ctt_run *r, const struct ctt_weight *w,
         for (int k = 0; k < r->g->node[i].nw; k++, w++) {
             int64_t n = own_floats(r, i, k, w);
 
-            CTT_TRY(check(&r->g->node[i], k, w));
+            CTT_TRY(check_given(&r->g->node[i], k, w));
             if (to && n)
                 CTT_TRY(ctt_weight_floats(w, to + at));
             at += n;

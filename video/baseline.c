@@ -65,8 +65,8 @@ static void list_steps(struct step to[STEPS])
 }
 
 /* The slowest of the steps with the least difference. */
-static struct step find(const struct pictures *p, const struct block *b,
-                        const struct step list[STEPS])
+static struct step best_step(const struct pictures *p, const struct block *b,
+                             const struct step list[STEPS])
 {
     struct step best = list[0];
     double least = difference(p, b, best, INFINITY);
@@ -152,7 +152,7 @@ int ctt_motion_find(const float *prev, const float *last, int h, int w, int c,
     list_steps(list);
     for (int i = 0; i < m->blocks; i++) {
         b = block_at(&m->p, i);
-        m->step[i] = find(&m->p, &b, list);
+        m->step[i] = best_step(&m->p, &b, list);
     }
     memcpy(m->bare, last, size * sizeof(*last));
     for (int i = 0; i < m->blocks; i++) {

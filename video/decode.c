@@ -83,9 +83,9 @@ out:
     return rc;
 }
 
-/* What of the part the file decides: pictures were counted, and a video may be
- * the part itself. */
-static int check_part(struct ctt_video *v)
+/* Checks the part against the file.  A part of pictures, which were counted, or
+ * one of about the video's length becomes the whole. */
+static int fit_part(struct ctt_video *v)
 {
     struct ctt_part *p = &v->part;
     double length = ctt_demux_length(v->demux);
@@ -127,7 +127,7 @@ static int open_parts(struct ctt_video *v)
     CTT_TRY(find_parts(v));
     CTT_TRY(open_format(v));
     CTT_TRY(open_codec(v));
-    CTT_TRY(check_part(v));
+    CTT_TRY(fit_part(v));
     v->pkt = av_packet_alloc();
     v->now = av_frame_alloc();
     v->ahead = av_frame_alloc();
@@ -217,8 +217,8 @@ out:
     return rc;
 }
 
-/* After a seek, the frames that are shown before the key frame but stored after
- * it need what was not read. */
+/* 1 if a frame is shown before the key frame of a seek but stored after it: its
+ * references were not read. */
 static int is_before(const struct ctt_video *v, int64_t time)
 {
     return v->sought && time != AV_NOPTS_VALUE &&
@@ -356,7 +356,7 @@ out:
     return rc;
 }
 
-/* Of pictures the number is known, but one is decoded before, as a decoder may
+/* Skips to a picture by its number, and decodes one before it, as a decoder may
  * be late. */
 static int enter_pictures(struct ctt_video *v, double time)
 {

@@ -19,7 +19,7 @@
  */
 enum { BLOCK = 1 << 16, STREAMS = 1 << 10 };
 
-/* ---- what FFmpeg calls ---- */
+/* ---- calls by FFmpeg ---- */
 
 int ctt_demux_read(void *arg, uint8_t *to, int n)
 {
@@ -126,9 +126,9 @@ static int set_format(struct ctt_demux *d, const AVInputFormat *kind,
     return 0;
 }
 
-/* Of a stream no more is looked at than a decoder needs: its frames get old.
- * SECONDS, BYTES: at most.  INDEX: bytes of the list of packets that FFmpeg
- * makes to seek, which a stream does not. */
+/* Limits the bytes that FFmpeg reads of a stream at its begin, since frames get
+ * old meanwhile.  SECONDS, BYTES: the most.  INDEX: bytes of the list of
+ * packets that FFmpeg makes for seeking, which a stream does not do. */
 void ctt_demux_hurry(AVFormatContext *fmt)
 {
     enum { SECONDS = 1, BYTES = 1 << 20, INDEX = 1 << 14 };
@@ -249,7 +249,7 @@ void ctt_demux_close(struct ctt_demux **demux)
     *demux = NULL;
 }
 
-/* ---- what the file says ---- */
+/* ---- properties of the file ---- */
 
 const AVCodec *ctt_demux_decoder(const struct ctt_demux *d)
 {
@@ -386,7 +386,8 @@ out:
 /* ---- parts of a file ---- */
 
 /* One try: a key frame at t or before it, and only then. */
-static int enter(struct ctt_demux *d, double t, double by, double *entry)
+static int seek_key_frame(struct ctt_demux *d, double t, double by,
+                          double *entry)
 {
     double unit = ctt_demux_unit(d);
     int64_t at = llround((t - by) / unit);
@@ -419,7 +420,7 @@ int ctt_demux_seek(struct ctt_demux *d, double t, double *entry, int *moved)
     d->entry = d->entry ? d->entry : av_packet_alloc();
     CTT_TRY(d->entry ? 0 : CTT_ENOMEM);
     for (size_t i = 0; i < CTT_LEN(by) && rc == 0; i++)
-        CTT_TRY(enter(d, t, by[i], entry));
+        CTT_TRY(seek_key_frame(d, t, by[i], entry));
 out:
     return rc;
 }

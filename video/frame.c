@@ -103,7 +103,7 @@ out:
     return rc;
 }
 
-static int start(struct ctt_reader *r)
+static int start_reader(struct ctt_reader *r)
 {
     int rc;
 
@@ -122,7 +122,7 @@ static int seek(struct ctt_reader *r)
     int rc = 0;
 
     if (!r->started)
-        CTT_TRY(start(r));
+        CTT_TRY(start_reader(r));
     else if (r->every && r->ended)
         return 0;
     else if (r->every)
@@ -154,7 +154,7 @@ out:
 }
 
 /* Sets the counts of a clip that was read to its end. */
-static void count(const struct ctt_reader *r, struct ctt_frames *f)
+static void set_counts(const struct ctt_reader *r, struct ctt_frames *f)
 {
     f->seen = ctt_video_seen(r->v);
     f->stated = r->ended ? ctt_video_stated(r->v) : f->seen;
@@ -174,7 +174,7 @@ int ctt_reader_whole(const struct ctt_reader *r)
 {
     struct ctt_frames f = { 0 };
 
-    count(r, &f);
+    set_counts(r, &f);
     return ctt_frames_whole(&f, r->path);
 }
 
@@ -198,8 +198,8 @@ out:
 }
 
 /* Room for one more frame of size bytes. */
-static int reserve(struct ctt_frames *f, int *room, size_t size,
-                   const char *path)
+static int reserve_frame(struct ctt_frames *f, int *room, size_t size,
+                         const char *path)
 {
     int64_t more = *room ? 2 * (int64_t)*room : 32, n = (int64_t)size;
     int64_t most = most_bytes() / n < INT_MAX ? most_bytes() / n : INT_MAX;
@@ -235,13 +235,13 @@ int ctt_frames_load(const char *path, const struct ctt_input *in, int max,
     f.c = in->c;
     size = (size_t)f.w * f.h * f.c;
     do {
-        CTT_TRY(reserve(&f, &room, size, path));
+        CTT_TRY(reserve_frame(&f, &room, size, path));
         CTT_TRY(ctt_reader_next(r, f.data + (size_t)f.count * size));
         f.count += rc;
     } while (rc > 0 && (max <= 0 || f.count < max));
     f.file_fps = ctt_video_fps(r->v);
     f.fps = in->fps > 0 ? in->fps : f.file_fps;
-    count(r, &f);
+    set_counts(r, &f);
     less = ctt_realloc(f.data, (size_t)f.count * size);
     f.data = less ? less : f.data;
     *out = f;
@@ -261,8 +261,8 @@ void ctt_frames_free(struct ctt_frames *f)
 
 /* Row r of the part of a stored frame that begins at x, y; with flip its last
  * pixel. */
-static const uint8_t *row_of(const uint8_t *data, const struct ctt_input *in,
-                             int x, int y, int flip, int r)
+static const uint8_t *frame_row(const uint8_t *data, const struct ctt_input *in,
+                                int x, int y, int flip, int r)
 {
     int w, h;
 
@@ -277,7 +277,7 @@ void ctt_frame_table(const uint8_t *data, const struct ctt_input *in, int x,
     int c = in->c, step = flip ? -c : c;
 
     for (int r = 0; r < in->h; r++) {
-        const uint8_t *p = row_of(data, in, x, y, flip, r);
+        const uint8_t *p = frame_row(data, in, x, y, flip, r);
         for (int i = 0; i < in->w; i++, p += step)
             for (int k = 0; k < c; k++)
                 *out++ = table[k][p[k]];
@@ -289,7 +289,7 @@ void ctt_frame_next(struct ctt_pixels *p, const uint8_t *data, int x, int y)
     int w, h;
 
     ctt_frame_size(&p->in, &w, &h);
-    ctt_pixels_next(p, row_of(data, &p->in, x, y, 0, 0),
+    ctt_pixels_next(p, frame_row(data, &p->in, x, y, 0, 0),
                     (size_t)w * (size_t)p->in.c);
 }
 
@@ -299,7 +299,7 @@ void ctt_frame_float(const uint8_t *data, const struct ctt_pixels *p, int x,
     const struct ctt_input *in = &p->in;
 
     for (int r = 0; r < in->h; r++, out += in->w * in->c)
-        ctt_pixels_float(p, row_of(data, in, x, y, flip, r), in->w,
+        ctt_pixels_float(p, frame_row(data, in, x, y, flip, r), in->w,
                          flip ? -in->c : in->c, out);
 }
 

@@ -22,7 +22,7 @@ int ctt_part_number(const char *s, double most, double *out)
 }
 
 /* Cuts s at the last c; the text behind it, or NULL. */
-static char *cut(char *s, char c)
+static char *cut_last(char *s, char c)
 {
     char *p = strrchr(s, c);
 
@@ -40,7 +40,7 @@ static int read_time(char *s, struct ctt_part *p)
     p->or_all = n > 0 && s[n - 1] == '~';
     if (p->or_all)
         s[n - 1] = 0;
-    end = cut(s, ',');
+    end = cut_last(s, ',');
     p->kind = CTT_PART_TIME;
     return end && ctt_part_number(s, CTT_PART_SECONDS, &p->start) &&
            ctt_part_number(end, CTT_PART_SECONDS, &p->end) &&
@@ -50,7 +50,7 @@ static int read_time(char *s, struct ctt_part *p)
 /* Reads the text behind '#': 1; 0: no part. */
 static int read_end(char *s, struct ctt_part *p)
 {
-    char *rate = cut(s, '@'), *count;
+    char *rate = cut_last(s, '@'), *count;
 
     if (rate && !(ctt_part_number(rate, CTT_PART_RATE + 1, &p->fps) &&
                   p->fps > 0))
@@ -59,7 +59,7 @@ static int read_end(char *s, struct ctt_part *p)
         return rate != NULL;
     if (strncmp(s, "t=", 2) == 0)
         return read_time(s + 2, p);
-    count = cut(s, '+');
+    count = cut_last(s, '+');
     p->kind = CTT_PART_FRAMES;
     return count && ctt_text_number(s, &p->first) &&
            ctt_text_number(count, &p->count) && p->count > 0;
@@ -137,7 +137,7 @@ int ctt_part_between(const char *start, const char *end, int frames,
 }
 
 /* A number of at most 6 decimals, without zeros at its end. */
-static void put_number(char *to, size_t room, double x)
+static void put_decimal(char *to, size_t room, double x)
 {
     int n = snprintf(to, room, "%.6f", x);
 
@@ -158,12 +158,12 @@ char *ctt_part_path(const char *file, const struct ctt_part *p)
     if (p->kind == CTT_PART_FRAMES) {
         snprintf(part, sizeof(part), "%d+%d", p->first, p->count);
     } else if (p->kind == CTT_PART_TIME) {
-        put_number(a, sizeof(a), p->start);
-        put_number(b, sizeof(b), p->end);
+        put_decimal(a, sizeof(a), p->start);
+        put_decimal(b, sizeof(b), p->end);
         snprintf(part, sizeof(part), "t=%s,%s%s", a, b, p->or_all ? "~" : "");
     }
     if (p->fps > 0) {
-        put_number(a, sizeof(a), p->fps);
+        put_decimal(a, sizeof(a), p->fps);
         snprintf(rate, sizeof(rate), "@%s", a);
     }
     snprintf(s, room, "%s%s%s%s", file, *part || *rate ? "#" : "", part, rate);

@@ -14,7 +14,7 @@ void ctt_pick_begin(struct ctt_pick *p, double now)
 /* A whole number that counts exactly, as far as doubles and times have any. */
 #define MOST ((int64_t)1 << 50)
 
-static int64_t whole(double x)
+static int64_t whole_number(double x)
 {
     return x <= -(double)MOST ? -MOST : x < (double)MOST ? (int64_t)x : MOST;
 }
@@ -26,7 +26,7 @@ static int64_t behind(const struct ctt_pick *p, double now, double next,
     /* A guess that rounding may have put one or two steps off. */
     double at = ended ? next * p->fps - 0.5 :
                 (now + next + CTT_PICK_TIE) / 2 * p->fps;
-    int64_t k = whole(floor(at)) - 2;
+    int64_t k = whole_number(floor(at)) - 2;
 
     k = k > p->k ? k : p->k;
     for (; k < MOST; k++) {
@@ -53,7 +53,7 @@ int64_t ctt_pick_frame(struct ctt_pick *p, double now, double next, int ended,
     next -= p->zero;
     p->k = behind(p, now, next, ended);
     if (p->fill > 0)
-        first = whole(ceil((now - p->fill) * p->fps));
+        first = whole_number(ceil((now - p->fill) * p->fps));
     first = first < p->k ? first : p->k;
     if (first > from)
         *lost = first - from;

@@ -31,8 +31,8 @@ double ctt_mean_square(const float *truth, const float *guess, int64_t n)
 
 /* Adds (sign 1) or subtracts (-1) a row, from column x on, in the column
  * sums. */
-static void add_row(const struct pair *p, int row, int x, int columns,
-                    double sign, double sum[SUMS][COLUMNS])
+static void add_columns(const struct pair *p, int row, int x, int columns,
+                        double sign, double sum[SUMS][COLUMNS])
 {
     int64_t at = ((int64_t)row * p->w + x) * p->c;
     const float *truth = p->truth + at, *guess = p->guess + at;
@@ -81,9 +81,9 @@ static void score_strip(const struct pair *p, int x, int windows,
     int columns = windows + SIDE - 1;
 
     for (int row = 0; row < p->h; row++) {
-        add_row(p, row, x, columns, 1, sum);
+        add_columns(p, row, x, columns, 1, sum);
         if (row >= SIDE)
-            add_row(p, row - SIDE, x, columns, -1, sum);
+            add_columns(p, row - SIDE, x, columns, -1, sum);
         if (row >= SIDE - 1)
             score_row(sum, windows, ssim);
     }

@@ -75,8 +75,8 @@ static void copy_row(const struct picture *p, int x, int y, int w,
         memcpy(to, pixel(p, x + i, y), (size_t)p->c);
 }
 
-static void cut(const struct ctt_render *r, const struct crop *p,
-                const struct picture *from, uint8_t *to)
+static void crop_picture(const struct ctt_render *r, const struct crop *p,
+                         const struct picture *from, uint8_t *to)
 {
     int c = r->in.c, x0 = p->x < 0 ? -p->x : 0, y0 = p->y < 0 ? -p->y : 0;
     int x1 = p->x + r->w > p->sw ? x0 + p->sw : r->w;
@@ -122,7 +122,7 @@ int ctt_render(struct ctt_render *r, struct ctt_video *v, uint8_t *to)
     from.w = turned ? p.sh : p.sw;
     from.h = turned ? p.sw : p.sh;
     CTT_TRY(scale(r, v, r->in.colour, &from));
-    cut(r, &p, &from, to);
+    crop_picture(r, &p, &from, to);
 out:
     return rc;
 }

@@ -178,7 +178,7 @@ out:
 }
 
 /* A file that only grows: in fragments, an MP4 needs no table at its begin. */
-static int open_file(struct ctt_saver *s)
+static int open_output(struct ctt_saver *s)
 {
     uint8_t *buffer = av_malloc(BUFFER);
     int rc = 0;
@@ -212,7 +212,7 @@ static int open_mux(struct ctt_saver *s, enum ctt_save_kind kind)
     to->avg_frame_rate = s->enc->framerate;
     CTT_AV(avcodec_parameters_from_context(to->codecpar, s->enc), s->path);
     if (kind == CTT_SAVE_LONG)
-        CTT_TRY(open_file(s));
+        CTT_TRY(open_output(s));
     else
         CTT_AV(avio_open_dyn_buf(&s->mux->pb), s->path);
     CTT_TRY(check_written(s, avformat_write_header(s->mux, NULL)));
@@ -336,13 +336,13 @@ int ctt_saver_hold(struct ctt_saver *s, int frames)
     int rc = 0;
 
     CTT_CHECK(s->count > 0 && frames >= 0, CTT_EINVAL,
-              "%s: %d frames more of none", s->path, frames);
+              "%s: no frame to hold for %d frames", s->path, frames);
     s->at += frames;
 out:
     return rc;
 }
 
-/* Brings what was written so far to the file. */
+/* Writes the buffered bytes to the file. */
 static int finish_file(struct ctt_saver *s)
 {
     int rc = 0;

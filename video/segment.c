@@ -34,7 +34,7 @@ out:
     return rc;
 }
 
-static void swap(struct ctt_video *v)
+static void swap_frames(struct ctt_video *v)
 {
     struct AVFrame *frame = v->held;
 
@@ -56,13 +56,13 @@ static int begin_time(struct ctt_video *v)
     int rc;
 
     do {
-        swap(v);
+        swap_frames(v);
         time = v->last;
         CTT_TRY(ctt_decode_next(v));
     } while (rc > 0 && v->last <= v->part.start + TIE);
     if (rc == 0 && v->last + v->step <= v->part.start + TIE)
         return beyond(v);
-    swap(v);
+    swap_frames(v);
     v->later = rc;
     v->ended = !rc;
     v->after = v->last;
@@ -88,7 +88,7 @@ out:
 }
 
 /* Makes the first frame of the part `ahead`. */
-static int begin(struct ctt_video *v)
+static int begin_part(struct ctt_video *v)
 {
     int rc;
 
@@ -108,16 +108,16 @@ out:
 /* ---- and its end ---- */
 
 /* The next frame of the part, or of the whole video. */
-static int next(struct ctt_video *v)
+static int next_in_part(struct ctt_video *v)
 {
     int rc = 0;
 
     if (v->part.kind == CTT_PART_ALL)
         return ctt_decode_next(v);
     if (!v->begun)
-        return begin(v);
+        return begin_part(v);
     if (v->later) {
-        swap(v);
+        swap_frames(v);
         v->last = v->after;
         v->later = 0;
         rc = 1;
@@ -129,7 +129,7 @@ out:
     return rc;
 }
 
-/* Whether `ahead` is behind the last frame of the part. */
+/* 1 if `ahead` is behind the last frame of the part. */
 static int is_past(const struct ctt_video *v)
 {
     const struct ctt_part *p = &v->part;
@@ -154,7 +154,7 @@ int ctt_video_ahead(struct ctt_video *v, double *t)
     int rc, past = 0;
 
     ctt_meter_start(&v->meter);
-    CTT_TRY(next(v));
+    CTT_TRY(next_in_part(v));
     CTT_CHECK(rc || v->seen > 0, v->how && !ctt_demux_waits(v->demux) ?
               CTT_EIO : CTT_EFORMAT, "%s: contains no frame", v->path);
     past = rc > 0 && is_past(v);

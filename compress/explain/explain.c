@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * explain.c: what each thing that was done to each weight of a compressed model
- * costs and saves: for each a model in which it alone is undone is tested,
- * stored and timed. */
+ * explain.c: the loss and the savings by each change of each weight of a
+ * compressed model: a model in which it alone is undone is tested, stored and
+ * timed. */
 #include "compress/explain/explain.h"
 #include "compress/trial.h"
 #include "net/op.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the list ---- */
+/* ---- the points ---- */
 
 void ctt_explain_free(struct ctt_explain **e)
 {
@@ -113,7 +113,7 @@ out:
 
 /* ---- results ---- */
 
-static double mean(const double x[CTT_ACCURACIES])
+static double mean_accuracy(const double x[CTT_ACCURACIES])
 {
     double sum = 0;
 
@@ -124,7 +124,7 @@ static double mean(const double x[CTT_ACCURACIES])
 
 double ctt_explain_cost(const struct ctt_explain_point *p)
 {
-    return mean(is_known(&p->trained) ? p->trained.kl : p->back.kl);
+    return mean_accuracy(is_known(&p->trained) ? p->trained.kl : p->back.kl);
 }
 
 static int is_sum(const struct ctt_explain_point *p)
@@ -132,7 +132,7 @@ static int is_sum(const struct ctt_explain_point *p)
     return p->weight == CTT_EXPLAIN_ALL || p->kind == CTT_DONE_KINDS;
 }
 
-/* Whether the point x comes before y, which is listed before it. */
+/* Whether point x comes before y in the order of costs. */
 static int costs_more(const struct ctt_explain_point *x,
                       const struct ctt_explain_point *y)
 {
@@ -172,8 +172,8 @@ const char *ctt_explain_kind_name(const struct ctt_explain_point *p)
 
 /* ---- a point ---- */
 
-/* What a run needs for all points.  of: the weights that the base of training
- * was trained in; -2: there is none. */
+/* A run over all points.  of: the weight for which the base was trained; -2:
+ * none. */
 struct explaining {
     struct ctt_explain             *e;
     const struct ctt_explain_calls *calls;
@@ -190,9 +190,9 @@ static void give_reason(struct ctt_explain_point *p, const char *why)
         snprintf(p->why, sizeof(p->why), "%s", why);
 }
 
-/* What the point undoes, and which weights are trained for it. */
-static void choose(const struct explaining *a,
-                   const struct ctt_explain_point *p)
+/* Sets the changes that the point undoes and the weights trained for it. */
+static void set_undone(const struct explaining *a,
+                       const struct ctt_explain_point *p)
 {
     const struct ctt_explain *e = a->e;
 
@@ -207,7 +207,7 @@ static void choose(const struct explaining *a,
     }
 }
 
-/* Why values of the dense model can't be put back; NULL: they can. */
+/* Reason why dense values cannot be put back; NULL: they can. */
 static const char *back_why(const struct explaining *a)
 {
     for (int i = 0; i < a->e->weights; i++) {
@@ -253,7 +253,7 @@ out:
     return rc;
 }
 
-/* Trains m; undo: what of it is undone. */
+/* Trains m, of which `undo` is undone. */
 static int train(const struct explaining *a, const unsigned *undo,
                  struct ctt_model *m)
 {
@@ -268,7 +268,7 @@ out:
     return rc;
 }
 
-/* The base of training for this weight, or for all. */
+/* Trains the base for this weight, or for all. */
 static int train_base(struct explaining *a, int weight)
 {
     struct ctt_model *m = NULL;
@@ -286,8 +286,8 @@ out:
     return rc;
 }
 
-/* *m: the trained model.  What training or this model do not allow is said in
- * p->why. */
+/* *m: the trained model.  If training or this model forbids it, p->why has the
+ * reason. */
 static int measure_trained(struct explaining *a, struct ctt_explain_point *p,
                            struct ctt_model **m)
 {
@@ -370,7 +370,7 @@ static int explain_point(struct explaining *a, int i)
 
     if (c->begin)
         CTT_TRY(c->begin(c->arg, a->e, i));
-    choose(a, p);
+    set_undone(a, p);
     if (p->kind != CTT_DONE_CHANNELS) {
         CTT_TRY(measure_back(a, p, &m));
         if (c->train)

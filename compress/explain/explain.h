@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * explain.h: what each thing that was done to each weight of a compressed model
- * costs in accuracy and saves in bytes and time: it alone is undone. */
+ * explain.h: the loss of accuracy by each change of each weight of a compressed
+ * model, and its savings of bytes and time: it alone is undone. */
 #ifndef CTT_EXPLAIN_H
 #define CTT_EXPLAIN_H
 
@@ -8,15 +8,15 @@
 
 struct ctt_recipe_calls;
 
-/* What a change brings back, after 25, 50 and 100% of each clip; kl[0] NAN: not
- * measured. */
+/* Accuracy regained by a change, after 25, 50 and 100% of each clip; kl[0] NAN:
+ * not measured. */
 struct ctt_gain {
-    double kl[CTT_ACCURACIES];       /* by how many nats the mean divergence of
+    double kl[CTT_ACCURACIES];       /* fall, in nats, of the mean divergence of
                                         the probabilities from those of the
-                                        dense model falls */
+                                        dense model */
     double kl_error;                 /* standard error of the mean of the
                                         three */
-    double top1[CTT_ACCURACIES];     /* by how much top-1 rises, 0..1, */
+    double top1[CTT_ACCURACIES];     /* rise of top-1, 0..1, */
     double error[CTT_ACCURACIES];    /* and its standard error; both of clips
                                         that both models saw */
 };
@@ -29,20 +29,19 @@ struct ctt_explain_weight {
     double   macs;      /* share of the dense model's multiplications */
 };
 
-/* weight CTT_EXPLAIN_ALL: all that were changed so; kind CTT_DONE_KINDS:
- * everything that was done. */
+/* weight CTT_EXPLAIN_ALL: all weights with that change; kind CTT_DONE_KINDS:
+ * all changes. */
 enum { CTT_EXPLAIN_ALL = -1 };
 struct ctt_explain_point {
     int             weight, kind;
     int             done;       /* the rest is known */
-    char            why[CTT_REASON];    /* what of it can't be measured, or
-                                           "" */
+    char            why[CTT_REASON];    /* of a missing part, or "" */
     struct ctt_gain back;    /* of the dense values, without training,
                                    against the compressed model */
     struct ctt_gain trained; /* of training without it against as much
                                    training with it */
-    int64_t         bytes;      /* that it saves of the file; only if a gain
-                                   was measured */
+    int64_t         bytes;      /* saved of the file; only if a gain was
+                                   measured */
     double          faster;     /* than without it; NAN: not timed */
 };
 
@@ -57,10 +56,10 @@ struct ctt_explain {
     int                        points;
 };
 
-/* Whose answers a gain is against. */
+/* Reference of a gain. */
 enum ctt_explain_base { CTT_BASE_GIVEN, CTT_BASE_TRAINED, CTT_BASES };
 
-/* What the caller does; each gets arg. */
+/* Callbacks; each gets arg. */
 struct ctt_explain_calls {
     void *arg;
     const struct ctt_recipe_calls *recipe;    /* compare() for times, or NULL
@@ -88,7 +87,7 @@ void ctt_explain_free(struct ctt_explain **e);
 int  ctt_explain_run(struct ctt_explain *e,
                      const struct ctt_explain_calls *calls, const char *path);
 
-/* What a point costs: the mean gain of divergence over the shares of a clip, of
+/* Cost of a point: the mean gain of divergence over the shares of a clip, of
  * training if that was measured; NAN: neither was. */
 double ctt_explain_cost(const struct ctt_explain_point *p);
 

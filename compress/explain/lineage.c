@@ -104,9 +104,8 @@ static void add_common(const struct ctt_lineage *o, int i, struct common *c)
     }
 }
 
-/* Numbers of two trainings that know nothing of each other have a cosine of
- * about 0, with a deviation of 1 / sqrt(count); what was retrained keeps most
- * of its direction. */
+/* Weights of two independent trainings have a cosine of about 0, with a
+ * deviation of 1 / sqrt(count); retrained ones keep most of their direction. */
 enum { ENOUGH = 1000 };
 #define ALIKE 0.15
 
@@ -127,8 +126,7 @@ out:
 
 /* ---- rounding ---- */
 
-/* Of kernels whose numbers rounding has made; without one the bits that
- * --round has by default. */
+/* Bits of the rounded kernels; without one, the default of --round. */
 static int kernel_bits(const struct ctt_model *m)
 {
     int most = 0;

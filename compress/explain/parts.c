@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parts.c: which convs of a compressed model a weight of the dense one has
- * become, and making one conv of them again. */
+ * parts.c: the convs of a compressed model that replace a weight of the dense
+ * one, and their product as one conv. */
 #include "compress/explain/parts.h"
 #include "net/rewrite/edit.h"
 #include "net/op.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which ---- */
+/* ---- the parts ---- */
 
 void ctt_parts_find(const struct ctt_graph *dense, int node,
                     const struct ctt_graph *small, struct ctt_parts *out)
@@ -100,9 +100,9 @@ static float *at(const struct kernel *k, int64_t o, const int64_t tap[3])
 }
 
 /* Adds b's row for output o and a tap, times a, to the result's. */
-static void add_row(const struct kernel *a, const struct kernel *b, int64_t o,
-                    const int64_t ta[3], const int64_t tb[3],
-                    const struct kernel *to)
+static void add_product_row(const struct kernel *a, const struct kernel *b,
+                            int64_t o, const int64_t ta[3], const int64_t tb[3],
+                            const struct kernel *to)
 {
     const int64_t t[3] = { ta[0] + tb[0], ta[1] + tb[1], ta[2] + tb[2] };
     const float *by = at(b, o, tb);
@@ -146,7 +146,7 @@ static int multiply(const struct kernel *a, const struct kernel *b,
             for (int64_t j = 0; j < taps(a); j++) {
                 tap_of(b, i, tb);
                 tap_of(a, j, ta);
-                add_row(a, b, o, ta, tb, to);
+                add_product_row(a, b, o, ta, tb, to);
             }
     return 0;
 }
@@ -250,9 +250,10 @@ out:
     return rc;
 }
 
-/* Puts the product where the edit has left a weight of its own, of which a
- * core of the same shape may have left its mask and its codes. */
-static void put(struct ctt_model *m, const char *name, const struct kernel *k)
+/* Sets the product as weight and clears the mask and codes, which a core of the
+ * same shape may have left. */
+static void put_product(struct ctt_model *m, const char *name,
+                        const struct kernel *k)
 {
     const struct ctt_node *n = &m->g->node[ctt_graph_find(m->g, name)];
     size_t count = (size_t)ctt_volume(&n->w[0]);
@@ -279,7 +280,7 @@ int ctt_parts_multiply(const struct ctt_model *m, const struct ctt_parts *p,
     CTT_TRY(check_readers(m->g, p));
     CTT_TRY(product(m, p, &k));
     CTT_TRY(edit(m, p, &v, &to));
-    put(to, name, &k);
+    put_product(to, name, &k);
     *out = to;
     to = NULL;
 out:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parts.h: which convs of a compressed model a weight of the dense one has
- * become, and making one conv of them again. */
+ * parts.h: the convs of a compressed model that replace a weight of the dense
+ * one, and their product as one conv. */
 #ifndef CTT_PARTS_H
 #define CTT_PARTS_H
 
@@ -20,8 +20,8 @@ void ctt_parts_find(const struct ctt_graph *dense, int node,
 int  ctt_kernel_shares(const struct ctt_model *m, int i);
 int  ctt_kernel_pruned(const struct ctt_model *m, int i);
 
-/* Kernel, stride and padding of all of them together, by axis (d, h, w).  0: no
- * conv computes what they do, as two of them have a kernel along one axis. */
+/* Kernel, stride and padding of all parts together, by axis (d, h, w).  0: no
+ * single conv does, as two of them have a kernel along one axis. */
 struct ctt_parts_window { int kernel[3], stride[3], pad[3]; };
 int  ctt_parts_together(const struct ctt_graph *g, const struct ctt_parts *p,
                         struct ctt_parts_window *out);

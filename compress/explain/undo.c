@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * undo.c: undoing what compression did to weights of a model, given the dense
- * model that it was made of. */
+ * undo.c: undoing the compression of weights of a model, given the dense model
+ * that it was made of. */
 #include "compress/explain/undo.h"
 #include "compress/compress.h"
 #include "net/rewrite/edit.h"
@@ -16,7 +16,7 @@ enum { ALL_BITS = 24 };    /* of a float */
 const char *const ctt_done_words[] = { "channels", "factors", "pruning",
                                        "sharing", "int8", "rounding", NULL };
 
-/* ---- what was done ---- */
+/* ---- changes ---- */
 
 /* Whether rounding made the numbers of the kernel of conv i. */
 static int is_rounded(const struct ctt_model *m, int i)
@@ -83,7 +83,7 @@ static int is_round_of(const struct ctt_lineage *o, int i,
 }
 
 /* Whether all that was done to a weight is undone. */
-static int is_whole(unsigned done, unsigned undo)
+static int is_restored(unsigned done, unsigned undo)
 {
     return done && (done & ~undo) == 0;
 }
@@ -138,8 +138,8 @@ out:
     return rc;
 }
 
-static int to_one(const struct ctt_lineage *o, const unsigned *undo,
-                  struct ctt_model **m)
+static int multiply_cores(const struct ctt_lineage *o, const unsigned *undo,
+                          struct ctt_model **m)
 {
     int rc = 0;
 
@@ -160,7 +160,7 @@ out:
     return rc;
 }
 
-static void set_free(struct ctt_model *m, int i, unsigned undo)
+static void clear_constraints(struct ctt_model *m, int i, unsigned undo)
 {
     const struct ctt_node *n = &m->g->node[i];
     size_t count = (size_t)ctt_volume(&n->w[0]);
@@ -174,18 +174,18 @@ static void set_free(struct ctt_model *m, int i, unsigned undo)
 /* ---- values of the dense model ---- */
 
 /* One weight of both, and of the result. */
-struct putting {
+struct restoring {
     const struct ctt_lineage *o;
     const struct ctt_node   *dense, *small, *to;
     unsigned                 done, undo;
 };
 
-static int takes(const struct putting *p, int64_t k)
+static int is_dense_value(const struct restoring *p, int64_t k)
 {
     const struct ctt_constraint *c = &p->o->small->constraint;
     unsigned undo = p->undo;
 
-    if ((undo & CTT_DONE(CTT_DONE_FACTORS)) || is_whole(p->done, undo))
+    if ((undo & CTT_DONE(CTT_DONE_FACTORS)) || is_restored(p->done, undo))
         return 1;
     if (ctt_is_pruned(c, p->small->at[0] + k))
         return (undo & CTT_DONE(CTT_DONE_PRUNING)) != 0;
@@ -199,8 +199,8 @@ static int same_shape(const struct ctt_tensor *a, const struct ctt_tensor *b)
            a->c == b->c;
 }
 
-/* The bias makes up for what the weight had lost. */
-static void put_bias(const struct putting *p, struct ctt_model *m)
+/* The bias of the dense weight replaces one that made up for losses. */
+static void put_bias(const struct restoring *p, struct ctt_model *m)
 {
     int64_t n = p->to->w[0].n;
 
@@ -216,8 +216,8 @@ static void put_back(const struct ctt_lineage *o, int i, unsigned undo,
                      struct ctt_model *m)
 {
     struct ctt_parts was, now;
-    struct putting p = { o, &o->dense->g->node[i], NULL, NULL,
-                         ctt_done_to(o, i), undo };
+    struct restoring p = { o, &o->dense->g->node[i], NULL, NULL,
+                           ctt_done_to(o, i), undo };
     int changed = 0, node;
 
     if (!(undo & ~CTT_DONE(CTT_DONE_INT8)) || ctt_undo_why(o, i, undo))
@@ -230,11 +230,11 @@ static void put_back(const struct ctt_lineage *o, int i, unsigned undo,
     if (now.count > 1 || !same_shape(&p.to->w[0], &p.dense->w[0]))
         return;
     for (int64_t k = 0; k < ctt_volume(&p.to->w[0]); k++)
-        if (takes(&p, k)) {
+        if (is_dense_value(&p, k)) {
             m->w[p.to->at[0] + k] = o->dense->w[p.dense->at[0] + k];
             changed = 1;
         }
-    if ((undo & CTT_DONE(CTT_DONE_FACTORS)) || is_whole(p.done, undo))
+    if ((undo & CTT_DONE(CTT_DONE_FACTORS)) || is_restored(p.done, undo))
         put_bias(&p, m);
     if (changed && o->bits < ALL_BITS &&
         !(undo & CTT_DONE(CTT_DONE_ROUNDING)))
@@ -244,7 +244,7 @@ static void put_back(const struct ctt_lineage *o, int i, unsigned undo,
 /* ---- pruned numbers of shared weights ---- */
 
 /* The shared value that is nearest to x, and its code. */
-static int nearest(const float *value, const char *has, float x)
+static int nearest_code(const float *value, const char *has, float x)
 {
     int best = 0;
 
@@ -268,7 +268,7 @@ static void share_node(const struct ctt_constraint *was, int64_t was_at,
         has[c] = 1;
     }
     for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++) {
-        int c = nearest(value, has, w[k]);
+        int c = nearest_code(value, has, w[k]);
 
         if (!c || !ctt_is_pruned(was, was_at + k))
             continue;
@@ -298,10 +298,10 @@ void ctt_undo_share(const struct ctt_lineage *o, const unsigned *undo,
     }
 }
 
-/* ---- all ---- */
+/* ---- the model ---- */
 
 /* Whether everything is undone of all weights, with dense values. */
-static int is_all(const struct ctt_lineage *o, const unsigned *undo)
+static int is_all_undone(const struct ctt_lineage *o, const unsigned *undo)
 {
     for (int i = 0; i < o->dense->g->count; i++) {
         unsigned done = ctt_done_to(o, i);
@@ -321,17 +321,17 @@ int ctt_undo(const struct ctt_lineage *o, const unsigned *undo, int back,
 
     CTT_TRY(ctt_model_copy(o->small, &m));
     CTT_TRY(to_floats(o, undo, &m));
-    CTT_TRY(to_one(o, undo, &m));
+    CTT_TRY(multiply_cores(o, undo, &m));
     for (int i = 0; i < o->dense->g->count; i++) {
         ctt_parts_find(o->dense->g, i, m->g, &p);
         for (int k = 0; k < p.count && undo[i]; k++)
-            set_free(m, p.node[k], undo[i]);
+            clear_constraints(m, p.node[k], undo[i]);
         if (back)
             put_back(o, i, undo[i], m);
     }
     if (back)
         ctt_undo_share(o, undo, m);
-    if (back && is_all(o, undo))
+    if (back && is_all_undone(o, undo))
         CTT_TRY(ctt_model_move(o->dense, m));
     rc = 0;
     *out = m;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * undo.h: undoing what compression did to weights of a model, given the dense
- * model that it was made of. */
+ * undo.h: undoing the compression of weights of a model, given the dense model
+ * that it was made of. */
 #ifndef CTT_UNDO_H
 #define CTT_UNDO_H
 
 #include "compress/explain/parts.h"
 
-/* What can have been done to a weight: a bit each in a set.  CHANNELS: some of
- * its channels were removed, by thinning or as dead ones. */
+/* Changes of a weight: a bit each in a set.  CHANNELS: some of its channels
+ * were removed, by thinning or as dead ones. */
 enum ctt_done { CTT_DONE_CHANNELS, CTT_DONE_FACTORS, CTT_DONE_PRUNING,
                 CTT_DONE_SHARING, CTT_DONE_INT8, CTT_DONE_ROUNDING,
                 CTT_DONE_KINDS };
@@ -36,12 +36,12 @@ int ctt_lineage_of(const struct ctt_model *small, const struct ctt_model *dense,
 int ctt_lineage_fold(const struct ctt_model *small,
                      const struct ctt_model *dense, struct ctt_model **out);
 
-/* What was done to the weight of node i of the dense model: a set.  Folding of
- * norms, which changes no answer, is no part of it. */
+/* Changes of the weight of node i of the dense model: a set.  Folding of norms,
+ * which changes no answer, is no part of it. */
 unsigned ctt_done_to(const struct ctt_lineage *o, int i);
 
-/* Why values of the dense model cannot take the place of those that were
- * changed, if `undo` of node i is undone; NULL: they can. */
+/* Reason why values of the dense model cannot replace the changed ones, if
+ * `undo` of node i is undone; NULL: they can. */
 const char *ctt_undo_why(const struct ctt_lineage *o, int i, unsigned undo);
 
 /* A copy of the compressed model in which undo[i], a set, of node i of the

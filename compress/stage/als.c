@@ -10,16 +10,17 @@
 /* Numbers of a core that are solved for together. */
 enum { TOGETHER = 2048 };
 
-/* A core is kept near what it is by this share of the mean diagonal element of
- * its equations, so that they have a solution where no input reaches. */
-static const double near = 1e-9;
+/* Regularisation of a core towards its present value, as a share of the mean
+ * diagonal element of its equations: so they have a solution where no input
+ * reaches. */
+static const double ridge = 1e-9;
 
-/* Sweeps end at this relative gain. */
-static const double gain = 1e-4;
+/* Relative gain of a sweep below which no other follows. */
+static const double least_gain = 1e-4;
 
-/* What is known at core k while the others are fixed.  With all cores before it
- * applied, its inputs are (rank, size, after): `rows` = rank * size times
- * `after`, the sizes of later cores. */
+/* Core k while the others are fixed.  With all cores before it applied, its
+ * inputs are (rank, size, after): `rows` = rank * size times `after`, the sizes
+ * of later cores. */
 struct place {
     int64_t rows, cols, after;
     double *right;    /* (cols, after, out): the later cores; NULL: none */
@@ -33,7 +34,7 @@ struct state {
     struct place at[CTT_MAX_CORES];
     double *q;        /* (after, after, cols, cols): right times right */
     double *z;        /* (rows after, cols after) */
-    double *slope;    /* rows * cols: half of what the error falls by */
+    double *slope;    /* rows * cols: minus half the error's gradient */
     double *before;   /* the core before it is changed */
     double *n, *d;    /* equations and solution */
 };
@@ -56,7 +57,7 @@ void ctt_times(int64_t m, int64_t l, int64_t n, const double *a,
                 axpy(n, a[i * l + j], b + j * n, c + i * n);
 }
 
-static double dot(int64_t n, const double *x, const double *y)
+static double dot_doubles(int64_t n, const double *x, const double *y)
 {
     double sum = 0;
 
@@ -72,7 +73,7 @@ static void zero(double *x, int64_t n)
 
 /* ---- memory ---- */
 
-static void close_all(struct state *a)
+static void close_state(struct state *a)
 {
     for (int k = 0; k < a->f->cores; k++) {
         ctt_free(a->at[k].right);
@@ -130,7 +131,7 @@ out:
     return rc;
 }
 
-static int open_all(struct state *a)
+static int open_state(struct state *a)
 {
     int64_t after = 1, q = 1, z = 1, g = 1, n = 1;
     const struct ctt_als *f = a->f;
@@ -220,8 +221,8 @@ static void set_q(struct state *a, const struct place *p)
             for (int64_t b = 0; b < c; b++)
                 for (int64_t d = 0; d < c; d++)
                     a->q[((i * m + j) * c + b) * c + d] =
-                        dot(out, p->right + (b * m + i) * out,
-                            p->right + (d * m + j) * out);
+                        dot_doubles(out, p->right + (b * m + i) * out,
+                                    p->right + (d * m + j) * out);
 }
 
 /* slope = right . t - (equations) g of a core that is not the last.  Returns
@@ -242,25 +243,25 @@ static double slope(struct state *a, const struct place *p, const double *g)
         double *to = a->slope + x * c;
 
         for (int64_t b = 0; b < c; b++) {
-            to[b] = dot(m * out, p->right + b * m * out,
-                        p->t + x * m * out);
+            to[b] = dot_doubles(m * out, p->right + b * m * out,
+                                p->t + x * m * out);
             lost -= g[x * c + b] * to[b];
         }
         for (int64_t i = 0; i < m; i++)
             for (int64_t y = 0; y < in; y++)
                 axpy(c, -p->s[(x * m + i) * in + y],
                      a->z + (y * m + i) * c, to);
-        lost -= dot(c, g + x * c, to);
+        lost -= dot_doubles(c, g + x * c, to);
     }
     return lost;
 }
 
-/* The same of the last core. */
+/* slope() of the last core. */
 static double last_slope(struct state *a, const struct place *p,
                          const double *g)
 {
     int64_t n = p->rows * p->cols;
-    double lost = a->f->all - dot(n, g, p->t);
+    double lost = a->f->all - dot_doubles(n, g, p->t);
 
     for (int64_t x = 0; x < p->rows; x++)
         for (int64_t b = 0; b < p->cols; b++)
@@ -269,7 +270,7 @@ static double last_slope(struct state *a, const struct place *p,
         for (int64_t y = 0; y < p->rows; y++)
             axpy(p->cols, -p->s[x * p->rows + y], g + y * p->cols,
                  a->slope + x * p->cols);
-    return lost - dot(n, g, a->slope);
+    return lost - dot_doubles(n, g, a->slope);
 }
 
 /* Equations for `count` columns from column b on: the lower triangle. */
@@ -291,7 +292,7 @@ static void set_equations(struct state *a, const struct place *p, int64_t b,
                 }
 }
 
-/* Solves a->n d = a->d for so many columns.  Returns 0 if that fails. */
+/* Solves a->n d = a->d for `columns` columns.  Returns 0 on failure. */
 static int solve(struct state *a, int64_t n, int64_t columns)
 {
     double mean = 0;
@@ -299,11 +300,11 @@ static int solve(struct state *a, int64_t n, int64_t columns)
     for (int64_t i = 0; i < n; i++)
         mean += a->n[i * n + i] / (double)n;
     for (int64_t i = 0; i < n; i++)
-        a->n[i * n + i] += near * mean;
+        a->n[i * n + i] += ridge * mean;
     return mean > 0 && ctt_solve((int)n, (int)columns, a->n, a->d) >= 0;
 }
 
-static void change(struct state *a, const struct place *p, double *g)
+static void solve_core(struct state *a, const struct place *p, double *g)
 {
     int64_t step = columns(p), c = p->cols;
 
@@ -339,7 +340,7 @@ static void change_last(struct state *a, const struct place *p, double *g)
             g[x * c + b] += a->d[b * n + x];
 }
 
-/* Rounding may raise the error of a solution: it is then not used. */
+/* A solution whose error rounding has raised is not used. */
 static double update(struct state *a, int k)
 {
     const struct place *p = &a->at[k];
@@ -350,7 +351,7 @@ static double update(struct state *a, int k)
     if (p->right) {
         set_q(a, p);
         was = slope(a, p, g);
-        change(a, p, g);
+        solve_core(a, p, g);
         is = slope(a, p, g);
     } else {
         was = last_slope(a, p, g);
@@ -363,16 +364,16 @@ static double update(struct state *a, int k)
     return was;
 }
 
-/* ---- all ---- */
+/* ---- the fit ---- */
 
-/* The energies as they are. */
-static void measure(struct state *a)
+/* Energies with the present cores. */
+static void measure_energies(struct state *a)
 {
     struct ctt_als *f = a->f;
     int64_t in = f->in, out = f->out;
 
     ctt_times(in, in, out, f->s, f->w, a->at[0].t);
-    f->all = dot(in * out, f->w, a->at[0].t);
+    f->all = dot_doubles(in * out, f->w, a->at[0].t);
     set_rights(a);
     if (a->at[0].right) {
         set_q(a, &a->at[0]);
@@ -388,10 +389,10 @@ int ctt_als(struct ctt_als *f, int most)
     double before = INFINITY;
     int rc = 0;
 
-    CTT_TRY(open_all(&a));
-    measure(&a);
+    CTT_TRY(open_state(&a));
+    measure_energies(&a);
     for (f->sweeps = 0; f->sweeps < most && f->lost > 0 &&
-         before - f->lost > gain * f->lost; f->sweeps++) {
+         before - f->lost > least_gain * f->lost; f->sweeps++) {
         before = f->lost;
         for (int k = 0; k < f->cores; k++) {
             f->lost = update(&a, k);
@@ -402,7 +403,7 @@ int ctt_als(struct ctt_als *f, int most)
     }
     f->lost = f->lost > 0 ? f->lost : 0;
 out:
-    close_all(&a);
+    close_state(&a);
     return rc;
 }
 

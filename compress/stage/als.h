@@ -25,15 +25,15 @@ struct ctt_als {
     int           sweeps;  /* out */
 };
 
-/* Changes the cores until E |w' x - v' x|^2, with v what they stand for, hardly
- * falls any more, or after `most` sweeps (0: only `all` and `lost` are set):
- * alternating least squares, a core after the other with the rest fixed
- * (Holtz, Rohwedder and Schneider 2012); of a core too large for one solution,
- * some columns after the others.  The error never rises.  CTT_EUNSUP if LAPACK
+/* Changes the cores until E |w' x - v' x|^2, with v their product, hardly falls
+ * any more, or after `most` sweeps (0: only `all` and `lost` are set):
+ * alternating least squares, a core after the other with the rest fixed (Holtz,
+ * Rohwedder and Schneider 2012); of a core too large for one solution, some
+ * columns after the others.  The error never rises.  CTT_EUNSUP if LAPACK
  * fails. */
 int ctt_als(struct ctt_als *f, int most);
 
-/* v as in ctt_als(), in x out, of the cores. */
+/* v as in ctt_als(), in x out. */
 int ctt_als_whole(const struct ctt_als *f, double *v);
 
 #endif

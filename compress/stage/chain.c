@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chain.c: one weight as a chain of cores: where to cut it, and what the cores
- * cost. */
+ * chain.c: one weight as a chain of cores: positions of the cuts, and costs of
+ * the cores. */
 #include "compress/stage/cores.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ void ctt_chain_free(struct ctt_chain **c)
     *c = NULL;
 }
 
-/* ---- where to cut ---- */
+/* ---- cuts ---- */
 
 /* The modes of the window that are larger than 1; returns how many. */
 static int wide_modes(const struct ctt_chain *c, int wide[3])
@@ -143,8 +143,8 @@ static int useless_cut(const struct ctt_chain *c, const struct ctt_graph *g,
 }
 
 /* (in, taps, out) in double becomes (out, taps, in) in float. */
-static int store(struct ctt_chain *c, int k, const struct ctt_node *n,
-                 const double *core)
+static int store_core(struct ctt_chain *c, int k, const struct ctt_node *n,
+                      const double *core)
 {
     struct ctt_chain_conv r = ctt_chain_core(c, k, n);
     int64_t taps = core_params(&r) / (r.in * r.out);
@@ -161,7 +161,7 @@ static int store(struct ctt_chain *c, int k, const struct ctt_node *n,
 }
 
 /* An error of LAPACK names the node. */
-static int of_node(const struct ctt_node *n, int rc)
+static int name_error(const struct ctt_node *n, int rc)
 {
     return rc == CTT_ENAN || rc == CTT_EUNSUP
         ? ctt_error(rc, "%s: %s", n->name, ctt_errmsg()) : rc;
@@ -184,20 +184,20 @@ int ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
     first_cuts(c, o->form, n->op == CTT_OP_DECONV);
     for (int useless = 1; useless && c->cores > 1; ) {
         ctt_cores_load(c, w, t.a);
-        CTT_TRY(of_node(n, ctt_cores_cut(c, o, &t)));
+        CTT_TRY(name_error(n, ctt_cores_cut(c, o, &t)));
         ctt_chain_count(c, g, n);
         useless = useless_cut(c, g, n, ctt_node_macs(g, node));
         if (useless)
             drop_cut(c, useless);
     }
     if (to && c->cores > 1) {
-        CTT_TRY(of_node(n, ctt_cores_fit(c, to, w, &t)));
+        CTT_TRY(name_error(n, ctt_cores_fit(c, to, w, &t)));
         ctt_chain_count(c, g, n);
     }
     if (c->cores > 1)
         ctt_cores_balance(c, &t);
     for (int i = 0; c->cores > 1 && i < c->cores; i++)
-        CTT_TRY(store(c, i, n, t.core[i]));
+        CTT_TRY(store_core(c, i, n, t.core[i]));
     *out = c;
     c = NULL;
 out:

@@ -66,7 +66,7 @@ void ctt_chain_text(const struct ctt_chain *c, char *text, size_t size);
 /* ---- replace.c ---- */
 
 /* The row of the weight of that name; NULL: it has none, or it is factorised
- * already.  And how many weights are factorised. */
+ * already.  And the number of factorised weights. */
 struct ctt_weight_row *ctt_chain_row(const struct ctt_report *r,
                                      const char *name);
 int ctt_chain_rows(const struct ctt_report *r);
@@ -86,7 +86,7 @@ int ctt_chain_may(const struct ctt_graph *g, int i, int least,
  * the weight.  If not, the row gets the reason. */
 int ctt_chain_pays(const struct ctt_chain *c, struct ctt_weight_row *row);
 
-/* Sets what the row says of a weight that became c. */
+/* Fills the row of a weight that became c. */
 void ctt_chain_tell(const struct ctt_chain *c, struct ctt_weight_row *row);
 
 /* The model m with the nodes i whose chain[i] is not NULL replaced by the convs

@@ -12,20 +12,20 @@ enum { SWEEPS = 30 };
 /* No limit but t->most. */
 static const struct ctt_tt exact = { 0 };
 
-/* This share of the mean variance of an input is added to each, so that what
- * clips hardly tell stays as in the weight. */
-static const double doubt = 1e-4;
+/* Ridge of the regression, as a share of the mean variance of an input:
+ * directions that clips hardly excite stay as in the weight. */
+static const double ridge = 1e-4;
 
 /* The number of input i, in the order of the modes (channels first), among
  * those of a place. */
-static int64_t place_of(const struct ctt_chain *c, int64_t i)
+static int64_t input_at(const struct ctt_chain *c, int64_t i)
 {
     int64_t taps = ctt_chain_taps(c);
 
     return i % taps * c->dim[0] + i / taps;
 }
 
-/* The covariance of the inputs.  Returns what was added to the diagonal. */
+/* The covariance of the inputs.  Returns the ridge on its diagonal. */
 static double load_inputs(const struct ctt_chain *c,
                           const struct ctt_moments *x, double *s)
 {
@@ -36,13 +36,13 @@ static double load_inputs(const struct ctt_chain *c,
         mean += x->cov[i * x->d + i] / (double)n;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < n; k++)
-            s[i * n + k] = x->cov[place_of(c, i) * x->d + place_of(c, k)] +
-                           (i == k) * doubt * mean;
-    return doubt * mean;
+            s[i * n + k] = x->cov[input_at(c, i) * x->d + input_at(c, k)] +
+                           (i == k) * ridge * mean;
+    return ridge * mean;
 }
 
-/* w becomes the linear regression of the answers on the inputs: s d = what w
- * leaves of their covariance, which w gets. */
+/* w becomes the linear regression of the answers on the inputs: it gets the
+ * solution d of s d = the covariance that w leaves unexplained. */
 static int regress(const struct ctt_chain *c, const struct ctt_moments *x,
                    const double *s, double added, double *w)
 {
@@ -57,7 +57,7 @@ static int regress(const struct ctt_chain *c, const struct ctt_moments *x,
     ctt_times(n, n, out, s, w, sw);
     for (int64_t i = 0; i < n; i++)
         for (int64_t o = 0; o < out; o++)
-            d[o * n + i] = x->cov[place_of(c, i) * x->d + n + o] -
+            d[o * n + i] = x->cov[input_at(c, i) * x->d + n + o] -
                            sw[i * out + o] + added * w[i * out + o];
     if (added > 0)
         CTT_TRY(ctt_solve((int)n, (int)out, left, d));
@@ -117,8 +117,8 @@ out:
     return rc;
 }
 
-/* So that the mean of the answers stays: that of v, which the cores stand for,
- * is taken off, and that of w, or of the answers as given, is added. */
+/* The bias keeps the mean of the answers: minus the mean of v, the product of
+ * the cores, plus that of w or of the given answers. */
 static int fit_bias(struct ctt_chain *c, const struct ctt_fit_to *to,
                     const double *w, const double *v)
 {
@@ -134,7 +134,7 @@ static int fit_bias(struct ctt_chain *c, const struct ctt_fit_to *to,
 
         for (int64_t i = 0; i < n; i++)
             sum += ((x->d > n ? 0 : w[i * out + o]) - v[i * out + o]) *
-                   x->sum[place_of(c, i)];
+                   x->sum[input_at(c, i)];
         c->bias[o] = (float)sum;
     }
     return 0;
@@ -151,9 +151,9 @@ static int error_of(const struct ctt_chain *c, const struct ctt_cores *t,
     return rc;
 }
 
-/* The cores of w or those of its projection, whichever lose less. */
-static int start(struct ctt_chain *c, const double *w, const double *s,
-                 struct ctt_cores *t)
+/* The better of the cores of w and those of its projection. */
+static int start_cores(struct ctt_chain *c, const double *w, const double *s,
+                       struct ctt_cores *t)
 {
     double lost, other;
     int rc = 0;
@@ -172,10 +172,10 @@ out:
     return rc;
 }
 
-/* The variance of the answers of which the weight w of these inputs explains
- * `explained`; they are exactly those of w if they were not measured. */
-static double all_of(const struct ctt_chain *c, const struct ctt_moments *x,
-                     double explained)
+/* Variance of the answers, of which the weight w explains `explained`: all of
+ * it if no answers were measured. */
+static double answers_variance(const struct ctt_chain *c,
+                               const struct ctt_moments *x, double explained)
 {
     int64_t n = ctt_chain_taps(c) * c->dim[0];
     double sum = 0;
@@ -185,10 +185,10 @@ static double all_of(const struct ctt_chain *c, const struct ctt_moments *x,
     return sum > explained ? sum : explained;
 }
 
-/* Fits the cores and makes them orthogonal again; v = what they stand for. */
-static int fit(struct ctt_chain *c, const struct ctt_moments *x,
-               const double *w, const double *s, struct ctt_cores *t,
-               double *v)
+/* Fits the cores and makes them orthogonal again; v: their product. */
+static int fit_cores(struct ctt_chain *c, const struct ctt_moments *x,
+                     const double *w, const double *s, struct ctt_cores *t,
+                     double *v)
 {
     struct ctt_als f;
     double all;
@@ -197,14 +197,14 @@ static int fit(struct ctt_chain *c, const struct ctt_moments *x,
     memcpy(t->most, c->rank, sizeof(t->most));
     memcpy(t->a, w, (size_t)ctt_chain_size(c) * sizeof(*w));
     CTT_TRY(ctt_cores_cut(c, &exact, t));
-    CTT_TRY(start(c, w, s, t));
+    CTT_TRY(start_cores(c, w, s, t));
     f = fit_of(c, t, w, s);
     CTT_TRY(ctt_als(&f, SWEEPS));
     CTT_TRY(ctt_als_whole(&f, v));
     memcpy(t->a, v, (size_t)ctt_chain_size(c) * sizeof(*v));
     CTT_TRY(ctt_cores_cut(c, &exact, t));
     c->fitted = 1;
-    all = all_of(c, x, f.all);
+    all = answers_variance(c, x, f.all);
     c->error = all > 0 ? sqrt((all - f.all + f.lost) / all) : 0;
 out:
     return rc;
@@ -225,7 +225,7 @@ int ctt_cores_fit(struct ctt_chain *c, const struct ctt_fit_to *to,
     added = load_inputs(c, to->inputs, s);
     if (to->inputs->d > in)
         CTT_TRY(regress(c, to->inputs, s, added, w));
-    CTT_TRY(fit(c, to->inputs, w, s, t, v));
+    CTT_TRY(fit_cores(c, to->inputs, w, s, t, v));
     CTT_TRY(fit_bias(c, to, w, v));
 out:
     ctt_free(w);

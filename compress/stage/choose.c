@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * choose.c: which pattern of pruning and which type a recipe takes. */
+ * choose.c: the choice of a recipe's pruning pattern and number type. */
 #include "compress/stage/choose.h"
 #include "compress/stage/range.h"
 #include "compress/trial.h"
@@ -13,17 +13,17 @@ const char *const ctt_aims[] = {
     NULL
 };
 
-/* Without retraining, or INT8, some are not there.  Of equal ones, the first is
- * taken: it keeps more of the weights. */
+/* Some are excluded without retraining, or without INT8.  Of equal ones the
+ * first is taken: it keeps more of the weights. */
 struct candidate { int form, int8; };
 static const struct candidate candidates[] = {
     { CTT_PRUNE_ANY, 0 }, { CTT_PRUNE_ANY, 1 },
     { CTT_PRUNE_BLOCK, 0 }, { CTT_PRUNE_BLOCK, 1 },
 };
 
-/* ---- which there are ---- */
+/* ---- candidates ---- */
 
-/* Bytes are worth a try where something is done for speed. */
+/* INT8 is a candidate if a stage for speed is requested. */
 int ctt_recipe_opens_type(const struct ctt_recipe *o)
 {
     int fast = ctt_stage_thin.asked(o) || ctt_stage_svd.asked(o) ||
@@ -32,7 +32,7 @@ int ctt_recipe_opens_type(const struct ctt_recipe *o)
     return o->int8.method == CTT_INT8_AUTO && fast && !o->round.half;
 }
 
-/* Blocks lose more accuracy than single values, which training gives back. */
+/* Blocks lose more accuracy than single values; retraining regains it. */
 static int opens_form(const struct ctt_recipe *o)
 {
     return ctt_stage_prune.asked(o) && o->prune.form == CTT_PRUNE_AUTO &&
@@ -45,7 +45,7 @@ int ctt_recipe_opens(const struct ctt_recipe *o, int clips)
            (clips && (opens_form(o) || ctt_recipe_opens_type(o)));
 }
 
-/* Clips tell ranges and what bytes cost. */
+/* Clips give the ranges and the accuracy of INT8. */
 static int may_read_bytes(const struct ctt_walk *k)
 {
     return ctt_recipe_opens_type(k->o) && k->calls->sample &&
@@ -57,7 +57,7 @@ static int may_prune(const struct ctt_walk *k, int form)
     return form == CTT_PRUNE_ANY || (opens_form(k->o) && k->calls->retrain);
 }
 
-static int may(const struct ctt_walk *k, const struct candidate *c)
+static int is_candidate(const struct ctt_walk *k, const struct candidate *c)
 {
     const struct ctt_int8 *o = &k->o->int8;
 
@@ -68,7 +68,7 @@ static int may(const struct ctt_walk *k, const struct candidate *c)
     return !c->int8 || may_read_bytes(k);
 }
 
-static void settle(const struct ctt_choice *c, struct ctt_recipe *o)
+static void set_choice(const struct ctt_choice *c, struct ctt_recipe *o)
 {
     if (o->prune.form == CTT_PRUNE_AUTO)
         o->prune.form = c->form;
@@ -78,9 +78,9 @@ static void settle(const struct ctt_choice *c, struct ctt_recipe *o)
     }
 }
 
-/* "block, int8"; of what is not pruned, "int8". */
-static void name(const struct ctt_recipe *o, const struct candidate *c,
-                 char *text, size_t size)
+/* As "block, int8", or "int8" without pruning. */
+static void name_candidate(const struct ctt_recipe *o,
+                           const struct candidate *c, char *text, size_t size)
 {
     int form = o->prune.form == CTT_PRUNE_AUTO ? c->form : o->prune.form;
     int prunes = ctt_stage_prune.asked(o);
@@ -89,8 +89,8 @@ static void name(const struct ctt_recipe *o, const struct candidate *c,
              prunes ? ", " : "", c->int8 ? "int8" : "floats");
 }
 
-/* Adds the rows; returns how many. */
-static int list(const struct ctt_walk *k)
+/* Adds a row for each candidate; returns their number. */
+static int list_candidates(const struct ctt_walk *k)
 {
     int n = 0, rc = 0;
 
@@ -98,9 +98,9 @@ static int list(const struct ctt_walk *k)
         struct ctt_choice *row;
         char text[sizeof(row->name)];
 
-        if (!may(k, &candidates[i]))
+        if (!is_candidate(k, &candidates[i]))
             continue;
-        name(k->o, &candidates[i], text, sizeof(text));
+        name_candidate(k->o, &candidates[i], text, sizeof(text));
         CTT_TRY(ctt_report_choice(k->r, CTT_CHOICE_FORM, text, &row));
         row->form = candidates[i].form;
         row->int8 = candidates[i].int8;
@@ -110,20 +110,22 @@ out:
     return rc < 0 ? rc : n;
 }
 
-/* ---- which is taken ---- */
+/* ---- the pattern and the type ---- */
 
-/* base: the candidate that is compared with, of which `first` is the trial;
- * NULL: c is the first.  1: c does not fit into memory. */
-static int measure(const struct ctt_choosing *a, const struct ctt_model *m,
-                   const struct ctt_trial *first, struct ctt_choice *base,
-                   struct ctt_choice *c, struct ctt_trial *t)
+/* base: the reference candidate, whose trial is `first`; NULL: c is the first.
+ * Returns 1 if c does not fit into memory. */
+static int measure_choice(const struct ctt_choosing *a,
+                          const struct ctt_model *m,
+                          const struct ctt_trial *first,
+                          struct ctt_choice *base, struct ctt_choice *c,
+                          struct ctt_trial *t)
 {
     const struct ctt_recipe_calls *calls = a->k->calls;
     struct ctt_recipe o = *a->o;
     struct ctt_speed s;
     int rc;
 
-    settle(c, &o);
+    set_choice(c, &o);
     CTT_TRY(ctt_trial_make(m, a->k->stages, &ctt_stage_tt, &o, a->rows,
                            a->k->path, t));
     if (rc > 0)
@@ -141,7 +143,7 @@ out:
     return rc;
 }
 
-/* Leaves out what does not fit into memory. */
+/* Gives up candidates that do not fit into memory. */
 static int measure_all(const struct ctt_choosing *a, const struct ctt_model *m,
                        struct ctt_choice *c, int n)
 {
@@ -150,7 +152,8 @@ static int measure_all(const struct ctt_choosing *a, const struct ctt_model *m,
     int full, rc = 0;
 
     for (int i = 0; i < n; i++) {
-        CTT_TRY(full = measure(a, m, &first, base, &c[i], base ? &t : &first));
+        CTT_TRY(full = measure_choice(a, m, &first, base, &c[i],
+                                      base ? &t : &first));
         if (full) {
             ctt_trial_say_full(a->k->calls, c[i].name);
             snprintf(c[i].given_up, sizeof(c[i].given_up), "does not fit "
@@ -178,13 +181,15 @@ static double cost(const struct ctt_recipe *o, const struct ctt_choice *c)
     return ctt_choice_cost(o, c->bytes, c->ms);
 }
 
-/* What bytes cost is tested later; what blocks do is not known before. */
-static double enough(const struct ctt_choice *c, const struct ctt_choice *than)
+/* The ratio of costs to reach: INT8 is tested for accuracy later, blocks lose
+ * an unknown amount. */
+static double needed_ratio(const struct ctt_choice *c,
+                           const struct ctt_choice *than)
 {
     return c->form == than->form ? CTT_CHOICE_GAIN : CTT_CHOICE_BLOCK_GAIN;
 }
 
-/* Of those that fit into memory; if none does, the first. */
+/* The best of the candidates that fit into memory; if none does, the first. */
 static int best_of(const struct ctt_recipe *o, struct ctt_choice *c, int n)
 {
     int best = 0;
@@ -197,7 +202,7 @@ static int best_of(const struct ctt_recipe *o, struct ctt_choice *c, int n)
     }
     for (int i = best + 1; i < n; i++)
         if (!c[i].given_up[0] &&
-            cost(o, &c[i]) < enough(&c[i], &c[best]) * cost(o, &c[best]))
+            cost(o, &c[i]) < needed_ratio(&c[i], &c[best]) * cost(o, &c[best]))
             best = i;
     return best;
 }
@@ -218,7 +223,7 @@ int ctt_choice_is_measured(const struct ctt_walk *k)
     return k->calls->compare || k->o->aim == CTT_AIM_BYTES;
 }
 
-/* m: with tensor trains.  Returns how many candidates there were. */
+/* m: the model with tensor trains.  Returns the number of candidates. */
 static int choose_form(const struct ctt_choosing *a, struct ctt_recipe *o,
                        const struct ctt_model *m)
 {
@@ -226,13 +231,13 @@ static int choose_form(const struct ctt_choosing *a, struct ctt_recipe *o,
     struct ctt_choice *c;
     int best, n, rc;
 
-    CTT_TRY(n = list(a->k));
+    CTT_TRY(n = list_candidates(a->k));
     c = a->k->r->choice + at;
     if (n > 1 && measured)
         CTT_TRY(measure_all(a, m, c, n));
     best = measured ? best_of(o, c, n) : by_rule(a->k, c, n);
     c[best].chosen = 1;
-    settle(&c[best], o);
+    set_choice(&c[best], o);
     rc = n;
 out:
     return rc;
@@ -243,11 +248,11 @@ void ctt_choose_again(struct ctt_report *r, struct ctt_recipe *o)
     const struct ctt_choice *c = ctt_report_form(r);
 
     if (c)
-        settle(c, o);
+        set_choice(c, o);
     ctt_choose_chains_again(r);
 }
 
-/* ---- all ---- */
+/* ---- all choices ---- */
 
 /* Sets a->chain and a->rows. */
 static int make_chains(struct ctt_choosing *a)
@@ -286,7 +291,7 @@ static void name_whole(const struct ctt_report *r, char *text, size_t size)
         snprintf(text + n, size - n, " and %d more", more);
 }
 
-static void tell(struct ctt_walk *k, int candidates_of_form, int whole)
+static void tell_choice(struct ctt_walk *k, int candidates_of_form, int whole)
 {
     const struct ctt_choice *c = ctt_report_form(k->r);
     int measured = ctt_choice_is_measured(k);
@@ -312,7 +317,7 @@ int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o)
     CTT_TRY(forms = choose_form(&a, o, trains ? trains : *k->m));
     if (a.chain)
         CTT_TRY(whole = ctt_choose_chains(&a));
-    tell(k, forms, whole);
+    tell_choice(k, forms, whole);
     rc = 0;
 out:
     ctt_model_free(&trains);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * choose.h: what a recipe chooses before it trains: the pattern of pruning, the
- * type of the convs, and which weights become tensor trains. */
+ * choose.h: choices of a recipe before it trains: the pattern of pruning, the
+ * type of the convs, and the weights that become tensor trains. */
 #ifndef CTT_CHOOSE_H
 #define CTT_CHOOSE_H
 
@@ -35,14 +35,14 @@ int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o);
 #define CTT_CHOICE_GAIN 0.97
 #define CTT_CHOICE_BLOCK_GAIN 0.9
 
-/* What o->aim counts. */
+/* Cost by o->aim. */
 double ctt_choice_cost(const struct ctt_recipe *o, int64_t bytes, double ms);
 
-/* Whether that is known of a trial; else rules decide. */
+/* Whether trials measure that cost; else rules decide. */
 int ctt_choice_is_measured(const struct ctt_walk *k);
 
-/* Replaces AUTO in o by what the rows of r say, and marks the weights that stay
- * whole. */
+/* Replaces AUTO in o by the choices in the rows of r, and marks the weights
+ * that stay whole. */
 void ctt_choose_again(struct ctt_report *r, struct ctt_recipe *o);
 
 /* ---- choose_chain.c ---- */
@@ -56,7 +56,8 @@ struct ctt_choosing {
     struct ctt_report       *rows;     /* of their weights */
 };
 
-/* Takes those out of a->chain whose weights stay whole.  Returns how many. */
+/* Removes the chains of weights that stay whole from a->chain; returns their
+ * number. */
 int ctt_choose_chains(const struct ctt_choosing *a);
 
 /* Marks the weights of r that its choices keep whole. */
@@ -64,10 +65,9 @@ void ctt_choose_chains_again(struct ctt_report *r);
 
 /* ---- choose_int8.c ---- */
 
-/* Whether INT8 that was chosen gains what it must if only some convs of
- * `floats` read bytes, as in `bytes`: both are what the stage can leave, and
- * are measured again.  If not, it says so and gives it up in the rows of k->r.
- * 1: it gains, or that cannot be measured. */
+/* Whether chosen INT8 gains enough if only some convs of `floats` read bytes,
+ * as in `bytes`: both models are measured again.  If not, it says so and gives
+ * INT8 up in the rows of k->r.  1: it gains, or cannot be measured. */
 int ctt_choose_int8(const struct ctt_walk *k, const struct ctt_model *floats,
                     const struct ctt_model *bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * choose_chain.c: which weights stay whole although tensor trains are asked
- * for. */
+ * choose_chain.c: weights that stay whole although tensor trains are requested.
+ * */
 #include "compress/stage/choose.h"
 #include "compress/trial.h"
 #include "base/limits.h"
@@ -11,15 +11,15 @@
 
 /* ---- a weight ---- */
 
-/* The bytes and the time of a weight's candidates: whole, and its chain. */
-struct both { int64_t bytes[2]; double ms[2]; };
+/* Bytes and time of both forms of a weight: whole, and its chain. */
+struct forms { int64_t bytes[2]; double ms[2]; };
 
 enum { WHOLE, TRAINS, NEITHER };
 static const char *const names[] = { "whole", "tensor trains" };
 
-/* chosen: one of them, or NEITHER. */
+/* chosen: WHOLE, TRAINS or NEITHER. */
 static int add_rows(const struct ctt_choosing *a, const char *of,
-                    const struct both *b, int chosen)
+                    const struct forms *b, int chosen)
 {
     int rc = 0;
 
@@ -36,14 +36,14 @@ out:
 }
 
 /* Whether the time may decide. */
-static int is_open(const struct ctt_choosing *a, const struct both *b)
+static int time_decides(const struct ctt_choosing *a, const struct forms *b)
 {
     return a->k->calls->compare &&
            (a->o->aim == CTT_AIM_MS || (a->o->aim == CTT_AIM_BOTH &&
                                         b->bytes[0] < b->bytes[1]));
 }
 
-static int stays(const struct ctt_choosing *a, const struct both *b)
+static int stays(const struct ctt_choosing *a, const struct forms *b)
 {
     int slower = b->ms[0] < CTT_CHOICE_GAIN * b->ms[1];
     int larger = (double)b->bytes[0] < CTT_CHOICE_GAIN * (double)b->bytes[1];
@@ -52,8 +52,8 @@ static int stays(const struct ctt_choosing *a, const struct both *b)
            (a->o->aim == CTT_AIM_MS || larger);
 }
 
-/* A trial of the model with the chains that are left.  1: it does not fit into
- * memory. */
+/* A trial of the model with the remaining chains.  Returns 1 if it does not fit
+ * into memory. */
 static int make_trial(const struct ctt_choosing *a, struct ctt_trial *t)
 {
     long refused = ctt_memory_refused();
@@ -68,11 +68,10 @@ out:
     return ctt_trial_or_full(rc, refused);
 }
 
-/* Times the model with weight i whole beside *now, which it becomes if it is
- * taken; the chain is then gone.  Does nothing where there is no memory for
- * it. */
+/* Times the model with weight i whole against *now, which it replaces if the
+ * weight stays whole.  Does nothing without memory for it. */
 static int try_whole(const struct ctt_choosing *a, int i, struct ctt_trial *now,
-                     struct both *b)
+                     struct forms *b)
 {
     struct ctt_trial t = { .file = NULL };
     struct ctt_chain *c = a->chain[i];
@@ -105,7 +104,7 @@ out:
 }
 
 static void keep_whole(const struct ctt_choosing *a, int i,
-                       const struct both *b)
+                       const struct forms *b)
 {
     struct ctt_weight_row *row = ctt_chain_row(a->k->r,
                                                (*a->k->m)->g->node[i].name);
@@ -120,12 +119,12 @@ static void keep_whole(const struct ctt_choosing *a, int i,
     ctt_chain_free(&a->chain[i]);
 }
 
-/* Returns whether weight i stays whole.  whole: a trial in which all do. */
-static int decide(const struct ctt_choosing *a, int i,
-                  const struct ctt_trial *whole, struct ctt_trial *now)
+/* Returns whether weight i stays whole.  whole: the trial in which all do. */
+static int decide_whole(const struct ctt_choosing *a, int i,
+                        const struct ctt_trial *whole, struct ctt_trial *now)
 {
     const char *name = (*a->k->m)->g->node[i].name;
-    struct both b = { { 0, 0 }, { NAN, NAN } };
+    struct forms b = { { 0, 0 }, { NAN, NAN } };
     int rc = 0, is_whole;
 
     for (int j = 0; j < a->rows->weights; j++)
@@ -133,7 +132,7 @@ static int decide(const struct ctt_choosing *a, int i,
             b.bytes[0] = ctt_trial_weight(whole, &a->rows->weight[j]);
             b.bytes[1] = ctt_trial_weight(now, &a->rows->weight[j]);
         }
-    if (is_open(a, &b))
+    if (time_decides(a, &b))
         CTT_TRY(try_whole(a, i, now, &b));
     is_whole = stays(a, &b);
     if (is_whole || !isnan(b.ms[0]))
@@ -145,15 +144,15 @@ out:
     return rc;
 }
 
-/* ---- all ---- */
+/* ---- all weights ---- */
 
-/* What all trains gain; the rows come first, and are marked at the end.  1: no
- * memory for both. */
+/* Gain of all trains together; its rows come first and are marked at the end.
+ * Returns 1 without memory for both. */
 static int compare_all(const struct ctt_choosing *a,
                        const struct ctt_trial *whole,
                        const struct ctt_trial *trains)
 {
-    struct both b = { { whole->bytes, trains->bytes }, { NAN, NAN } };
+    struct forms b = { { whole->bytes, trains->bytes }, { NAN, NAN } };
     struct ctt_speed s;
     int rc = 0;
 
@@ -178,7 +177,7 @@ static int count_chains(const struct ctt_choosing *a)
     return n;
 }
 
-/* Makes and compares both.  1: no memory. */
+/* Makes and compares both trials.  Returns 1 without memory for them. */
 static int make_both(const struct ctt_choosing *a, struct ctt_trial *whole,
                      struct ctt_trial *now)
 {
@@ -202,7 +201,7 @@ static int decide_all(const struct ctt_choosing *a,
     for (int i = 0; i < (*a->k->m)->g->count; i++) {
         if (!a->chain[i])
             continue;
-        CTT_TRY(is_whole = decide(a, i, whole, now));
+        CTT_TRY(is_whole = decide_whole(a, i, whole, now));
         sum += is_whole;
     }
     rc = sum;

@@ -28,15 +28,16 @@ static void give_up(const struct ctt_walk *k, const struct ctt_model *bytes,
              convs_of_bytes(bytes));
     ctt_report_give_up(k->r, why);
     snprintf(line, sizeof(line), "int8: with the %d convs that may read bytes "
-             "it takes %s%.2f of the bytes of floats, so all stay so",
+             "%s%.2f of the bytes of floats, so all stay in floats",
              convs_of_bytes(bytes), time, size);
     if (k->calls->say)
         k->calls->say(k->calls->arg, line);
 }
 
-/* 1: no memory for it. */
-static int measure(const struct ctt_walk *k, const struct ctt_model *const m[2],
-                   struct ctt_trial t[2], struct ctt_speed *s)
+/* Returns 1 without memory for both trials. */
+static int measure_int8(const struct ctt_walk *k,
+                        const struct ctt_model *const m[2],
+                        struct ctt_trial t[2], struct ctt_speed *s)
 {
     int rc = 0;
 
@@ -60,7 +61,7 @@ int ctt_choose_int8(const struct ctt_walk *k, const struct ctt_model *floats,
 
     if (!ctt_choice_is_measured(k))
         goto out;
-    CTT_TRY(full = measure(k, both, t, &s));
+    CTT_TRY(full = measure_int8(k, both, t, &s));
     rc = 1;
     if (full) {
         ctt_trial_say_full(k->calls, "int8 with convs in floats");

@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* Singular values below this share of the first are rounding errors of zero. */
-static const double vanished = 1e-6;
+static const double least_share = 1e-6;
 
-static void forget(struct ctt_cores *t)
+static void free_cores(struct ctt_cores *t)
 {
     for (int k = 0; k < CTT_MAX_CORES; k++) {
         ctt_free(t->core[k]);
@@ -39,7 +39,7 @@ void ctt_cores_load(const struct ctt_chain *c, const float *w, double *a)
                 a[(i * taps + p) * out + o] = w[(o * taps + p) * in + i];
 }
 
-/* How many of k singular values to keep if the squares of the others may sum to
+/* Number of k singular values to keep if the squares of the others may sum to
  * lost2. */
 static int choose_rank(const double *s, int k, const struct ctt_tt *o,
                        double lost2)
@@ -47,7 +47,7 @@ static int choose_rank(const double *s, int k, const struct ctt_tt *o,
     double tail = 0;
     int r = k;
 
-    while (r > 1 && s[r - 1] <= vanished * s[0])
+    while (r > 1 && s[r - 1] <= least_share * s[0])
         r--;
     while (r > 1 && (tail += s[r - 1] * s[r - 1]) <= lost2)
         r--;
@@ -56,8 +56,8 @@ static int choose_rank(const double *s, int k, const struct ctt_tt *o,
 
 /* Cuts t->a, an m x n matrix: its first r left vectors are core k, the rest is
  * the new t->a. */
-static int cut(struct ctt_cores *t, int k, int m, int n,
-               const struct ctt_tt *o, double lost2, int *rank)
+static int cut_core(struct ctt_cores *t, int k, int m, int n,
+                    const struct ctt_tt *o, double lost2, int *rank)
 {
     int all = m < n ? m : n, r, rc = 0;
 
@@ -100,7 +100,7 @@ int ctt_cores_cut(struct ctt_chain *c, const struct ctt_tt *o,
     double lost2;
     int rc = 0;
 
-    forget(t);
+    free_cores(t);
     t->norm2 = t->lost2 = 0;
     for (int64_t i = 0; i < rest; i++)
         t->norm2 += t->a[i] * t->a[i];
@@ -109,8 +109,8 @@ int ctt_cores_cut(struct ctt_chain *c, const struct ctt_tt *o,
         int64_t size = ctt_chain_modes(c, k);
 
         rest /= size;
-        CTT_TRY(cut(t, k, (int)(c->rank[k] * size), (int)rest, o, lost2,
-                    &c->rank[k + 1]));
+        CTT_TRY(cut_core(t, k, (int)(c->rank[k] * size), (int)rest, o, lost2,
+                         &c->rank[k + 1]));
     }
     last = c->rank[c->cores - 1] * ctt_chain_modes(c, c->cores - 1);
     t->core[c->cores - 1] = ctt_calloc((size_t)last, sizeof(double));
@@ -174,7 +174,7 @@ out:
 
 void ctt_cores_close(struct ctt_cores *t)
 {
-    forget(t);
+    free_cores(t);
     ctt_free(t->a);
     ctt_free(t->u);
     ctt_free(t->s);

@@ -7,7 +7,7 @@
 #include "compress/stage/responses.h"
 
 struct ctt_cores {
-    double *a;                        /* as ctt_cores_load(); what is to be
+    double *a;                        /* as ctt_cores_load(): the matrix to be
                                          factorised */
     double *u, *s, *vt;
     double *core[CTT_MAX_CORES];      /* (rank, modes, rank) */

@@ -25,7 +25,7 @@ static void count_dropped(const struct ctt_model *from,
 
 /* ---- the report ---- */
 
-static void note(struct ctt_weight_row *row, int64_t dropped)
+static void note_dropped(struct ctt_weight_row *row, int64_t dropped)
 {
     size_t n = strlen(row->reason);
 
@@ -48,10 +48,10 @@ static void fill_row(const struct ctt_model *from, const struct ctt_model *to,
         dropped += from->g->node[i].out.c - to->g->node[i].out.c;
     }
     if (dropped)
-        note(row, dropped);
+        note_dropped(row, dropped);
 }
 
-/* ---- all ---- */
+/* ---- the model ---- */
 
 /* A norm gives each channel another factor, so that the weights of a conv would
  * share no value any more. */
@@ -106,17 +106,17 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int folding_asked(const struct ctt_recipe *o)
 {
     return o->fold.what != CTT_FOLD_NONE;
 }
 
 static int given(const struct ctt_recipe *o)
 {
-    return asked(o) && o->fold.what != CTT_FOLD_AUTO;
+    return folding_asked(o) && o->fold.what != CTT_FOLD_AUTO;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_folding(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int what = o->fold.what, rc = 0;
 
@@ -128,7 +128,7 @@ out:
     return rc;
 }
 
-static int run(struct ctt_walk *k, int round)
+static int fold_norms(struct ctt_walk *k, int round)
 {
     struct ctt_model *m = NULL;
     struct ctt_folded f;
@@ -150,8 +150,9 @@ out:
     return rc;
 }
 
-/* Not worth an epoch of its own: it changes no answer. */
+/* No retraining of its own: folding changes no answer. */
 const struct ctt_stage ctt_stage_fold = {
-    .section = "Folding", .options = options, .ask = "--fold", .asked = asked,
-    .given = given, .check = check, .run = run,
+    .section = "Folding", .options = options, .ask = "--fold",
+    .asked = folding_asked, .given = given, .check = check_folding,
+    .run = fold_norms,
 };

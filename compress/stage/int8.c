@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which convs ---- */
+/* ---- choice of convs ---- */
 
 int ctt_int8_given(const struct ctt_int8 *o)
 {
@@ -53,9 +53,9 @@ static const char *why_not(const struct ctt_int8 *o, const struct ctt_model *m,
     return o->slow || ctt_quantise_pays(m, i) ? NULL : "no faster";
 }
 
-/* Marks them in take[]; returns how many. */
-static int choose(const struct ctt_int8 *o, const struct ctt_model *m,
-                  char *take)
+/* Marks convs that may read bytes in take[]; returns their number. */
+static int choose_convs(const struct ctt_int8 *o, const struct ctt_model *m,
+                        char *take)
 {
     int count = 0;
 
@@ -66,7 +66,7 @@ static int choose(const struct ctt_int8 *o, const struct ctt_model *m,
     return count;
 }
 
-/* Adds rows of blame for those that were not to read bytes. */
+/* Adds rows of blame, with the reason, for convs that stay in floats. */
 static int list_others(const struct ctt_int8 *o, const struct ctt_model *m,
                        struct ctt_report *r)
 {
@@ -87,7 +87,7 @@ out:
 }
 
 /* Writes to a weight's row why a conv reads floats, or its errors. */
-static void note(struct ctt_report *r, const struct ctt_blame *b)
+static void note_precision(struct ctt_report *r, const struct ctt_blame *b)
 {
     char why[64];
 
@@ -121,7 +121,7 @@ static void take_row(void *to, int k, const float *row)
     ctt_range_add(&s->range[k], row, s->g->node[s->node[k]].out.c);
 }
 
-/* The sources whose form clips must tell. */
+/* Lists sources whose form must be measured on clips. */
 static void list_unknown(const struct ctt_graph *g, const char *source,
                          struct ctt_form_of *form, struct sampled *s)
 {
@@ -130,8 +130,8 @@ static void list_unknown(const struct ctt_graph *g, const char *source,
             s->node[s->nodes++] = i;
 }
 
-static int measure(const struct ctt_walk *k, const struct ctt_model *m,
-                   struct sampled *s)
+static int measure_ranges(const struct ctt_walk *k, const struct ctt_model *m,
+                          struct sampled *s)
 {
     const struct ctt_recipe_calls *calls = k->calls;
     int rc = 0;
@@ -185,7 +185,7 @@ static int find_forms(const struct ctt_walk *k, const struct ctt_model *m,
     CTT_TRY(ctt_quantise_sources(m->g, take, source));
     list_unknown(m->g, source, form, &s);
     if (s.nodes > 0)
-        CTT_TRY(measure(k, m, &s));
+        CTT_TRY(measure_ranges(k, m, &s));
     CTT_TRY(choose_forms(k, &s, form));
 out:
     ctt_free(source);
@@ -250,7 +250,7 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int int8_asked(const struct ctt_recipe *o)
 {
     return o->int8.method > 0;
 }
@@ -266,7 +266,7 @@ static int none_may(void)
                      "bytes");
 }
 
-/* Of a model that is to be pruned, which may change what is faster. */
+/* Speed excludes no conv before pruning, which may change it. */
 static int any_may(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     struct ctt_int8 all = o->int8;
@@ -316,11 +316,11 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_int8(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int rc = 0;
 
-    if (!asked(o))
+    if (!int8_asked(o))
         goto out;
     CTT_TRY(ctt_names_check(m, patterns(&o->int8)));
     CTT_CHECK(!o->int8.alike || (!has_text(o->share.bits) && !is_shared(m)),
@@ -335,7 +335,7 @@ out:
     return rc;
 }
 
-/* What a recipe chose has to be good enough as it is. */
+/* None for INT8 that the recipe chose: it must be accurate without. */
 static int own_epochs(const struct ctt_recipe *o)
 {
     const struct ctt_int8 *i = &o->int8;
@@ -357,8 +357,9 @@ static int count_convs(const struct ctt_graph *g)
     return n;
 }
 
-/* Sorts and writes what was found; the line of the history. */
-static void tell(struct ctt_walk *k, const struct ctt_model *m)
+/* Writes the rows of blame to those of weights; sets the line of the history.
+ * */
+static void tell_quantised(struct ctt_walk *k, const struct ctt_model *m)
 {
     const struct ctt_blame *worst = NULL;
     int bytes = 0;
@@ -369,7 +370,7 @@ static void tell(struct ctt_walk *k, const struct ctt_model *m)
 
         if (strcmp(b->name, CTT_BLAME_ALL) == 0)
             continue;
-        note(k->r, b);
+        note_precision(k->r, b);
         bytes += !b->stays[0];
         if (!b->stays[0] && (!worst || b->behind < worst->behind))
             worst = b;
@@ -394,7 +395,7 @@ out:
     return rc;
 }
 
-/* The model is as it was. */
+/* Names a round that left the model unchanged. */
 static void tell_same(struct ctt_walk *k)
 {
     const struct ctt_choice *c = ctt_report_form(k->r);
@@ -417,7 +418,7 @@ static int quantise(struct ctt_walk *k, struct ctt_model *m,
 
     CTT_TRY(p.take && p.form ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_trial_rows(k->r, &rows));
-    if (choose(o, m, p.take) == 0) {
+    if (choose_convs(o, m, p.take) == 0) {
         ctt_report_give_up(k->r, "no conv is faster so");
         CTT_TRY(list_others(o, m, k->r));
         goto out;
@@ -430,10 +431,10 @@ static int quantise(struct ctt_walk *k, struct ctt_model *m,
     CTT_TRY(list_others(o, m, k->r));
     if (*out)
         CTT_TRY(ctt_int8_blame_all(k, m, *out));
-    else    /* what was said of channels is not so */
+    else    /* channels stay as they were */
         memcpy(k->r->weight, rows->weight,
                (size_t)rows->weights * sizeof(*rows->weight));
-    tell(k, m);
+    tell_quantised(k, m);
 out:
     ctt_report_free(&rows);
     ctt_free(p.take);
@@ -441,8 +442,8 @@ out:
     return rc;
 }
 
-/* A sum that a conv adds is a pass less, over bytes. */
-static int run(struct ctt_walk *k, int round)
+/* Additions join convs first: a pass over bytes less. */
+static int quantise_model(struct ctt_walk *k, int round)
 {
     struct ctt_model *joined = NULL, *m = NULL;
     int rc;
@@ -465,7 +466,7 @@ out:
     return rc;
 }
 
-/* As run(), but with some ranges. */
+/* As quantise_model(), with arbitrary ranges. */
 static int sketch(struct ctt_walk *k)
 {
     struct ctt_model *joined = NULL, *m = NULL;
@@ -476,7 +477,7 @@ static int sketch(struct ctt_walk *k)
     take = ctt_calloc((size_t)joined->g->count, 1);
     CTT_TRY(take ? 0 : CTT_ENOMEM);
     if (ctt_foldable_norms(joined->g) > 0 ||
-        choose(&k->o->int8, joined, take) == 0)
+        choose_convs(&k->o->int8, joined, take) == 0)
         goto out;
     CTT_TRY(ctt_quantise_some(joined, take, &m));
     ctt_model_free(k->m);
@@ -489,7 +490,7 @@ out:
 
 static const double on[] = { 1 };
 
-/* --int8-slow, so that the time of each conv in bytes shows. */
+/* With --int8-slow, to time every conv in INT8. */
 static const struct ctt_ladder ladders[] = {
     { .name = "int8", .kind = CTT_OPTION_INT8, .option = "int8", .unit = "",
       .also = "int8-slow=1", .except = "int8-except",
@@ -499,7 +500,7 @@ static const struct ctt_ladder ladders[] = {
 
 const struct ctt_stage ctt_stage_int8 = {
     .section = "INT8", .options = options, .ask = "--int8",
-    .own_epochs = own_epochs, .harm = harm, .asked = asked, .given = given,
-    .check = check, .run = run, .sketch = sketch, .choice = 1,
+    .own_epochs = own_epochs, .harm = harm, .asked = int8_asked, .given = given,
+    .check = check_int8, .run = quantise_model, .sketch = sketch, .choice = 1,
     .ladders = ladders,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_blame.c: what each conv that reads bytes costs: a model in which only
- * this one does answers the same clips as the model of floats. */
+ * int8_blame.c: the loss by each conv that reads bytes: a model in which it
+ * alone does answers the same clips as the model of floats. */
 #include "compress/stage/int8_blame.h"
 #include "compress/stage/int8_follow.h"
 #include "compress/search/sensitivity.h"
@@ -32,7 +32,7 @@ struct answers {
                                of divergences */
 };
 
-static void keep(void *to, int k, const float *row)
+static void keep_answer(void *to, int k, const float *row)
 {
     struct answers *a = to;
     size_t size = (size_t)a->c * sizeof(*row);
@@ -62,7 +62,7 @@ static void add_errors(struct answers *a, const float *was, const float *now)
     }
 }
 
-static void add(void *to, int k, const float *row)
+static void add_difference(void *to, int k, const float *row)
 {
     struct answers *a = to;
     const float *was = a->rows + (size_t)a->next * (size_t)a->c;
@@ -102,7 +102,7 @@ static int open_answers(const struct ctt_walk *k, const struct ctt_model *m,
     CTT_TRY(a->p && a->q ? 0 : CTT_ENOMEM);
     CTT_CHECK(k->calls->sample, CTT_EINVAL, "--int8: no clips to compare "
               "answers on: give --data");
-    CTT_TRY(sample(k, m, keep, a));
+    CTT_TRY(sample(k, m, keep_answer, a));
     CTT_CHECK(a->count > 0, CTT_EINVAL, "--int8: the clips have no answers");
 out:
     return rc;
@@ -115,15 +115,16 @@ static void close_answers(struct answers *a)
     ctt_free(a->q);
 }
 
-/* Of `now` against the answers in a. */
-static int compare(const struct ctt_walk *k, const struct ctt_model *now,
-                   struct answers *a, struct ctt_blame *b)
+/* Compares the answers of `now` with those in a. */
+static int compare_answers(const struct ctt_walk *k,
+                           const struct ctt_model *now, struct answers *a,
+                           struct ctt_blame *b)
 {
     int rc = 0;
 
     a->next = 0;
     a->signal = a->sum = 0;
-    CTT_TRY(sample(k, now, add, a));
+    CTT_TRY(sample(k, now, add_difference, a));
     CTT_CHECK(a->next == a->count, CTT_EINVAL, "--int8: %d and %d answers",
               a->count, a->next);
     b->frames = a->frames;
@@ -149,15 +150,16 @@ static int blame_one(const struct ctt_walk *k, const struct ctt_model *m, int i,
     CTT_TRY(ctt_quantise(m, only, form, &now));
     CTT_TRY(ctt_report_blame(k->r, m->g->node[i].name, &b));
     CTT_TRY(ctt_int8_follow(m, now, i, k->calls, clips_of(k), &b->alone));
-    CTT_TRY(compare(k, now, a, b));
+    CTT_TRY(compare_answers(k, now, a, b));
 out:
     ctt_model_free(&now);
     ctt_free(only);
     return rc;
 }
 
-/* done of all since `start`. */
-static void tell(const struct ctt_walk *k, int done, int all, double start)
+/* Progress: `done` of `all` convs since `start`. */
+static void tell_blame_progress(const struct ctt_walk *k, int done, int all,
+                                double start)
 {
     double each = done ? (ctt_seconds() - start) / done : 0;
     char line[96] = "", left[32] = "";
@@ -165,7 +167,7 @@ static void tell(const struct ctt_walk *k, int done, int all, double start)
     if (done > 0)
         snprintf(left, sizeof(left), ", %.0f s left", each * (all - done));
     if (done < all)
-        snprintf(line, sizeof(line), "int8: what conv %d of %d costs%s",
+        snprintf(line, sizeof(line), "int8: loss by conv %d of %d%s",
                  done + 1, all, left);
     if (k->calls->busy)
         k->calls->busy(k->calls->arg, line);
@@ -184,10 +186,10 @@ int ctt_int8_blame(const struct ctt_walk *k, const struct ctt_model *m,
     for (int i = 0; i < m->g->count; i++) {
         if (!take[i])
             continue;
-        tell(k, done++, all, start);
+        tell_blame_progress(k, done++, all, start);
         CTT_TRY(blame_one(k, m, i, form, &a));
     }
-    tell(k, all, all, start);
+    tell_blame_progress(k, all, all, start);
 out:
     close_answers(&a);
     return rc;
@@ -202,7 +204,7 @@ int ctt_int8_blame_all(const struct ctt_walk *k, const struct ctt_model *m,
 
     CTT_TRY(open_answers(k, m, &a));
     CTT_TRY(ctt_report_blame(k->r, CTT_BLAME_ALL, &b));
-    CTT_TRY(compare(k, now, &a, b));
+    CTT_TRY(compare_answers(k, now, &a, b));
 out:
     close_answers(&a);
     return rc;

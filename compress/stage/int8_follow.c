@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_follow.c: how far the results of convs are from those of the model as it
- * was, behind all that is rounded before them; and biases that make up for the
- * mean of it (bias correction: Nagel and others 2019). */
+ * int8_follow.c: errors of convs against the original model, with all rounding
+ * before them; and biases that make up for the mean error (bias correction:
+ * Nagel and others 2019). */
 #include "compress/stage/int8_follow.h"
 #include "compress/stage/responses.h"
 
 #include <math.h>
 
-/* Of a channel's results: first those of bytes, then those of floats. */
+/* Moments of a channel's results: of bytes first, then of floats. */
 struct pair { double mean[2], var[2], both; };
 
 static struct pair pair_of(const struct ctt_moments *p, size_t i)
@@ -35,7 +35,7 @@ static double ratio_of(const struct ctt_moments *p, int corrected)
     return noise > 0 ? 10 * log10(signal / noise) : INFINITY;
 }
 
-static void correct(const struct ctt_moments *p, float *bias)
+static void correct_bias(const struct ctt_moments *p, float *bias)
 {
     for (size_t i = 0; i < (size_t)p->d / 2; i++) {
         struct pair c = pair_of(p, i);
@@ -57,7 +57,7 @@ int ctt_int8_follow(const struct ctt_model *was, struct ctt_model *now,
     CTT_TRY(ctt_two_responses(was, now, node, 0, calls, clips, &p));
     *db = ratio_of(&p, to->nw > 1);
     if (to->nw > 1)
-        correct(&p, now->w + to->at[1]);
+        correct_bias(&p, now->w + to->at[1]);
 out:
     ctt_moments_free(&p);
     return rc;

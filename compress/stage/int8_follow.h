@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_follow.h: how far convs that read bytes are from what they were. */
+ * int8_follow.h: errors of convs that read bytes against the original model. */
 #ifndef CTT_INT8_FOLLOW_H
 #define CTT_INT8_FOLLOW_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_keep.c: the model of bytes, with the convs that cost too much left in
- * floats.  That comes before any retraining: it costs some milliseconds a frame
- * where training costs minutes, and it is not undone by it. */
+ * int8_keep.c: the INT8 model, with convs that lose too much accuracy left in
+ * floats.  This comes before retraining: it costs milliseconds a frame,
+ * training minutes, and training cannot undo it. */
 #include "compress/stage/int8_keep.h"
 #include "compress/stage/choose.h"
 #include "compress/stage/int8_follow.h"
@@ -13,7 +13,7 @@
 /* Clips on which results are compared, twice for each conv. */
 enum { FOLLOWED = 48 };
 
-static struct ctt_blame *row_of(const struct ctt_walk *k, const char *name)
+static struct ctt_blame *blame_row(const struct ctt_walk *k, const char *name)
 {
     for (int i = 0; i < k->r->blames; i++)
         if (strcmp(k->r->blame[i].name, name) == 0)
@@ -21,9 +21,10 @@ static struct ctt_blame *row_of(const struct ctt_walk *k, const char *name)
     return NULL;
 }
 
-/* In db[]: the ratio of each conv that reads bytes. */
-static int make(const struct ctt_walk *k, const struct ctt_int8_plan *p,
-                const char *take, double *db, struct ctt_model **out)
+/* Quantises the model; db[]: the ratio of each conv that reads bytes. */
+static int quantise_convs(const struct ctt_walk *k,
+                          const struct ctt_int8_plan *p, const char *take,
+                          double *db, struct ctt_model **out)
 {
     int rc = 0, clips = k->o->svd.clips ? k->o->svd.clips : FOLLOWED;
     struct ctt_model *m = NULL;
@@ -43,7 +44,7 @@ static void set_rows(const struct ctt_walk *k, const struct ctt_int8_plan *p,
                      const double *db)
 {
     for (int i = 0; i < p->m->g->count; i++) {
-        struct ctt_blame *b = row_of(k, p->m->g->node[i].name);
+        struct ctt_blame *b = blame_row(k, p->m->g->node[i].name);
 
         if (b && p->take[i])
             b->behind = db[i];
@@ -57,16 +58,16 @@ int ctt_int8_make(const struct ctt_walk *k, struct ctt_int8_plan *p,
     int rc = 0;
 
     CTT_TRY(db ? 0 : CTT_ENOMEM);
-    CTT_TRY(make(k, p, p->take, db, out));
+    CTT_TRY(quantise_convs(k, p, p->take, db, out));
     set_rows(k, p, db);
 out:
     ctt_free(db);
     return rc;
 }
 
-/* ---- what is left out ---- */
+/* ---- convs in floats ---- */
 
-/* One try: so many convs are left out. */
+/* A try with `out` convs in floats. */
 struct try {
     int               out;
     char             *take;
@@ -75,7 +76,7 @@ struct try {
     struct ctt_model *m;
 };
 
-/* Standard errors beyond which a loss is no chance: 95% of two sides. */
+/* Standard errors beyond which a loss is significant: 95%, two-sided. */
 static const double SURE = 1.96;
 
 static void free_try(struct try *t)
@@ -86,7 +87,7 @@ static void free_try(struct try *t)
     *t = (struct try){ .m = NULL };
 }
 
-static int test(const struct ctt_walk *k, struct try *t)
+static int test_try(const struct ctt_walk *k, struct try *t)
 {
     const double *was = k->r->stage[k->r->stages - 1].after.top1;
     struct ctt_score now;
@@ -105,7 +106,7 @@ out:
     return rc;
 }
 
-/* Leaves out the first rows of blame. */
+/* A try with the convs of the first `out` rows of blame in floats. */
 static int try_without(const struct ctt_walk *k, const struct ctt_int8_plan *p,
                        int out, struct try *t)
 {
@@ -120,19 +121,19 @@ static int try_without(const struct ctt_walk *k, const struct ctt_int8_plan *p,
     memcpy(t->take, p->take, count);
     for (int i = 0; i < out; i++)
         t->take[ctt_graph_find(p->m->g, k->r->blame[i].name)] = 0;
-    CTT_TRY(make(k, p, t->take, t->db, &t->m));
-    CTT_TRY(test(k, t));
+    CTT_TRY(quantise_convs(k, p, t->take, t->db, &t->m));
+    CTT_TRY(test_try(k, t));
 out:
     return rc;
 }
 
-/* Whether a loss of more than --int8-harm is not shown. */
-static int helps(const struct ctt_walk *k, const struct try *t)
+/* Whether no loss above --int8-harm is significant. */
+static int suffices(const struct ctt_walk *k, const struct try *t)
 {
     return t->lost.mean - SURE * t->lost.error <= (double)k->o->int8.harm;
 }
 
-static void swap(struct try *a, struct try *b)
+static void swap_tries(struct try *a, struct try *b)
 {
     struct try t = *a;
 
@@ -140,10 +141,11 @@ static void swap(struct try *a, struct try *b)
     *b = t;
 }
 
-/* The fewest that help, at most `most`; *best has the try, or t the last that
- * did not help. */
-static int search(const struct ctt_walk *k, const struct ctt_int8_plan *p,
-                  int most, struct try *best, struct try *t)
+/* Finds the fewest convs, at most `most`, that suffice: *best has their try,
+ * or, if none do, t the last one. */
+static int search_fewest(const struct ctt_walk *k,
+                         const struct ctt_int8_plan *p, int most,
+                         struct try *best, struct try *t)
 {
     int bad = 0, rc = 0;
 
@@ -151,15 +153,15 @@ static int search(const struct ctt_walk *k, const struct ctt_int8_plan *p,
         int n = bad ? 2 * bad : 1;
 
         CTT_TRY(try_without(k, p, n < most ? n : most, t));
-        if (helps(k, t))
-            swap(best, t);
+        if (suffices(k, t))
+            swap_tries(best, t);
         else
             bad = t->out;
     }
     while (best->m && best->out - bad > 1) {
         CTT_TRY(try_without(k, p, (best->out + bad) / 2, t));
-        if (helps(k, t))
-            swap(best, t);
+        if (suffices(k, t))
+            swap_tries(best, t);
         else
             bad = t->out;
     }
@@ -167,23 +169,23 @@ out:
     return rc;
 }
 
-static void say(const struct ctt_walk *k, const struct try *t, int most)
+static void say_loss(const struct ctt_walk *k, const struct try *t, int most)
 {
     char line[200];
 
     snprintf(line, sizeof(line), "int8: %.1f points of mean top-1 lost "
              "(standard error %.1f) even with %d convs in floats, so %s",
              100 * t->lost.mean, 100 * t->lost.error, most,
-             k->o->int8.automatic ? "all stay so"
-             : k->epochs > 0 ? "none is kept so and training has to help"
-             : "they stay so, and nothing else is tried");
+             k->o->int8.automatic ? "all stay in floats"
+             : k->epochs > 0 ? "none stay there and training has to help"
+             : "these stay there");
     if (k->calls->say)
         k->calls->say(k->calls->arg, line);
 }
 
-/* Takes over what was tried. */
-static void settle(const struct ctt_walk *k, struct ctt_int8_plan *p,
-                   struct try *t, struct ctt_model **out)
+/* Takes over the result of a try. */
+static void accept_try(const struct ctt_walk *k, struct ctt_int8_plan *p,
+                       struct try *t, struct ctt_model **out)
 {
     struct ctt_choice *c = ctt_report_form(k->r);
 
@@ -198,7 +200,7 @@ static void settle(const struct ctt_walk *k, struct ctt_int8_plan *p,
     t->m = NULL;
 }
 
-/* Nothing reads bytes; `lost` stays that of all of them. */
+/* No conv reads bytes; `lost` stays that of all convs in INT8. */
 static void give_up(const struct ctt_walk *k, struct try *t, int convs)
 {
     char why[96];
@@ -209,10 +211,9 @@ static void give_up(const struct ctt_walk *k, struct try *t, int convs)
     ctt_report_give_up(k->r, why);
 }
 
-/* Gives up what `out` convs in floats leave of a chosen INT8, if that is too
- * little. */
-static int weigh(const struct ctt_walk *k, struct ctt_int8_plan *p, int out,
-                 struct ctt_model **m)
+/* Gives up chosen INT8 whose gain with `out` convs in floats is too small. */
+static int check_gain(const struct ctt_walk *k, struct ctt_int8_plan *p,
+                      int out, struct ctt_model **m)
 {
     int gains, rc = 0;
 
@@ -245,17 +246,17 @@ int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
     if (k->calls->against)
         CTT_TRY(k->calls->against(k->calls->arg, "int8", p->m));
     CTT_TRY(try_without(k, p, 0, &all));
-    if (!helps(k, &all)) {
-        CTT_TRY(search(k, p, most, &best, &t));
+    if (!suffices(k, &all)) {
+        CTT_TRY(search_fewest(k, p, most, &best, &t));
         if (!best.m)
-            say(k, t.m ? &t : &all, most);
+            say_loss(k, t.m ? &t : &all, most);
         if (!best.m && k->o->int8.automatic)
             give_up(k, &all, convs);
         else if (!best.m && t.m && k->epochs <= 0)
-            swap(&best, &t);
+            swap_tries(&best, &t);
     }
-    settle(k, p, best.m ? &best : &all, &m);
-    CTT_TRY(weigh(k, p, best.out, &m));
+    accept_try(k, p, best.m ? &best : &all, &m);
+    CTT_TRY(check_gain(k, p, best.out, &m));
     *out = m;
     m = NULL;
     rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_keep.h: making the model of bytes, and which convs stay in floats as
- * they cost too much. */
+ * int8_keep.h: making the INT8 model, and the convs that stay in floats for
+ * accuracy. */
 #ifndef CTT_INT8_KEEP_H
 #define CTT_INT8_KEEP_H
 
@@ -20,13 +20,13 @@ int  ctt_int8_make(const struct ctt_walk *k, struct ctt_int8_plan *p,
                    struct ctt_model **out);
 
 /* The same, but if that loses more than --int8-harm in the caller's test, the
- * convs whose rows of blame have the worst answers are left out: the fewest
- * that help, among 1, 2, 4 .. of them and what lies between the last two.  If
- * the model is to be retrained at most half of them, and none if those do not
- * help: training then has to.  What is left out has take[] = 0 and `stays`
- * set.  If the recipe chose INT8 and nothing helps, or what is left is no gain
- * (ctt_choose_int8()), that is everything, *out is NULL, and the report says
- * that it is given up. */
+ * convs whose rows of blame have the worst answers stay in floats: the fewest
+ * that suffice, among 1, 2, 4 .. of them and the numbers between the last two.
+ * If the model is to be retrained at most half of them, and none if those do
+ * not suffice: training then has to.  They have take[] = 0 and `stays` set.  If
+ * the recipe chose INT8 and nothing suffices, or the rest is no gain
+ * (ctt_choose_int8()), all stay in floats, *out is NULL, and the report says
+ * that INT8 is given up. */
 int  ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
                    struct ctt_model **out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_uniform.c: channels whose ranges are alike, by powers of two that convs
- * divide by and their readers multiply by. */
+ * int8_uniform.c: equal ranges of channels: convs are divided by powers of two
+ * and their readers multiplied by them. */
 #include "compress/stage/int8_uniform.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -14,18 +14,18 @@ enum { PER_OCTAVE = 16, LEAST = 40, BINS = PER_OCTAVE * 64, MOST_BY = 20 };
 
 /* A conv whose channels can be scaled; ranges of its values. */
 struct scaled {
-    int      node, seen;    /* seen: the node whose values tell the ranges */
+    int      node, seen;    /* seen: the node whose values give the ranges */
     int      channels;
     int64_t  rows;
     int64_t *bins;          /* [channel][BINS]; not of zeros */
     int     *by;            /* exponent of two of each channel: at most 0 */
 };
 
-struct all { struct scaled *list; int *seen; int count; };
+struct scaling { struct scaled *list; int *seen; int count; };
 
-/* ---- which ---- */
+/* ---- convs to scale ---- */
 
-static int passes(const struct ctt_node *n)
+static int scales_through(const struct ctt_node *n)
 {
     return n->op == CTT_OP_POOL || (n->op == CTT_OP_ACT &&
                                     n->attr.act.kind == CTT_ACT_RELU);
@@ -38,7 +38,7 @@ static int multiplies(const struct ctt_graph *g, int i)
     return ctt_is_conv(n) && !ctt_is_grouped(n) && !ctt_is_int8(g, i);
 }
 
-static int reads(const struct ctt_node *n, int i)
+static int reads_node(const struct ctt_node *n, int i)
 {
     for (int k = 0; k < n->nin; k++)
         if (n->in[k] == i)
@@ -46,9 +46,8 @@ static int reads(const struct ctt_node *n, int i)
     return n->source == i;
 }
 
-/* Whether all that read node i can take other scales; marks the convs in
- * convs[], which may be NULL.  Marks nothing twice, as nodes read earlier
- * ones. */
+/* Whether all readers of node i can take other scales; marks the convs among
+ * them in convs[], or NULL. */
 static int absorbs(const struct ctt_graph *g, int i, char *convs)
 {
     int found = 0;
@@ -58,34 +57,34 @@ static int absorbs(const struct ctt_graph *g, int i, char *convs)
     for (int j = 0; j < g->count; j++) {
         const struct ctt_node *n = &g->node[j];
 
-        if (!reads(n, i))
+        if (!reads_node(n, i))
             continue;
         found = 1;
         if (n->source == i || n->in[0] != i ||
             (n->nin > 1 && n->in[1] == i))
             return 0;
-        if (!(passes(n) ? absorbs(g, j, convs) : multiplies(g, j)))
+        if (!(scales_through(n) ? absorbs(g, j, convs) : multiplies(g, j)))
             return 0;
-        if (convs && !passes(n))
+        if (convs && !scales_through(n))
             convs[j] = 1;
     }
     return found;
 }
 
-/* The relu that alone reads a node, or the node. */
+/* The relu that is a node's only reader, or else the node. */
 static int relu_of(const struct ctt_graph *g, int i)
 {
     int relu = i, readers = 0;
 
     for (int j = 0; j < g->count; j++)
-        if (reads(&g->node[j], i)) {
+        if (reads_node(&g->node[j], i)) {
             relu = g->node[j].op == CTT_OP_ACT ? j : i;
             readers++;
         }
     return readers == 1 ? relu : i;
 }
 
-static int find(const struct ctt_graph *g, struct all *a)
+static int find_scaled(const struct ctt_graph *g, struct scaling *a)
 {
     int rc = 0;
 
@@ -108,9 +107,9 @@ out:
 
 /* ---- ranges ---- */
 
-static void take(void *to, int k, const float *row)
+static void add_octaves(void *to, int k, const float *row)
 {
-    struct scaled *s = &((struct all *)to)->list[k];
+    struct scaled *s = &((struct scaling *)to)->list[k];
 
     s->rows++;
     for (int c = 0; c < s->channels; c++) {
@@ -122,8 +121,8 @@ static void take(void *to, int k, const float *row)
     }
 }
 
-/* The logarithm of 99.9% of a channel's absolute values, in bins; -1: all are
- * zero. */
+/* The logarithm of the 99.9% quantile of a channel's absolute values, in bins;
+ * -1: all are zero. */
 static int range_of(const struct scaled *s, int c)
 {
     int64_t above = 0;
@@ -156,7 +155,7 @@ static void ends_of(const struct scaled *s, int *least, int *most)
 
 /* ---- scaling ---- */
 
-static void choose(struct scaled *s, int most)
+static void choose_powers(struct scaled *s, int most)
 {
     for (int c = 0; c < s->channels; c++) {
         int range = range_of(s, c);
@@ -167,7 +166,7 @@ static void choose(struct scaled *s, int most)
     }
 }
 
-/* The channels that conv i gives. */
+/* Divides the output channels of the conv. */
 static void divide(struct ctt_model *m, const struct scaled *s)
 {
     const struct ctt_node *n = &m->g->node[s->node];
@@ -183,7 +182,7 @@ static void divide(struct ctt_model *m, const struct scaled *s)
     }
 }
 
-/* Those that conv i reads. */
+/* Multiplies the input channels of conv i. */
 static void multiply(struct ctt_model *m, int i, const struct scaled *s)
 {
     const struct ctt_node *n = &m->g->node[i];
@@ -193,8 +192,8 @@ static void multiply(struct ctt_model *m, int i, const struct scaled *s)
         w[k] = ldexpf(w[k], s->by[k % s->channels]);
 }
 
-static void note(const struct ctt_walk *k, const char *name, int before,
-                 int after)
+static void note_spread(const struct ctt_walk *k, const char *name, int before,
+                        int after)
 {
     for (int i = 0; i < k->r->weights; i++) {
         struct ctt_weight_row *row = &k->r->weight[i];
@@ -208,8 +207,8 @@ static void note(const struct ctt_walk *k, const char *name, int before,
     }
 }
 
-static int scale(const struct ctt_walk *k, struct ctt_model *m,
-                 struct scaled *s)
+static int equalise(const struct ctt_walk *k, struct ctt_model *m,
+                    struct scaled *s)
 {
     char *convs = ctt_calloc((size_t)m->g->count, 1);
     int least, most, low, high;
@@ -218,20 +217,20 @@ static int scale(const struct ctt_walk *k, struct ctt_model *m,
         return CTT_ENOMEM;
     absorbs(m->g, s->node, convs);
     ends_of(s, &least, &most);
-    choose(s, most);
+    choose_powers(s, most);
     divide(m, s);
     for (int i = 0; i < m->g->count; i++)
         if (convs[i])
             multiply(m, i, s);
     ends_of(s, &low, &high);
-    note(k, m->g->node[s->node].name, most - least, high - low);
+    note_spread(k, m->g->node[s->node].name, most - least, high - low);
     ctt_free(convs);
     return 0;
 }
 
 int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
 {
-    struct all a = { .count = 0 };
+    struct scaling a = { .count = 0 };
     int rc = 0;
 
     a.list = ctt_calloc((size_t)m->g->count, sizeof(*a.list));
@@ -239,12 +238,12 @@ int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
     CTT_TRY(a.list && a.seen ? 0 : CTT_ENOMEM);
     CTT_CHECK(k->calls->sample, CTT_EINVAL, "--int8: no clips to measure "
               "ranges on: give --data");
-    CTT_TRY(find(m->g, &a));
+    CTT_TRY(find_scaled(m->g, &a));
     if (a.count > 0)
         CTT_TRY(k->calls->sample(k->calls->arg, m, k->o->svd.clips, a.seen,
-                                 a.count, CTT_SAMPLE_VALUES, take, &a));
+                                 a.count, CTT_SAMPLE_VALUES, add_octaves, &a));
     for (int i = 0; i < a.count; i++)
-        CTT_TRY(scale(k, m, &a.list[i]));
+        CTT_TRY(equalise(k, m, &a.list[i]));
 out:
     for (int i = 0; a.list && i < m->g->count; i++) {
         ctt_free(a.list[i].bins);

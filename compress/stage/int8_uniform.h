@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_uniform.h: channels whose ranges are alike. */
+ * int8_uniform.h: equal ranges of channels. */
 #ifndef CTT_INT8_UNIFORM_H
 #define CTT_INT8_UNIFORM_H
 
 #include "compress/stage.h"
 
 /* One step is for all channels of a tensor, so a channel of small values has
- * few of its bytes.  Divides each channel of what a conv or deconv gives by a
- * power of two, which makes its range (99.9% of its absolute values on clips)
+ * few of its bytes.  Divides each channel of the result of a conv or deconv by
+ * a power of two, which makes its range (99.9% of its absolute values on clips)
  * that of the tensor's largest channel, and multiplies the weights that read it
  * (after S. M. Chai; between layers alone: cross-layer equalisation, Nagel and
  * others 2019).  Only where nothing but a relu, pools and convs without groups
  * read it, in m itself: it then answers as before, to the bit, as long as no
  * number is near the smallest that floats can be.  Writes the ratios of the
- * largest to the smallest range before and after to the rows of weights.
- * Errors as of ctt_responses(). */
+ * largest to the smallest range before and after to the rows of weights. Errors
+ * as of ctt_responses(). */
 int  ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m);
 
 #endif

@@ -64,7 +64,7 @@ static void close_work(struct work *t)
     ctt_free(t->square);
 }
 
-/* How many numbers are less than `limit`. */
+/* Count of numbers less than `limit`. */
 static int64_t count_below(const struct work *t, double limit)
 {
     int64_t from = 0, to = t->n;
@@ -79,7 +79,7 @@ static int64_t count_below(const struct work *t, double limit)
     return from;
 }
 
-/* ---- where it starts ---- */
+/* ---- initial values ---- */
 
 static void start_linear(struct work *t)
 {
@@ -106,8 +106,8 @@ static double distance(const struct work *t, int count, double x)
     return least;
 }
 
-/* The next one is drawn with a probability that is its squared distance from
- * those that are there. */
+/* Draws each next value with a probability proportional to its squared distance
+ * from those before. */
 static void start_plusplus(struct work *t)
 {
     t->value[0] = (double)t->x[t->n / 2];
@@ -137,7 +137,7 @@ static int ascending_double(const void *a, const void *b)
 }
 
 /* Distinct values in order, of equal probability. */
-static void begin(struct work *t)
+static void begin_clusters(struct work *t)
 {
     int k = t->o->codes, count = 0;
 
@@ -153,8 +153,8 @@ static void begin(struct work *t)
 
 /* ---- a step ---- */
 
-/* Where value j becomes better than value i < j. */
-static double meets(const struct work *t, int i, int j)
+/* The number from which value j is better than value i < j. */
+static double border(const struct work *t, int i, int j)
 {
     double price = (double)t->o->lambda * t->variance;
     double bi = t->value[i] * t->value[i] + price * t->bits[i];
@@ -163,23 +163,23 @@ static double meets(const struct work *t, int i, int j)
     return (bj - bi) / (2 * (t->value[j] - t->value[i]));
 }
 
-static void move(struct work *t, int from, int to)
+static void move_cluster(struct work *t, int from, int to)
 {
     t->value[to] = t->value[from];
     t->bits[to] = t->bits[from];
 }
 
-/* Drops the values that are nowhere the best: what is left is the lower
- * envelope of the costs; finds where each one begins. */
+/* Drops values that are nowhere the best, which leaves the lower envelope of
+ * the costs; finds where each interval begins. */
 static void find_intervals(struct work *t)
 {
     int top = 0;
 
     for (int j = 0; j < t->count; j++) {
         double at = -INFINITY;
-        move(t, j, top);
-        while (top > 0 && (at = meets(t, top - 1, top)) <= t->from[top - 1]) {
-            move(t, top, top - 1);
+        move_cluster(t, j, top);
+        while (top > 0 && (at = border(t, top - 1, top)) <= t->from[top - 1]) {
+            move_cluster(t, top, top - 1);
             top--;
         }
         t->from[top] = top > 0 ? at : -INFINITY;
@@ -223,7 +223,7 @@ static float float_of(double x)
     return y != 0 ? y : FLT_MIN;
 }
 
-static void measure(const struct work *t, struct ctt_clusters *out)
+static void measure_clusters(const struct work *t, struct ctt_clusters *out)
 {
     double lost = 0;
 
@@ -253,11 +253,11 @@ int ctt_kmeans(const float *x, int64_t n, const struct ctt_kmeans *o,
     CTT_CHECK(o->codes >= 1 && o->codes <= MOST && n > 0, CTT_EINVAL,
               "%lld numbers cannot share %d values", (long long)n, o->codes);
     CTT_TRY(open_work(&t, x, n));
-    begin(&t);
+    begin_clusters(&t);
     find_intervals(&t);
     for (int i = 0; i < ROUNDS && centre(&t); i++)
         find_intervals(&t);
-    measure(&t, out);
+    measure_clusters(&t, out);
 out:
     close_work(&t);
     return rc;

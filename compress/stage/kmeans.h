@@ -5,8 +5,8 @@
 
 #include "net/constraint.h"
 
-/* Where the search starts: equal steps between the smallest and the largest
- * number, equal counts of numbers, or numbers drawn far from those drawn before
+/* Initial values: in equal steps between the smallest and the largest number,
+ * at equal counts of numbers, or numbers drawn far from those drawn before
  * (Arthur and Vassilvitskii 2007).  Han and others (2016) found the first best:
  * large weights are few and matter most. */
 enum ctt_kmeans_init { CTT_INIT_LINEAR, CTT_INIT_DENSITY, CTT_INIT_PLUSPLUS };
@@ -14,7 +14,7 @@ enum ctt_kmeans_init { CTT_INIT_LINEAR, CTT_INIT_DENSITY, CTT_INIT_PLUSPLUS };
 struct ctt_kmeans {
     int   codes;      /* values at most, 1 to CTT_MOST_CODES */
     int   init;       /* enum ctt_kmeans_init */
-    float lambda;     /* what a bit costs: 0: the nearest value is taken */
+    float lambda;     /* price of a bit; 0: the nearest value is taken */
 };
 
 struct ctt_clusters {

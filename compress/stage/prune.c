@@ -11,7 +11,7 @@ static const char *const form_words[] = {
     CTT_PRUNE_WORDS, [CTT_PRUNE_AUTO] = "auto", NULL
 };
 
-/* How the model's history names the forms. */
+/* Names of the forms in the model's history. */
 static const char *const form_text[CTT_PRUNE_FORMS] = {
     [CTT_PRUNE_ANY] = "", [CTT_PRUNE_BLOCK] = ", in blocks of 4 inputs",
     [CTT_PRUNE_ROW] = ", in rows of 16 outputs",
@@ -66,12 +66,12 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int pruning_asked(const struct ctt_recipe *o)
 {
     return o->prune.share > 0;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_pruning(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     const struct ctt_prune *p = &o->prune;
     int64_t all, gone = ctt_count_pruned(m, p, &all);
@@ -106,8 +106,7 @@ static double spent(const struct ctt_recipe *o, int round, double all)
     return all * 0.5 * round / (o->prune.rounds - 1);
 }
 
-/* How many of the steps of pruning are done when batch `batch` of `batches`
- * begins. */
+/* Number of pruning steps that are done before batch `batch` of `batches`. */
 static int64_t steps_done(const struct ctt_prune *o, int64_t batch,
                           int64_t batches)
 {
@@ -125,8 +124,8 @@ static int due(const void *arg, int64_t batch, int64_t batches)
                                                                batches) : 0);
 }
 
-static int change(void *arg, struct ctt_model *m, int64_t batch,
-                  int64_t batches)
+static int prune_step(void *arg, struct ctt_model *m, int64_t batch,
+                      int64_t batches)
 {
     const struct ctt_walk *k = arg;
     const struct ctt_prune *o = &k->o->prune;
@@ -154,7 +153,7 @@ static int in_steps(const struct ctt_walk *k)
 static void during(struct ctt_walk *k, struct ctt_changes *c)
 {
     if (in_steps(k))
-        *c = (struct ctt_changes){ k, due, change };
+        *c = (struct ctt_changes){ k, due, prune_step };
 }
 
 /* Only prepares the mask, as the retraining prunes. */
@@ -195,7 +194,7 @@ out:
     return rc;
 }
 
-static int run(struct ctt_walk *k, int round)
+static int prune_weights(struct ctt_walk *k, int round)
 {
     if (round == 1)
         k->start = ctt_pruned(*k->m, &k->o->prune);
@@ -220,7 +219,7 @@ static const struct ctt_ladder ladders[] = {
 
 const struct ctt_stage ctt_stage_prune = {
     .section = "Pruning", .options = options, .ask = "--prune", .epochs = 1,
-    .asked = asked, .check = check, .rounds = rounds, .spent = spent,
-    .run = run, .choice = 1, .during = during,
+    .asked = pruning_asked, .check = check_pruning, .rounds = rounds,
+    .spent = spent, .run = prune_weights, .choice = 1, .during = during,
     .ladders = ladders,
 };

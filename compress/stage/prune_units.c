@@ -7,16 +7,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One unit (net/unit.h): its score, how many of its elements are not pruned,
- * the layer that it is of, and which one it is there. */
+/* One unit (net/unit.h): its score, the number of its elements that are not
+ * pruned, its layer, and its index there. */
 struct item {
     double  score;
     int64_t unit;
     int     living, layer;
 };
 
-/* A weight: its `count` units from `first`, how many were pruned before as a
- * whole; and of its elements how many were, and how many must stay. */
+/* A weight: its `count` units from `first`, the number pruned before as a
+ * whole; of its elements the numbers pruned before and to keep. */
 struct layer {
     const struct ctt_node *n;
     int64_t count, first, dead, gone, stay;

@@ -160,8 +160,7 @@ static double tail(const struct ctt_range *r, int side, double may)
  * their logarithms, and of bins that are not empty. */
 struct sums { double count[BINS + 1], info[BINS + 1], full[BINS + 1]; };
 
-/* Bin 0 is left out: the values that are 0, of which there are very many, lose
- * nothing. */
+/* Bin 0 is left out: zeros are very many and lose nothing. */
 static void open_sums(const struct ctt_range *r, struct sums *s)
 {
     s->count[0] = s->info[0] = s->full[0] = 0;

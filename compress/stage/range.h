@@ -6,17 +6,16 @@
 
 #include "base/ctt.h"
 
-/* What becomes of values far from 0: none is clipped; a share of the values at
- * each end; those whose clipping loses least information (Migacz, "8-bit
- * inference with TensorRT", GTC 2017); or whose clipping makes the sum of all
- * squared errors least. */
+/* Clipping of values far from 0: none; a share of the values at each end; of
+ * least information (Migacz, "8-bit inference with TensorRT", GTC 2017); or of
+ * the least sum of all squared errors. */
 enum ctt_range_method { CTT_RANGE_MINMAX, CTT_RANGE_PERCENTILE,
                         CTT_RANGE_ENTROPY, CTT_RANGE_MSE, CTT_RANGE_METHODS };
 
 enum { CTT_RANGE_BINS = 2048 };
 
-/* What is known of the values so far.  Bin k of bins[0] counts the values from
- * k to below k + 1 times 2^width, that of bins[1] the negative ones by their
+/* Histogram of the values so far.  Bin k of bins[0] counts the values from k to
+ * below k + 1 times 2^width, that of bins[1] the negative ones by their
  * absolute value.  The width is the least that has a bin for every value, so
  * that it depends on the largest of them only: everything but the sum, which is
  * rounded, is the same in whatever order and parts the values are added. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * replace.c: which weights may become chains of small convs, and the model in
- * which they are. */
+ * replace.c: weights that may become chains of small convs, and the model with
+ * these. */
 #include "compress/stage/chain.h"
 #include "net/rewrite/edit.h"
 #include "net/op.h"
@@ -24,7 +24,7 @@ static int core_name(const struct ctt_node *n, int k, int cores,
     return len < CTT_NAME;
 }
 
-/* ---- which weights ---- */
+/* ---- choice of weights ---- */
 
 struct ctt_weight_row *ctt_chain_row(const struct ctt_report *r,
                                      const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * responses.c: mean and covariance of what convs read, and of what they answer,
- * on real clips: for the latter each gets a copy without bias and second input,
+ * responses.c: mean and covariance of the inputs and the results of convs on
+ * real clips: for results each conv gets a copy without bias and second input,
  * whose values are sampled. */
 #include "compress/stage/responses.h"
 #include "net/rewrite/edit.h"
@@ -163,9 +163,9 @@ out:
     return rc;
 }
 
-/* ---- all ---- */
+/* ---- of one model ---- */
 
-static void take(void *to, int k, const float *row)
+static void add_moments_row(void *to, int k, const float *row)
 {
     ctt_moments_add(&((struct ctt_moments *)to)[k], row);
 }
@@ -207,7 +207,7 @@ int ctt_responses(const struct ctt_model *m,
         CTT_TRY(ctt_moments_begin(&s[k], (int)m->g->node[node[k]].w[0].n));
     CTT_TRY(with_copies(m, node, nodes, at, &copy));
     CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes,
-                          CTT_SAMPLE_VALUES, take, s));
+                          CTT_SAMPLE_VALUES, add_moments_row, s));
     for (int k = 0; k < nodes; k++) {
         CTT_TRY(ctt_moments_end(&s[k]));
         CTT_TRY(check_moments(m, node[k], "a response", &s[k]));
@@ -232,7 +232,7 @@ int ctt_inputs(const struct ctt_model *m, const struct ctt_recipe_calls *calls,
         CTT_TRY(ctt_moments_begin(&s[k], (int)(ctt_volume(w) / w->n)));
     }
     CTT_TRY(calls->sample(calls->arg, m, clips, node, nodes,
-                          CTT_SAMPLE_INPUTS, take, s));
+                          CTT_SAMPLE_INPUTS, add_moments_row, s));
     for (int k = 0; k < nodes; k++) {
         CTT_TRY(ctt_moments_end(&s[k]));
         CTT_TRY(check_moments(m, node[k], "an input", &s[k]));
@@ -243,8 +243,8 @@ out:
 
 /* ---- of two models ---- */
 
-/* The answers in one model wait for what is sampled in the other. */
-struct both {
+/* Answers of one model, kept until the other's are sampled. */
+struct paired {
     int                 d, width, rc;
     float              *rows;    /* of d numbers */
     int                 count, room, next;
@@ -252,9 +252,9 @@ struct both {
     struct ctt_moments *s;
 };
 
-static void keep(void *to, int k, const float *row)
+static void keep_response(void *to, int k, const float *row)
 {
-    struct both *b = to;
+    struct paired *b = to;
     size_t size = (size_t)b->d * sizeof(*row);
     float *rows = b->rc < 0 ? NULL
         : ctt_grown(b->rows, &b->room, b->count, size);
@@ -268,7 +268,7 @@ static void keep(void *to, int k, const float *row)
 
 static void add_pair(void *to, int k, const float *row)
 {
-    struct both *b = to;
+    struct paired *b = to;
 
     (void)k;
     if (b->next < b->count) {
@@ -284,7 +284,7 @@ static void add_pair(void *to, int k, const float *row)
 static int sample_one(const struct ctt_model *m, const char *name, int inputs,
                       const struct ctt_recipe_calls *calls, int clips,
                       void (*f)(void *to, int k, const float *row),
-                      struct both *b)
+                      struct paired *b)
 {
     int node = ctt_graph_find(m->g, name), at = node, rc = 0;
     struct ctt_model *copy = NULL;
@@ -307,7 +307,7 @@ int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
                       struct ctt_moments *s)
 {
     const struct ctt_node *n = &m->g->node[node];
-    struct both b = { .d = (int)n->w[0].n, .s = s };
+    struct paired b = { .d = (int)n->w[0].n, .s = s };
     int rc = 0;
 
     CTT_TRY(inputs ? check_inputs(n) : 0);
@@ -315,7 +315,7 @@ int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
     b.pair = ctt_calloc((size_t)b.width + (size_t)b.d, sizeof(*b.pair));
     CTT_TRY(b.pair ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_moments_begin(s, b.width + b.d));
-    CTT_TRY(sample_one(m, n->name, 0, calls, clips, keep, &b));
+    CTT_TRY(sample_one(m, n->name, 0, calls, clips, keep_response, &b));
     CTT_TRY(sample_one(part, n->name, inputs, calls, clips, add_pair, &b));
     CTT_CHECK(b.next == b.count, CTT_EINVAL, "%s: %d and %d places", n->name,
               b.count, b.next);

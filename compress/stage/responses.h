@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * responses.h: mean and covariance of what convs read and answer on clips. */
+ * responses.h: mean and covariance of inputs and results of convs on clips. */
 #ifndef CTT_RESPONSES_H
 #define CTT_RESPONSES_H
 
@@ -16,7 +16,7 @@ struct ctt_moments {
     double *squares;  /* sums of products, of ctt_add_squares() */
     double *cov;      /* d x d, of ctt_moments_end(): the covariance, divided by
                          count */
-    int     rc;       /* of what has failed, which end returns */
+    int     rc;       /* of a failure, which end returns */
 };
 
 int  ctt_moments_begin(struct ctt_moments *s, int d);
@@ -24,7 +24,7 @@ void ctt_moments_add(struct ctt_moments *s, const float *row);
 int  ctt_moments_end(struct ctt_moments *s);
 void ctt_moments_free(struct ctt_moments *s);
 
-/* Fills s[k] with the moments of all that the conv or deconv node[k] reads for
+/* Fills s[k] with the moments of all inputs of the conv or deconv node[k] for
  * its result at one place, in the order of a row of its weight.  The caller
  * frees each s[k], also after a failure.  Errors as of ctt_responses(), and
  * CTT_EUNSUP if it has groups. */
@@ -41,10 +41,10 @@ int  ctt_responses(const struct ctt_model *m,
                    const struct ctt_recipe_calls *calls, int clips,
                    const int *node, int nodes, struct ctt_moments *s);
 
-/* The moments of what the conv or deconv `node` of m answers in `part`, a model
- * in which other nodes are replaced (with `inputs`: of all inputs of a place
- * there), and then, as further numbers of each row, of what it answers in m at
- * the same place.  Otherwise as ctt_responses(). */
+/* The moments of the results of the conv or deconv `node` of m in `part`, a
+ * model in which other nodes are replaced (with `inputs`: of all inputs of a
+ * place there), and then, as further numbers of each row, of its results in m
+ * at the same place.  Otherwise as ctt_responses(). */
 int  ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
                        int node, int inputs,
                        const struct ctt_recipe_calls *calls, int clips,

@@ -16,7 +16,7 @@ enum { ALL_BITS = 24, BIAS_BITS = 8 };    /* of a float; of a bias, at most */
 
 /* To the nearest, ties to even.  A carry out of the mantissa correctly raises
  * the exponent. */
-static float rounded(float x, int bits)
+static float nearest_float(float x, int bits)
 {
     uint32_t u, cut = 24 - (uint32_t)bits, half, mask;
 
@@ -52,7 +52,7 @@ void ctt_round_kernel(struct ctt_model *m, int i, int bits)
         return;
     }
     for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-        m->w[n->at[0] + k] = rounded(m->w[n->at[0] + k], bits);
+        m->w[n->at[0] + k] = nearest_float(m->w[n->at[0] + k], bits);
 }
 
 void ctt_round(struct ctt_model *m, int bits)
@@ -67,7 +67,7 @@ int ctt_round_has(const float *w, int64_t n)
     int bits = 1;
 
     for (int64_t k = 0; k < n; k++)
-        while (bits < ALL_BITS && rounded(w[k], bits) != w[k])
+        while (bits < ALL_BITS && nearest_float(w[k], bits) != w[k])
             bits++;
     return bits;
 }
@@ -150,7 +150,7 @@ static int weights_asked(const struct ctt_recipe *o)
     return o->round.bits > 0 && o->round.bits < ALL_BITS;
 }
 
-static int asked(const struct ctt_recipe *o)
+static int rounding_asked(const struct ctt_recipe *o)
 {
     return o->round.half || weights_asked(o) || o->round.bias_bits > 0;
 }
@@ -161,7 +161,7 @@ static int given(const struct ctt_recipe *o)
     return o->round.half;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_rounding(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int rc = 0;
 
@@ -176,7 +176,7 @@ out:
     return rc;
 }
 
-static int run(struct ctt_walk *k, int round)
+static int round_model(struct ctt_walk *k, int round)
 {
     const struct ctt_round *o = &k->o->round;
     char weights[48] = "", biases[48] = "";
@@ -206,6 +206,7 @@ out:
 
 /* Not retrained: that would undo the rounding. */
 const struct ctt_stage ctt_stage_round = {
-    .section = "Rounding", .options = options, .ask = "--half", .asked = asked,
-    .given = given, .check = check, .run = run,
+    .section = "Rounding", .options = options, .ask = "--half",
+    .asked = rounding_asked, .given = given, .check = check_rounding,
+    .run = round_model,
 };

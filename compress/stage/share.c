@@ -11,7 +11,7 @@
 
 enum { MOST_BITS = 8, AUTO = 0, NONE = -1 };
 
-/* ---- how many bits ---- */
+/* ---- bits of each weight ---- */
 
 /* "3" or "auto"; -1: neither. */
 static int bits_in(const char *s, size_t n)
@@ -47,8 +47,8 @@ out:
 
 struct wanted { const char *name; int bits; };
 
-/* A name counts more than what is for all; of several names, the last. */
-static int choose(void *arg, const char *pattern, int bits)
+/* A name takes precedence over all weights; of several names, the last. */
+static int choose_bits(void *arg, const char *pattern, int bits)
 {
     struct wanted *w = arg;
 
@@ -59,7 +59,7 @@ static int choose(void *arg, const char *pattern, int bits)
 
 struct checked { const struct ctt_model *m; int alls; };
 
-static int check_part(void *arg, const char *pattern, int bits)
+static int check_bits(void *arg, const char *pattern, int bits)
 {
     struct checked *c = arg;
     int rc = 0;
@@ -82,7 +82,7 @@ static int bits_for(const struct ctt_share *o, const char *name)
 
     if (ctt_name_matches(o->except, name))
         return NONE;
-    return parse(o->bits, choose, &w) < 0 ? NONE : w.bits;
+    return parse(o->bits, choose_bits, &w) < 0 ? NONE : w.bits;
 }
 
 /* ---- one weight ---- */
@@ -109,9 +109,9 @@ static int cluster_with(const struct ctt_share *o, int bits, float lambda,
     return ctt_kmeans(x, n, &k, c);
 }
 
-/* The fewest bits with an error of at most o->tol, or the most there are.  A
- * price on bits limits what any number of them reaches, so it falls where that
- * is not enough. */
+/* The fewest bits with an error of at most o->tol, or the most there are.  The
+ * price of a bit limits the error that any number of them reaches, so it falls
+ * where needed. */
 static int cluster_auto(const struct ctt_share *o, const float *x, int64_t n,
                         struct ctt_clusters *c)
 {
@@ -174,7 +174,7 @@ static int any_may_share(const struct ctt_model *m, const struct ctt_share *o)
     return any;
 }
 
-/* 1: it shares values now. */
+/* Returns 1 if the weight shares values now. */
 static int share_weight(struct ctt_model *m, const struct ctt_node *n,
                         const struct ctt_share *o, struct ctt_clusters *c)
 {
@@ -234,7 +234,7 @@ static const char *const inits[] = { "linear", "density", "kmeans++", NULL };
 
 static const struct ctt_opt options[] = {
     { .name = "share", .type = CTT_STRING, .off = FIELD(bits), .dflt = "",
-      .help = "bits per weight of what is not pruned, 1 to 8, or auto: weights "
+      .help = "bits per weight that is not pruned, 1 to 8, or auto: weights "
       "share the values of a codebook, which are then trained; NAME=BITS after "
       "a comma for the weights of these names", .arg = "BITS",
       .tags = CTT_OPT_COMMON },
@@ -242,11 +242,11 @@ static const struct ctt_opt options[] = {
       .dflt = "0.15", .help = "with auto: largest relative error of a weight",
       .min = 1e-6, .max = 1, .arg = "E", .needs = "share" },
     { .name = "share-init", .type = CTT_CHOICE, .off = FIELD(init),
-      .dflt = "linear", .help = "where k-means starts: values in equal steps, "
+      .dflt = "linear", .help = "initial values of k-means: in equal steps, "
       "at equal counts of weights, or drawn far apart", .choices = inits,
       .needs = "share|budget" },
     { .name = "share-lambda", .type = CTT_FLOAT, .off = FIELD(lambda),
-      .dflt = "0.02", .help = "what a bit per weight costs, in shares of the "
+      .dflt = "0.02", .help = "price of a bit per weight, in shares of the "
       "weights' variance: rare values are given up; 0: the nearest value",
       .min = 0, .max = 10, .arg = "L", .needs = "share|budget" },
     { .name = "share-epochs", .type = CTT_INT, .off = FIELD(epochs),
@@ -263,19 +263,19 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int sharing_asked(const struct ctt_recipe *o)
 {
     return o->share.bits && o->share.bits[0];
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_sharing(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     struct checked c = { m, 0 };
     int rc = 0;
 
-    if (!asked(o))
+    if (!sharing_asked(o))
         goto out;
-    CTT_TRY(parse(o->share.bits, check_part, &c));
+    CTT_TRY(parse(o->share.bits, check_bits, &c));
     CTT_TRY(ctt_names_check(m, o->share.except));
     CTT_CHECK(!ctt_constraint_shares(&m->constraint, m->g->weights),
               CTT_EINVAL, "--share: the model's weights share values already");
@@ -290,7 +290,7 @@ static int own_epochs(const struct ctt_recipe *o)
     return o->share.epochs;
 }
 
-static int run(struct ctt_walk *k, int round)
+static int share_weights(struct ctt_walk *k, int round)
 {
     struct ctt_share_sum sum;
     int rc = 0;
@@ -320,6 +320,6 @@ static const struct ctt_ladder ladders[] = {
 
 const struct ctt_stage ctt_stage_share = {
     .section = "Sharing", .options = options, .ask = "--share",
-    .own_epochs = own_epochs, .asked = asked, .check = check, .run = run,
-    .ladders = ladders,
+    .own_epochs = own_epochs, .asked = sharing_asked, .check = check_sharing,
+    .run = share_weights, .ladders = ladders,
 };

@@ -13,9 +13,9 @@
 #include <string.h>
 
 /* Energies below this share of the first are rounding errors of zero. */
-static const double vanished = 1e-12;
+static const double least_share = 1e-12;
 
-static void forget(struct ctt_spectrum *s)
+static void free_spectrum(struct ctt_spectrum *s)
 {
     ctt_free(s->u);
     ctt_free(s->energy);
@@ -114,7 +114,7 @@ static int choose_rank(const struct ctt_spectrum *s, const struct ctt_svd *o,
     double lost = 0, may = o->energy > 0 ? (1 - (double)o->energy) * s->all : 0;
     int r = s->n;
 
-    while (r > 1 && s->energy[r - 1] <= vanished * s->energy[0])
+    while (r > 1 && s->energy[r - 1] <= least_share * s->energy[0])
         lost += s->energy[--r];
     while (r > 1 && lost + s->energy[r - 1] <= may)
         lost += s->energy[--r];
@@ -151,8 +151,8 @@ static void shape(const struct ctt_graph *g, const struct ctt_spectrum *s,
 
 /* The first core is u' w, the second u; row and column k get the same norm, as
  * training preserves the differences of squared norms (Du and others 2018). */
-static int fill(const struct ctt_spectrum *s, const float *w,
-                struct ctt_chain *c)
+static int fill_pair(const struct ctt_spectrum *s, const float *w,
+                     struct ctt_chain *c)
 {
     double *row = ctt_calloc((size_t)s->taps, sizeof(*row));
     int r = s->rank, rc = 0;
@@ -228,7 +228,7 @@ static int build(const struct ctt_model *m, const struct ctt_spectrum *s,
     shape(m->g, s, c);
     if (!ctt_chain_pays(c, row))
         goto out;
-    CTT_TRY(fill(s, m->w + n->at[0], c));
+    CTT_TRY(fill_pair(s, m->w + n->at[0], c));
     if (s->mean)
         CTT_TRY(fill_bias(s, n->nw > 1 ? m->w + n->at[1] : NULL, c));
     ctt_chain_tell(c, row);
@@ -241,31 +241,31 @@ out:
 
 /* ---- the model ---- */
 
-/* What is known of all weights that may become two, in the order of the
- * graph. */
-struct all {
+/* All weights that may become two, in the order of the graph. */
+struct candidates {
     int                count;
     int               *node;
     struct ctt_moments *moments;    /* NULL: not measured */
     struct ctt_spectrum   *s;
 };
 
-static void close_all(struct all *a)
+static void close_spectra(struct candidates *a)
 {
     for (int k = 0; k < a->count; k++) {
         if (a->moments)
             ctt_moments_free(&a->moments[k]);
         if (a->s)
-            forget(&a->s[k]);
+            free_spectrum(&a->s[k]);
     }
     ctt_free(a->node);
     ctt_free(a->moments);
     ctt_free(a->s);
 }
 
-static int open_all(struct all *a, const struct ctt_model *m,
-                    const struct ctt_svd *o,
-                    const struct ctt_recipe_calls *calls, struct ctt_report *r)
+static int open_spectra(struct candidates *a, const struct ctt_model *m,
+                        const struct ctt_svd *o,
+                        const struct ctt_recipe_calls *calls,
+                        struct ctt_report *r)
 {
     size_t nodes = (size_t)m->g->count;
     int rc = 0;
@@ -328,8 +328,8 @@ static int64_t conv_macs(const struct ctt_graph *g)
 
 /* must: a share that cannot be reached is an error; else the ranks are then the
  * lowest. */
-static int choose_ranks(struct all *a, const struct ctt_graph *g, double share,
-                        int must)
+static int choose_ranks(struct candidates *a, const struct ctt_graph *g,
+                        double share, int must)
 {
     struct ctt_svd_layer *l = ctt_calloc((size_t)a->count + 1, sizeof(*l));
     int64_t all = conv_macs(g), left;
@@ -355,12 +355,12 @@ int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
                   struct ctt_model **out)
 {
     struct ctt_chain **chain = ctt_calloc((size_t)m->g->count, sizeof(*chain));
-    struct all a = { 0 };
+    struct candidates a = { 0 };
     int rc = 0;
 
     CTT_TRY(chain ? 0 : CTT_ENOMEM);
-    CTT_TRY(open_all(&a, m, o, calls, r));
-    /* What a round before has retrained is not given up. */
+    CTT_TRY(open_spectra(&a, m, o, calls, r));
+    /* Weights retrained in an earlier round are not given up. */
     if (o->macs > 0)
         CTT_TRY(choose_ranks(&a, m->g, (double)o->macs,
                              r->stages <= 1 || !calls || !calls->retrain));
@@ -373,7 +373,7 @@ int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
     }
     CTT_TRY(ctt_chain_replace(m, chain, out));
 out:
-    close_all(&a);
+    close_spectra(&a);
     for (int i = 0; chain && i < m->g->count; i++)
         ctt_chain_free(&chain[i]);
     ctt_free(chain);
@@ -422,12 +422,12 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int svd_asked(const struct ctt_recipe *o)
 {
     return o->svd.rank > 0 || o->svd.energy > 0 || o->svd.macs > 0;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_svd(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int rc;
 
@@ -436,14 +436,15 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
               "and --svd-energy");
     CTT_TRY(ctt_names_check(m, o->svd.except));
     CTT_TRY(ctt_names_check_numbers(m, "svd-each", o->svd.each, 1, 4096));
-    if (asked(o))
+    if (svd_asked(o))
         CTT_TRY(ctt_chain_check(m, o->svd.least, o->svd.except, "an SVD",
                                 "svd-except"));
 out:
     return rc;
 }
 
-/* Of --svd-macs, where `left` of the multiplications are left. */
+/* Tells that --svd-macs is not reached: `left` of the multiplications remain.
+ * */
 static void tell_missed(const struct ctt_walk *k, double left,
                         char missed[48])
 {
@@ -459,7 +460,7 @@ static void tell_missed(const struct ctt_walk *k, double left,
         k->calls->say(k->calls->arg, line);
 }
 
-static int run(struct ctt_walk *k, int round)
+static int factorise_svd(struct ctt_walk *k, int round)
 {
     const struct ctt_svd *o = &k->o->svd;
     struct ctt_model *m = NULL;
@@ -499,6 +500,6 @@ static const struct ctt_ladder ladders[] = {
 const struct ctt_stage ctt_stage_svd = {
     .section = "SVD", .options = options,
     .ask = "--svd-rank, --svd-energy or --svd-macs",
-    .epochs = 1.0 / 3, .asked = asked, .check = check, .run = run,
-    .ladders = ladders,
+    .epochs = 1.0 / 3, .asked = svd_asked, .check = check_svd,
+    .run = factorise_svd, .ladders = ladders,
 };

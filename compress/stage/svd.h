@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * svd.h: what the ranks of a weight keep, and the choice of ranks for all
- * weights of a model together. */
+ * svd.h: the energy that ranks of a weight keep, and the choice of ranks for
+ * all weights of a model together. */
 #ifndef CTT_SVD_H
 #define CTT_SVD_H
 
 #include "compress/stage/chain.h"
 
 /* A weight is a matrix w of d rows, one per output channel, and `taps` columns.
- * The first r columns of u span what rank r keeps, and u' w is its first
+ * The first r columns of u span the results with rank r, and u' w is its first
  * core. */
 struct ctt_spectrum {
     int     node, d, taps;
     int     n;         /* columns of u */
     double *u;         /* d x n, orthonormal columns */
-    double *energy;    /* n values, descending: what each column keeps */
+    double *energy;    /* n values, descending: of each column */
     double *mean;      /* d, of w x on clips; NULL: not measured */
     double  all;       /* the sum of the energies */
     int     rank;
@@ -39,7 +39,7 @@ int ctt_svd_follow(const struct ctt_model *m, struct ctt_chain *const *chain,
 /* ---- svd_ranks.c ---- */
 
 struct ctt_svd_layer {
-    const double *energy;         /* descending: what each rank adds */
+    const double *energy;         /* descending: added by each rank */
     double        all;            /* their sum */
     int           most;           /* the highest rank that saves anything; 0:
                                      none does */

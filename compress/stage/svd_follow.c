@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* This share of the mean variance is added to each, so that what clips hardly
- * tell stays as it is. */
-static const double doubt = 1e-4;
+/* Ridge of the regression, as a share of the mean variance: directions that
+ * clips hardly excite stay as they are. */
+static const double ridge = 1e-4;
 
 static double *square(int d)
 {
@@ -42,7 +42,7 @@ static int regress(const struct ctt_moments *p, double *a, double *map)
     for (int i = 0; i < d; i++)
         mean += a[i * d + i] / d;
     for (int i = 0; i < d; i++)
-        left[i * d + i] += doubt * mean;
+        left[i * d + i] += ridge * mean;
     /* Rows of the solution are those of (c - a) / a, as a is symmetric. */
     if (mean > 0)
         CTT_TRY(ctt_solve(d, d, left, map));
@@ -53,7 +53,7 @@ out:
     return rc;
 }
 
-/* cov = map a map': of what the map predicts. */
+/* cov = map a map', the covariance of the predictions. */
 static int predicted(int d, const double *map, const double *a, double *cov)
 {
     double *half = square(d);
@@ -70,8 +70,8 @@ static int predicted(int d, const double *map, const double *a, double *cov)
 }
 
 /* s->w = map w, s->was = map * mean of the answers now. */
-static int apply(const struct ctt_moments *p, const float *w,
-                 const double *map, struct ctt_spectrum *s)
+static int apply_map(const struct ctt_moments *p, const float *w,
+                     const double *map, struct ctt_spectrum *s)
 {
     size_t d = (size_t)s->d, taps = (size_t)s->taps;
 
@@ -110,7 +110,7 @@ int ctt_svd_follow(const struct ctt_model *m, struct ctt_chain *const *chain,
     CTT_TRY(regress(&p, a, map));
     CTT_TRY(predicted(s->d, map, a, cov));
     CTT_TRY(ctt_spectrum_of(s, cov));
-    CTT_TRY(apply(&p, m->w + m->g->node[s->node].at[0], map, s));
+    CTT_TRY(apply_map(&p, m->w + m->g->node[s->node].at[0], map, s));
 out:
     ctt_model_free(&part);
     ctt_moments_free(&p);

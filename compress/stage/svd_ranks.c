@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static double kept(const struct ctt_svd_layer *l, int rank)
+static double kept_energy(const struct ctt_svd_layer *l, int rank)
 {
     double sum = 0;
 
@@ -18,10 +18,10 @@ static int64_t macs(const struct ctt_svd_layer *l, int rank)
     return rank > 0 ? rank * l->unit : l->whole;
 }
 
-/* What a multiplication saved by this lower rank costs. */
+/* Price of a multiplication saved by this lower rank. */
 static double price(const struct ctt_svd_layer *l, int rank)
 {
-    double before = kept(l, l->rank), after = kept(l, rank);
+    double before = kept_energy(l, l->rank), after = kept_energy(l, rank);
     double loss = before > 0 ? log(before) - log(after) : 0;
 
     return loss / (double)(macs(l, l->rank) - macs(l, rank));

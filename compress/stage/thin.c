@@ -11,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A class of channels that may go. */
+/* A class of channels that may be removed. */
 struct item { double score; int class, layer; };
 
 /* Its items stand in a row, least first. */
 struct layer {
     int    first, count, gone, stay;
-    double given;    /* how many it had in the given model */
-    int    sure;     /* a conv without channels of other layers says so */
+    double given;    /* their number in the given model */
+    int    sure;     /* `given` is of a conv of this layer alone */
 };
 
-/* Items that go together, so that a layer keeps a multiple. */
+/* Items removed together, so that a layer keeps a multiple. */
 struct block { double score; int layer, count, order; };
 
 struct choice {
@@ -36,10 +36,10 @@ struct choice {
     uint8_t         *keep;
 };
 
-/* ---- what may go ---- */
+/* ---- removable channels ---- */
 
 /* Channels of convs that are excepted stay. */
-static void except(const struct choice *a)
+static void keep_excepted(const struct choice *a)
 {
     const struct ctt_graph *g = a->m->g;
 
@@ -52,8 +52,9 @@ static void except(const struct choice *a)
     }
 }
 
-/* What a layer keeps at least, for `least` channels: a multiple, or all. */
-static int rounded(const struct choice *a, const struct layer *y, double least)
+/* Channels that a layer keeps, at least `least`: a multiple, or all. */
+static int least_channels(const struct choice *a, const struct layer *y,
+                          double least)
 {
     int n = (int)ceil(least < 1 ? 1 : least - 1e-6), by = a->o->multiple;
 
@@ -87,8 +88,8 @@ static void list_items(struct choice *a)
     }
 }
 
-/* Where the channels of a conv are: one layer, or -1 if in none or several;
- * *stay: how many must stay. */
+/* The layer of a conv's channels, or -1 if in none or several; *stay: the
+ * number that must stay. */
 static int only_layer(const struct choice *a, int node, int *stay)
 {
     int64_t c = a->m->g->node[node].out.c;
@@ -105,10 +106,10 @@ static int only_layer(const struct choice *a, int node, int *stay)
     return several ? -1 : only;
 }
 
-/* The channels that layers had.  Of a conv with `was` channels in the given
- * model some must stay, the others were as many times more.  Where these are of
- * several layers, each is taken to have lost the same share, unless another
- * conv knows better. */
+/* Estimates `given` of layers from a conv with `was` channels in the given
+ * model.  If its removable channels are of several layers, each is taken to
+ * have lost the same share, unless a conv of that layer alone gives the number.
+ * */
 static void find_given_by(struct choice *a, int node, int was)
 {
     int64_t c = a->m->g->node[node].out.c;
@@ -154,7 +155,7 @@ static int choice_new(const struct ctt_model *m, const struct ctt_thin *o,
     *a = (struct choice){ .m = m, .o = o };
     CTT_TRY(ctt_channel_groups_new(m->g, &a->t));
     n = (size_t)a->t->classes;
-    except(a);
+    keep_excepted(a);
     a->item = ctt_calloc(n, sizeof(*a->item));
     a->layer = ctt_calloc((size_t)a->t->layers + 1, sizeof(*a->layer));
     a->block = ctt_calloc(n, sizeof(*a->block));
@@ -167,8 +168,8 @@ out:
     return rc;
 }
 
-/* Lists what may go, once there are scores.  r: NULL, or the report of the
- * given model. */
+/* Lists removable channels by their scores.  r: the report of the given model,
+ * or NULL. */
 static void list_all(struct choice *a, const struct ctt_report *r)
 {
     list_items(a);
@@ -176,11 +177,11 @@ static void list_all(struct choice *a, const struct ctt_report *r)
     for (int k = 0; k < a->t->layers; k++) {
         struct layer *y = &a->layer[k];
 
-        y->stay = rounded(a, y, (double)a->o->floor * y->given);
+        y->stay = least_channels(a, y, (double)a->o->floor * y->given);
     }
 }
 
-/* ---- what goes ---- */
+/* ---- removed channels ---- */
 
 static int by_block(const void *pa, const void *pb)
 {
@@ -191,8 +192,8 @@ static int by_block(const void *pa, const void *pb)
     return a->order - b->order;
 }
 
-/* Cuts what may go of a layer into blocks, of which the first leaves a
- * multiple.  Their mean scores rise. */
+/* Cuts the removable channels of a layer into blocks with rising mean scores;
+ * the first leaves a multiple. */
 static void list_blocks(struct choice *a, int layer)
 {
     const struct layer *y = &a->layer[layer];
@@ -232,7 +233,7 @@ static void choose_of_each(struct choice *a, double want, double share)
     (void)want;
     for (int k = 0; k < a->t->layers; k++) {
         struct layer *y = &a->layer[k];
-        int stay = rounded(a, y, y->given * (1 - share));
+        int stay = least_channels(a, y, y->given * (1 - share));
 
         y->gone = y->count - (stay > y->stay ? stay : y->stay);
     }
@@ -242,8 +243,8 @@ static void (*const scopes[])(struct choice *a, double want, double share) = {
     [CTT_THIN_GLOBAL] = choose_of_all, [CTT_THIN_LAYER] = choose_of_each,
 };
 
-/* Returns how many classes go. */
-static int mark(struct choice *a)
+/* Returns the number of removed classes. */
+static int mark_removed(struct choice *a)
 {
     int gone = 0;
 
@@ -300,7 +301,7 @@ int ctt_thin(const struct ctt_model *m, const struct ctt_thin *o, double share,
     want = a.items - *start * (1 - share);
     if (a.items > 0)
         scopes[o->scope](&a, want, share);
-    gone = mark(&a);
+    gone = mark_removed(&a);
     CTT_TRY(ctt_thin_model(m, a.t, a.keep, out));
     *done = (struct ctt_thinned){ a.items - gone, a.items,
                                   all_macs((*out)->g), all_macs(m->g) };
@@ -329,11 +330,11 @@ static const struct ctt_opt options[] = {
       "remove most at the start", .min = 1, .max = 100, .arg = "N",
       .needs = "thin" },
     { .name = "thin-scope", .type = CTT_CHOICE, .off = FIELD(scope),
-      .dflt = "layer", .help = "remove what matters least of all layers "
-      "together, or of each layer", .choices = scope_words, .needs = "thin" },
+      .dflt = "layer", .help = "remove the least important channels: of "
+      "all layers, or of each", .choices = scope_words, .needs = "thin" },
     { .name = "thin-score", .type = CTT_CHOICE, .off = FIELD(score),
-      .dflt = "norm", .help = "what matters: all weights of a channel, or its "
-      "share of the results of the convs that read it, on training clips",
+      .dflt = "norm", .help = "importance of a channel: all its weights, or "
+      "its share of the results of the convs that read it, on training clips",
       .choices = score_words, .needs = "thin data" },
     { .name = "thin-keep", .type = CTT_FLOAT, .off = FIELD(floor),
       .dflt = "0.1", .help = "fraction of each layer's channels that is never "
@@ -348,12 +349,12 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int thinning_asked(const struct ctt_recipe *o)
 {
     return o->thin.share > 0;
 }
 
-/* Scores do not matter for what may go. */
+/* The number of removable channels depends on no score. */
 static int check_any(const struct ctt_model *m, const struct ctt_thin *o)
 {
     struct choice a;
@@ -374,7 +375,7 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_thinning(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     const struct ctt_thin *p = &o->thin;
     int rc = 0;
@@ -384,7 +385,7 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     CTT_CHECK(p->share == 0 || (p->rounds > 0 && p->multiple > 0), CTT_EINVAL,
               "thinning takes at least one round and a multiple of 1");
     CTT_TRY(ctt_names_check(m, p->except));
-    if (asked(o))
+    if (thinning_asked(o))
         CTT_TRY(check_any(m, p));
 out:
     return rc;
@@ -395,14 +396,14 @@ static int rounds(const struct ctt_recipe *o)
     return o->thin.rounds;
 }
 
-/* The last round, after which the model is as thin as it gets, has two parts of
- * the epochs, each other one. */
+/* The last round, whose model is thinnest, has two shares of the epochs, every
+ * other one. */
 static double spent(const struct ctt_recipe *o, int round, double all)
 {
     return all * round / (o->thin.rounds + 1);
 }
 
-static int run(struct ctt_walk *k, int round)
+static int thin_channels(struct ctt_walk *k, int round)
 {
     const struct ctt_thin *o = &k->o->thin;
     struct ctt_model *m = NULL;
@@ -440,7 +441,7 @@ static const struct ctt_ladder ladders[] = {
 
 const struct ctt_stage ctt_stage_thin = {
     .section = "Thinning", .options = options, .ask = "--thin", .epochs = 0.5,
-    .asked = asked, .check = check, .rounds = rounds, .spent = spent,
-    .run = run,
+    .asked = thinning_asked, .check = check_thinning, .rounds = rounds,
+    .spent = spent, .run = thin_channels,
     .ladders = ladders,
 };

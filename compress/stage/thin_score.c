@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * thin_score.c: how much each class of channels matters. */
+ * thin_score.c: the importance of each class of channels. */
 #include "compress/stage/thin_score.h"
 #include "net/op.h"
 
@@ -13,8 +13,8 @@ struct scoring {
     double *score;
     double *part;      /* by class: of the weight at hand */
     double *sum;       /* by layer: of these parts */
-    int    *classes;   /* by layer: how many it has */
-    int    *parts;     /* by layer: of how many weights */
+    int    *classes;   /* by layer: their number */
+    int    *parts;     /* by layer: the number of its weights */
 };
 
 /* ---- the norm of all weights ---- */
@@ -86,7 +86,7 @@ static int by_norm(struct scoring *a)
 /* A conv and the squares of the channels that it reads. */
 struct reader { int node, c; int64_t rows; double *square; };
 
-static void take(void *to, int k, const float *row)
+static void take_activations(void *to, int k, const float *row)
 {
     struct reader *r = (struct reader *)to + k;
 
@@ -159,7 +159,7 @@ static int by_response(struct scoring *a)
     CTT_CHECK(a->calls->sample, CTT_EINVAL,
               "responses need clips to be measured on");
     CTT_TRY(a->calls->sample(a->calls->arg, a->m, a->clips, node, readers,
-                             CTT_SAMPLE_VALUES, take, r));
+                             CTT_SAMPLE_VALUES, take_activations, r));
     for (int k = 0; k < readers; k++)
         CTT_TRY(add_shares(a, &r[k]));
 out:
@@ -170,7 +170,7 @@ out:
     return rc;
 }
 
-/* ---- all ---- */
+/* ---- the scores ---- */
 
 static int (*const scores[])(struct scoring *a) = {
     [CTT_THIN_NORM] = by_norm, [CTT_THIN_RESPONSE] = by_response,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * thin_score.h: how much each class of channels matters. */
+ * thin_score.h: the importance of each class of channels. */
 #ifndef CTT_THIN_SCORE_H
 #define CTT_THIN_SCORE_H
 

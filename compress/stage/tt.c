@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which weights ---- */
+/* ---- choice of weights ---- */
 
 /* Weights with more inputs a place are not fitted: their moments alone would
  * need more memory than a model. */
@@ -27,7 +27,7 @@ static int can_fit(const struct ctt_model *m, int i, const struct ctt_tt *o)
            inputs_of(&m->g->node[i]) <= MOST_INPUTS;
 }
 
-/* What the chains of a model are made with and of. */
+/* The chains of a model and their inputs. */
 struct making {
     const struct ctt_model        *m;
     const struct ctt_tt           *o;
@@ -40,8 +40,9 @@ struct making {
 };
 
 /* *out stays NULL if the weight stays whole. */
-static int choose(const struct making *a, int i,
-                  const struct ctt_moments *inputs, struct ctt_chain **out)
+static int choose_train(const struct making *a, int i,
+                        const struct ctt_moments *inputs,
+                        struct ctt_chain **out)
 {
     const struct ctt_node *n = &a->m->g->node[i];
     struct ctt_fit_to to = { inputs, n->nw > 1 ? a->m->w + n->at[1] : NULL };
@@ -63,7 +64,7 @@ out:
     return rc;
 }
 
-/* The chain of node i with the inputs that it has in the given model. */
+/* The chain of node i on its inputs in the given model. */
 static int choose_alone(const struct making *a, int i, struct ctt_chain **out)
 {
     struct ctt_moments s = { .d = 0 };
@@ -71,14 +72,14 @@ static int choose_alone(const struct making *a, int i, struct ctt_chain **out)
 
     if (fits)
         CTT_TRY(ctt_inputs(a->m, a->calls, a->o->clips, &i, 1, &s));
-    CTT_TRY(choose(a, i, fits ? &s : NULL, out));
+    CTT_TRY(choose_train(a, i, fits ? &s : NULL, out));
 out:
     ctt_moments_free(&s);
     return rc;
 }
 
-/* The same with the inputs that it has behind the chains made so far, and the
- * answers that it has in the given model. */
+/* The chain of node i on its inputs behind the chains made so far, with its
+ * answers in the given model. */
 static int choose_behind(const struct making *a, int i,
                          struct ctt_chain **out)
 {
@@ -88,14 +89,14 @@ static int choose_behind(const struct making *a, int i,
 
     CTT_TRY(ctt_chain_replace(a->m, a->chain, &part));
     CTT_TRY(ctt_two_responses(a->m, part, i, 1, a->calls, a->o->clips, &s));
-    CTT_TRY(choose(a, i, &s, out));
+    CTT_TRY(choose_train(a, i, &s, out));
 out:
     ctt_moments_free(&s);
     ctt_model_free(&part);
     return rc;
 }
 
-/* ---- the accuracy that one weight costs ---- */
+/* ---- accuracy lost by one weight ---- */
 
 /* The loss of top-1 on full clips if only node i is a chain, without
  * retraining. */
@@ -281,25 +282,25 @@ static const struct ctt_opt options[] = {
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int trains_asked(const struct ctt_recipe *o)
 {
     return o->tt.rank > 0 || o->tt.tol > 0;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int check_trains(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int rc;
 
     CTT_TRY(ctt_names_check(m, o->tt.except));
     CTT_TRY(ctt_names_check_numbers(m, "tt-each", o->tt.each, 1, 4096));
-    if (asked(o))
+    if (trains_asked(o))
         CTT_TRY(ctt_chain_check(m, o->tt.least, o->tt.except,
                                 "a tensor train", "tt-except"));
 out:
     return rc;
 }
 
-static void tell(struct ctt_walk *k, int done)
+static void tell_trains(struct ctt_walk *k, int done)
 {
     snprintf(k->name, sizeof(k->name), "tensor trains");
     snprintf(k->line, sizeof(k->line), "tensor trains%s: rank %d, tolerance "
@@ -308,7 +309,7 @@ static void tell(struct ctt_walk *k, int done)
              k->r->weights);
 }
 
-static int run(struct ctt_walk *k, int round)
+static int factorise_trains(struct ctt_walk *k, int round)
 {
     struct ctt_tt o = k->o->tt;
     struct ctt_model *m = NULL;
@@ -321,7 +322,7 @@ static int run(struct ctt_walk *k, int round)
     ctt_model_free(k->m);
     *k->m = m;
     if (ctt_chain_rows(k->r) > done)
-        tell(k, ctt_chain_rows(k->r) - done);
+        tell_trains(k, ctt_chain_rows(k->r) - done);
     else
         ctt_walk_same(k, "tensor trains");
 out:
@@ -341,6 +342,6 @@ static const struct ctt_ladder ladders[] = {
 const struct ctt_stage ctt_stage_tt = {
     .section = "Tensor trains", .options = options,
     .ask = "--tt-rank or --tt-tol", .epochs = 1.0 / 3,
-    .asked = asked, .check = check, .run = run, .choice = 1,
-    .ladders = ladders,
+    .asked = trains_asked, .check = check_trains, .run = factorise_trains,
+    .choice = 1, .ladders = ladders,
 };

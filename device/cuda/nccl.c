@@ -34,7 +34,7 @@ enum { SLEEP = 50000,    /* nanoseconds */
        WORD = 6 };       /* seconds for another rank to report its error: the
                             last one reports after 5 (tools/train/ranks.c) */
 
-static struct ctt_nccl *of(struct ctt_dev *d)
+static struct ctt_nccl *nccl_of(struct ctt_dev *d)
 {
     return ctt_cuda_of(d)->core->nccl;
 }
@@ -106,7 +106,7 @@ static int describe_peer(struct ctt_dev *d, struct ctt_peer *out)
 
     if (!u->core->nccl)
         CTT_TRY(open_nccl(u->core));
-    CTT_NCCL(of(d), ncclGetVersion(&version));
+    CTT_NCCL(nccl_of(d), ncclGetVersion(&version));
     snprintf(out->place, sizeof(out->place), "%x:%x:%x",
              (unsigned)u->prop.pciDomainID, (unsigned)u->prop.pciBusID,
              (unsigned)u->prop.pciDeviceID);
@@ -124,7 +124,7 @@ static int make_id(struct ctt_dev *d, char id[CTT_PEERS_ID])
     int rc = 0;
 
     _Static_assert(sizeof(u) == CTT_PEERS_ID, "an id has another size");
-    CTT_NCCL(of(d), ncclGetUniqueId(&u));
+    CTT_NCCL(nccl_of(d), ncclGetUniqueId(&u));
     memcpy(id, &u, sizeof(u));
 out:
     return rc;
@@ -133,7 +133,7 @@ out:
 static int join_group(struct ctt_dev *d, const char id[CTT_PEERS_ID], int rank,
                       int ranks)
 {
-    struct ctt_nccl *n = of(d);
+    struct ctt_nccl *n = nccl_of(d);
     ncclComm_t comm = NULL;
     ncclUniqueId u;
     int rc = 0;
@@ -233,7 +233,7 @@ static int send_and_receive(struct ctt_dev *d, const void *from, int64_t step,
                             void *to, int64_t each)
 {
     cudaStream_t s = ctt_cuda_lane(d)->stream;
-    struct ctt_nccl *n = of(d);
+    struct ctt_nccl *n = nccl_of(d);
     int rc = 0;
 
     CTT_CHECK(n && n->comm, CTT_EINVAL, "device cuda: it has met no others");

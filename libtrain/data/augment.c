@@ -103,7 +103,7 @@ int ctt_augment_mixes(const struct ctt_train_cfg *cfg)
 }
 
 /* Adds " name=x" to the line, or, if x is NAN, " name". */
-static void add(char *line, size_t size, const char *name, float x)
+static void add_change(char *line, size_t size, const char *name, float x)
 {
     size_t n = strlen(line);
 
@@ -121,19 +121,19 @@ int ctt_augment_tell(const struct ctt_train_cfg *cfg, char *line, size_t size)
     for (size_t i = 0; i < CTT_LEN(presets); i++) {
         float x = *at(&a, presets[i].of), off = presets[i].value[0];
         if (x < off || x > off)
-            add(line, size, presets[i].name, x);
+            add_change(line, size, presets[i].name, x);
     }
     if (a.jitter)
-        add(line, size, "jitter", NAN);
+        add_change(line, size, "jitter", NAN);
     if (a.flip)
-        add(line, size, "flip", NAN);
+        add_change(line, size, "flip", NAN);
     if (a.open) {
         snprintf(some, sizeof(some), "%s%d of", *line ? "and " : "", a.draws);
-        add(line, size, some, NAN);
+        add_change(line, size, some, NAN);
     }
     for (int i = 0; i < (int)CTT_LEN(presets); i++)
         if (a.open >> i & 1)
-            add(line, size, presets[i].name, drawn(&a, i));
+            add_change(line, size, presets[i].name, drawn(&a, i));
     return *line != '\0';
 }
 

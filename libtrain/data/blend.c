@@ -32,8 +32,8 @@ static float beta(float alpha, uint64_t key)
     }
 }
 
-static void add(const struct way *w, const struct ctt_input *in,
-                const float *y, float *x)
+static void add_weighted(const struct way *w, const struct ctt_input *in,
+                         const float *y, float *x)
 {
     int n = in->h * in->w * in->c;
     float own = w->own;
@@ -70,12 +70,12 @@ static void choose_part(const struct ctt_input *in, uint64_t key,
 
 /* As each clip of a pair is mixed with the other, a share below a half would be
  * the same pair in another order. */
-static struct way choose(const struct ctt_input *in,
-                         const struct ctt_augment *a, uint64_t key)
+static struct way choose_way(const struct ctt_input *in,
+                             const struct ctt_augment *a, uint64_t key)
 {
     int cut = a->cutmix > 0 && (a->mixup <= 0 ||
                                 ctt_uniform(key, KIND) < 0.5f);
-    struct way w = { .mix = cut ? paste : add };
+    struct way w = { .mix = cut ? paste : add_weighted };
 
     w.own = beta(cut ? a->cutmix : a->mixup, key);
     w.own = w.own < 0.5f ? 1 - w.own : w.own;
@@ -135,8 +135,8 @@ void ctt_blend(const struct ctt_blend_batch *b, const struct ctt_augment *a,
         struct way w;
         if (!b->length[j] || !b->length[j + 1])
             continue;
-        w = choose(&b->d->in, a,
-                   ctt_look_key(b->d, b->clip[j], &own, CTT_LOOK_PAIR));
+        w = choose_way(&b->d->in, a,
+                       ctt_look_key(b->d, b->clip[j], &own, CTT_LOOK_PAIR));
         mix_pair(b, &w, j, spare);
         out[j] = (struct ctt_blend){ j + 1, w.own };
         out[j + 1] = (struct ctt_blend){ j, w.own };

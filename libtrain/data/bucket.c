@@ -48,7 +48,7 @@ static struct cut best_cut(const struct ctt_buckets *b, const int *below,
     return best;
 }
 
-static void apply(struct ctt_buckets *b, const struct cut *c)
+static void apply_cut(struct ctt_buckets *b, const struct cut *c)
 {
     memmove(&b->bound[c->bucket + 1], &b->bound[c->bucket],
             (size_t)(b->count - c->bucket) * sizeof(b->bound[0]));
@@ -85,7 +85,7 @@ int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
         struct cut c = best_cut(&b, below, is_auto ? n : 1);
         if (c.saved <= (is_auto ? (int64_t)(MIN_SAVING * (double)all) : 0))
             break;
-        apply(&b, &c);
+        apply_cut(&b, &c);
         padded -= c.saved;
     }
     b.before = 1 - (double)frames / (double)all;

@@ -105,7 +105,7 @@ void ctt_crop_set(struct ctt_crop *c, const struct ctt_area *a, int flip)
 }
 
 /* The first pixel that a side reads, and their number. */
-static struct reach whole(const struct side *s)
+static struct reach whole_reach(const struct side *s)
 {
     const struct reach *a = &s->reach[0], *b = &s->reach[s->to - 1];
     const struct reach *low = a->from < b->from ? a : b;
@@ -172,7 +172,7 @@ static void weigh_columns(const struct ctt_crop *c, int first, float *out)
 void ctt_crop_frame(struct ctt_crop *c, const uint8_t *data,
                     const float table[3][256], float *out)
 {
-    struct reach x = whole(&c->x), y = whole(&c->y);
+    struct reach x = whole_reach(&c->x), y = whole_reach(&c->y);
 
     look_up(c, x, y, data, table);
     for (int i = 0; i < c->in.h; i++, out += c->in.w * c->in.c) {

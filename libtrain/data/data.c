@@ -10,7 +10,7 @@
 /* ---- the frames of a clip ---- */
 
 /* Keeps count frames of f, beginning at start. */
-static void cut(struct ctt_frames *f, int start, int count)
+static void cut_frames(struct ctt_frames *f, int start, int count)
 {
     size_t frame = (size_t)f->h * f->w * f->c;
 
@@ -35,8 +35,8 @@ static int in_memory(struct ctt_data *d, const struct ctt_clip *c, int start,
     return f->data != NULL;
 }
 
-static int decode(struct ctt_data *d, const struct ctt_clip *c, int start,
-                  struct ctt_frames *f)
+static int decode_clip(struct ctt_data *d, const struct ctt_clip *c, int start,
+                       struct ctt_frames *f)
 {
     int end = start + c->length, max = d->steps ? end : d->max_frames;
     int rc = ctt_source_frames(d->source, c->item, 0, max, f);
@@ -49,7 +49,7 @@ static int decode(struct ctt_data *d, const struct ctt_clip *c, int start,
                        d->steps ? c->whole : c->length, found);
     }
     if (rc >= 0 && start)
-        cut(f, start, c->length);
+        cut_frames(f, start, c->length);
     return rc;
 }
 
@@ -65,7 +65,7 @@ int ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
                                  key ? key : CTT_TEST_SEED, 0, f);
     start = d->steps ? ctt_sequence_start(c, key) : 0;
     *own = !in_memory(d, c, start, f);
-    return *own ? decode(d, c, start, f) : 0;
+    return *own ? decode_clip(d, c, start, f) : 0;
 }
 
 void ctt_data_done(struct ctt_data *d, int i, struct ctt_frames *f, int own)
@@ -81,14 +81,14 @@ void ctt_data_done(struct ctt_data *d, int i, struct ctt_frames *f, int own)
 
 /* ---- the frames in memory ---- */
 
-static int64_t bytes_of(const struct ctt_frames *f)
+static int64_t frames_bytes(const struct ctt_frames *f)
 {
     return (int64_t)f->count * f->h * f->w * f->c;
 }
 
 void ctt_data_keep(struct ctt_data *d, int item, struct ctt_frames *f)
 {
-    int64_t n = bytes_of(f);
+    int64_t n = frames_bytes(f);
 
     ctt_cache_lock();
     if (n <= d->room) {
@@ -102,7 +102,7 @@ void ctt_data_keep(struct ctt_data *d, int item, struct ctt_frames *f)
 }
 
 /* Frees the frames of the last items that no thread reads. */
-static int64_t drop(struct ctt_cache *c, int64_t bytes)
+static int64_t drop_frames(struct ctt_cache *c, int64_t bytes)
 {
     struct ctt_data *d = (struct ctt_data *)((char *)c -
                          offsetof(struct ctt_data, cache));
@@ -115,7 +115,7 @@ static int64_t drop(struct ctt_cache *c, int64_t bytes)
             end = i + 1;
         if (!k->f.data || k->users)
             continue;
-        n += bytes_of(&k->f);
+        n += frames_bytes(&k->f);
         ctt_frames_free(&k->f);
     }
     d->kept_end = end ? end : i;
@@ -128,7 +128,7 @@ static int open_cache(struct ctt_data *d, const struct ctt_train_cfg *cfg)
     if (d->room > ctt_memory_left() / 4)    /* the run needs the rest */
         d->room = ctt_memory_left() / 4;
     d->kept = ctt_calloc((size_t)d->list->count + 1, sizeof(*d->kept));
-    d->cache.drop = drop;
+    d->cache.drop = drop_frames;
     ctt_cache_open(&d->cache);
     return d->kept ? 0 : CTT_ENOMEM;
 }

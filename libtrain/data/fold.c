@@ -156,7 +156,7 @@ static int label_of(const struct folding *f, const struct unit *u, int i)
 
 /* The fold with the fewest clips of the unit's classes, then with the fewest
  * clips: so none stays empty while another one gets a second unit. */
-static int choose(const struct folding *f, const struct unit *u)
+static int choose_fold(const struct folding *f, const struct unit *u)
 {
     int64_t least = INT64_MAX;
     int best = 0;
@@ -173,9 +173,9 @@ static int choose(const struct folding *f, const struct unit *u)
     return best;
 }
 
-static void give(struct folding *f, const struct unit *u, int *fold)
+static void assign_unit(struct folding *f, const struct unit *u, int *fold)
 {
-    int k = choose(f, u);
+    int k = choose_fold(f, u);
 
     for (int i = 0; i < u->size; i++) {
         fold[f->member[u->first + i]] = k;
@@ -221,7 +221,7 @@ int ctt_folds_make(const struct ctt_data *d, int folds, uint64_t seed,
     CTT_CHECK(f.units >= folds, CTT_EINVAL, "--folds=%d: the %d clips are %d "
               "groups that belong together", folds, d->clips, f.units);
     for (int k = 0; k < f.units; k++)
-        give(&f, &f.unit[k], fold);
+        assign_unit(&f, &f.unit[k], fold);
 out:
     folding_close(&f);
     return rc;
@@ -230,8 +230,8 @@ out:
 /* ---- a fold as a set ---- */
 
 /* The clips of fold k, or with rest all others. */
-static int part(const struct ctt_data *d, const int *fold, int k, int rest,
-                struct ctt_data **out)
+static int open_fold(const struct ctt_data *d, const int *fold, int k, int rest,
+                     struct ctt_data **out)
 {
     struct ctt_data *p = ctt_calloc(1, sizeof(*p));
     int rc = p ? 0 : CTT_ENOMEM;
@@ -263,8 +263,8 @@ int ctt_fold_open(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
 
     CTT_TRY(rc);
     CTT_TRY(ctt_folds_make(d, cfg->folds, (uint64_t)cfg->seed, fold));
-    CTT_TRY(part(d, fold, k, 1, &most));
-    CTT_TRY(part(d, fold, k, 0, val));
+    CTT_TRY(open_fold(d, fold, k, 1, &most));
+    CTT_TRY(open_fold(d, fold, k, 0, val));
     *train = most;
     most = NULL;
 out:

@@ -14,7 +14,7 @@ struct scan {
     pthread_cond_t   news;
 };
 
-static void count(struct scan *s, const struct ctt_frames *f)
+static void count_frames(struct scan *s, const struct ctt_frames *f)
 {
     struct ctt_tally one = { .clips = 0 };
 
@@ -24,7 +24,7 @@ static void count(struct scan *s, const struct ctt_frames *f)
     pthread_mutex_unlock(&s->lock);
 }
 
-static int look_at(struct scan *s, int i)
+static int scan_clip(struct scan *s, int i)
 {
     struct ctt_data *d = s->d;
     struct ctt_clip *c = &d->clip[i];
@@ -47,7 +47,7 @@ static int look_at(struct scan *s, int i)
         CTT_TRY(s->cut[i] ? 0 : CTT_ENOMEM);
     }
     c->sum = ctt_frames_sum(&f);
-    count(s, &f);
+    count_frames(s, &f);
     ctt_data_keep(d, i, &f);
 out:
     ctt_frames_free(&f);
@@ -55,7 +55,7 @@ out:
 }
 
 /* A clip that cannot be read is skipped. */
-static void note(struct scan *s, int i, int rc)
+static void note_clip(struct scan *s, int i, int rc)
 {
     if (ctt_clip_is_bad(rc) && !s->d->strict) {
         s->why[i] = ctt_strdup(ctt_errmsg());
@@ -90,7 +90,7 @@ static void *scan_worker(void *arg)
         pthread_mutex_unlock(&s->lock);
         if (i < 0)
             return NULL;
-        note(s, i, look_at(s, i));
+        note_clip(s, i, scan_clip(s, i));
     }
 }
 

@@ -104,7 +104,7 @@ out:
 
 /* ---- results ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_lengths(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
 
@@ -119,7 +119,7 @@ static int lengths(const struct ctt_data *d, struct ctt_survey *out)
         return CTT_ENOMEM;
     for (int i = 0; i < d->clips; i++)
         length[i] = d->clip[i].length;
-    qsort(length, (size_t)d->clips, sizeof(*length), compare);
+    qsort(length, (size_t)d->clips, sizeof(*length), compare_lengths);
     out->shortest = length[0];
     out->median = length[d->clips / 2];
     out->longest = length[d->clips - 1];
@@ -175,7 +175,7 @@ static float four_digits(double x)
     return strtof(text, NULL);
 }
 
-static void tell(const struct ctt_events *ev, const struct ctt_input *in)
+static void tell_input(const struct ctt_events *ev, const struct ctt_input *in)
 {
     char line[256];
 
@@ -211,7 +211,7 @@ int ctt_data_measure(struct ctt_data *d, struct ctt_graph *g,
     if (flat && ev && ev->warn)
         ev->warn(ev->arg, "std=auto: all values of a channel are the same, so "
                  "std=1");
-    tell(ev, in);
+    tell_input(ev, in);
 out:
     return rc;
 }

@@ -52,7 +52,8 @@ void ctt_predict_scores_clear(struct ctt_predict_scores *f)
         memset(f->sum[k], 0, (size_t)f->future * sizeof(**f->sum));
 }
 
-static void add(struct ctt_quality *to, const struct ctt_quality *q, double by)
+static void add_quality(struct ctt_quality *to, const struct ctt_quality *q,
+                        double by)
 {
     to->mse += q->mse * by;
     to->psnr += q->psnr * by;
@@ -67,8 +68,8 @@ struct ctt_quality ctt_predict_scores_at(const struct ctt_predict_scores *f,
     struct ctt_quality q = { 0 };
 
     for (int k = from; k < to && f->sequences; k++)
-        add(&q, &f->sum[who][k],
-            1 / ((double)f->sequences * (double)(to - from)));
+        add_quality(&q, &f->sum[who][k],
+                    1 / ((double)f->sequences * (double)(to - from)));
     return q;
 }
 
@@ -100,7 +101,7 @@ static void add_scores(struct ctt_predict_scores *f, const void *bytes)
     f->sequences += (int64_t)t->sequences;
     for (int k = 0; k < CTT_PREDICT_METHODS; k++)
         for (int j = 0; j < f->future; j++)
-            add(&f->sum[k][j], q++, 1);
+            add_quality(&f->sum[k][j], q++, 1);
 }
 
 /* ---- the run ---- */
@@ -243,15 +244,15 @@ static void picture(const struct ctt_predict_eval *f, const float *x,
     }
 }
 
-static int rate(const struct ctt_predict_eval *f, enum picture guess,
-                struct ctt_quality *sum)
+static int rate_guess(const struct ctt_predict_eval *f, enum picture guess,
+                      struct ctt_quality *sum)
 {
     struct ctt_quality q;
     int rc = 0;
 
     CTT_TRY(ctt_quality(f->pic[TRUTH], f->pic[guess], f->in.h, f->in.w,
                         f->in.c, &q));
-    add(sum, &q, 1);
+    add_quality(sum, &q, 1);
 out:
     return rc;
 }
@@ -276,7 +277,7 @@ static int rate_model(const struct ctt_predict_eval *f,
             continue;
         picture(f, truth, TRUTH);
         picture(f, y, GUESS);
-        CTT_TRY(rate(f, GUESS, &out->sum[CTT_BY_MODEL][ahead]));
+        CTT_TRY(rate_guess(f, GUESS, &out->sum[CTT_BY_MODEL][ahead]));
     }
 out:
     return rc;
@@ -293,10 +294,10 @@ static int rate_baselines(const struct ctt_predict_eval *f,
     picture(f, frame_of(f, b, last ? last - 1 : 0, j), BEFORE);
     for (int k = 0; k < out->future; k++) {
         picture(f, frame_of(f, b, f->observed + k, j), TRUTH);
-        CTT_TRY(rate(f, LAST, &out->sum[CTT_BY_LAST_FRAME][k]));
+        CTT_TRY(rate_guess(f, LAST, &out->sum[CTT_BY_LAST_FRAME][k]));
         CTT_TRY(ctt_baseline_linear(f->pic[BEFORE], f->pic[LAST], f->in.h,
                                     f->in.w, f->in.c, k + 1, f->pic[GUESS]));
-        CTT_TRY(rate(f, GUESS, &out->sum[CTT_BY_LINEAR_MOTION][k]));
+        CTT_TRY(rate_guess(f, GUESS, &out->sum[CTT_BY_LINEAR_MOTION][k]));
     }
 out:
     return rc;
@@ -308,7 +309,7 @@ struct predict_scoring {
     int                        all;    /* 1: the baselines too */
 };
 
-static int run_batch(void *arg, const struct ctt_batch *b, void *answers)
+static int score_batch(void *arg, const struct ctt_batch *b, void *answers)
 {
     const struct predict_scoring *to = arg;
     struct ctt_predict_eval *f = to->f;
@@ -349,7 +350,7 @@ int ctt_predict_eval_run(struct ctt_predict_eval *f,
     ctt_predict_scores_clear(out);
     f->r->stamp++;
     CTT_TRY(ctt_eval_set_run(&f->set, ev, &(struct ctt_eval_job){
-        .arg = &to, .run = run_batch, .add = add_batch }));
+        .arg = &to, .run = score_batch, .add = add_batch }));
     CTT_CHECK(rc > 0 || out->sequences, CTT_EIO,
               "no test sequence could be read");
 out:
@@ -367,7 +368,7 @@ struct predict_request {
     struct ctt_predict_scores  *out;
 };
 
-static int test(void *arg, struct ctt_dev *dev, const float *w)
+static int test_weights(void *arg, struct ctt_dev *dev, const float *w)
 {
     struct predict_request *q = arg;
     struct ctt_predict_eval *f = NULL;
@@ -390,7 +391,7 @@ int ctt_evaluate_predict(const struct ctt_model *m,
     struct predict_request q = { m, cfg, d, ev, NULL };
     int rc = 0;
 
-    CTT_TRY(ctt_eval_model(m, cfg, test, &q));
+    CTT_TRY(ctt_eval_model(m, cfg, test_weights, &q));
     *out = q.out;
     q.out = NULL;
 out:

@@ -187,13 +187,14 @@ void ctt_predict_step_close(struct ctt_predict_step **s)
 /* ---- a step ---- */
 
 /* Rows (pixels) of a node in a window. */
-static int64_t rows_of(const struct ctt_predict_step *s, int node,
-                       const struct ctt_window *p)
+static int64_t window_rows(const struct ctt_predict_step *s, int node,
+                           const struct ctt_window *p)
 {
     return ctt_rows(&s->g->node[node].out) * s->batch->n * p->steps;
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int give_frames(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *p)
 {
     const struct ctt_predict_step *s = arg;
     size_t n = (size_t)s->batch->n, first = (size_t)p->first;
@@ -201,20 +202,21 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     const float *from = s->batch->x + first * frame;
     int rc = 0;
 
-    CTT_TRY(ctt_run_put(x->r, s->frame, 0, from, rows_of(s, s->frame, p)));
+    CTT_TRY(ctt_run_put(x->r, s->frame, 0, from, window_rows(s, s->frame, p)));
     CTT_TRY(ctt_run_put(x->r, s->target, 0, from + frame,
-                        rows_of(s, s->target, p)));
+                        window_rows(s, s->target, p)));
     CTT_TRY(ctt_run_put(x->r, s->seen, 0, s->truth + first * n,
-                        rows_of(s, s->seen, p)));
+                        window_rows(s, s->seen, p)));
 out:
     return rc;
 }
 
-static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int take_losses(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *p)
 {
     struct ctt_predict_step *s = arg;
     int frames = p->steps * s->batch->n;
-    int rc = ctt_run_sums(x->r, s->loss, 0, rows_of(s, s->loss, p), frames,
+    int rc = ctt_run_sums(x->r, s->loss, 0, window_rows(s, s->loss, p), frames,
                           s->losses);
 
     for (int k = 0; rc >= 0 && k < frames; k++)
@@ -224,7 +226,8 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 }
 
 /* The gradient of the mean loss over all pixels that count. */
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int seed_gradient(void *arg, struct ctt_exec *x,
+                         const struct ctt_window *p)
 {
     const struct ctt_predict_step *s = arg;
     float one = s->rows ? (float)(s->factor / (double)s->rows) : 0;
@@ -233,13 +236,14 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     for (int k = 0; k < frames; k++)
         s->grads[k] = s->batch->length[k % s->batch->n] ? one : 0;
     return ctt_exec_fill_grad(x, s->loss, 0, s->grads, frames,
-                              rows_of(s, s->loss, p));
+                              window_rows(s, s->loss, p));
 }
 
 static struct ctt_job job_of(struct ctt_predict_step *s, int feedback)
 {
     return (struct ctt_job){ .steps = s->frames - 1, .feedback = feedback,
-        .arg = s, .give = give, .take = take, .seed = seed };
+        .arg = s, .give = give_frames, .take = take_losses,
+        .seed = seed_gradient };
 }
 
 static int check_batch(const struct ctt_predict_step *s,
@@ -260,7 +264,7 @@ int64_t ctt_predict_step_rows(const struct ctt_predict_step *s, int clips)
 }
 
 /* Sets the current batch; returns the first step with feedback. */
-static int begin(struct ctt_predict_step *s, const struct ctt_turn *t)
+static int begin_step(struct ctt_predict_step *s, const struct ctt_turn *t)
 {
     int clips = 0;
 
@@ -277,7 +281,7 @@ static int begin(struct ctt_predict_step *s, const struct ctt_turn *t)
 
 int ctt_predict_step_blame(struct ctt_predict_step *s, const struct ctt_turn *t)
 {
-    struct ctt_job job = job_of(s, begin(s, t));
+    struct ctt_job job = job_of(s, begin_step(s, t));
 
     return ctt_exec_blame(s->x, &job, s->loss);
 }
@@ -289,7 +293,7 @@ int ctt_predict_step_run(struct ctt_predict_step *s, const struct ctt_turn *t,
     int rc = 0;
 
     CTT_TRY(check_batch(s, t->batch));
-    job = job_of(s, begin(s, t));
+    job = job_of(s, begin_step(s, t));
     CTT_TRY(ctt_exec_forward(s->x, &job));
     if (!isfinite(s->sum) && s->skips)
         return 1;

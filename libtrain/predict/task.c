@@ -8,8 +8,9 @@
 
 #include <stdio.h>
 
-static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
-                 const struct ctt_data *d)
+static int check_sequences(const struct ctt_graph *g,
+                           const struct ctt_train_cfg *cfg,
+                           const struct ctt_data *d)
 {
     int frames = ctt_cfg_frames(cfg), rc = 0;
 
@@ -33,7 +34,7 @@ static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     return rc;
 }
 
-static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
+static struct ctt_size step_size(const struct ctt_train_cfg *cfg, int longest)
 {
     (void)longest;
     return (struct ctt_size){ ctt_cfg_frames(cfg) - 1, 0 };
@@ -92,7 +93,7 @@ static double weight(const void *s, int clips)
     return (double)ctt_predict_step_rows(s, clips);
 }
 
-static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
+static int run_step(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
 {
     struct ctt_predict_step *p = s;
 
@@ -146,7 +147,7 @@ out:
 }
 
 /* Reports the quality of the baselines. */
-static void tell(struct predict_test *t, const struct ctt_events *ev)
+static void tell_baselines(struct predict_test *t, const struct ctt_events *ev)
 {
     struct ctt_quality a = ctt_predict_scores_at(t->sums, CTT_BY_LAST_FRAME, 0);
     struct ctt_quality b = ctt_predict_scores_at(t->sums, CTT_BY_LINEAR_MOTION,
@@ -161,8 +162,8 @@ static void tell(struct predict_test *t, const struct ctt_events *ev)
     t->told = 1;
 }
 
-static int test(void *e, const struct ctt_events *ev,
-                struct ctt_test_score *out)
+static int test_model(void *e, const struct ctt_events *ev,
+                      struct ctt_test_score *out)
 {
     struct predict_test *t = e;
     struct ctt_quality q;
@@ -171,7 +172,7 @@ static int test(void *e, const struct ctt_events *ev,
     if (rc != 0)
         return rc;
     if (!t->told)
-        tell(t, ev);
+        tell_baselines(t, ev);
     q = ctt_predict_scores_at(t->sums, CTT_BY_MODEL, 0);
     *out = (struct ctt_test_score){
         .loss = t->sums->loss / (double)t->sums->sequences,
@@ -192,10 +193,10 @@ static int better(const struct ctt_test_score *a,
 }
 
 const struct ctt_task_kind ctt_predict_task = {
-    .feedback = 1, .check = check, .graph = graph, .size = size,
+    .feedback = 1, .check = check_sequences, .graph = graph, .size = step_size,
     .memory = memory_of, .open = open_step, .close = close_step, .exec = exec,
-    .weight = weight, .run = run, .blame = blame, .test_open = open_test,
-    .test_close = close_test, .test = test, .counts = counts,
+    .weight = weight, .run = run_step, .blame = blame, .test_open = open_test,
+    .test_close = close_test, .test = test_model, .counts = counts,
     .better = better, .saves = "", .word = "val_mse",
     .score = offsetof(struct ctt_test_score, mse),
 };

@@ -90,7 +90,7 @@ static int readers_behind(const struct cuts *a, int c, int i, int *before)
 }
 
 /* Whether all of a memory passes if this node does. */
-static int is_whole(const struct cuts *a, int i)
+static int passes_whole(const struct cuts *a, int i)
 {
     const struct ctt_slot *s = &a->r->slot[i];
 
@@ -102,7 +102,7 @@ static int is_whole(const struct cuts *a, int i)
  * scale, and no memory passes by two names, as its gradient is set from behind
  * and added to before.  With several windows the gradient of the carried state
  * is added before or after that of the readers: the same for one reader. */
-static int passes(const struct cuts *a, int c, char *seen)
+static int can_pass(const struct cuts *a, int c, char *seen)
 {
     memset(seen, 0, (size_t)a->g->count);
     for (int i = 0; i < a->g->clip; i++) {
@@ -114,7 +114,7 @@ static int passes(const struct cuts *a, int c, char *seen)
         n = readers_behind(a, c, i, &before);
         if (!n && !before)
             continue;
-        if (!is_whole(a, i) || seen[s->alias]++ ||
+        if (!passes_whole(a, i) || seen[s->alias]++ ||
             a->g->node[i].out.scale > 0)
             return 0;
         if (a->windows && (before || (n > 1 && s->history > 0)))
@@ -134,7 +134,7 @@ static int find_places(struct cuts *a)
     for (int i = 0; i < a->g->count; i++)
         tie_node(a, i);
     for (int c = 0; c + 1 < a->comps; c++)
-        a->can[c] = a->can[c] && passes(a, c, seen);
+        a->can[c] = a->can[c] && can_pass(a, c, seen);
     ctt_free(seen);
     return 0;
 }
@@ -158,7 +158,7 @@ static void estimate(struct cuts *a)
 
 /* Sections of components from 0 on, each as long as `most` allows; returns
  * their number. */
-static int fill(const struct cuts *a, double most, int *at)
+static int fill_sections(const struct cuts *a, double most, int *at)
 {
     int n = 0, first = 0;
 
@@ -219,7 +219,7 @@ static void split_longest(const struct cuts *a, int n, int *at)
     at[which + 1] = where;
 }
 
-static int choose(struct cuts *a, int sections)
+static int choose_cuts(struct cuts *a, int sections)
 {
     double low = 0, high = 0;
     int rc = 0, n;
@@ -233,12 +233,12 @@ static int choose(struct cuts *a, int sections)
     for (int i = 0; i < 100; i++) {
         double most = (low + high) / 2;
 
-        if (fill(a, most, NULL) <= sections)
+        if (fill_sections(a, most, NULL) <= sections)
             high = most;
         else
             low = most;
     }
-    for (n = fill(a, high, a->at); n < sections; n++)
+    for (n = fill_sections(a, high, a->at); n < sections; n++)
         split_longest(a, n, a->at);
 out:
     return rc;
@@ -343,7 +343,7 @@ int ctt_cuts_find(const struct ctt_graph *g, const char *text, int sections,
 
     CTT_TRY(open_cuts(&a));
     if (strcmp(text, "auto") == 0)
-        CTT_TRY(choose(&a, sections));
+        CTT_TRY(choose_cuts(&a, sections));
     else
         CTT_TRY(cut_by_name(&a, text, sections));
     for (int i = 0; i < g->count; i++)

@@ -17,7 +17,7 @@ static void sum(void *left, const void *right, int64_t n)
 }
 
 /* A mean as ctt_dev_average() forms means of shards. */
-static void mean(void *left, const void *right, int64_t n)
+static void mean_shards(void *left, const void *right, int64_t n)
 {
     const float *y = right;
     float *x = left;
@@ -51,7 +51,7 @@ static const struct {
     [CTT_JOIN_SUM] = { sum, sizeof(float) },
     [CTT_JOIN_BF16] = { sum_bf16, sizeof(uint16_t) },
     [CTT_JOIN_F16] = { sum_f16, sizeof(uint16_t) },
-    [CTT_JOIN_MEAN] = { mean, sizeof(float) },
+    [CTT_JOIN_MEAN] = { mean_shards, sizeof(float) },
 };
 
 void ctt_join(enum ctt_join join, void *left, const void *right, int64_t n)

@@ -220,7 +220,7 @@ out:
 
 /* ---- the codes of all ranks ---- */
 
-static int64_t bytes_of(const struct ctt_gather *g, int rank)
+static int64_t rank_bytes(const struct ctt_gather *g, int rank)
 {
     int64_t bytes = 0;
 
@@ -265,7 +265,7 @@ static int tell_codes(struct ctt_gather *g, int64_t *each)
     int64_t most = 1;
 
     for (int r = 0; r < ranks; r++) {
-        int64_t bytes = bytes_of(g, r);
+        int64_t bytes = rank_bytes(g, r);
 
         most = bytes > most ? bytes : most;
     }

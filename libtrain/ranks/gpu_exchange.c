@@ -54,7 +54,8 @@ static const char *forbidden(const struct ctt_trainer *t)
     return NULL;
 }
 
-static void fill(const struct ctt_trainer *t, int is_open, struct card *c)
+static void fill_exchange_card(const struct ctt_trainer *t, int is_open,
+                               struct card *c)
 {
     memset(c, 0, sizeof(*c));
     c->open = is_open;
@@ -79,7 +80,7 @@ static int twin(const struct card *c, int r)
 }
 
 /* Writes why GPUs cannot exchange gradients, or "". */
-static void judge(const struct card *c, int ranks, char *why, size_t size)
+static void judge_cards(const struct card *c, int ranks, char *why, size_t size)
 {
     *why = 0;
     for (int r = 0; r < ranks && !*why; r++)
@@ -94,7 +95,8 @@ static void judge(const struct card *c, int ranks, char *why, size_t size)
     }
 }
 
-static void say(const struct ctt_trainer *t, const char *how, const char *what)
+static void say_way(const struct ctt_trainer *t, const char *how,
+                    const char *what)
 {
     char line[CTT_ROW_TEXT + 64];
 
@@ -103,7 +105,8 @@ static void say(const struct ctt_trainer *t, const char *how, const char *what)
 }
 
 /* Called with the devices of all ranks open; the result is the same on all. */
-static int decide(struct ctt_trainer *t, const struct card *c, int ranks)
+static int decide_exchange(struct ctt_trainer *t, const struct card *c,
+                           int ranks)
 {
     char why[CTT_ROW_TEXT];
     int all = 1, rc = 0;
@@ -116,15 +119,15 @@ static int decide(struct ctt_trainer *t, const struct card *c, int ranks)
     if (!is_asked(t))
         goto out;
     if (forbidden(t) || !all) {    /* not all: the settings differ */
-        say(t, "through the host and MPI: ", all ? "" : forbidden(t)
-            ? forbidden(t) : "ranks differ");
+        say_way(t, "through the host and MPI: ", all ? "" : forbidden(t)
+                ? forbidden(t) : "ranks differ");
         goto out;
     }
-    judge(c, ranks, why, sizeof(why));
+    judge_cards(c, ranks, why, sizeof(why));
     CTT_CHECK(!*why || t->cfg->comm_by != CTT_COMM_NCCL, CTT_EUNSUP,
               "--comm=nccl: %s", why);
     t->direct = !*why;
-    say(t, *why ? "through the host and MPI: " : "from GPU to GPU by ",
+    say_way(t, *why ? "through the host and MPI: " : "from GPU to GPU by ",
         *why ? why : c[0].peer.by);
 out:
     return rc;
@@ -140,14 +143,14 @@ int ctt_gpu_exchange_agree(struct ctt_trainer *t, int is_open)
               "N)");
     if (ranks == 1)
         goto out;
-    fill(t, is_open, &mine);
+    fill_exchange_card(t, is_open, &mine);
     all = ctt_calloc((size_t)ranks, sizeof(*all));
     CTT_TRY(all ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_comm_allgather(t->comm, &mine, sizeof(mine), all));
     for (int r = 0; r < ranks; r++)
         open &= all[r].open;
     if (open)
-        CTT_TRY(decide(t, all, ranks));
+        CTT_TRY(decide_exchange(t, all, ranks));
 out:
     ctt_free(all);
     return rc;

@@ -42,8 +42,8 @@ static int best(const struct ctt_gpu_card *card, const int *take, int ranks,
 
 /* Ranks that see so many GPUs: a free one nearby, then any free one, then the
  * one with the fewest ranks. */
-static void choose(const struct ctt_gpu_card *card, int ranks, int count,
-                   int *take)
+static void choose_gpus(const struct ctt_gpu_card *card, int ranks, int count,
+                        int *take)
 {
     for (int turn = 0; turn < 3; turn++)
         for (int r = 0; r < ranks; r++) {
@@ -62,7 +62,7 @@ void ctt_gpus_divide(const struct ctt_gpu_card *card, int ranks, int *take)
     for (int r = 0; r < ranks; r++)
         take[r] = -1;
     for (int count = 1; count <= CTT_GPUS; count++)
-        choose(card, ranks, count, take);
+        choose_gpus(card, ranks, count, take);
 }
 
 /* ---- the report ---- */
@@ -81,8 +81,8 @@ static int shared(const struct ctt_gpu_card *card, const int *take, int ranks,
 }
 
 /* As in "ranks take GPUs 0, 1, 0, 1: ranks 0 and 2 share one". */
-static void tell(const struct ctt_gpu_card *card, const int *take, int ranks,
-                 char *line, size_t size)
+static void tell_gpus(const struct ctt_gpu_card *card, const int *take,
+                      int ranks, char *line, size_t size)
 {
     enum { MOST = 16 };
     size_t n = (size_t)snprintf(line, size, "ranks take GPUs");
@@ -118,7 +118,7 @@ int ctt_train_gpus(const struct ctt_train_cfg *cfg, char *line, size_t size)
     if (take[p->rank] < 0)
         goto out;
     ctt_gpus_take(take[p->rank]);
-    tell(all, take, p->ranks, line, size);
+    tell_gpus(all, take, p->ranks, line, size);
 out:
     ctt_free(all);
     ctt_free(take);

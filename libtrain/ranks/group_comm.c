@@ -33,7 +33,7 @@ static int swap_values(void *arg, const void *from, void *to, int64_t each)
 
 /* The copy that a neighbour is sent: the message before last has been taken by
  * it, so its memory is free. */
-static int make_room(struct ctt_group_comm *b, int side, int64_t n)
+static int grow_message(struct ctt_group_comm *b, int side, int64_t n)
 {
     struct ctt_group_comm_side *s = &b->side[side];
     int k = s->sent & 1, rc = 0;
@@ -59,14 +59,14 @@ static int send(struct ctt_group_comm *b, int side, const void *p, int64_t n)
 }
 
 /* Between the begin and end of the messages only the comm can fail. */
-static int swap(void *arg, const struct ctt_swap *s)
+static int swap_messages(void *arg, const struct ctt_swap *s)
 {
     struct ctt_group_comm *b = arg;
     double start = ctt_seconds();
     int rc = 0, coming = 0, who;
 
     for (int k = 0; k < 2; k++)
-        CTT_TRY(make_room(b, k, s->sends[k]));
+        CTT_TRY(grow_message(b, k, s->sends[k]));
     for (int k = 0; k < 2; k++)
         if (s->takes[k]) {
             CTT_TRY(ctt_comm_recv(b->comm, b->group.part + (k ? 1 : -1),
@@ -88,7 +88,7 @@ void ctt_group_comm_open(struct ctt_comm *comm, struct ctt_group_comm *b)
 
     *b = (struct ctt_group_comm){ .comm = comm };
     b->group = (struct ctt_group){ p->rank, p->ranks, b, gather_values,
-                                   swap_values, swap };
+                                   swap_values, swap_messages };
 }
 
 void ctt_group_comm_close(struct ctt_group_comm *b)

@@ -57,8 +57,8 @@ void ctt_parts_close(struct ctt_parts *p)
 }
 
 /* The parts of a rank, one after the other at `host`. */
-static int copy(const struct ctt_parts *p, int rank, enum ctt_direction way,
-                float *w, float *dw, float *host)
+static int copy_parts(const struct ctt_parts *p, int rank,
+                      enum ctt_direction way, float *w, float *dw, float *host)
 {
     int rc = 0;
 
@@ -82,12 +82,13 @@ int ctt_parts_share(struct ctt_parts *p, float *w, float *dw)
     const struct ctt_comm_place *place = ctt_comm_place(p->comm);
     int rc;
 
-    CTT_TRY(copy(p, place->rank, CTT_TO_HOST, w, dw, p->mine));
+    CTT_TRY(copy_parts(p, place->rank, CTT_TO_HOST, w, dw, p->mine));
     CTT_TRY(ctt_comm_allgather(p->comm, p->mine,
                                p->most * (int64_t)sizeof(*p->mine), p->all));
     for (int r = 0; r < place->ranks; r++)
         if (r != place->rank)
-            CTT_TRY(copy(p, r, CTT_TO_DEVICE, w, dw, p->all + r * p->most));
+            CTT_TRY(copy_parts(p, r, CTT_TO_DEVICE, w, dw,
+                               p->all + r * p->most));
 out:
     return rc;
 }

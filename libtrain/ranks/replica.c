@@ -111,7 +111,7 @@ out:
     return rc;
 }
 
-static int fill(const struct ctt_trainer *t, uint32_t word[WORDS])
+static int fill_sums(const struct ctt_trainer *t, uint32_t word[WORDS])
 {
     const struct ctt_memory_plan p = ctt_exec_plan(t->task->exec(t->step));
     const int64_t place[] = { t->at.step, t->saves, t->cfg->checkpoint_every };
@@ -164,7 +164,7 @@ int ctt_replicas_meet(struct ctt_trainer *t, int rc)
     if (ctt_comm_place(t->comm)->ranks == 1)
         return rc;
     if (rc >= 0)
-        rc = fill(t, word);
+        rc = fill_sums(t, word);
     CTT_TRY(share_error(t->comm, rc));
     CTT_TRY(ctt_comm_same(t->comm, word, names, WORDS));
 out:

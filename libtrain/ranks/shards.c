@@ -62,7 +62,8 @@ static int find_moved(const struct ctt_graph *g, struct ctt_shards *s)
 }
 
 /* Copies them out of w, or back into it. */
-static int move(struct ctt_shards *s, int back, float *w, float *packed)
+static int copy_stretches(struct ctt_shards *s, int back, float *w,
+                          float *packed)
 {
     int rc = 0;
 
@@ -167,7 +168,7 @@ out:
     return rc;
 }
 
-static int open_part(const struct ctt_order *plan, struct ctt_shards *s)
+static int open_shard(const struct ctt_order *plan, struct ctt_shards *s)
 {
     size_t clips;
     int rc = 0;
@@ -201,14 +202,14 @@ int ctt_shards_open(const struct ctt_graph *g, int count,
               "processes cannot share them equally", count, share->parts);
     s->mine = count / share->parts;
     s->first = s->mine * share->part;
-    CTT_TRY(open_part(plan, s));
+    CTT_TRY(open_shard(plan, s));
     if (s->adds)
         CTT_TRY(open_sums(g, share, s));
 out:
     return rc;
 }
 
-static void drop(struct ctt_shards *s, void *block)
+static void free_shard_block(struct ctt_shards *s, void *block)
 {
     if (block)
         ctt_dev_free(s->dev, &block);
@@ -217,12 +218,12 @@ static void drop(struct ctt_shards *s, void *block)
 void ctt_shards_close(struct ctt_shards *s)
 {
     for (int l = 0; l < CTT_SHARD_LEVELS; l++) {
-        drop(s, s->sum[l]);
-        drop(s, s->mean[l]);
+        free_shard_block(s, s->sum[l]);
+        free_shard_block(s, s->mean[l]);
     }
-    drop(s, s->half);
-    drop(s, s->start);
-    drop(s, s->now);
+    free_shard_block(s, s->half);
+    free_shard_block(s, s->start);
+    free_shard_block(s, s->now);
     ctt_free(s->host);
     ctt_exchange_close(&s->sums);
     ctt_exchange_close(&s->means);
@@ -270,12 +271,12 @@ const struct ctt_order *ctt_shards_plan(struct ctt_shards *s,
 
 int ctt_shards_begin(struct ctt_shards *s, int k, float *w)
 {
-    return s->adds ? move(s, k > 0, w, s->start) : 0;
+    return s->adds ? copy_stretches(s, k > 0, w, s->start) : 0;
 }
 
 int ctt_shards_undo(struct ctt_shards *s, float *w)
 {
-    return s->adds ? move(s, 1, w, s->start) : 0;
+    return s->adds ? copy_stretches(s, 1, w, s->start) : 0;
 }
 
 /* Like counting in binary: the ones of k are the levels that have sums.  Adds
@@ -310,8 +311,8 @@ out:
 }
 
 /* The host's copy of the gradient of shard k, for the gather. */
-static int put(struct ctt_shards *s, int k, const struct ctt_constraint *c,
-               const float *dw)
+static int put_gradient(struct ctt_shards *s, int k,
+                        const struct ctt_constraint *c, const float *dw)
 {
     float *to = ctt_gather_place(&s->gather, k);
     int rc;
@@ -336,7 +337,7 @@ int ctt_shards_moved(struct ctt_shards *s, int k, float *w)
 
     if (!s->adds)
         goto out;
-    CTT_TRY(move(s, 0, w, s->now));
+    CTT_TRY(copy_stretches(s, 0, w, s->now));
     CTT_TRY(add_means(s, k));
 out:
     return rc;
@@ -351,7 +352,7 @@ int ctt_shards_sum(struct ctt_shards *s, int k, const struct ctt_constraint *c,
     if (!s->adds)
         goto out;
     if (ctt_squeeze_is_sparse(&s->how)) {
-        CTT_TRY(put(s, k, c, dw));
+        CTT_TRY(put_gradient(s, k, c, dw));
         goto out;
     }
     if (s->half)
@@ -418,7 +419,7 @@ int ctt_shards_end(struct ctt_shards *s, uint64_t step, double scale, float *w,
         CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_DEVICE, s->host, dw,
                              s->weights * (int64_t)sizeof(*dw)));
     CTT_TRY(exchange(s, &s->means, s->now));
-    CTT_TRY(move(s, 1, w, s->now));
+    CTT_TRY(copy_stretches(s, 1, w, s->now));
 out:
     return rc;
 }
@@ -461,12 +462,12 @@ int ctt_shards_put(struct ctt_shards *s, int since, const float *sums,
                          s->weights * (int64_t)sizeof(*sums)));
     if (!s->moved)
         goto out;
-    CTT_TRY(move(s, 0, w, s->now));
+    CTT_TRY(copy_stretches(s, 0, w, s->now));
     CTT_TRY(move_host(s, s->now, 0, s->host));
     for (int64_t i = 0; i < s->moved; i++)
         s->host[i] = since ? s->host[i] + moved[i] : moved[i];
     CTT_TRY(move_host(s, s->now, 1, s->host));
-    CTT_TRY(move(s, 1, w, s->now));
+    CTT_TRY(copy_stretches(s, 1, w, s->now));
 out:
     return rc;
 }

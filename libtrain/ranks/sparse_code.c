@@ -30,11 +30,11 @@ int64_t ctt_sparse_code_room(int64_t n, int64_t count)
 struct bits {
     uint8_t *to;
     uint64_t word;
-    int      n;         /* in word; fewer than 8 after put() */
+    int      n;         /* in word; fewer than 8 after put_bits() */
 };
 
 /* At most 32 bits. */
-static void put(struct bits *b, uint64_t x, int n)
+static void put_bits(struct bits *b, uint64_t x, int n)
 {
     b->word |= x << b->n;
     for (b->n += n; b->n >= 8; b->n -= 8) {
@@ -47,17 +47,17 @@ static void put(struct bits *b, uint64_t x, int n)
 static void put_unary(struct bits *b, uint32_t ones)
 {
     for (; ones >= 32; ones -= 32)
-        put(b, 0xffffffffu, 32);
-    put(b, (1ull << ones) - 1, (int)ones + 1);
+        put_bits(b, 0xffffffffu, 32);
+    put_bits(b, (1ull << ones) - 1, (int)ones + 1);
 }
 
-static void put_number(struct bits *b, uint32_t gap, int low, int power,
-                       int minus)
+static void put_power(struct bits *b, uint32_t gap, int low, int power,
+                      int minus)
 {
     put_unary(b, gap >> low);
-    put(b, gap & ((1u << low) - 1), low);
+    put_bits(b, gap & ((1u << low) - 1), low);
     put_unary(b, (uint32_t)power);
-    put(b, (uint64_t)minus, 1);
+    put_bits(b, (uint64_t)minus, 1);
 }
 
 static int power_of(float magnitude, float least)
@@ -83,8 +83,8 @@ void ctt_sparse_code_encode(const int32_t *at, int64_t count, int64_t n,
     for (int64_t i = 0; i < count; i++) {
         float x = from[at[i]];
 
-        put_number(&b, (uint32_t)(at[i] - next), t->low,
-                   power_of(fabsf(x), least), x < 0);
+        put_power(&b, (uint32_t)(at[i] - next), t->low,
+                  power_of(fabsf(x), least), x < 0);
         next = at[i] + 1;
     }
     if (b.n)

@@ -18,7 +18,7 @@ static const struct {
     { "share=", { CTT_SQUEEZE_SHARE, CTT_F32, 0 }, 1e-4, 0.5 },
 };
 
-static int number(const char *text, double least, double most, float *out)
+static int read_float(const char *text, double least, double most, float *out)
 {
     char *end;
     double x = strtod(text, &end);
@@ -47,7 +47,7 @@ int ctt_squeeze_parse(const char *text, struct ctt_squeeze *out)
     *out = words[i].is;
     if (!text[n] && words[i].most == 0)
         goto out;
-    rc = number(text + n, words[i].least, words[i].most, &out->value);
+    rc = read_float(text + n, words[i].least, words[i].most, &out->value);
     if (rc < 0)
         ctt_error(rc, "--squeeze=%s: %s", text, ctt_errmsg());
 out:

@@ -68,8 +68,8 @@ out:
 
 /* ---- functions of a step ---- */
 
-static int64_t rows_of(const struct ctt_exec *x, int node,
-                       const struct ctt_window *p)
+static int64_t value_rows(const struct ctt_exec *x, int node,
+                          const struct ctt_window *p)
 {
     return ctt_rows(&x->r->g->node[node].out) * p->steps * x->r->n;
 }
@@ -82,7 +82,8 @@ static int64_t floats_of(const struct ctt_exec *x,
 }
 
 /* Values that enter a window. */
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *w)
+static int give_values(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *w)
 {
     struct ctt_pipeline *p = arg;
     const float *at;
@@ -98,7 +99,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *w)
     for (int i = 0; i < p->section->ins; i++) {
         const struct ctt_section_value *v = &p->section->in[i];
 
-        CTT_TRY(ctt_run_put(x->r, v->node, 0, at, rows_of(x, v->node, w)));
+        CTT_TRY(ctt_run_put(x->r, v->node, 0, at, value_rows(x, v->node, w)));
         at += floats_of(x, v, w);
     }
 out:
@@ -127,7 +128,7 @@ static int pass_on(void *arg, struct ctt_exec *x, const struct ctt_window *w)
     for (int i = 0; i < s->outs; i++) {
         const struct ctt_section_value *v = &s->out[i];
 
-        CTT_TRY(ctt_run_get(x->r, v->node, 0, rows_of(x, v->node, w), at));
+        CTT_TRY(ctt_run_get(x->r, v->node, 0, value_rows(x, v->node, w), at));
         at += floats_of(x, v, w);
     }
     CTT_TRY(ctt_stage_messages_send(
@@ -138,7 +139,8 @@ out:
 }
 
 /* Gradients of the values that have left it. */
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *w)
+static int seed_outputs(void *arg, struct ctt_exec *x,
+                        const struct ctt_window *w)
 {
     struct ctt_pipeline *p = arg;
     const float *at;
@@ -153,7 +155,7 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *w)
 
         if (ctt_exec_needs(x, v->node))
             CTT_TRY(ctt_exec_put_grad(x, v->node, 0, at,
-                                      rows_of(x, v->node, w)));
+                                      value_rows(x, v->node, w)));
         at += floats_of(x, v, w);
     }
 out:
@@ -176,7 +178,7 @@ static int pass_back(void *arg, struct ctt_exec *x, const struct ctt_window *w)
         const struct ctt_section_value *v = &s->in[i];
 
         if (ctt_exec_needs(x, v->node))
-            CTT_TRY(ctt_exec_get_grad(x, v->node, 0, rows_of(x, v->node, w),
+            CTT_TRY(ctt_exec_get_grad(x, v->node, 0, value_rows(x, v->node, w),
                                       at));
         at += floats_of(x, v, w);
     }
@@ -189,8 +191,8 @@ out:
 
 void ctt_stage_messages_calls(struct ctt_section_job *job)
 {
-    job->give = give;
+    job->give = give_values;
     job->take = pass_on;
-    job->seed = seed;
+    job->seed = seed_outputs;
     job->done = pass_back;
 }

@@ -12,7 +12,7 @@ static const struct ctt_strategy *const strategies[] = {
 enum { LAST = CTT_LEN(strategies) - 1 };
 
 /* The index of the first row from `from` that is asked for. */
-static int find(const struct ctt_train_cfg *cfg, int from)
+static int next_asked(const struct ctt_train_cfg *cfg, int from)
 {
     while (from < LAST && !strategies[from]->option(cfg))
         from++;
@@ -21,7 +21,7 @@ static int find(const struct ctt_train_cfg *cfg, int from)
 
 const struct ctt_strategy *ctt_strategy_of(const struct ctt_train_cfg *cfg)
 {
-    return strategies[find(cfg, 0)];
+    return strategies[next_asked(cfg, 0)];
 }
 
 int ctt_train_has_server(const struct ctt_train_cfg *cfg)
@@ -31,7 +31,7 @@ int ctt_train_has_server(const struct ctt_train_cfg *cfg)
 
 int ctt_strategy_check(const struct ctt_train_cfg *cfg)
 {
-    int first = find(cfg, 0), second = find(cfg, first + 1), rc = 0;
+    int first = next_asked(cfg, 0), second = next_asked(cfg, first + 1), rc = 0;
     const struct ctt_strategy *s = strategies[first];
     struct ctt_squeeze squeeze;
 

@@ -207,7 +207,7 @@ out:
     return rc;
 }
 
-static int open_part(struct ctt_trainer *t)
+static int open_split(struct ctt_trainer *t)
 {
     const struct tensor_parallel *p = t->state;
     struct ctt_weight *weight = NULL;
@@ -258,7 +258,7 @@ static int open_parts(struct ctt_trainer *t)
     CTT_TRY(division_of(t->cfg)->split(p->model, place->rank, place->ranks,
                                        &p->split));
     CTT_TRY(find_stretches(p, t->dev));
-    CTT_TRY(open_part(t));
+    CTT_TRY(open_split(t));
     say_split(t);
 out:
     return rc;

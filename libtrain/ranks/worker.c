@@ -75,7 +75,7 @@ out:
 }
 
 /* 1 if all shards have a gradient. */
-static int is_whole(const struct ctt_trainer *t)
+static int has_gradients(const struct ctt_trainer *t)
 {
     for (int k = 0; k < t->shards.mine; k++)
         if (t->mine[k].none || t->mine[k].rc < 0)
@@ -98,7 +98,7 @@ static int compute_gradient(struct worker *w)
 
     ctt_trainer_weigh(t, &turn);
     ctt_trainer_shards(t, &b, &turn);
-    if (is_whole(t))
+    if (has_gradients(t))
         CTT_TRY(ctt_shards_get(&t->shards, w->sync.kind == CTT_SYNC_ASYNC,
                                t->dw, ctt_push_sums(&w->size, w->push)));
     CTT_TRY(ctt_dev_sync(t->dev));

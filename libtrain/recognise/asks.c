@@ -41,13 +41,13 @@ out:
 /* The weight after a fraction x of the clip.  Linear: Ma and others 2016;
  * exponential: Jain and others 2016, who use seconds instead of the
  * fraction. */
-static double even(double x)    { return (void)x, 1; }
-static double linear(double x)  { return x; }
-static double rising(double x)  { return exp(4 * x - 4); }
+static double even(double x)         { return (void)x, 1; }
+static double linear(double x)       { return x; }
+static double exponential(double x)  { return exp(4 * x - 4); }
 
 static double (*const frame_weights[])(double) = {
     [CTT_FRAME_NONE] = even, [CTT_FRAME_ALL] = even,
-    [CTT_FRAME_LINEAR] = linear, [CTT_FRAME_EXP] = rising,
+    [CTT_FRAME_LINEAR] = linear, [CTT_FRAME_EXP] = exponential,
 };
 
 void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,

@@ -132,7 +132,7 @@ int ctt_aux_head_seed(const struct ctt_aux_head *a, struct ctt_exec *x,
 
 /* Reads a number of 0 to 1000 and moves *s behind it; returns whether it is
  * one. */
-static int number(const char **s, double *out)
+static int read_weight(const char **s, double *out)
 {
     char *end;
 
@@ -146,12 +146,12 @@ static int number(const char **s, double *out)
 /* Returns whether FROM[:TO] is right. */
 static int parse(const char *s, double *from, double *to)
 {
-    if (!number(&s, from))
+    if (!read_weight(&s, from))
         return 0;
     *to = *from;
     if (*s == ':') {
         s++;
-        if (!number(&s, to))
+        if (!read_weight(&s, to))
             return 0;
     }
     return *s == '\0';

@@ -90,8 +90,8 @@ static void take_rows(const struct ctt_recognise_eval *e,
 }
 
 /* Computes answers[clip of the batch][point][class]. */
-static int forward(struct ctt_recognise_eval *e, const struct ctt_batch *b,
-                   float *answers)
+static int answer_batch(struct ctt_recognise_eval *e, const struct ctt_batch *b,
+                        float *answers)
 {
     int64_t rows = (int64_t)b->steps * b->n;
     int rc = 0;
@@ -116,9 +116,9 @@ out:
 }
 
 /* Metrics per clip. */
-static void keep(const struct ctt_recognise_eval *e, struct ctt_metrics *m,
-                 int clip, int point, const float *answer,
-                 enum ctt_clip_verdict v)
+static void keep_verdict(const struct ctt_recognise_eval *e,
+                         struct ctt_metrics *m, int clip, int point,
+                         const float *answer, enum ctt_clip_verdict v)
 {
     size_t at = (size_t)clip * (size_t)m->points + (size_t)point;
     size_t classes = (size_t)ctt_answer_classes(e->g);
@@ -134,14 +134,15 @@ struct recognise_scoring {
     struct ctt_metrics        *m;
 };
 
-static int run_batch(void *arg, const struct ctt_batch *b, void *answers)
+static int run_answers(void *arg, const struct ctt_batch *b, void *answers)
 {
     const struct recognise_scoring *all = arg;
 
-    return forward(all->e, b, answers);
+    return answer_batch(all->e, b, answers);
 }
 
-static int count(void *arg, const struct ctt_batch *b, const void *answers)
+static int count_answers(void *arg, const struct ctt_batch *b,
+                         const void *answers)
 {
     const struct recognise_scoring *all = arg;
     const struct ctt_recognise_eval *e = all->e;
@@ -154,7 +155,7 @@ static int count(void *arg, const struct ctt_batch *b, const void *answers)
             const float *z = (const float *)answers +
                              ((int64_t)j * e->points + k) * classes;
 
-            keep(e, all->m, b->clip[j], k, z, ctt_metrics_add(
+            keep_verdict(e, all->m, b->clip[j], k, z, ctt_metrics_add(
                 all->m, k, z, e->d->clip[b->clip[j]].label));
         }
     }
@@ -169,7 +170,7 @@ int ctt_recognise_eval_run(struct ctt_recognise_eval *e,
     ctt_metrics_clear(m);
     e->r->stamp++;
     return ctt_eval_set_run(&e->set, ev, &(struct ctt_eval_job){
-        .arg = &all, .run = run_batch, .add = count });
+        .arg = &all, .run = run_answers, .add = count_answers });
 }
 
 /* ---- a model once ---- */
@@ -186,7 +187,7 @@ struct recognise_request {
     struct ctt_metrics         *out;
 };
 
-static int test(void *arg, struct ctt_dev *dev, const float *w)
+static int test_request(void *arg, struct ctt_dev *dev, const float *w)
 {
     struct recognise_request *q = arg;
     struct ctt_recognise_eval *e = NULL;
@@ -209,11 +210,11 @@ out:
     return rc;
 }
 
-static int run(struct recognise_request *q, struct ctt_metrics **out)
+static int run_request(struct recognise_request *q, struct ctt_metrics **out)
 {
     int rc = 0;
 
-    CTT_TRY(ctt_eval_model(q->m, q->cfg, test, q));
+    CTT_TRY(ctt_eval_model(q->m, q->cfg, test_request, q));
     *out = q->out;
     q->out = NULL;
 out:
@@ -227,8 +228,8 @@ int ctt_evaluate_recognise(const struct ctt_model *m,
                            const struct ctt_events *ev,
                            struct ctt_metrics **out)
 {
-    return run(&(struct recognise_request){ m, cfg, d, point, points, ev, 0,
-                                            NULL }, out);
+    return run_request(&(struct recognise_request){ m, cfg, d, point, points,
+                                                    ev, 0, NULL }, out);
 }
 
 int ctt_answer_recognise(const struct ctt_model *m,
@@ -237,6 +238,6 @@ int ctt_answer_recognise(const struct ctt_model *m,
                          const struct ctt_events *ev,
                          struct ctt_metrics **out)
 {
-    return run(&(struct recognise_request){ m, cfg, d, point, points, ev, 1,
-                                            NULL }, out);
+    return run_request(&(struct recognise_request){ m, cfg, d, point, points,
+                                                    ev, 1, NULL }, out);
 }

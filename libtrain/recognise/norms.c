@@ -50,8 +50,9 @@ out:
     return rc;
 }
 
-static int open_all(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
-                    struct ctt_data *d, struct estimate *e)
+static int open_estimate(const struct ctt_model *m,
+                         const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                         struct estimate *e)
 {
     struct ctt_buckets b;
     int n = ctt_cfg_shard(cfg), rc;
@@ -71,7 +72,7 @@ out:
     return rc;
 }
 
-static void close_all(struct estimate *e)
+static void close_estimate(struct estimate *e)
 {
     ctt_loader_close(&e->loader);
     ctt_order_free(&e->order);
@@ -83,7 +84,7 @@ static void close_all(struct estimate *e)
 }
 
 /* Adds the statistics that the norms took from a batch. */
-static int add(struct estimate *e, double rows)
+static int add_statistics(struct estimate *e, double rows)
 {
     const struct ctt_graph *g = e->m->g;
     float *w = e->m->w;
@@ -107,7 +108,7 @@ out:
 }
 
 /* Makes room for the first batch without empty places. */
-static void forget(struct estimate *e)
+static void clear_sums(struct estimate *e)
 {
     memset(e->sum, 0, (size_t)e->m->g->weights * sizeof(*e->sum));
     e->rows = 0;
@@ -116,8 +117,8 @@ static void forget(struct estimate *e)
 
 /* Returns 1 after the last batch.  Empty places would count as frames, so
  * batches that have one are left out unless all have. */
-static int run_batch(struct estimate *e, struct ctt_data *d, int *clips,
-                     const struct ctt_events *ev)
+static int estimate_batch(struct estimate *e, struct ctt_data *d, int *clips,
+                          const struct ctt_events *ev)
 {
     struct ctt_batch b;
     double wait = 0, rows = 0;
@@ -134,10 +135,10 @@ static int run_batch(struct estimate *e, struct ctt_data *d, int *clips,
         whole &= b.length[j] > 0;
     }
     if (whole && !e->whole)
-        forget(e);
+        clear_sums(e);
     if (whole || e->rows == 0) {
         CTT_TRY(ctt_recognise_step_forward(e->step, d, &b));
-        CTT_TRY(add(e, rows));
+        CTT_TRY(add_statistics(e, rows));
     }
     ctt_loader_done(e->loader);
     CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "stopped");
@@ -145,7 +146,7 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-static void set(const struct estimate *e, struct ctt_model *m)
+static void set_statistics(const struct estimate *e, struct ctt_model *m)
 {
     for (int i = 0; i < m->g->count && e->rows > 0; i++) {
         const struct ctt_node *n = &m->g->node[i];
@@ -175,14 +176,14 @@ int ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     plain.wiring.teachers = NULL;
     plain.self_distil = 0;
     ctt_augment_none(&plain);
-    CTT_TRY(open_all(m, &plain, d, &e));
+    CTT_TRY(open_estimate(m, &plain, d, &e));
     ctt_loader_start(e.loader, e.order, &none, 0);
-    while (!(rc = run_batch(&e, d, &clips, ev)))
+    while (!(rc = estimate_batch(&e, d, &clips, ev)))
         ;
     CTT_TRY(rc);
-    set(&e, m);
+    set_statistics(&e, m);
     rc = 0;
 out:
-    close_all(&e);
+    close_estimate(&e);
     return rc;
 }

@@ -159,8 +159,8 @@ static int goals_of(const struct ctt_recognise_step *s)
 }
 
 /* Rows of the answer in a window: one per ask, or one per step and sample. */
-static int64_t rows_of(const struct ctt_recognise_step *s,
-                       const struct ctt_window *p)
+static int64_t answer_rows(const struct ctt_recognise_step *s,
+                           const struct ctt_window *p)
 {
     return has_clip(s) ? p->asks : (int64_t)p->steps * s->x->r->n;
 }
@@ -223,8 +223,8 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
 /* Iterates over the goals of a window and their rows in it. */
 struct goal_iter { int64_t row; const struct ctt_goal *goal; int i; };
 
-static int next(const struct ctt_recognise_step *s, const struct ctt_window *p,
-                struct goal_iter *e)
+static int next_goal(const struct ctt_recognise_step *s,
+                     const struct ctt_window *p, struct goal_iter *e)
 {
     if (has_clip(s)) {
         if (e->i >= p->asks)
@@ -262,11 +262,11 @@ static void put_target(const struct ctt_recognise_step *s,
 static int put_targets(const struct ctt_recognise_step *s,
                        const struct ctt_exec *x, const struct ctt_window *p)
 {
-    int64_t rows = rows_of(s, p);
+    int64_t rows = answer_rows(s, p);
     struct goal_iter e = { 0 };
 
     memset(s->row, 0, (size_t)(rows * s->wide) * sizeof(*s->row));
-    while (next(s, p, &e))
+    while (next_goal(s, p, &e))
         if (e.goal->weight > 0)
             put_target(s, e.goal, s->row + e.row * s->wide);
     return rows > 0 ? ctt_run_put(x->r, s->target, 0, s->row, rows) : 0;
@@ -282,7 +282,8 @@ static int put_frames(const struct ctt_recognise_step *s,
                        p->steps * ctt_rows(in) * x->r->n);
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int give_inputs(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;
     int rc = 0;
@@ -310,11 +311,12 @@ static int is_largest(const float *z, int n, int label)
 
 /* Adds up the losses, and the clips whose last answer is right; keeps answers
  * that become targets. */
-static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int take_answers(void *arg, struct ctt_exec *x,
+                        const struct ctt_window *p)
 {
     struct ctt_recognise_step *s = arg;
     int classes = s->classes;
-    int64_t rows = rows_of(s, p);
+    int64_t rows = answer_rows(s, p);
     struct goal_iter e = { 0 };
     int rc = 0;
 
@@ -328,7 +330,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     CTT_TRY(ctt_run_get(x->r, s->answer, 0, rows, s->answers));
     for (int64_t i = 0; i < rows; i++)
         s->sum += (double)s->row[i];
-    while (next(s, p, &e)) {
+    while (next_goal(s, p, &e)) {
         const float *z = s->answers + e.row * classes;
         int64_t i = e.goal - s->goal;
 
@@ -343,10 +345,11 @@ out:
 }
 
 /* After all answers: makes targets of answers. */
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+static int seed_losses(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;
-    int64_t rows = rows_of(s, p);
+    int64_t rows = answer_rows(s, p);
     int rc = 0;
 
     if (s->job)
@@ -375,10 +378,11 @@ static struct ctt_job job_of(struct ctt_recognise_step *s)
     return (struct ctt_job){ .steps = s->batch->steps,
         .feedback = s->batch->steps, .ask = s->ask,
         .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
-        .give = give, .take = take, .seed = seed, .done = done };
+        .give = give_inputs, .take = take_answers, .seed = seed_losses,
+        .done = done };
 }
 
-static void begin(struct ctt_recognise_step *s, const struct ctt_batch *b)
+static void begin_batch(struct ctt_recognise_step *s, const struct ctt_batch *b)
 {
     s->batch = b;
     s->sum = s->right = s->least = 0;
@@ -397,7 +401,7 @@ int ctt_recognise_step_blame(struct ctt_recognise_step *s,
 {
     struct ctt_job job;
 
-    begin(s, b);
+    begin_batch(s, b);
     job = job_of(s);
     return ctt_exec_blame(s->x, &job, s->loss);
 }
@@ -442,7 +446,7 @@ int ctt_recognise_step_losses(struct ctt_recognise_step *s,
 
     s->x->r->key = key;
     s->x->r->stamp++;
-    begin(s, b);
+    begin_batch(s, b);
     weight = make_goals(s, d, b, observe);
     s->factor = ctt_turn_scale(s->scale, weight, s->whole);
     s->seed = weight > 0 ? (float)(s->factor / weight) : 0;
@@ -488,7 +492,7 @@ int ctt_recognise_step_forward(struct ctt_recognise_step *s,
     struct ctt_job job;
 
     s->x->r->stamp++;
-    begin(s, b);
+    begin_batch(s, b);
     make_goals(s, d, b, 0);
     job = job_of(s);
     return ctt_exec_forward(s->x, &job);

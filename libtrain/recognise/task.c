@@ -9,8 +9,9 @@
 #include "libtrain/task.h"
 #include "base/wilson.h"
 
-static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
-                 const struct ctt_data *d)
+static int check_classes(const struct ctt_graph *g,
+                         const struct ctt_train_cfg *cfg,
+                         const struct ctt_data *d)
 {
     int rc = 0, classes = ctt_answer_classes(g);
 
@@ -30,7 +31,7 @@ static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     return ctt_recognise_graph(g, cfg, out);
 }
 
-static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
+static struct ctt_size clip_size(const struct ctt_train_cfg *cfg, int longest)
 {
     struct ctt_asks asks = { .total = 0 };
 
@@ -91,7 +92,8 @@ static double weight(const void *s, int clips)
     return (double)clips * ((const struct ctt_recognise_step *)s)->asks.total;
 }
 
-static int forward(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
+static int forward_turn(void *arg, const struct ctt_turn *t,
+                        struct ctt_sums *sums)
 {
     struct ctt_recognise_step *s = arg;
     uint64_t observe = ctt_key(ctt_key(t->seed, CTT_KEY_OBSERVE), t->epoch);
@@ -110,11 +112,11 @@ static int backward(void *s)
     return ctt_recognise_step_backward(s);
 }
 
-static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
+static int run_turn(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
 {
     int rc;
 
-    CTT_TRY(forward(s, t, sums));
+    CTT_TRY(forward_turn(s, t, sums));
     if (rc == 0)
         CTT_TRY(backward(s));
 out:
@@ -188,8 +190,8 @@ static double mean_loss(const struct ctt_metrics *m)
     return sum / m->points;
 }
 
-static int test(void *e, const struct ctt_events *ev,
-                struct ctt_test_score *out)
+static int test_clips(void *e, const struct ctt_events *ev,
+                      struct ctt_test_score *out)
 {
     struct recognise_test *t = e;
     int last = t->metrics->points - 1;
@@ -220,12 +222,12 @@ static int better(const struct ctt_test_score *a,
 }
 
 const struct ctt_task_kind ctt_recognise_task = {
-    .check = check, .graph = graph, .size = size, .memory = memory,
+    .check = check_classes, .graph = graph, .size = clip_size, .memory = memory,
     .open = open_step, .close = close_step, .exec = exec,
-    .weight = weight, .run = run, .section = open_section,
-    .forward = forward, .backward = backward, .blame = blame,
+    .weight = weight, .run = run_turn, .section = open_section,
+    .forward = forward_turn, .backward = backward, .blame = blame,
     .test_open = open_test,
-    .test_close = close_test, .test = test, .counts = counts,
+    .test_close = close_test, .test = test_clips, .counts = counts,
     .better = better, .saves = "--max-frames, ", .word = "val_top1",
     .score = offsetof(struct ctt_test_score, top1),
 };

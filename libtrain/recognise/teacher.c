@@ -147,8 +147,8 @@ void ctt_probabilities(const float *z, int n, double temperature, float *p)
         p[j] = (float)(exp(((double)z[j] - (double)top) / temperature) / sum);
 }
 
-static int forward(struct ctt_teacher *t, const struct ctt_batch *b,
-                   const struct ctt_goal *goal, int goals)
+static int forward_teacher(struct ctt_teacher *t, const struct ctt_batch *b,
+                           const struct ctt_goal *goal, int goals)
 {
     int input = ctt_graph_input(t->g), answer = ctt_graph_output(t->g), rc = 0;
     int64_t rows = (int64_t)b->steps * b->n;
@@ -169,13 +169,13 @@ out:
 }
 
 /* Adds a teacher's probabilities times `by` to p. */
-static int add(struct ctt_teacher *t, const struct ctt_batch *b,
-               const struct ctt_goal *goal, int goals, float temperature,
-               float by, float *p)
+static int add_teacher(struct ctt_teacher *t, const struct ctt_batch *b,
+                       const struct ctt_goal *goal, int goals,
+                       float temperature, float by, float *p)
 {
     int classes = ctt_answer_classes(t->g), rc;
 
-    CTT_TRY(forward(t, b, goal, goals));
+    CTT_TRY(forward_teacher(t, b, goal, goals));
     for (int i = 0; i < goals; i++) {
         float *to = p + (2 * i + 1) * classes;
         int64_t row = has_clip(t) ? i : (int64_t)goal[i].step * b->n +
@@ -202,7 +202,8 @@ int ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
     for (struct ctt_teacher *at = t; at; at = at->next)
         count++;
     for (; t; t = t->next)
-        CTT_TRY(add(t, b, goal, goals, temperature, 1 / (float)count, p));
+        CTT_TRY(add_teacher(t, b, goal, goals, temperature, 1 / (float)count,
+                            p));
 out:
     return rc;
 }

@@ -20,14 +20,14 @@ static double logarithmic(const struct ctt_setting *k, double at)
 }
 
 /* Both ends as often as numbers between them. */
-static double whole(const struct ctt_setting *k, double at)
+static double draw_whole(const struct ctt_setting *k, double at)
 {
     return fmin(k->high, floor(k->low + at * (k->high - k->low + 1)));
 }
 
 static double (*const values[])(const struct ctt_setting *, double) = {
     [CTT_SETTING_RANGE] = even, [CTT_SETTING_LOG] = logarithmic,
-    [CTT_SETTING_INT] = whole,
+    [CTT_SETTING_INT] = draw_whole,
 };
 
 /* Four digits say enough; rounding must not leave the range. */
@@ -59,7 +59,7 @@ static void draw_one(const struct ctt_space *s, int i, uint64_t key,
         return;
     }
     if (k->kind == CTT_SETTING_INT) {    /* where the number lies */
-        double x = whole(k, at);
+        double x = draw_whole(k, at);
 
         out->text[i] = print_number(k, x, out->number[i]);
         out->at[i] = (x - k->low) / (k->high - k->low);

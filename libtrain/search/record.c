@@ -265,8 +265,8 @@ static int follows(const struct ctt_search *s, const struct ctt_search_job *job)
 }
 
 /* The list of results grows by t, whose arrays the trial takes over. */
-static void put(struct ctt_search *s, const struct ctt_search_job *job,
-                struct ctt_trial *t)
+static void put_result(struct ctt_search *s, const struct ctt_search_job *job,
+                       struct ctt_trial *t)
 {
     struct ctt_trial *to = ctt_search_at(s, job->trial, job->repeat);
 
@@ -336,7 +336,7 @@ static int take_result(struct ctt_search *s, const struct ctt_value *v)
     CTT_TRY(new_arrays(s, job.rung, &t));
     CTT_TRY(take_results(s, v, job.rung, &t));
     if (rc)
-        put(s, &job, &t);
+        put_result(s, &job, &t);
 out:
     free_arrays(&t);
     return rc;
@@ -434,7 +434,7 @@ int ctt_search_result(struct ctt_search *s, const struct ctt_search_job *job,
         CTT_CHECK(t.epochs > 0, CTT_EFORMAT, "%s: is no log of trial %d with "
                   "%d epochs", log, job->trial + 1, s->epochs[job->rung]);
     }
-    put(s, job, &t);
+    put_result(s, job, &t);
     rc = 0;
 out:
     free_arrays(&t);

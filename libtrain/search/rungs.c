@@ -139,8 +139,8 @@ static int by_score(const void *x, const void *y)
 
 /* The trials that are in the list, and have a score at the rung, the best
  * first; returns how many of them are no failures. */
-static int rank(const struct ctt_search *s, int rung, struct ranked *list,
-                int n)
+static int rank_trials(const struct ctt_search *s, int rung,
+                       struct ranked *list, int n)
 {
     int good = 0;
 
@@ -203,7 +203,7 @@ static int next_asha(const struct ctt_search *s, struct ranked *list,
                      struct ctt_search_job *out)
 {
     for (int k = s->rungs - 2; k >= 0; k--) {
-        int n = reached(s, k, list), good = rank(s, k, list, n);
+        int n = reached(s, k, list), good = rank_trials(s, k, list, n);
 
         if (next_of(s, k, list, fewer(good, n / s->cfg->search_factor), out))
             return 1;
@@ -228,7 +228,7 @@ static int next_halving(const struct ctt_search *s, struct ranked *list,
         for (int i = 0; i < n; i++)
             if (ctt_search_at(s, list[i].trial, 0)->rung < k)
                 return 0;
-        good = rank(s, k, list, n);
+        good = rank_trials(s, k, list, n);
         n /= s->cfg->search_factor;
         n = fewer(good, n > 1 ? n : 1);
         if (next_of(s, k, list, n, out))
@@ -351,11 +351,11 @@ static int next_furthest(const struct ctt_search *s, struct ranked *list,
 {
     int last = s->rungs - 1, going = at_last(s);
 
-    if (going < 0 || going + rank(s, last, list, reached(s, last, list)) >=
-        wanted(s))
+    if (going < 0 || wanted(s) <=
+        going + rank_trials(s, last, list, reached(s, last, list)))
         return 0;
     for (int k = last - 1; k >= 0; k--) {
-        int good = rank(s, k, list, reached(s, k, list));
+        int good = rank_trials(s, k, list, reached(s, k, list));
 
         if (next_of(s, k, list, good, out))
             return 1;
@@ -406,7 +406,7 @@ int ctt_search_ranks(const struct ctt_search *s, int *trial, int n)
     int rc = list ? 0 : CTT_ENOMEM, last = s->rungs - 1;
 
     CTT_TRY(rc);
-    rc = rank(s, last, list, reached(s, last, list));
+    rc = rank_trials(s, last, list, reached(s, last, list));
     rc = fewer(rc, n);
     for (int i = 0; i < rc; i++)
         trial[i] = list[i].trial;

@@ -18,7 +18,7 @@ static const struct { const char *word; int number, turned; } signs[] = {
     { "!=", 0, 1 }, { "=", 0, 0 }, { "<", 1, 0 }, { ">", 1, 1 },
 };
 
-static int find(const struct ctt_space *s, const char *name, size_t n)
+static int find_setting(const struct ctt_space *s, const char *name, size_t n)
 {
     for (int i = 0; i < s->count; i++)
         if (strlen(s->setting[i].opt->name) == n &&
@@ -82,7 +82,7 @@ static int read_when(const struct ctt_space *s, struct ctt_setting *k)
         i++;
     CTT_CHECK(i < CTT_LEN(signs), CTT_EINVAL, "'%s' is no condition: "
               "NAME=VALUE, NAME!=VALUE, NAME<NUMBER or NAME>NUMBER", text);
-    at = find(s, text, n);
+    at = find_setting(s, text, n);
     CTT_CHECK(at >= 0, CTT_EINVAL, "if '%.*s': nothing here sets it", (int)n,
               text);
     of = &s->setting[at];

@@ -39,7 +39,7 @@ const char *ctt_space_fixed(const struct ctt_opt *o)
 /* ---- numbers ---- */
 
 /* Whether the option takes the value at all. */
-static int takes(const struct ctt_setting *k, const char *value)
+static int accepts_value(const struct ctt_setting *k, const char *value)
 {
     struct ctt_train_cfg cfg = { .data = NULL };
 
@@ -66,7 +66,7 @@ static int read_numbers(struct ctt_setting *k, char **rest)
                   "HIGH must follow", k->opt->name);
         CTT_CHECK(is_number(word, to[i]), CTT_EINVAL, "%s: '%s' is no number",
                   k->opt->name, word);
-        CTT_TRY(takes(k, word));
+        CTT_TRY(accepts_value(k, word));
         k->words[i] = word;
     }
     CTT_CHECK(k->low < k->high, CTT_EINVAL, "%s: %s is not below %s",
@@ -75,7 +75,7 @@ out:
     return rc;
 }
 
-static int is_whole(const struct ctt_opt *o)
+static int is_integer(const struct ctt_opt *o)
 {
     return o->type == CTT_INT;
 }
@@ -84,7 +84,7 @@ static int read_range(struct ctt_setting *k, char **rest)
 {
     int rc = 0;
 
-    CTT_CHECK(!is_whole(k->opt), CTT_EINVAL, "%s: is a whole number: int or "
+    CTT_CHECK(!is_integer(k->opt), CTT_EINVAL, "%s: is a whole number: int or "
               "choice", k->opt->name);
     CTT_CHECK(k->opt->type == CTT_FLOAT, CTT_EINVAL, "%s: is no number: "
               "choice", k->opt->name);
@@ -108,7 +108,7 @@ static int read_int(struct ctt_setting *k, char **rest)
 {
     int rc = 0;
 
-    CTT_CHECK(is_whole(k->opt) || k->opt->type == CTT_FLOAT, CTT_EINVAL,
+    CTT_CHECK(is_integer(k->opt) || k->opt->type == CTT_FLOAT, CTT_EINVAL,
               "%s: is no number: choice", k->opt->name);
     CTT_TRY(read_numbers(k, rest));
     for (int i = 0; i < 2; i++)
@@ -141,7 +141,7 @@ static int add_choice(struct ctt_setting *k, const char *word)
     for (int i = 0; i < k->choices; i++)
         CTT_CHECK(strcmp(k->choice[i], word) != 0, CTT_EINVAL, "%s: '%s' "
                   "stands there twice", k->opt->name, word);
-    CTT_TRY(takes(k, word));
+    CTT_TRY(accepts_value(k, word));
     k->choice[k->choices++] = word;
 out:
     return rc;
@@ -174,7 +174,7 @@ static const struct {
     [CTT_SETTING_CHOICE] = { "choice", read_choices },
 };
 
-static int kind_of(const char *word)
+static int values_kind(const char *word)
 {
     for (size_t i = 0; i < CTT_LEN(kinds); i++)
         if (strcmp(word, kinds[i].word) == 0)
@@ -245,7 +245,7 @@ static int read_setting(struct ctt_space *s, char *text, int line)
         goto out;
     CTT_TRY(option_of(s, name, &k));
     word = strtok_r(NULL, BLANK, &rest);
-    CTT_CHECK(word && (kind = kind_of(word)) >= 0, CTT_EINVAL, "%s: '%s' "
+    CTT_CHECK(word && (kind = values_kind(word)) >= 0, CTT_EINVAL, "%s: '%s' "
               "is none of range, log, int and choice", k.opt->name,
               word ? word : "");
     k.kind = (enum ctt_setting_kind)kind;

@@ -104,8 +104,8 @@ static double share_of(const struct ctt_setting *k, const struct points *p)
 
 /* The ranks of the trials with a result, equal ones the mean of theirs; rank:
  * NAN for the others. */
-static void rank(const struct ctt_search *s, int epochs, double *score,
-                 double *rank)
+static void rank_scores(const struct ctt_search *s, int epochs, double *score,
+                        double *rank)
 {
     int n = s->cfg->trials;
 
@@ -147,7 +147,7 @@ int ctt_search_weigh(const struct ctt_search *s, struct ctt_weighed *out)
     p = (struct points){ 0, room, room + n };
     ranks = room + 3 * n;
     *out = (struct ctt_weighed){ .epochs = common(s) };
-    rank(s, out->epochs, room + 2 * n, ranks);
+    rank_scores(s, out->epochs, room + 2 * n, ranks);
     for (int k = 0; k < s->space->count; k++) {
         p.n = 0;
         for (size_t i = 0; i < n; i++)

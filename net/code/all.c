@@ -4,23 +4,25 @@
 
 #include <string.h>
 
-static int64_t size(const struct ctt_part *p)
+static int64_t all_size(const struct ctt_part *p)
 {
     return p->kept == p->count ? 0 : -1;
 }
 
-static void put(const struct ctt_part *p, uint8_t *out)
+static void put_all(const struct ctt_part *p, uint8_t *out)
 {
     (void)p;
     (void)out;
 }
 
-static int get(const struct ctt_part *p, const uint8_t *in, int64_t size,
-               uint8_t *keep)
+static int get_all(const struct ctt_part *p, const uint8_t *in, int64_t size,
+                   uint8_t *keep)
 {
     (void)in;
     memset(keep, 1, (size_t)p->count);
     return size == 0 && p->kept == p->count;
 }
 
-const struct ctt_positions ctt_positions_all = { "all", size, put, get };
+const struct ctt_positions ctt_positions_all = {
+    "all", all_size, put_all, get_all
+};

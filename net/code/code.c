@@ -44,7 +44,7 @@ const char *ctt_coding_word(int table, int i)
     return tables[table].word(i);
 }
 
-static int find(int table, const char *word, int *row)
+static int find_coding(int table, const char *word, int *row)
 {
     for (int i = 0; i < tables[table].rows; i++) {
         if (strcmp(tables[table].word(i), word) == 0) {
@@ -72,9 +72,9 @@ static int find_all(const struct ctt_coding *how, struct rows *out)
 {
     int rc = 0, p = 0, v = 0, b = 0;
 
-    CTT_TRY(find(0, how->positions, &p));
-    CTT_TRY(find(1, how->values, &v));
-    CTT_TRY(find(2, how->bytes, &b));
+    CTT_TRY(find_coding(0, how->positions, &p));
+    CTT_TRY(find_coding(1, how->values, &v));
+    CTT_TRY(find_coding(2, how->bytes, &b));
     *out = rows_at(p, v, b);
 out:
     return rc;

@@ -193,8 +193,8 @@ static int get_codes(const struct ctt_part *p, const struct book *b,
     return at % 8 == 0 || in[at / 8] >> at % 8 == 0;
 }
 
-static int get(const struct ctt_part *p, const uint8_t *in, int packed,
-               const struct ctt_decoded *to)
+static int get_values(const struct ctt_part *p, const uint8_t *in, int packed,
+                      const struct ctt_decoded *to)
 {
     struct book b;
 
@@ -206,13 +206,13 @@ static int get(const struct ctt_part *p, const uint8_t *in, int packed,
 static int get_bytes(const struct ctt_part *p, const uint8_t *in,
                      const struct ctt_decoded *to)
 {
-    return get(p, in, 0, to);
+    return get_values(p, in, 0, to);
 }
 
 static int get_bits(const struct ctt_part *p, const uint8_t *in,
                     const struct ctt_decoded *to)
 {
-    return get(p, in, 1, to);
+    return get_values(p, in, 1, to);
 }
 
 const struct ctt_values ctt_values_codebook = {

@@ -30,7 +30,7 @@ static int layout_f16(const struct ctt_part *p, struct ctt_layout *l)
     return 1;
 }
 
-static void put(const struct ctt_part *p, int width, uint8_t *out)
+static void put_floats(const struct ctt_part *p, int width, uint8_t *out)
 {
     const float *w = p->w->t.data;
 
@@ -45,12 +45,12 @@ static void put(const struct ctt_part *p, int width, uint8_t *out)
 
 static void put_f32(const struct ctt_part *p, uint8_t *out)
 {
-    put(p, SINGLE, out);
+    put_floats(p, SINGLE, out);
 }
 
 static void put_f16(const struct ctt_part *p, uint8_t *out)
 {
-    put(p, HALF, out);
+    put_floats(p, HALF, out);
 }
 
 /* ---- decoding ---- */
@@ -70,8 +70,8 @@ static int64_t used_f16(const struct ctt_part *p, const uint8_t *in, int64_t n)
     return most_f16(p) <= n ? most_f16(p) : -1;
 }
 
-static int get(const struct ctt_part *p, int width, const uint8_t *in,
-               const struct ctt_decoded *to)
+static int get_floats(const struct ctt_part *p, int width, const uint8_t *in,
+                      const struct ctt_decoded *to)
 {
     for (int64_t i = 0; i < p->count; i++) {
         uint32_t bits = 0;
@@ -89,13 +89,13 @@ static int get(const struct ctt_part *p, int width, const uint8_t *in,
 static int get_f32(const struct ctt_part *p, const uint8_t *in,
                    const struct ctt_decoded *to)
 {
-    return get(p, SINGLE, in, to);
+    return get_floats(p, SINGLE, in, to);
 }
 
 static int get_f16(const struct ctt_part *p, const uint8_t *in,
                    const struct ctt_decoded *to)
 {
-    return get(p, HALF, in, to);
+    return get_floats(p, HALF, in, to);
 }
 
 const struct ctt_values ctt_values_f32 = {

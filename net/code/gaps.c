@@ -12,7 +12,7 @@ static int64_t units(const struct ctt_part *p, enum ctt_prune_form f)
     return ctt_units(f, &p->w->t, 1);
 }
 
-enum { NONE, ALL, PART };    /* what is kept of a unit */
+enum { NONE, ALL, PART };    /* elements that a unit keeps */
 
 static int kept_of(const struct ctt_part *p, enum ctt_prune_form f, int64_t k)
 {
@@ -27,7 +27,7 @@ static int kept_of(const struct ctt_part *p, enum ctt_prune_form f, int64_t k)
 }
 
 /* -1: a unit is kept in part. */
-static int64_t size(const struct ctt_part *p, enum ctt_prune_form f)
+static int64_t units_size(const struct ctt_part *p, enum ctt_prune_form f)
 {
     int64_t n = 0, gap = 0, count = units(p, f);
 
@@ -44,7 +44,8 @@ static int64_t size(const struct ctt_part *p, enum ctt_prune_form f)
     return n;
 }
 
-static void put(const struct ctt_part *p, enum ctt_prune_form f, uint8_t *out)
+static void put_units(const struct ctt_part *p, enum ctt_prune_form f,
+                      uint8_t *out)
 {
     int64_t gap = 0, count = units(p, f);
 
@@ -58,8 +59,8 @@ static void put(const struct ctt_part *p, enum ctt_prune_form f, uint8_t *out)
     }
 }
 
-static int get(const struct ctt_part *p, enum ctt_prune_form f,
-               const uint8_t *in, int64_t size, uint8_t *keep)
+static int get_units(const struct ctt_part *p, enum ctt_prune_form f,
+                     const uint8_t *in, int64_t size, uint8_t *keep)
 {
     int64_t left = p->kept, count = units(p, f), k = 0;
 
@@ -84,34 +85,34 @@ static int get(const struct ctt_part *p, enum ctt_prune_form f,
 
 static int64_t size_gaps(const struct ctt_part *p)
 {
-    return size(p, CTT_PRUNE_ANY);
+    return units_size(p, CTT_PRUNE_ANY);
 }
 
 static void put_gaps(const struct ctt_part *p, uint8_t *out)
 {
-    put(p, CTT_PRUNE_ANY, out);
+    put_units(p, CTT_PRUNE_ANY, out);
 }
 
 static int get_gaps(const struct ctt_part *p, const uint8_t *in, int64_t size,
                     uint8_t *keep)
 {
-    return get(p, CTT_PRUNE_ANY, in, size, keep);
+    return get_units(p, CTT_PRUNE_ANY, in, size, keep);
 }
 
 static int64_t size_block(const struct ctt_part *p)
 {
-    return size(p, CTT_PRUNE_BLOCK);
+    return units_size(p, CTT_PRUNE_BLOCK);
 }
 
 static void put_block(const struct ctt_part *p, uint8_t *out)
 {
-    put(p, CTT_PRUNE_BLOCK, out);
+    put_units(p, CTT_PRUNE_BLOCK, out);
 }
 
 static int get_block(const struct ctt_part *p, const uint8_t *in, int64_t size,
                      uint8_t *keep)
 {
-    return get(p, CTT_PRUNE_BLOCK, in, size, keep);
+    return get_units(p, CTT_PRUNE_BLOCK, in, size, keep);
 }
 
 const struct ctt_positions ctt_positions_gaps = {

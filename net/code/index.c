@@ -33,7 +33,7 @@ static int64_t rice_bits(const struct ctt_part *p, int *best)
     return bits[*best];
 }
 
-static int64_t size(const struct ctt_part *p)
+static int64_t rice_size(const struct ctt_part *p)
 {
     int k;
 
@@ -51,7 +51,7 @@ static int64_t put_gap(uint8_t *out, int64_t at, int64_t gap, int k)
     return at;
 }
 
-static void put(const struct ctt_part *p, uint8_t *out)
+static void put_rice(const struct ctt_part *p, uint8_t *out)
 {
     int64_t gap = 0, at = 0;
     int k;
@@ -104,8 +104,8 @@ static int at_end(struct bits *b)
     return bit < 0;
 }
 
-static int get(const struct ctt_part *p, const uint8_t *in, int64_t size,
-               uint8_t *keep)
+static int get_rice(const struct ctt_part *p, const uint8_t *in, int64_t size,
+                    uint8_t *keep)
 {
     struct bits b = { .p = in + 1, .end = 8 * (size - 1) };
     int64_t left = p->kept, i = 0;
@@ -122,4 +122,6 @@ static int get(const struct ctt_part *p, const uint8_t *in, int64_t size,
     return at_end(&b);
 }
 
-const struct ctt_positions ctt_positions_index = { "index", size, put, get };
+const struct ctt_positions ctt_positions_index = {
+    "index", rice_size, put_rice, get_rice
+};

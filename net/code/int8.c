@@ -33,7 +33,7 @@ static int byte_of(float x, float scale)
     return (int)q;
 }
 
-static int fits(const struct ctt_part *p, int64_t channel, float scale)
+static int fits_scale(const struct ctt_part *p, int64_t channel, float scale)
 {
     const float *w = p->w->t.data;
 
@@ -64,7 +64,7 @@ static int fits_near(const struct ctt_part *p, int64_t channel, float near,
     for (int k = 0; k < ULPS; k++)
         *scale = nextafterf(*scale, 0);
     for (int k = 0; k <= 2 * ULPS; k++) {
-        if (fits(p, channel, *scale))
+        if (fits_scale(p, channel, *scale))
             return 1;
         *scale = nextafterf(*scale, INFINITY);
     }
@@ -86,7 +86,7 @@ static int find_scale(const struct ctt_part *p, int64_t channel, float *scale)
         most = fmaxf(most, fabsf(w[i]));
     }
     *scale = isfinite(unit) ? unit : 0;
-    if (fits(p, channel, *scale))
+    if (fits_scale(p, channel, *scale))
         return 1;
     for (int q = LARGEST; q > 0; q /= 2)
         if (fits_near(p, channel, most / (float)q, scale))
@@ -109,7 +109,7 @@ static int layout(const struct ctt_part *p, struct ctt_layout *l)
     return 1;
 }
 
-static void put(const struct ctt_part *p, uint8_t *out)
+static void put_int8(const struct ctt_part *p, uint8_t *out)
 {
     const float *w = p->w->t.data;
     uint8_t *q = out + SCALE * channels(p);
@@ -135,8 +135,8 @@ static int64_t used(const struct ctt_part *p, const uint8_t *in, int64_t n)
     return most(p) <= n ? most(p) : -1;
 }
 
-static int get(const struct ctt_part *p, const uint8_t *in,
-               const struct ctt_decoded *to)
+static int get_int8(const struct ctt_part *p, const uint8_t *in,
+                    const struct ctt_decoded *to)
 {
     const uint8_t *q = in + SCALE * channels(p);
 
@@ -158,5 +158,5 @@ static int get(const struct ctt_part *p, const uint8_t *in,
 }
 
 const struct ctt_values ctt_values_int8 = {
-    "int8", 1, 0, layout, put, most, used, get
+    "int8", 1, 0, layout, put_int8, most, used, get_int8
 };

@@ -2,20 +2,20 @@
  * mask.c: positions "mask": one bit per element, 1 if it is kept. */
 #include "net/code/row.h"
 
-static int64_t size(const struct ctt_part *p)
+static int64_t mask_size(const struct ctt_part *p)
 {
     return ctt_bytes_of_bits(p->count);
 }
 
-static void put(const struct ctt_part *p, uint8_t *out)
+static void put_mask(const struct ctt_part *p, uint8_t *out)
 {
     for (int64_t i = 0; i < p->count; i++)
         if (ctt_part_keeps(p, i))
             out[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-static int get(const struct ctt_part *p, const uint8_t *in, int64_t size,
-               uint8_t *keep)
+static int get_mask(const struct ctt_part *p, const uint8_t *in, int64_t size,
+                    uint8_t *keep)
 {
     int64_t left = p->kept, n = p->count;
 
@@ -26,4 +26,6 @@ static int get(const struct ctt_part *p, const uint8_t *in, int64_t size,
     return left == 0 && (n % 8 == 0 || in[size - 1] >> n % 8 == 0);
 }
 
-const struct ctt_positions ctt_positions_mask = { "mask", size, put, get };
+const struct ctt_positions ctt_positions_mask = {
+    "mask", mask_size, put_mask, get_mask
+};

@@ -19,7 +19,7 @@ struct entry {
 
 static struct { struct entry *first; int64_t most, used; } memo;
 
-static void drop(struct entry *e)
+static void free_entry(struct entry *e)
 {
     memo.used -= e->size + e->n;
     ctt_free(e->in);
@@ -28,7 +28,7 @@ static void drop(struct entry *e)
 }
 
 /* Drops the oldest entries until `bytes` bytes have room. */
-static void make_room(int64_t bytes)
+static void drop_oldest(int64_t bytes)
 {
     while (memo.first && memo.used + bytes > memo.most) {
         struct entry **at = &memo.first, *e;
@@ -37,14 +37,14 @@ static void make_room(int64_t bytes)
             at = &(*at)->next;
         e = *at;
         *at = NULL;
-        drop(e);
+        free_entry(e);
     }
 }
 
 void ctt_memo_keep(int64_t bytes)
 {
     memo.most = bytes;
-    make_room(0);
+    drop_oldest(0);
 }
 
 static int is_of(const struct entry *e, uint32_t crc, const uint8_t *in,
@@ -60,7 +60,7 @@ static int is_kept(int64_t size, int cuts)
     return memo.most > 0 && size >= SMALL && cuts > 0 && cuts <= CUTS;
 }
 
-static uint8_t *copy(const uint8_t *p, int64_t n)
+static uint8_t *copy_bytes(const uint8_t *p, int64_t n)
 {
     uint8_t *to = ctt_calloc((size_t)n, 1);
 
@@ -85,7 +85,7 @@ int ctt_memo_find(const uint8_t *in, int64_t size, const int64_t *cut,
         *at = e->next;
         e->next = memo.first;
         memo.first = e;
-        *out = copy(e->out, e->n);
+        *out = copy_bytes(e->out, e->n);
         *n = e->n;
         return *out ? 1 : CTT_ENOMEM;
     }
@@ -99,19 +99,19 @@ void ctt_memo_add(const uint8_t *in, int64_t size, const int64_t *cut, int cuts,
 
     if (!is_kept(size, cuts) || size + n > memo.most)
         return;
-    make_room(size + n);
+    drop_oldest(size + n);
     e = ctt_calloc(1, sizeof(*e));
     if (!e)
         return;
     *e = (struct entry){ memo.first, ctt_crc32(0, in, 1, size), size, n };
     e->cuts = cuts;
     memcpy(e->cut, cut, (size_t)cuts * sizeof(*cut));
-    e->in = copy(in, size);
-    e->out = copy(out, n);
+    e->in = copy_bytes(in, size);
+    e->out = copy_bytes(out, n);
     memo.used += size + n;
     memo.first = e;
     if (e->in && e->out)
         return;
-    memo.first = e->next;    /* what a memo has no room for is no error */
-    drop(e);
+    memo.first = e->next;    /* a full memo is no error */
+    free_entry(e);
 }

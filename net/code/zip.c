@@ -20,7 +20,7 @@ static void zip_free(void *none, void *p)
     ctt_free(p);
 }
 
-static int failed(int code, const char *what)
+static int zip_error(int code, const char *what)
 {
     if (code == Z_MEM_ERROR)
         return ctt_error(CTT_ENOMEM, "out of memory: %s", what);
@@ -69,12 +69,12 @@ static int compress_to(int window, int strategy, const uint8_t *in,
     buf = ctt_calloc((size_t)room, 1);
     CTT_TRY(buf ? 0 : CTT_ENOMEM);
     code = deflateInit2(&z, LEVEL, Z_DEFLATED, window, MEMORY, strategy);
-    CTT_TRY(code == Z_OK ? 0 : failed(Z_MEM_ERROR, "compression"));
+    CTT_TRY(code == Z_OK ? 0 : zip_error(Z_MEM_ERROR, "compression"));
     z.next_out = buf;
     z.avail_out = (uInt)room;
     code = feed(&z, in, size, cut, cuts);
     deflateEnd(&z);
-    CTT_TRY(code == Z_STREAM_END ? 0 : failed(code, "compression"));
+    CTT_TRY(code == Z_STREAM_END ? 0 : zip_error(code, "compression"));
     *n = (int64_t)z.total_out;
     *out = buf;
     buf = NULL;
@@ -96,11 +96,11 @@ static int expand_to(int window, const uint8_t *in, int64_t size, uint8_t *out,
     z.next_out = out;
     z.avail_out = (uInt)room;
     code = inflateInit2(&z, window);
-    CTT_TRY(code == Z_OK ? 0 : failed(Z_MEM_ERROR, "compressed bytes"));
+    CTT_TRY(code == Z_OK ? 0 : zip_error(Z_MEM_ERROR, "compressed bytes"));
     code = inflate(&z, Z_FINISH);
     inflateEnd(&z);
     CTT_TRY(code == Z_STREAM_END && z.avail_in == 0
-            ? 0 : failed(code, "compressed bytes"));
+            ? 0 : zip_error(code, "compressed bytes"));
     *n = (int64_t)z.total_out;
 out:
     return rc;

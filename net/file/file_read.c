@@ -378,8 +378,9 @@ out:
 }
 
 /* Closes the file. */
-static int load(struct ctt_h5 **file, int with_train, struct ctt_model **out,
-                struct ctt_entry **entries, int *count)
+static int read_parts(struct ctt_h5 **file, int with_train,
+                      struct ctt_model **out, struct ctt_entry **entries,
+                      int *count)
 {
     struct ctt_h5 *f = *file;
     struct ctt_model *m = NULL;
@@ -418,7 +419,7 @@ int ctt_model_load(const char *path, int with_train, struct ctt_model **out)
     int rc = 0, n = 0;
 
     CTT_TRY(ctt_h5_open(path, &f));
-    CTT_TRY(load(&f, with_train, out, &e, &n));
+    CTT_TRY(read_parts(&f, with_train, out, &e, &n));
 out:
     ctt_free(e);
     return rc;
@@ -432,7 +433,7 @@ int ctt_model_load_image(const char *path, const uint8_t *p, int64_t size,
     int rc = 0, n = 0;
 
     CTT_TRY(ctt_h5_open_image(path, p, size, &f));
-    CTT_TRY(load(&f, with_train, out, &e, &n));
+    CTT_TRY(read_parts(&f, with_train, out, &e, &n));
 out:
     ctt_free(e);
     return rc;
@@ -450,7 +451,7 @@ int ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
 
     CTT_TRY(ctt_h5_open(path, &f));
     bytes = ctt_h5_bytes(f);
-    CTT_TRY(load(&f, 0, &m, &e, &n));
+    CTT_TRY(read_parts(&f, 0, &m, &e, &n));
     s = ctt_calloc((size_t)n, sizeof(*s));
     if (!s)
         CTT_TRY(ctt_error(CTT_ENOMEM, "%s: %s", path, ctt_errmsg()));

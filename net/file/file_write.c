@@ -71,8 +71,9 @@ static void free_image(struct image *j)
     ctt_free(j->train.p);
 }
 
-static int add(struct image *j, const char *name,
-               const struct ctt_h5_shape *shape, const void *data, void *own)
+static int add_dataset(struct image *j, const char *name,
+                       const struct ctt_h5_shape *shape, const void *data,
+                       void *own)
 {
     struct item *it;
     int64_t n = shape->size;
@@ -91,13 +92,13 @@ static int add(struct image *j, const char *name,
     return 0;
 }
 
-static int add_row(struct image *j, const char *name, int size, int64_t count,
-                   const void *data, void *own)
+static int add_vector(struct image *j, const char *name, int size,
+                      int64_t count, const void *data, void *own)
 {
     const struct ctt_h5_shape s = { .size = size, .rank = 1,
                                     .dim = { count } };
 
-    return add(j, name, &s, data, own);
+    return add_dataset(j, name, &s, data, own);
 }
 
 /* ---- texts ---- */
@@ -112,7 +113,7 @@ static int add_text(struct image *j, const char *name, const void *text,
     CTT_CHECK(n <= most, CTT_EINVAL, "%s: %" PRId64 " bytes of text are more "
               "than %" PRId64, name, n, most);
     CTT_TRY(ctt_gzip(text ? text : "", n, &zip, &size));
-    CTT_TRY(add_row(j, name, 1, size, zip, zip));
+    CTT_TRY(add_vector(j, name, 1, size, zip, zip));
     zip = NULL;
 out:
     ctt_free(zip);
@@ -153,7 +154,7 @@ static int add_texts(struct image *j)
         .size = { (int64_t)strlen(net), labels.size,
                   history ? (int64_t)strlen(history) : 0, j->index.size } };
     CTT_TRY(ctt_texts_pack(&t, &zip, &size));
-    CTT_TRY(add_row(j, "texts", 1, size, zip, zip));
+    CTT_TRY(add_vector(j, "texts", 1, size, zip, zip));
     zip = NULL;
 out:
     ctt_free(zip);
@@ -203,7 +204,7 @@ static int add_plain(struct image *j, const struct ctt_node *n, int k)
 
     s.rank = ctt_weight_shape(n, k, s.dim);
     ctt_weight_title(n, k, name + 2);
-    CTT_TRY(add(j, name, &s, w, NULL));
+    CTT_TRY(add_dataset(j, name, &s, w, NULL));
     CTT_TRY(add_line(j, n, k, &plain, count, 4 * count,
                      ctt_crc32(0, w, 4, count)));
 out:
@@ -287,7 +288,7 @@ static int add_weights(struct image *j)
         for (int k = 0; k < g->node[i].nw; k++)
             CTT_TRY((j->is_packed ? add_packed : add_plain)(j, &g->node[i], k));
     if (j->is_packed)
-        CTT_TRY(add_row(j, "packed", 1, j->packed.size, j->packed.p, NULL));
+        CTT_TRY(add_vector(j, "packed", 1, j->packed.size, j->packed.p, NULL));
 out:
     return rc;
 }
@@ -304,7 +305,7 @@ static int add_train(struct image *j, const struct ctt_state *s)
         const struct ctt_array *a = &s->array[i];
         uint32_t crc = ctt_crc32(0, a->data, a->size, a->count);
         snprintf(name, sizeof(name), "train/%s", a->name);
-        CTT_TRY(add_row(j, name, a->size, a->count, a->data, NULL));
+        CTT_TRY(add_vector(j, name, a->size, a->count, a->data, NULL));
         CTT_TRY(append(&j->train, line, ctt_index_print_array(a, crc, line)));
     }
     CTT_TRY(add_text(j, "train/index", j->train.p, j->train.size,

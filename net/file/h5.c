@@ -135,7 +135,7 @@ out:
 /* ---- files on disk ---- */
 
 /* Looks at both ends of a file before its size in memory is requested. */
-static int look(const char *path, int fd, int64_t size)
+static int check_ends(const char *path, int fd, int64_t size)
 {
     uint8_t ends[2 * CTT_PACK_END] = { 0 };
     int64_t n = size < CTT_PACK_END ? size : CTT_PACK_END;
@@ -158,7 +158,7 @@ static int read_file(const char *path, uint8_t **out, int64_t *size)
     int rc = 0, fd = -1;
 
     CTT_TRY(ctt_file_open(path, &fd, size));
-    CTT_TRY(look(path, fd, *size));
+    CTT_TRY(check_ends(path, fd, *size));
     p = ctt_calloc_full((size_t)*size, 1);
     if (!p)
         CTT_TRY(ctt_error(CTT_ENOMEM, "%s: %s", path, ctt_errmsg()));
@@ -243,9 +243,9 @@ out:
     return rc;
 }
 
-/* Keeps what HDF5 could not close: it will use the image again when the program
- * ends. */
-static void keep(struct ctt_h5 *f)
+/* Keeps a file that HDF5 could not close, as HDF5 uses the image again when the
+ * program ends. */
+static void keep_stuck(struct ctt_h5 *f)
 {
     static struct ctt_h5 *kept;
 
@@ -263,7 +263,7 @@ void ctt_h5_close(struct ctt_h5 **f)
     if ((*f)->file > 0 && H5Fclose((*f)->file) < 0)
         (*f)->stuck = 1;
     if ((*f)->stuck)
-        keep(*f);
+        keep_stuck(*f);
     ctt_h5_leave(&q, 0);
     if (!(*f)->stuck) {
         if ((*f)->owns)
@@ -302,7 +302,7 @@ static int64_t end_of(const struct ctt_h5 *f)
     return end > 0 && end <= (uint64_t)f->room - CTT_H5_END ? (int64_t)end : -1;
 }
 
-static int finish(struct ctt_h5 *f)
+static int close_file(struct ctt_h5 *f)
 {
     hid_t file = f->file;
     int rc = 0;
@@ -322,9 +322,9 @@ int ctt_h5_image(struct ctt_h5 *f, uint8_t **out, int64_t *size)
     int rc = 0;
 
     CTT_TRY(ctt_h5_enter(&q, f->objects));
-    CTT_TRY(ctt_h5_leave(&q, finish(f)));
+    CTT_TRY(ctt_h5_leave(&q, close_file(f)));
     n = end_of(f);
-    CTT_CHECK(n > 0, CTT_EIO, "%s: HDF5 made no file of it", f->path);
+    CTT_CHECK(n > 0, CTT_EIO, "%s: HDF5 made no file image", f->path);
     ctt_h5_end(f->image, n, (char *)f->image + n);
     *size = n + CTT_H5_END;
     *out = f->image;

@@ -35,7 +35,7 @@ static char *next_line(char **p)
     return s;
 }
 
-static int number(const char *s, int64_t *out)
+static int parse_count(const char *s, int64_t *out)
 {
     if (!s || !*s || s[strspn(s, "0123456789")])
         return 0;
@@ -93,7 +93,7 @@ static int parse_coding(char *p, struct ctt_entry *e)
     if (!copy_word(s->positions, sizeof(s->positions), word(&p)) ||
         !copy_word(s->values, sizeof(s->values), word(&p)) ||
         !copy_word(s->bytes, sizeof(s->bytes), word(&p)) ||
-        !number(word(&p), &s->kept) || !number(word(&p), &s->size))
+        !parse_count(word(&p), &s->kept) || !parse_count(word(&p), &s->size))
         return 0;
     last = word(&p);
     return checksum(last, p, &e->crc) && s->kept <= s->params;
@@ -165,7 +165,8 @@ int ctt_index_parse_array(char **text, struct ctt_array *a, uint32_t *crc)
         return 0;
     }
     CTT_CHECK(copy_word(a->name, sizeof(a->name), word(&p)) &&
-              number(word(&p), &size) && number(word(&p), &a->count) &&
+              parse_count(word(&p), &size) &&
+              parse_count(word(&p), &a->count) &&
               (size == 1 || size == 4 || size == 8), CTT_EFORMAT,
               "a line is damaged");
     last = word(&p);

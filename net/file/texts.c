@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order in which they are stored. */
+/* The texts in the order in which they are stored. */
 static const struct kind {
     const char *name;
     int64_t     most;
@@ -119,7 +119,7 @@ static int64_t most_of_all(void)
 }
 
 /* Reads " 123" and moves *p behind it; 0: not so written. */
-static int number(char **p, int64_t *out)
+static int parse_size(char **p, int64_t *out)
 {
     char *s = *p, *end;
 
@@ -145,13 +145,14 @@ static char *parse_head(char *p, struct ctt_texts *t, int there[CTT_TEXTS])
         if (!there[k])
             continue;
         p += strlen(gap) + len;
-        if (!number(&p, &t->size[k]) || t->size[k] > kinds[k].most)
+        if (!parse_size(&p, &t->size[k]) || t->size[k] > kinds[k].most)
             return NULL;
     }
     return *p == '\n' ? p + 1 : NULL;
 }
 
-static int take(struct ctt_h5 *f, int k, const char *p, struct ctt_texts *t)
+static int take_text(struct ctt_h5 *f, int k, const char *p,
+                     struct ctt_texts *t)
 {
     int64_t n = t->size[k];
     int rc = 0;
@@ -184,7 +185,7 @@ static int read_all(struct ctt_h5 *f, struct ctt_texts *t)
             continue;
         CTT_CHECK(t->size[k] <= left, CTT_EFORMAT, "%s: %s ends in its '%s'",
                   ctt_h5_path(f), all, kinds[k].name);
-        CTT_TRY(take(f, k, p, t));
+        CTT_TRY(take_text(f, k, p, t));
         p += t->size[k];
         left -= t->size[k];
     }

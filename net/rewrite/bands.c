@@ -129,7 +129,7 @@ static void find_bands(const struct making *a)
     }
 }
 
-static int check(const struct making *a)
+static int check_bands(const struct making *a)
 {
     int rc = 0, any = 0;
 
@@ -301,7 +301,7 @@ int ctt_split_bands(const struct ctt_graph *g, int part, int parts,
     a.wants = ctt_calloc(n, 1);
     CTT_TRY(a.band && a.wants ? 0 : CTT_ENOMEM);
     find_bands(&a);
-    CTT_TRY(check(&a));
+    CTT_TRY(check_bands(&a));
     CTT_TRY(ctt_edit_begin(g, &a.e));
     CTT_TRY(make_text(&a));
     CTT_TRY(ctt_edit_graph(a.e, &s->g));

@@ -55,7 +55,7 @@ static void stay(struct find *f, int node)
 
 /* ---- the rules of ops ---- */
 
-static void whole(struct find *f, int i)
+static void stay_with_inputs(struct find *f, int i)
 {
     const struct ctt_node *n = &f->g->node[i];
 
@@ -128,7 +128,7 @@ static void conv(struct find *f, int i)
     const struct ctt_node *n = &f->g->node[i];
 
     if (ctt_is_grouped(n) && !ctt_is_depthwise(f->g, n)) {
-        whole(f, i);
+        stay_with_inputs(f, i);
         return;
     }
     if (n->plus)
@@ -147,7 +147,7 @@ static void lstm(struct find *f, int i)
 }
 
 static void (*const rules[CTT_GROUPS_RULES])(struct find *f, int i) = {
-    [CTT_GROUPS_WHOLE] = whole, [CTT_GROUPS_ALONE] = alone,
+    [CTT_GROUPS_WHOLE] = stay_with_inputs, [CTT_GROUPS_ALONE] = alone,
     [CTT_GROUPS_NORM] = norm, [CTT_GROUPS_SLICE] = slice,
     [CTT_GROUPS_RESHAPE] = reshape, [CTT_GROUPS_CONCAT] = concat,
     [CTT_GROUPS_CONV] = conv, [CTT_GROUPS_LSTM] = lstm,
@@ -226,8 +226,8 @@ out:
 
 /* ---- all ---- */
 
-static int place(const struct ctt_graph *g, struct ctt_channel_groups *t,
-                 int64_t *all)
+static int place_channels(const struct ctt_graph *g,
+                          struct ctt_channel_groups *t, int64_t *all)
 {
     int rc = 0;
 
@@ -247,8 +247,8 @@ out:
 }
 
 /* Numbers the classes in the order of their first entries. */
-static void number(struct ctt_channel_groups *t, const uint8_t *stays,
-                   int64_t all)
+static void number_classes(struct ctt_channel_groups *t, const uint8_t *stays,
+                           int64_t all)
 {
     for (int64_t e = 0; e < all; e++) {
         int r = root(t->of, (int)e);
@@ -272,7 +272,7 @@ int ctt_channel_groups_new(const struct ctt_graph *g,
     int rc = 0;
 
     CTT_TRY(t ? 0 : CTT_ENOMEM);
-    CTT_TRY(place(g, t, &all));
+    CTT_TRY(place_channels(g, t, &all));
     f = (struct find){ g, t->at, t->of, ctt_calloc((size_t)all, 1) };
     t->whole = ctt_calloc((size_t)all, 1);
     CTT_TRY(f.stays && t->whole ? 0 : CTT_ENOMEM);
@@ -281,7 +281,7 @@ int ctt_channel_groups_new(const struct ctt_graph *g,
     for (int i = 0; i < g->count; i++)
         rules[ctt_ops[g->node[i].op].ties](&f, i);
     stay(&f, ctt_graph_output(g));
-    number(t, f.stays, all);
+    number_classes(t, f.stays, all);
     CTT_TRY(find_layers(g, t, all));
     *out = t;
     t = NULL;

@@ -48,7 +48,7 @@ static int host(const struct ctt_graph *g, int add)
 }
 
 /* An add outside of loops that can go, or -1: a conv in a loop takes longer. */
-static int find(const struct ctt_graph *g, const struct ctt_schedule *s)
+static int find_add(const struct ctt_graph *g, const struct ctt_schedule *s)
 {
     for (int k = 0; k < s->comps; k++)
         for (int j = s->first[k]; j < s->first[k + 1] && !s->bound[k]; j++)
@@ -66,8 +66,8 @@ static const char *line_of(const struct ctt_graph *g, const char *text, int i)
 }
 
 /* Moves the conv to where the add was, behind both of its inputs. */
-static int move(struct ctt_edit *e, const struct ctt_graph *g, int add,
-                const char *text)
+static int move_conv(struct ctt_edit *e, const struct ctt_graph *g, int add,
+                     const char *text)
 {
     const struct ctt_node *n = &g->node[add];
     int k = host(g, add), conv = n->in[k], rc;
@@ -97,7 +97,7 @@ static int turn(struct ctt_edit *e, const struct ctt_graph *g, int add)
 }
 
 /* A graph with one add less, or one that then can go; 0: there is none. */
-static int change(const struct ctt_graph *g, struct ctt_graph **to)
+static int remove_add(const struct ctt_graph *g, struct ctt_graph **to)
 {
     struct ctt_schedule *s = NULL;
     struct ctt_edit *e = NULL;
@@ -105,14 +105,14 @@ static int change(const struct ctt_graph *g, struct ctt_graph **to)
     int rc, add;
 
     CTT_TRY(ctt_schedule_new(g, 0, &s));
-    add = find(g, s);
+    add = find_add(g, s);
     if (add < 0) {
         rc = 0;
         goto out;
     }
     CTT_TRY((text = ctt_net_print(g)) ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_edit_begin(g, &e));
-    CTT_TRY(host(g, add) == 1 ? turn(e, g, add) : move(e, g, add, text));
+    CTT_TRY(host(g, add) == 1 ? turn(e, g, add) : move_conv(e, g, add, text));
     CTT_TRY(ctt_edit_graph(e, to));
     rc = 1;
 out:
@@ -128,7 +128,7 @@ int ctt_without_adds(const struct ctt_model *m, struct ctt_model **out)
     struct ctt_graph *to = NULL, *next = NULL;
     int rc;
 
-    while ((rc = change(to ? to : m->g, &next)) > 0) {
+    while ((rc = remove_add(to ? to : m->g, &next)) > 0) {
         ctt_graph_free(&to);
         to = next;
         next = NULL;

@@ -98,8 +98,8 @@ static void find_blocks(struct flow *f)
     }
 }
 
-/* Of each `together` neighbouring channels of a node all stay if one does.
- * Returns 1 if that is new for any. */
+/* Keeps all of each `together` neighbouring channels of a node if one stays.
+ * Returns 1 if any of them did not stay before. */
 static int keep_together(struct flow *f, int node, int64_t together)
 {
     int64_t n = f->g->node[node].out.c;
@@ -203,7 +203,7 @@ static void find_values(struct flow *f)
 /* 1 if a conv can do without an input channel that holds x.  Where padding
  * takes the place of pixels, or a deconv adds fewer of them, only 0 is the same
  * for all pixels of its result. */
-static int takes(const struct ctt_node *n, double x)
+static int takes_constant(const struct ctt_node *n, double x)
 {
     const int *pad = n->attr.conv.pad;
 
@@ -215,8 +215,8 @@ static int takes(const struct ctt_node *n, double x)
 
 /* Prunes the elements of a row that read input channel j; returns their sum, or
  * NAN if all were 0. */
-static double cut(struct ctt_model *m, const struct ctt_node *n, int64_t row,
-                  int64_t j)
+static double prune_input(struct ctt_model *m, const struct ctt_node *n,
+                          int64_t row, int64_t j)
 {
     int64_t size = row_size(n), at = n->at[0] + row * size;
     double sum = 0;
@@ -234,7 +234,7 @@ static double cut(struct ctt_model *m, const struct ctt_node *n, int64_t row,
 
 /* Conv i takes the constants that it reads into its bias.  Returns whether it
  * has changed. */
-static int take(struct flow *f, int i)
+static int take_constants(struct flow *f, int i)
 {
     const struct ctt_node *n = &f->g->node[i];
     const double *x = f->value + f->at[n->in[0]];
@@ -246,9 +246,9 @@ static int take(struct flow *f, int i)
         for (int64_t j = 0; j < n->w[0].c; j++) {
             double sum;
 
-            if (isnan(x[j]) || !takes(n, x[j]))
+            if (isnan(x[j]) || !takes_constant(n, x[j]))
                 continue;
-            sum = cut(f->m, n, o, j);
+            sum = prune_input(f->m, n, o, j);
             changed |= !isnan(sum);
             add += isnan(sum) ? 0 : sum * x[j];
         }
@@ -271,7 +271,7 @@ static void take_all(struct flow *f)
         find_values(f);
         for (int i = 0; i < f->g->count; i++)
             if (ctt_is_conv(&f->g->node[i]))
-                changed |= take(f, i);
+                changed |= take_constants(f, i);
     }
 }
 
@@ -411,7 +411,7 @@ int ctt_drop_unread(struct ctt_model **m)
     CTT_TRY(ctt_edit_begin((*m)->g, &e));
     CTT_TRY(ctt_edit_sweep(e));
     CTT_TRY(ctt_edit_model(e, *m, &to));
-    ctt_edit_free(&e);    /* it reads the graph that goes */
+    ctt_edit_free(&e);    /* the edit reads the graph */
     lines = (*m)->g->count - to->g->count;
     if (lines) {
         ctt_model_free(m);

@@ -15,7 +15,7 @@
 enum { LONG_NAME = CTT_NAME + 8 };
 
 /* 1 if quantised values pass through a node of one input as they are. */
-static int passes(const struct ctt_node *n)
+static int passes_quant(const struct ctt_node *n)
 {
     return ctt_ops[n->op].form(n) == CTT_FORM_KEPT &&
            (n->source >= 0 || n->nin == 1);
@@ -26,7 +26,7 @@ static int passes(const struct ctt_node *n)
 static void mark(const struct ctt_graph *g, int i, char *marked)
 {
     while (!marked[i] && !(g->node[i].out.scale > 0)) {
-        marked[i] = passes(&g->node[i]) ? 1 : 2;
+        marked[i] = passes_quant(&g->node[i]) ? 1 : 2;
         if (marked[i] == 2)
             break;
         i = ctt_node_input(&g->node[i], 0);
@@ -36,7 +36,7 @@ static void mark(const struct ctt_graph *g, int i, char *marked)
 /* 1 if the node repeats values of the model's answer, or is it. */
 static int is_answer(const struct ctt_graph *g, int i)
 {
-    for (int k = 0; k < g->count && passes(&g->node[i]); k++)
+    for (int k = 0; k < g->count && passes_quant(&g->node[i]); k++)
         i = ctt_node_input(&g->node[i], 0);
     return i == ctt_graph_output(g);
 }
@@ -88,7 +88,8 @@ int ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form)
 }
 
 /* The share of a conv's units of which something is kept. */
-static double kept(const struct ctt_model *m, int i, enum ctt_prune_form f)
+static double kept_share(const struct ctt_model *m, int i,
+                         enum ctt_prune_form f)
 {
     const struct ctt_node *n = &m->g->node[i];
     const uint8_t *keep = m->constraint.keep;
@@ -111,8 +112,8 @@ static double kept(const struct ctt_model *m, int i, enum ctt_prune_form f)
  */
 int ctt_quantise_pays(const struct ctt_model *m, int i)
 {
-    double bytes = 2.25 * kept(m, i, CTT_PRUNE_BLOCK);
-    double floats = 4.2 * kept(m, i, CTT_PRUNE_ROW);
+    double bytes = 2.25 * kept_share(m, i, CTT_PRUNE_BLOCK);
+    double floats = 4.2 * kept_share(m, i, CTT_PRUNE_ROW);
 
     if (ctt_winograd_beats_bytes(&m->g->node[i]))
         floats = fmin(floats, 0.75);
@@ -271,8 +272,8 @@ out:
 }
 
 /* The model of an edit, without nodes that nothing reads any more. */
-static int finish(struct ctt_edit *e, const struct ctt_model *m,
-                  struct ctt_model **out)
+static int finish_edit(struct ctt_edit *e, const struct ctt_model *m,
+                       struct ctt_model **out)
 {
     struct ctt_model *to = NULL;
     int rc;
@@ -297,7 +298,7 @@ int ctt_quantise(const struct ctt_model *m, const char *take,
     CTT_TRY(mark_all(m->g, take, &marked));
     CTT_TRY(ctt_edit_begin(m->g, &e));
     CTT_TRY(add_lines(e, m->g, take, marked, form, text));
-    CTT_TRY(finish(e, m, out));
+    CTT_TRY(finish_edit(e, m, out));
 out:
     ctt_edit_free(&e);
     ctt_free(marked);
@@ -352,7 +353,7 @@ static int mark_floats(const struct ctt_graph *g, int i, char *marked)
 
     while (g->node[i].out.scale > 0 && g->node[i].op != CTT_OP_QUANT &&
            copied(g, i) < 0 && !marked[i]) {
-        CTT_CHECK(passes(&g->node[i]), CTT_EUNSUP, "%s: bytes of several "
+        CTT_CHECK(passes_quant(&g->node[i]), CTT_EUNSUP, "%s: bytes of several "
                   "values", g->node[i].name);
         marked[i] = 1;
         i = ctt_node_input(&g->node[i], 0);
@@ -406,7 +407,7 @@ int ctt_dequantise(const struct ctt_model *m, const char *take,
     CTT_TRY(mark_readers(m->g, take, marked));
     CTT_TRY(ctt_edit_begin(m->g, &e));
     CTT_TRY(add_floats(e, m->g, take, marked, text));
-    CTT_TRY(finish(e, m, out));
+    CTT_TRY(finish_edit(e, m, out));
 out:
     ctt_edit_free(&e);
     ctt_free(marked);

@@ -11,29 +11,30 @@ struct thin {
     const uint8_t          *keep;    /* by class */
 };
 
-static int kept(const struct thin *a, int node, int64_t channel)
+static int channel_stays(const struct thin *a, int node, int64_t channel)
 {
     return a->keep[ctt_tie(a->t, node, channel)];
 }
 
 /* The number of the first n channels of a node that stay. */
-static int64_t count(const struct thin *a, int node, int64_t n)
+static int64_t count_kept(const struct thin *a, int node, int64_t n)
 {
     int64_t sum = 0;
 
     for (int64_t j = 0; j < n; j++)
-        sum += kept(a, node, j);
+        sum += channel_stays(a, node, j);
     return sum;
 }
 
 static int64_t left(const struct thin *a, int node)
 {
-    return count(a, node, a->m->g->node[node].out.c);
+    return count_kept(a, node, a->m->g->node[node].out.c);
 }
 
 /* ---- the text ---- */
 
-static int set(struct ctt_edit *e, int node, const char *key, int64_t value)
+static int set_number(struct ctt_edit *e, int node, const char *key,
+                      int64_t value)
 {
     char text[24];
 
@@ -46,9 +47,9 @@ static int conv(const struct thin *a, struct ctt_edit *e, int i)
     const struct ctt_node *n = &a->m->g->node[i];
     int rc;
 
-    CTT_TRY(set(e, i, "out", left(a, i)));
+    CTT_TRY(set_number(e, i, "out", left(a, i)));
     if (ctt_is_depthwise(a->m->g, n))
-        CTT_TRY(set(e, i, "groups", left(a, n->in[0])));
+        CTT_TRY(set_number(e, i, "groups", left(a, n->in[0])));
 out:
     return rc;
 }
@@ -56,7 +57,8 @@ out:
 /* A state of a node above has no key for its channels. */
 static int state(const struct thin *a, struct ctt_edit *e, int i)
 {
-    return a->m->g->node[i].attr.state.like ? set(e, i, "c", left(a, i)) : 0;
+    return a->m->g->node[i].attr.state.like ?
+           set_number(e, i, "c", left(a, i)) : 0;
 }
 
 static int slice(const struct thin *a, struct ctt_edit *e, int i)
@@ -64,15 +66,16 @@ static int slice(const struct thin *a, struct ctt_edit *e, int i)
     const struct ctt_node *n = &a->m->g->node[i];
     int rc;
 
-    CTT_TRY(set(e, i, "from", count(a, n->in[0], n->attr.slice.from)));
-    CTT_TRY(set(e, i, "to", count(a, n->in[0], n->attr.slice.to)));
+    CTT_TRY(set_number(e, i, "from",
+                       count_kept(a, n->in[0], n->attr.slice.from)));
+    CTT_TRY(set_number(e, i, "to", count_kept(a, n->in[0], n->attr.slice.to)));
 out:
     return rc;
 }
 
 static int reshape(const struct thin *a, struct ctt_edit *e, int i)
 {
-    return set(e, i, "c", left(a, i));
+    return set_number(e, i, "c", left(a, i));
 }
 
 /* By the rule of the op's row. */
@@ -82,7 +85,7 @@ static int (*const lines[CTT_WIDTH_RULES])(const struct thin *a,
     [CTT_WIDTH_RANGE] = slice, [CTT_WIDTH_C] = reshape,
 };
 
-static int change(const struct thin *a, struct ctt_edit *e, int i)
+static int thin_node(const struct thin *a, struct ctt_edit *e, int i)
 {
     const struct ctt_node *n = &a->m->g->node[i];
     enum ctt_width_rule rule = ctt_ops[n->op].width;
@@ -91,7 +94,7 @@ static int change(const struct thin *a, struct ctt_edit *e, int i)
     CTT_CHECK(left(a, i) > 0, CTT_EINVAL, "%s: no channel would be left",
               n->name);
     for (int64_t j = 0; j < n->out.c; j++)
-        CTT_CHECK(kept(a, i, j) || !a->t->whole[ctt_tie(a->t, i, j)],
+        CTT_CHECK(channel_stays(a, i, j) || !a->t->whole[ctt_tie(a->t, i, j)],
                   CTT_EINVAL, "%s: channel %lld must stay", n->name,
                   (long long)j);
     if (lines[rule])
@@ -102,8 +105,9 @@ out:
 
 /* ---- the weights ---- */
 
-/* Copies weight k of node i but for what goes. */
-static void copy(const struct thin *a, int i, int k, struct ctt_model *to)
+/* Copies weight k of node i without the channels that go. */
+static void copy_weight(const struct thin *a, int i, int k,
+                        struct ctt_model *to)
 {
     const struct ctt_node *n = &a->m->g->node[i];
     int kernel = ctt_is_kernel(n, k);
@@ -113,7 +117,8 @@ static void copy(const struct thin *a, int i, int k, struct ctt_model *to)
     int64_t at = n->at[k], out = to->g->node[i].at[k];
 
     for (int64_t x = 0; x < size; x++) {
-        if (!kept(a, i, x / each) || (reads && !kept(a, n->in[0], x % c)))
+        if (!channel_stays(a, i, x / each) ||
+            (reads && !channel_stays(a, n->in[0], x % c)))
             continue;
         to->w[out] = a->m->w[at + x];
         ctt_constraint_carry(&a->m->constraint, at + x, 1, &to->constraint,
@@ -132,11 +137,11 @@ int ctt_thin_model(const struct ctt_model *m,
 
     CTT_TRY(ctt_edit_begin(m->g, &e));
     for (int i = 0; i < m->g->count; i++)
-        CTT_TRY(change(&a, e, i));
+        CTT_TRY(thin_node(&a, e, i));
     CTT_TRY(ctt_edit_model(e, m, &to));
     for (int i = 0; i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++)
-            copy(&a, i, k, to);
+            copy_weight(&a, i, k, to);
     *out = to;
 out:
     ctt_edit_free(&e);

@@ -97,7 +97,8 @@ static int are_gates(const struct making *a, int node)
 
 /* ---- channels ---- */
 
-static int reads(const struct making *a, const struct ctt_node *n, int kind)
+static int reads_kind(const struct making *a, const struct ctt_node *n,
+                      int kind)
 {
     for (int k = 0; k < ctt_node_inputs(n); k++)
         if (a->kind[ctt_node_input(n, k)] == kind)
@@ -115,7 +116,7 @@ static int has_channels(const struct making *a, const struct ctt_node *n)
     if (n->op == CTT_OP_LSTM)
         return a->kind[n->in[0]] == GATES;
     return ctt_ops[n->op].ties == CTT_GROUPS_ALONE && n->op != CTT_OP_DROPOUT &&
-           reads(a, n, CHANNELS);
+           reads_kind(a, n, CHANNELS);
 }
 
 /* A state reads a later node, so each of the two repeats until nothing
@@ -143,7 +144,7 @@ static void find_kinds(const struct making *a)
     }
 }
 
-static int check(const struct making *a)
+static int check_filters(const struct making *a)
 {
     int rc = 0, any = 0;
 
@@ -289,7 +290,7 @@ static int add_piece(const void *arg, struct ctt_split *s, int node, int k)
         .whole_apart = c * row });
 }
 
-static int finish(const struct making *a, struct ctt_split *s)
+static int finish_split(const struct making *a, struct ctt_split *s)
 {
     for (int i = 0; i < a->g->count; i++)
         s->partial[i] = a->kind[i] != WHOLE;
@@ -309,11 +310,11 @@ int ctt_split_filters(const struct ctt_graph *g, int part, int parts,
     CTT_TRY(a.kind && a.wants ? 0 : CTT_ENOMEM);
     mark_gates(&a);
     find_kinds(&a);
-    CTT_TRY(check(&a));
+    CTT_TRY(check_filters(&a));
     CTT_TRY(ctt_edit_begin(g, &a.e));
     CTT_TRY(make_text(&a));
     CTT_TRY(ctt_edit_graph(a.e, &s->g));
-    CTT_TRY(finish(&a, s));
+    CTT_TRY(finish_split(&a, s));
     *out = s;
     s = NULL;
 out:

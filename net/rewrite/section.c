@@ -14,9 +14,9 @@ struct making {
     int        clip;     /* 1: the lines are behind the line clip */
 };
 
-static int add(struct making *a, const char *fmt, ...)
+static int append_text(struct making *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static int add(struct making *a, const char *fmt, ...)
+static int append_text(struct making *a, const char *fmt, ...)
 {
     va_list ap;
     int rc;
@@ -29,7 +29,7 @@ static int add(struct making *a, const char *fmt, ...)
 
 /* ---- values that pass ---- */
 
-static int reads(const struct ctt_node *n, int node)
+static int reads_node(const struct ctt_node *n, int node)
 {
     for (int k = 0; k < n->nin; k++)
         if (n->in[k] == node)
@@ -41,7 +41,7 @@ static int reads(const struct ctt_node *n, int node)
 static int is_read_from(const struct making *a, int node, int from)
 {
     for (int i = 0; i < a->g->count; i++)
-        if (a->number[i] >= from && reads(&a->g->node[i], node))
+        if (a->number[i] >= from && reads_node(&a->g->node[i], node))
             return 1;
     return 0;
 }
@@ -76,9 +76,9 @@ static int add_input(struct making *a, int node)
 {
     const struct ctt_tensor *t = &a->g->node[node].out;
 
-    return add(a, "input %s d=%lld h=%lld w=%lld c=%lld",
-               a->g->node[node].name, (long long)t->d, (long long)t->h,
-               (long long)t->w, (long long)t->c);
+    return append_text(a, "input %s d=%lld h=%lld w=%lld c=%lld",
+                       a->g->node[node].name, (long long)t->d, (long long)t->h,
+                       (long long)t->w, (long long)t->c);
 }
 
 /* Adds a name that reads a value that passes, so that no other value may take
@@ -87,8 +87,8 @@ static int add_name(struct making *a, int node)
 {
     const struct ctt_node *n = &a->g->node[node];
 
-    return add(a, "slice section.passes.%d in=%s to=%lld", node, n->name,
-               (long long)n->out.c);
+    return append_text(a, "slice section.passes.%d in=%s to=%lld", node,
+                       n->name, (long long)n->out.c);
 }
 
 static int add_node(struct making *a, int node, const char *line)
@@ -96,11 +96,11 @@ static int add_node(struct making *a, int node, const char *line)
     int own = a->number[node] == a->at, in = enters(a, node), rc = 0;
 
     if (own && node >= a->g->clip && !a->clip) {
-        CTT_TRY(add(a, "clip"));
+        CTT_TRY(append_text(a, "clip"));
         a->clip = 1;
     }
     if (own)
-        CTT_TRY(add(a, "%s", line));
+        CTT_TRY(append_text(a, "%s", line));
     else if (in || is_like(a, node))
         CTT_TRY(add_input(a, node));
     if (in || leaves(a, node))

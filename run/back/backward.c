@@ -8,7 +8,8 @@
 /* ---- where gradients lie ---- */
 
 /* Gradients have the layout of the window's values, the saved block first. */
-static char *place_of(const struct ctt_exec *x, int node, const void *value)
+static char *gradient_place(const struct ctt_exec *x, int node,
+                            const void *value)
 {
     const struct ctt_run *r = x->r;
     const struct ctt_window *p = &x->back->part[x->back->hand];
@@ -22,7 +23,7 @@ static char *place_of(const struct ctt_exec *x, int node, const void *value)
 
 static char *grad(const struct ctt_exec *x, int node, int step)
 {
-    return place_of(x, node, ctt_run_value(x->r, node, step));
+    return gradient_place(x, node, ctt_run_value(x->r, node, step));
 }
 
 int ctt_exec_needs(const struct ctt_exec *x, int node)
@@ -69,8 +70,8 @@ out:
     return rc;
 }
 
-static struct ctt_tensor rows_of(const struct ctt_exec *x, int node, int step,
-                                 int64_t rows)
+static struct ctt_tensor gradient_rows(const struct ctt_exec *x, int node,
+                                       int step, int64_t rows)
 {
     struct ctt_tensor t = { .n = rows, .d = 1, .h = 1, .w = 1 };
 
@@ -96,7 +97,7 @@ static int claim(const struct ctt_exec *x, int node)
 int ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
                       const float *from, int64_t rows)
 {
-    struct ctt_tensor t = rows_of(x, node, step, rows);
+    struct ctt_tensor t = gradient_rows(x, node, step, rows);
     int rc = 0;
 
     CTT_TRY(claim(x, node));
@@ -108,7 +109,7 @@ out:
 int ctt_exec_fill_grad(const struct ctt_exec *x, int node, int step,
                        const float *value, int64_t groups, int64_t rows)
 {
-    struct ctt_tensor t = rows_of(x, node, step, rows);
+    struct ctt_tensor t = gradient_rows(x, node, step, rows);
     int rc = 0;
 
     CTT_TRY(claim(x, node));
@@ -120,7 +121,7 @@ out:
 int ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
                       int64_t rows, float *to)
 {
-    const struct ctt_tensor t = rows_of(x, node, step, rows);
+    const struct ctt_tensor t = gradient_rows(x, node, step, rows);
 
     return ctt_dev_get(x->r->dev, &t, to);
 }
@@ -203,17 +204,17 @@ static void bind_gradients(const struct ctt_exec *x, int node, int want,
 
     c->act = 0;
     c->dout = c->out;
-    c->dout.data = place_of(x, node, c->out.data);
+    c->dout.data = gradient_place(x, node, c->out.data);
     c->dalso = c->also;
     if (c->also.data)
-        c->dalso.data = place_of(x, n->cell, c->also.data);
+        c->dalso.data = gradient_place(x, n->cell, c->also.data);
     for (int k = 0; k < n->nin; k++) {
         int there = k == 1 && r->slot[node].plus_in_place;
 
         c->din[k] = c->in[k];
         c->din[k].data = want & CTT_WANT_DIN && x->back->need[n->in[k]] &&
                          c->in[k].data && !there
-                       ? place_of(x, n->in[k], c->in[k].data) : NULL;
+                       ? gradient_place(x, n->in[k], c->in[k].data) : NULL;
         if (!r->slot[node].skip && !x->back->overwrite[r->slot[n->in[k]].alias])
             c->add |= 1u << k;
     }
@@ -264,8 +265,8 @@ out:
     return rc;
 }
 
-static int run(struct ctt_exec *x, int node, int step, int steps, int want,
-               enum ctt_run_cache cache)
+static int run_backward(struct ctt_exec *x, int node, int step, int steps,
+                        int want, enum ctt_run_cache cache)
 {
     struct ctt_call c;
     int rc = 0;
@@ -291,8 +292,8 @@ static int run_free(struct ctt_exec *x, int node, int steps)
     int each = ctt_run_single(x->r, node), rc = 0;
 
     for (int t = 0; t < (each ? steps : 1); t++)
-        CTT_TRY(run(x, node, t, each ? 1 : steps, CTT_WANT_DIN | CTT_WANT_DW,
-                    CTT_CACHE_BWD));
+        CTT_TRY(run_backward(x, node, t, each ? 1 : steps,
+                             CTT_WANT_DIN | CTT_WANT_DW, CTT_CACHE_BWD));
 out:
     return rc;
 }
@@ -304,10 +305,10 @@ static int run_bound(struct ctt_exec *x, const int *node, int count, int steps)
 
     for (int t = steps - 1; t >= 0; t--)
         for (int j = count - 1; j >= 0; j--)
-            CTT_TRY(run(x, node[j], t, 1, CTT_WANT_DIN | each,
-                        CTT_CACHE_BWD));
+            CTT_TRY(run_backward(x, node[j], t, 1, CTT_WANT_DIN | each,
+                                 CTT_CACHE_BWD));
     for (int j = count - 1; j >= 0 && !each; j--)
-        CTT_TRY(run(x, node[j], 0, steps, CTT_WANT_DW, CTT_CACHE_DW));
+        CTT_TRY(run_backward(x, node[j], 0, steps, CTT_WANT_DW, CTT_CACHE_DW));
 out:
     return rc;
 }

@@ -6,7 +6,8 @@
 /* ---- open ---- */
 
 /* Allocates memory of the device. */
-static int take(struct ctt_dev *d, const char *what, int64_t bytes, char **out)
+static int alloc_bytes(struct ctt_dev *d, const char *what, int64_t bytes,
+                       char **out)
 {
     void *p = NULL;
     int rc = ctt_dev_alloc(d, what, bytes, &p);
@@ -113,14 +114,14 @@ static int make_memory(struct ctt_exec *x)
     y->which = ctt_calloc((size_t)y->asks + 1, sizeof(*y->which));
     CTT_TRY(y->part && y->lie && y->which ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_back_replays_new(x));
-    CTT_TRY(take(d, "gradients of weights",
-                 x->r->g->weights * (int64_t)sizeof(float), &dw));
+    CTT_TRY(alloc_bytes(d, "gradients of weights",
+                        x->r->g->weights * (int64_t)sizeof(float), &dw));
     x->dw = (float *)(void *)dw;
-    CTT_TRY(take(d, "values", y->values, &y->value));
-    CTT_TRY(take(d, "values", y->transient, &y->transient_at));
-    CTT_TRY(take(d, "gradients", y->grads, &y->grad));
-    CTT_TRY(take(d, "states", y->stores * y->history, &y->store));
-    CTT_TRY(take(d, "states", y->history, &y->carry));
+    CTT_TRY(alloc_bytes(d, "values", y->values, &y->value));
+    CTT_TRY(alloc_bytes(d, "values", y->transient, &y->transient_at));
+    CTT_TRY(alloc_bytes(d, "gradients", y->grads, &y->grad));
+    CTT_TRY(alloc_bytes(d, "states", y->stores * y->history, &y->store));
+    CTT_TRY(alloc_bytes(d, "states", y->history, &y->carry));
     x->r->base[CTT_SAVED] = y->value;
     x->r->base[CTT_TRANSIENT] = y->transient_at;
     if (y->plan.offloaded)
@@ -236,7 +237,7 @@ struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x)
 
 /* Makes window k the current one and lays it out; the values of a window
  * that was not kept are not there yet. */
-static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
+static void enter_window(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
     const struct ctt_window *p = &x->back->part[k];
     struct ctt_run *r = x->r;
@@ -264,7 +265,7 @@ static char *stored(const struct ctt_exec *x, int k)
 }
 
 /* The forward pass through the current window from its stored history. */
-static int forward(struct ctt_exec *x)
+static int forward_window(struct ctt_exec *x)
 {
     int k = x->back->hand, rc = 0;
     const struct ctt_window *p = &x->back->part[k];
@@ -279,14 +280,14 @@ out:
 }
 
 /* Runs window k, which has been entered. */
-static int run(struct ctt_exec *x, const struct ctt_job *job, int k)
+static int run_window(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
     int rc = 0;
 
     if (job->give)
         CTT_TRY(job->give(job->arg, x, &x->back->part[k]));
     CTT_TRY(ctt_run_upload(x->r));
-    CTT_TRY(ctt_back_replay(x, CTT_PHASE_FORWARD, forward));
+    CTT_TRY(ctt_back_replay(x, CTT_PHASE_FORWARD, forward_window));
 out:
     return rc;
 }
@@ -295,9 +296,9 @@ out:
 
 /* Begins to copy the values of window k out, or back, if the window is
  * offloaded. */
-static int move(struct ctt_exec *x, int k,
-                int (*way)(struct ctt_offload *o, int slot, char *mem,
-                           int64_t at, int64_t bytes))
+static int copy_window(struct ctt_exec *x, int k,
+                       int (*way)(struct ctt_offload *o, int slot, char *mem,
+                                  int64_t at, int64_t bytes))
 {
     const struct ctt_back *y = x->back;
     const struct ctt_lie *lie = &y->lie[k];
@@ -326,14 +327,14 @@ int ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job)
         ctt_offload_rest(y->offload);
     CTT_TRY(ctt_back_cut(y, x->r, job));
     for (int k = 0; k < y->parts; k++) {
-        enter(x, job, k);
+        enter_window(x, job, k);
         CTT_TRY(ready(x, k));
-        CTT_TRY(run(x, job, k));
+        CTT_TRY(run_window(x, job, k));
         if (job->take)
             CTT_TRY(job->take(job->arg, x, &y->part[k]));
         if (k + 1 < y->parts)
             CTT_TRY(ctt_run_save_history(x->r, stored(x, k + 1)));
-        CTT_TRY(move(x, k, ctt_offload_out));
+        CTT_TRY(copy_window(x, k, ctt_offload_out));
     }
 out:
     return rc;
@@ -348,7 +349,7 @@ static int bring(struct ctt_exec *x, const struct ctt_job *job, int k)
     if (k >= x->back->dropped || x->back->lie[k].away >= 0)
         return ctt_run_upload(x->r);
     x->r->recompute = 1;
-    rc = run(x, job, k);
+    rc = run_window(x, job, k);
     x->r->recompute = 0;
 out:
     return rc;
@@ -369,7 +370,7 @@ out:
     return rc;
 }
 
-static int seed(struct ctt_exec *x, const struct ctt_job *job, int k)
+static int seed_gradients(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
     int rc = 0;
 
@@ -388,14 +389,14 @@ int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
     CTT_TRY(ctt_dev_clear(x->r->dev, x->dw,
                           x->r->g->weights * (int64_t)sizeof(float)));
     for (int k = y->parts - 1; k >= 0; k--) {
-        enter(x, job, k);
+        enter_window(x, job, k);
         CTT_TRY(bring(x, job, k));
         CTT_TRY(ctt_back_replay(x, CTT_PHASE_CLEAR, ctt_back_clear));
-        CTT_TRY(seed(x, job, k));
+        CTT_TRY(seed_gradients(x, job, k));
         CTT_TRY(ctt_back_replay(x, CTT_PHASE_BACK, back));
         if (job->done)
             CTT_TRY(job->done(job->arg, x, &y->part[k]));
-        CTT_TRY(move(x, k - y->plan.kept, ctt_offload_in));
+        CTT_TRY(copy_window(x, k - y->plan.kept, ctt_offload_in));
     }
 out:
     return rc;

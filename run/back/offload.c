@@ -95,7 +95,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static int start(struct ctt_offload *o)
+static int start_thread(struct ctt_offload *o)
 {
     int rc = 0;
 
@@ -128,7 +128,7 @@ static int wait_quietly(struct ctt_offload *o, long ticket)
 }
 
 /* The thread writes no text after its error. */
-static int wait_for(struct ctt_offload *o, long ticket)
+static int wait_ticket(struct ctt_offload *o, long ticket)
 {
     int rc = wait_quietly(o, ticket);
 
@@ -180,7 +180,7 @@ int ctt_offload_ready(struct ctt_offload *o, int slot)
 
     s->to = NULL;
     if (o->fd >= 0)
-        CTT_TRY(wait_for(o, s->ticket));
+        CTT_TRY(wait_ticket(o, s->ticket));
     if (to)
         CTT_TRY(ctt_dev_transfer(o->dev, CTT_TO_DEVICE, between(o, slot), to,
                                  s->bytes, &s->copy));
@@ -217,7 +217,7 @@ out:
     return rc;
 }
 
-static int open_file(struct ctt_offload *o, int64_t bytes)
+static int open_offload(struct ctt_offload *o, int64_t bytes)
 {
     int rc = 0;
 
@@ -225,7 +225,7 @@ static int open_file(struct ctt_offload *o, int64_t bytes)
     CTT_TRY(ctt_unnamed_reserve(o->folder, o->fd, bytes));
     if (!ctt_dev_shared(o->dev))
         CTT_TRY(take_host(o, o->each * o->slots));
-    CTT_TRY(start(o));
+    CTT_TRY(start_thread(o));
 out:
     return rc < 0 ? ctt_error(rc, "--offload: %s", ctt_errmsg()) : rc;
 }
@@ -249,7 +249,7 @@ int ctt_offload_open(const struct ctt_offload_spec *s, struct ctt_offload **out)
     o->slot = ctt_calloc((size_t)s->slots, sizeof(*o->slot));
     o->job = ctt_calloc((size_t)s->slots, sizeof(*o->job));
     CTT_TRY(o->slot && o->job ? 0 : CTT_ENOMEM);
-    CTT_TRY(*s->folder ? open_file(o, s->bytes) : take_host(o, s->bytes));
+    CTT_TRY(*s->folder ? open_offload(o, s->bytes) : take_host(o, s->bytes));
     *out = o;
     o = NULL;
 out:

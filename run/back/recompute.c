@@ -98,8 +98,8 @@ static int64_t allowed(const struct ctt_run *r, const struct ctt_memory *m)
     return m->bytes > 0 && m->bytes < room ? m->bytes : room;
 }
 
-static int choose(struct ctt_back *y, const struct ctt_run *r,
-                  const struct ctt_memory *m)
+static int choose_windows(struct ctt_back *y, const struct ctt_run *r,
+                          const struct ctt_memory *m)
 {
     int64_t bytes = allowed(r, m);
     int from = m->window > 0 && m->window < y->room ? m->window : y->room;
@@ -135,7 +135,7 @@ int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
     y->sharers = m->sharers > 0 ? m->sharers : 1;
     snprintf(y->folder, sizeof(y->folder), "%s", m->folder);
     if (m->keep == CTT_KEEP_AUTO)
-        return choose(y, r, m);
+        return choose_windows(y, r, m);
     sizes(y, r, window, m->keep == CTT_KEEP_ALL ? y->room
                         : m->keep > 0 ? m->keep : 1);
     return 0;
@@ -143,8 +143,8 @@ int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
 
 /* ---- a batch ---- */
 
-static int check(const struct ctt_back *y, const struct ctt_run *r,
-                 const struct ctt_job *job)
+static int check_job(const struct ctt_back *y, const struct ctt_run *r,
+                     const struct ctt_job *job)
 {
     int rc = 0;
 
@@ -178,8 +178,8 @@ static int sort_asks(struct ctt_back *y, const struct ctt_job *job,
 }
 
 /* Bytes of the saved values of window k. */
-static int64_t bytes_of(const struct ctt_back *y, const struct ctt_run *r,
-                        int k)
+static int64_t window_bytes(const struct ctt_back *y, const struct ctt_run *r,
+                            int k)
 {
     return ctt_extent_bytes(&r->extent[CTT_SAVED], y->part[k].steps,
                             y->part[k].asks);
@@ -188,7 +188,7 @@ static int64_t bytes_of(const struct ctt_back *y, const struct ctt_run *r,
 /* A slot is as large as the largest window that is ever in it.  As the sum of
  * windows is no less, ctt_back_bytes() of as many windows as slots are enough.
  * */
-static void place(struct ctt_back *y, const struct ctt_run *r)
+static void place_windows(struct ctt_back *y, const struct ctt_run *r)
 {
     int slots = y->plan.kept;
     int64_t at = 0;
@@ -199,7 +199,7 @@ static void place(struct ctt_back *y, const struct ctt_run *r)
 
         for (int k = s; k < y->parts; k += slots) {
             y->lie[k].at = at;
-            most = bytes_of(y, r, k) > most ? bytes_of(y, r, k) : most;
+            most = window_bytes(y, r, k) > most ? window_bytes(y, r, k) : most;
         }
         at += most;
     }
@@ -222,7 +222,7 @@ static void send_away(struct ctt_back *y, const struct ctt_run *r)
         lie->away = leaves ? away : -1;
         lie->store = (int)y->stores - 1;
         if (leaves)
-            away += bytes_of(y, r, k);
+            away += window_bytes(y, r, k);
         else if (k > 0 && k < y->dropped)
             lie->store = stored++;
     }
@@ -236,7 +236,7 @@ int ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
     int feedback = y->mixes && job->feedback > 0 ? job->feedback : job->steps;
     int first = 0, asks = 0, rc = 0;
 
-    CTT_TRY(check(y, r, job));
+    CTT_TRY(check_job(y, r, job));
     for (y->parts = 0; first < job->steps; y->parts++) {
         struct ctt_window *p = &y->part[y->parts];
         int end = first < feedback && feedback < job->steps ? feedback
@@ -249,7 +249,7 @@ int ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
         asks = sort_asks(y, job, p, asks);
         first += p->steps;
     }
-    place(y, r);
+    place_windows(y, r);
     send_away(y, r);
 out:
     return rc;

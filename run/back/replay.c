@@ -24,7 +24,7 @@ struct ctt_replays {
     void        *place[MOST];
 };
 
-static struct form form_of(const struct ctt_exec *x, enum ctt_phase phase)
+static struct form window_form(const struct ctt_exec *x, enum ctt_phase phase)
 {
     const struct ctt_back *y = x->back;
     const struct ctt_window *p = &y->part[y->hand];
@@ -48,7 +48,7 @@ static struct form form_of(const struct ctt_exec *x, enum ctt_phase phase)
 }
 
 /* The recording of a form, or NULL if there are too many. */
-static void **place_of(struct ctt_replays *r, const struct form *f)
+static void **recording_of(struct ctt_replays *r, const struct form *f)
 {
     for (int i = 0; i < r->count; i++)
         if (memcmp(&r->form[i], f, sizeof(*f)) == 0)
@@ -71,8 +71,8 @@ static int do_work(void *work)
 int ctt_back_replay(struct ctt_exec *x, enum ctt_phase phase,
                     int (*fn)(struct ctt_exec *x))
 {
-    struct form f = form_of(x, phase);
-    void **place = place_of(x->back->replays, &f);
+    struct form f = window_form(x, phase);
+    void **place = recording_of(x->back->replays, &f);
     struct work w = { x, fn };
 
     return place ? ctt_dev_repeat(x->r->dev, place, do_work, &w) : fn(x);

@@ -129,8 +129,8 @@ out:
     return rc;
 }
 
-static void add_row(struct bench *b, int streams, int threads, double median,
-                    double frames_per_s)
+static void add_bench_row(struct bench *b, int streams, int threads,
+                          double median, double frames_per_s)
 {
     b->said.row[b->said.rows++] = (struct ctt_bench_row){ .streams = streams,
         .threads = threads, .median_ms = median, .frames_per_s = frames_per_s };
@@ -145,7 +145,7 @@ static int measure_threads(struct bench *b, int threads)
 
     CTT_TRY(ctt_bench_file_load(&b->file[MODEL], b->w->device, threads, &r));
     CTT_TRY(time_frames(b, &r, row_pace, &s));
-    add_row(b, 1, threads, s.median, 1e3 / s.mean);
+    add_bench_row(b, 1, threads, s.median, 1e3 / s.mean);
 out:
     ctt_runner_close(&r);
     return rc;
@@ -162,7 +162,7 @@ static int measure_streams(struct bench *b, int streams)
     CTT_TRY(ctt_bench_file_load(&b->file[MODEL], b->w->device, each, &r));
     CTT_TRY(ctt_bench_streams(r.m, streams, b->w->set->warm_up, &pace, &median,
                               &frames_per_s));
-    add_row(b, streams, each, median, frames_per_s);
+    add_bench_row(b, streams, each, median, frames_per_s);
 out:
     ctt_runner_close(&r);
     return rc;
@@ -180,7 +180,7 @@ static int measure_batch(struct bench *b, int streams)
                                 b->said.threads, &r));
     CTT_TRY(ctt_bench_batch(r.m, streams, b->w->set->warm_up, &pace, &median,
                             &frames_per_s));
-    add_row(b, streams, b->said.threads, median, frames_per_s);
+    add_bench_row(b, streams, b->said.threads, median, frames_per_s);
     b->said.row[b->said.rows - 1].batch = 1;
 out:
     ctt_runner_close(&r);
@@ -196,7 +196,7 @@ static int measure_rows(struct bench *b)
     for (int n = 1; n < all && ctt_dev_has(b->w->device, CTT_DEV_THREADS);
          n *= 2)
         CTT_TRY(measure_threads(b, n));
-    add_row(b, 1, all, b->said.ms.median, 1e3 / b->said.ms.mean);
+    add_bench_row(b, 1, all, b->said.ms.median, 1e3 / b->said.ms.mean);
     streams = streams ? streams : all;
     if (streams > 1) {
         CTT_TRY(measure_streams(b, streams));

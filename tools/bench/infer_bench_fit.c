@@ -56,7 +56,7 @@ static void wait_until(double when)
         ;
 }
 
-static void count(struct served *s, double due, int answers)
+static void count_late(struct served *s, double due, int answers)
 {
     s->frames += answers;
     s->late += ctt_seconds() > due ? answers : 0;
@@ -69,12 +69,12 @@ static int tick(struct worker *w, double due)
 
     if (w->crowd.b) {
         CTT_TRY(ctt_many_streams_step(&w->crowd));
-        count(&w->served, due, w->crowd.streams);
+        count_late(&w->served, due, w->crowd.streams);
         goto out;
     }
     for (int i = 0; i < w->crowd.streams; i++) {
         CTT_TRY(ctt_runner_step(&w->crowd.r[i], 1));
-        count(&w->served, due, 1);
+        count_late(&w->served, due, 1);
     }
 out:
     return rc;
@@ -257,7 +257,7 @@ out:
 /* ---- the search ---- */
 
 /* Returns 1 if this number of streams for each core fits, 0 or an error. */
-static int fits(struct trial *t, int kind, int cores, int each)
+static int streams_fit(struct trial *t, int kind, int cores, int each)
 {
     int rc = 0;
 
@@ -276,7 +276,7 @@ out:
 
 /* The next count to try: 0: the answer is close enough.  low fits, high does
  * not (or 0: not known). */
-static int next(int low, int high, int most)
+static int next_count(int low, int high, int most)
 {
     int step = 1 + (int)(FINE * low);
 
@@ -312,18 +312,18 @@ static void say_progress(const struct trial *t, int kind, int streams, int left)
 }
 
 /* The most streams for each core that fit, beginning with a guess. */
-static int search(struct trial *t, int kind, int cores, int guess, int most,
-                  int *out)
+static int find_most(struct trial *t, int kind, int cores, int guess, int most,
+                     int *out)
 {
     int low = 0, high = 0, rc = 0;
     int n = guess < 1 ? 1 : guess < most ? guess : most;
 
     for (int i = 0; i < ROUNDS && n > 0; i++) {
         say_progress(t, kind, cores * n, rounds_left(low, high));
-        CTT_TRY(fits(t, kind, cores, n));
+        CTT_TRY(streams_fit(t, kind, cores, n));
         *(rc ? &low : &high) = n;
         t->tried++;
-        n = next(low, high, most);
+        n = next_count(low, high, most);
     }
     *out = low;
     rc = 0;
@@ -347,7 +347,7 @@ int ctt_bench_fit(const struct ctt_bench_file *f, const char *device,
         int processes = kind == CTT_SERVE_PROCESSES, each;
         int most = (processes ? PROCESSES_MOST : MOST) / cores;
 
-        CTT_TRY(search(&t, kind, cores, guess, most > 0 ? most : 1, &each));
+        CTT_TRY(find_most(&t, kind, cores, guess, most > 0 ? most : 1, &each));
         out->streams[kind] = cores * each;
         guess = each;
     }

@@ -58,7 +58,7 @@ static int await_signal(struct crowd *c)
     return signal;
 }
 
-static void *run(void *arg)
+static void *run_stream(void *arg)
 {
     struct stream *s = arg;
 
@@ -88,7 +88,8 @@ static int run_all(struct crowd *c, struct stream *s, int streams)
 {
     int n = 0, rc = 0;
 
-    while (n < streams && pthread_create(&s[n].id, NULL, run, &s[n]) == 0)
+    while (n < streams &&
+           pthread_create(&s[n].id, NULL, run_stream, &s[n]) == 0)
         n++;
     set_signal(c, n, n == streams ? GO : GIVE_UP);
     for (int i = 0; i < n; i++)

@@ -6,7 +6,7 @@
 
 /* The session of a runner gives the sizes of frames and answers; a batch then
  * has its own. */
-static int join(struct ctt_many_streams *c, int i)
+static int join_stream(struct ctt_many_streams *c, int i)
 {
     int rc = 0, joined;
 
@@ -35,7 +35,7 @@ int ctt_many_streams_open(const struct ctt_infer *m, int streams, int batch,
     if (batch)
         CTT_TRY(ctt_infer_rc(ctt_batch_open(m, streams, &c->b)));
     for (int i = 0; i < streams; i++)
-        CTT_TRY(join(c, i));
+        CTT_TRY(join_stream(c, i));
     if (batch)
         CTT_TRY(ctt_many_streams_step(c));
 out:

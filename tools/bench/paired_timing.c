@@ -6,7 +6,7 @@
 
 enum { FRAMES = 4 };
 
-static int measure(struct ctt_runner *r, double *ms)
+static int time_frames(struct ctt_runner *r, double *ms)
 {
     double start;
     int rc;
@@ -28,8 +28,8 @@ int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
     int rc = 0;
 
     for (int n = 0; ctt_pace_goes_on(pace, n, start); n++) {
-        CTT_TRY(measure(&r[n % 2], &ms[n % 2]));
-        CTT_TRY(measure(&r[!(n % 2)], &ms[!(n % 2)]));
+        CTT_TRY(time_frames(&r[n % 2], &ms[n % 2]));
+        CTT_TRY(time_frames(&r[!(n % 2)], &ms[!(n % 2)]));
         CTT_TRY(ctt_times_add(&each[0], ms[0]));
         CTT_TRY(ctt_times_add(&each[1], ms[1]));
         CTT_TRY(ctt_times_add(&ratio, ms[1] / ms[0]));

@@ -37,7 +37,7 @@ static int make_noise(struct ctt_runner *r)
 }
 
 /* Opens the stream and runs its first frame; start: when the work began. */
-static int begin(struct ctt_runner *r, double start)
+static int begin_stream(struct ctt_runner *r, double start)
 {
     int rc;
 
@@ -63,7 +63,7 @@ int ctt_runner_load(const char *path, const char *device, const char *type,
     if (tune)
         CTT_TRY(ctt_infer_rc(ctt_infer_tune(r->own, NULL)));
     r->m = r->own;
-    CTT_TRY(begin(r, start));
+    CTT_TRY(begin_stream(r, start));
 out:
     return rc;
 }
@@ -71,7 +71,7 @@ out:
 int ctt_runner_join(const struct ctt_infer *m, struct ctt_runner *r)
 {
     *r = (struct ctt_runner){ .m = m };
-    return begin(r, ctt_milliseconds());
+    return begin_stream(r, ctt_milliseconds());
 }
 
 void ctt_runner_close(struct ctt_runner *r)

@@ -72,8 +72,8 @@ static int is_repeated(const struct split *part, int count)
     return 0;
 }
 
-static int open_part(const struct ctt_data_cfg *c, const char *path,
-                     struct split *part)
+static int open_split_source(const struct ctt_data_cfg *c, const char *path,
+                             struct split *part)
 {
     const struct ctt_source_set set = { .split = part->name,
         .strict = c->strict, .need_split = c->split != NULL,
@@ -92,14 +92,14 @@ static int open_parts(const struct ctt_data_cfg *c, const char *path,
     *count = 0;
     if (c->split) {
         part[0].name = c->split;
-        CTT_TRY(open_part(c, path, &part[0]));
+        CTT_TRY(open_split_source(c, path, &part[0]));
         *count = 1;
         goto out;
     }
     for (int i = 0; i < SPLITS; i++) {
         struct split *p = &part[*count];
         p->name = splits[i];
-        rc = open_part(c, path, p);
+        rc = open_split_source(c, path, p);
         if (rc >= 0 && is_repeated(part, *count))
             ctt_source_close(&p->s);
         else if (rc >= 0)
@@ -160,8 +160,8 @@ out:
 
 /* Checks the clips of a part and counts bad ones, with --strict also clips with
  * two classes. */
-static int check_part(const struct ctt_data_cfg *c, const struct split *part,
-                      uint64_t *sum, int *bad)
+static int check_split(const struct ctt_data_cfg *c, const struct split *part,
+                       uint64_t *sum, int *bad)
 {
     struct ctt_duplicates r;
     int rc;
@@ -174,7 +174,7 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_data_cfg *c, const char *path)
+static int check_clips(const struct ctt_data_cfg *c, const char *path)
 {
     struct split part[SPLITS] = { { NULL, NULL } };
     uint64_t *sum[SPLITS] = { NULL };
@@ -187,7 +187,7 @@ static int check(const struct ctt_data_cfg *c, const char *path)
         int clips = list_of(&part[i])->count;
         sum[i] = ctt_calloc((size_t)clips, sizeof(*sum[i]));
         CTT_TRY(sum[i] ? 0 : CTT_ENOMEM);
-        CTT_TRY(check_part(c, &part[i], sum[i], &bad));
+        CTT_TRY(check_split(c, &part[i], sum[i], &bad));
         CTT_TRY(tell_shared(part, i, sum));
         all += clips;
     }
@@ -293,8 +293,8 @@ static const struct {
     int paths;    /* number of operands; the second one is c->out */
 } commands[CTT_DATA_COMMANDS] = {
     [CTT_DATA_SYNTH] = { synth, 1 }, [CTT_DATA_MNIST] = { mnist, 2 },
-    [CTT_DATA_PACK] = { ctt_data_pack, 1 }, [CTT_DATA_CHECK] = { check, 1 },
-    [CTT_DATA_LIST] = { list, 1 },
+    [CTT_DATA_PACK] = { ctt_data_pack, 1 },
+    [CTT_DATA_CHECK] = { check_clips, 1 }, [CTT_DATA_LIST] = { list, 1 },
 };
 
 static const char *word_of(int k)
@@ -302,7 +302,7 @@ static const char *word_of(int k)
     return strrchr(ctt_data_program.commands[k].name, ' ') + 1;
 }
 
-static int run(int k, int argc, char **argv)
+static int run_command(int k, int argc, char **argv)
 {
     struct ctt_data_cfg c;
     int first, done = 0, rc;
@@ -332,7 +332,7 @@ int main(int argc, char **argv)
     ctt_tool_start("convtt-data", argv);
     for (int k = 0; k < CTT_DATA_COMMANDS; k++)
         if (strcmp(word, word_of(k)) == 0)
-            return run(k, argc - 1, argv + 1);
+            return run_command(k, argc - 1, argv + 1);
     if (ctt_opt_answer(&ctt_data_program, word))
         return ctt_tool_end(0);
     return ctt_tool_die(CTT_EXIT_USAGE, word[0]

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-static void tell(int done, int all, double begin)
+static void tell_sequences(int done, int all, double begin)
 {
     double left = (ctt_seconds() - begin) * (all - done) / done;
 
@@ -55,7 +55,7 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
         CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; %s is not written",
                   out);
         CTT_TRY(add_one(j, m, first, k, &f, p));
-        tell(k + 1, j->sequences, begin);
+        tell_sequences(k + 1, j->sequences, begin);
     }
     CTT_TRY(ctt_pack_finish(&p));
     ctt_tool_say("%s: %d sequences of %d frames, %d of the %d digits of %s in "

@@ -54,7 +54,7 @@ struct packer {
 
 /* ---- decoding ---- */
 
-static int64_t bytes_of(const struct ctt_frames *f)
+static int64_t decoded_bytes(const struct ctt_frames *f)
 {
     return f->data ? (int64_t)f->count * f->h * f->w * f->c : 0;
 }
@@ -81,7 +81,7 @@ static int take_clip(struct packer *p)
     return i;
 }
 
-static struct decoded decode(const struct packer *p, int i)
+static struct decoded decode_item(const struct packer *p, int i)
 {
     struct decoded d = { .ready = 1 };
 
@@ -102,10 +102,10 @@ static void *decode_clips(void *arg)
     int i;
 
     while ((i = take_clip(p)) >= 0) {
-        struct decoded d = decode(p, i);
+        struct decoded d = decode_item(p, i);
         pthread_mutex_lock(&p->lock);
         p->ring[i % p->places] = d;
-        p->bytes += bytes_of(&d.f);
+        p->bytes += decoded_bytes(&d.f);
         p->busy--;
         pthread_cond_signal(&p->ready);
         pthread_mutex_unlock(&p->lock);
@@ -151,9 +151,9 @@ static void decode_again(struct packer *p, struct decoded *d)
 {
     clear_ring(p);
     ctt_free(d->why);
-    *d = decode(p, p->written);
+    *d = decode_item(p, p->written);
     pthread_mutex_lock(&p->lock);
-    p->bytes += bytes_of(&d->f);
+    p->bytes += decoded_bytes(&d->f);
     p->alone = 0;    /* release() wakes the threads */
     pthread_mutex_unlock(&p->lock);
 }
@@ -179,7 +179,7 @@ out:
 /* Its memory is free again; threads may go on. */
 static void release(struct packer *p, struct decoded *d)
 {
-    int64_t bytes = bytes_of(&d->f);
+    int64_t bytes = decoded_bytes(&d->f);
 
     ctt_frames_free(&d->f);
     ctt_free(d->why);
@@ -212,7 +212,7 @@ out:
     return rc;
 }
 
-static void tell(const struct packer *p)
+static void tell_packed(const struct packer *p)
 {
     int done = p->written, all = p->list->count;
     double left = (ctt_seconds() - p->begin) * (all - done) / done;
@@ -232,14 +232,14 @@ static int write_clips(struct packer *p, struct ctt_pack *out)
         rc = write_clip(p, out, &d);
         release(p, &d);
         CTT_TRY(rc);
-        tell(p);
+        tell_packed(p);
     }
 out:
     return rc;
 }
 
 /* Starts the threads, writes their clips and waits for their end. */
-static int run(struct packer *p, struct ctt_pack *out)
+static int run_packer(struct packer *p, struct ctt_pack *out)
 {
     pthread_t id[THREADS];
     int n = 0, rc = 0;
@@ -274,7 +274,7 @@ static int pack_clips(const struct ctt_data_cfg *c, const struct ctt_source *s,
     pthread_cond_init(&p.room, NULL);
     p.ring = ctt_calloc((size_t)p.places, sizeof(*p.ring));
     CTT_TRY(p.ring ? 0 : CTT_ENOMEM);
-    CTT_TRY(run(&p, out));
+    CTT_TRY(run_packer(&p, out));
     *bad = p.bad;
 out:
     for (int i = 0; p.ring && i < p.places; i++) {

@@ -427,7 +427,7 @@ static int stream_all(struct tool *t)
 }
 
 /* A model either recognises or predicts. */
-static int run(struct tool *t, const char *model, char **path, int paths)
+static int run_model(struct tool *t, const char *model, char **path, int paths)
 {
     int rc, predicts = ctt_infer_predicts(t->m);
     int stream = ctt_stream_is_on(&t->c.stream);
@@ -478,7 +478,7 @@ int main(int argc, char **argv)
         return ctt_tool_end(bench(&t, argv[first]) < 0
                             ? ctt_tool_fail(t.status) : 0);
     if (open_model(&t, argv[first]) < 0 ||
-        run(&t, argv[first], argv + first + 1, argc - first - 1) < 0)
+        run_model(&t, argv[first], argv + first + 1, argc - first - 1) < 0)
         status = ctt_tool_fail(t.status);
     close_tool(&t);
     return ctt_tool_end(status);

@@ -49,7 +49,7 @@ int ctt_answers_has(const struct ctt_answers *a, int label)
 
 /* Orders by everything that is equal in clips of the same frames, then by name.
  * */
-static int order(const void *x, const void *y)
+static int compare_clips(const void *x, const void *y)
 {
     const struct ctt_answer *a = *(struct ctt_answer *const *)x;
     const struct ctt_answer *b = *(struct ctt_answer *const *)y;
@@ -66,7 +66,7 @@ int ctt_answers_unique(struct ctt_answers *a)
     int kept = 0, all = a->count;
 
     if (all)
-        qsort(a->of, (size_t)all, sizeof(*a->of), order);
+        qsort(a->of, (size_t)all, sizeof(*a->of), compare_clips);
     for (int i = 0; i < all; i++) {
         if (kept && a->of[i]->crc == a->of[kept - 1]->crc &&
             a->of[i]->frames == a->of[kept - 1]->frames)
@@ -83,8 +83,8 @@ int ctt_answer_lost(const struct ctt_answer *a, int k)
     return a->end == a->label && a->answer[k] != a->label;
 }
 
-static void fill(const struct ctt_answer *a, const struct ctt_head *head,
-                 int checks, float *sure, uint8_t *lost)
+static void fill_checks(const struct ctt_answer *a, const struct ctt_head *head,
+                        int checks, float *sure, uint8_t *lost)
 {
     for (int k = 0; k < checks; k++) {
         int has = k < a->checks;
@@ -110,7 +110,7 @@ int ctt_answers_trials(const struct ctt_answers *a,
     CTT_TRY(t.sure && t.lost ? 0 : CTT_ENOMEM);
     for (int i = 0; i < a->count; i++) {
         int64_t at = (int64_t)i * t.checks;
-        fill(a->of[i], head, t.checks, t.sure + at, t.lost + at);
+        fill_checks(a->of[i], head, t.checks, t.sure + at, t.lost + at);
     }
     *out = t;
     t = (struct ctt_trials){ 0 };
@@ -134,7 +134,7 @@ struct table {
 };
 
 /* A field of a table, quoted, as a name may have commas. */
-static void put(FILE *f, const char *s)
+static void put_quoted(FILE *f, const char *s)
 {
     putc('"', f);
     for (; *s; s++) {
@@ -153,10 +153,10 @@ static int print(FILE *f, const void *arg)
     for (int i = 0; i < t->a->count; i++) {
         const struct ctt_answer *a = t->a->of[i];
         for (int k = 0; k < a->checks; k++) {
-            put(f, a->id);
-            put(f, t->name[a->label]);
-            put(f, t->name[a->end]);
-            put(f, t->name[a->answer[k]]);
+            put_quoted(f, a->id);
+            put_quoted(f, t->name[a->label]);
+            put_quoted(f, t->name[a->end]);
+            put_quoted(f, t->name[a->answer[k]]);
             fprintf(f, "%d,%d,%.9g\n", a->frames, ctt_decision_frame(k),
                     (double)a->sure[k]);
         }

@@ -181,7 +181,7 @@ out:
 /* ---- the thresholds ---- */
 
 /* A head takes a part of the clips, the rest are the trials. */
-static int split(struct ctt_calibrator *c)
+static int split_clips(struct ctt_calibrator *c)
 {
     struct ctt_answers rest;
     int classes = c->smooth.classes, rc = 0;
@@ -225,7 +225,7 @@ static int decides_any(const struct ctt_calibrator *c)
     return 0;
 }
 
-static int find(struct ctt_calibrator *c)
+static int find_thresholds(struct ctt_calibrator *c)
 {
     struct ctt_guarantee_set s = promise(c);
     int64_t least = ctt_calibrate_least(&s);
@@ -285,7 +285,7 @@ struct done {
     double seen;
 };
 
-static void apply(const struct ctt_calibrator *c, struct done *d)
+static void apply_thresholds(const struct ctt_calibrator *c, struct done *d)
 {
     const struct ctt_trials *t = &c->t;
 
@@ -334,13 +334,13 @@ static int say_checks(const struct ctt_calibrator *c, const struct done *d,
     return 0;
 }
 
-static int say(const struct ctt_calibrator *c, int json)
+static int say_calibrated(const struct ctt_calibrator *c, int json)
 {
     struct done d = { .early = 0 };
     double n = (double)c->d.clips;
     int rc;
 
-    apply(c, &d);
+    apply_thresholds(c, &d);
     if (json)
         printf("{\"calibrated\":{\"model\":\"%08" PRIx32 "\",\"guarantee\":"
                "\"%s\",\"max_gap\":%g,\"delta\":%g,\"clips\":%d,\"early\":%d,"
@@ -397,11 +397,11 @@ int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
               "class of the model");
     if (c->set->answers)
         CTT_TRY(ctt_answers_write(&c->answers, name, c->set->answers));
-    CTT_TRY(split(c));
-    CTT_TRY(find(c));
+    CTT_TRY(split_clips(c));
+    CTT_TRY(find_thresholds(c));
     warn(c, name, twice);
     CTT_TRY(store(c));
-    CTT_TRY(say(c, json));
+    CTT_TRY(say_calibrated(c, json));
 out:
     return rc;
 }

@@ -68,7 +68,7 @@ static void say_clip(const struct ctt_recogniser *r, const struct clip *c)
     fflush(stdout);
 }
 
-static double part(int of, int n)
+static double fraction_of(int of, int n)
 {
     return n ? (double)of / n : 0;
 }
@@ -80,9 +80,9 @@ static void json_sums(const struct ctt_decide_sums *s)
            1 - s->seen / s->clips);
     if (s->known)
         printf(",\"known\":%d,\"top1\":%.4f,\"top1_end\":%.4f,\"lost\":%.4f,"
-               "\"won\":%.4f", s->known, part(s->right, s->known),
-               part(s->right + s->lost - s->won, s->known),
-               part(s->lost, s->known), part(s->won, s->known));
+               "\"won\":%.4f", s->known, fraction_of(s->right, s->known),
+               fraction_of(s->right + s->lost - s->won, s->known),
+               fraction_of(s->lost, s->known), fraction_of(s->won, s->known));
     printf("}}\n");
 }
 
@@ -104,10 +104,10 @@ int ctt_decide_say(const struct ctt_decide_sums *s, int json)
                       "\t%.1f%%", s->clips, s->early,
                       100 * s->seen / s->clips,
                       100 - 100 * s->seen / s->clips, s->known,
-                      100 * part(s->right, s->known),
-                      100 * part(s->right + s->lost - s->won, s->known),
-                      100 * part(s->lost, s->known),
-                      100 * part(s->won, s->known));
+                      100 * fraction_of(s->right, s->known),
+                      100 * fraction_of(s->right + s->lost - s->won, s->known),
+                      100 * fraction_of(s->lost, s->known),
+                      100 * fraction_of(s->won, s->known));
     else
         ctt_table_row(&t, "%d\t%d\t%.1f%%\t%.1f%%", s->clips, s->early,
                       100 * s->seen / s->clips,
@@ -118,7 +118,7 @@ int ctt_decide_say(const struct ctt_decide_sums *s, int json)
 
 /* ---- clips ---- */
 
-static int push(struct ctt_recogniser *r, struct clip *c, int frames)
+static int push_frames(struct ctt_recogniser *r, struct clip *c, int frames)
 {
     const struct ctt_frames *f = c->f;
     size_t size = (size_t)f->w * (size_t)f->h * (size_t)f->c;
@@ -137,7 +137,7 @@ static int run_until_sure(struct ctt_recogniser *r, struct clip *c)
     int rc = 0;
 
     while (c->seen < c->f->count) {
-        CTT_TRY(push(r, c, 1));
+        CTT_TRY(push_frames(r, c, 1));
         CTT_TRY(ctt_infer_rc(ctt_session_decided(r->session, &c->made)));
         if (rc)
             goto out;
@@ -154,15 +154,16 @@ static int run_to_end(struct ctt_recogniser *r, struct clip *c, int *answer)
     int rc = 0, left;
 
     while ((left = c->f->count - c->seen) > 0)
-        CTT_TRY(push(r, c, r->set->time ? 1 : left < CTT_RECOGNISE_BATCH ?
-                     left : CTT_RECOGNISE_BATCH));
+        CTT_TRY(push_frames(r, c, r->set->time ? 1 :
+                            left < CTT_RECOGNISE_BATCH ? left :
+                            CTT_RECOGNISE_BATCH));
     CTT_TRY(ctt_infer_rc(ctt_session_read(r->session, r->probs)));
     ctt_top(r->probs, r->classes, answer, 1);
 out:
     return rc;
 }
 
-static int compare(struct ctt_recogniser *r, struct clip *c, int label)
+static int compare_with_end(struct ctt_recogniser *r, struct clip *c, int label)
 {
     struct ctt_decide_sums *s = &r->decided;
     int rc = 0, end = c->made.answer, early;
@@ -191,7 +192,7 @@ int ctt_decide_clip(struct ctt_recogniser *r, const struct ctt_item *item,
     s->early += c.made.early;
     s->seen += share(&c);
     if (label >= 0)
-        CTT_TRY(compare(r, &c, label));
+        CTT_TRY(compare_with_end(r, &c, label));
 out:
     return rc;
 }

@@ -32,7 +32,7 @@ struct ctt_predictor {
 
 /* ---- opening ---- */
 
-static int check_files(const struct ctt_predictor *p)
+static int check_saved(const struct ctt_predictor *p)
 {
     int rc;
 
@@ -45,7 +45,7 @@ out:
     return rc;
 }
 
-static int make_room(struct ctt_predictor *p)
+static int make_buffers(struct ctt_predictor *p)
 {
     const struct ctt_predict *c = p->w.set;
     size_t ahead = (size_t)c->count, all = ahead + (size_t)c->seen;
@@ -80,9 +80,9 @@ int ctt_predictor_open(const struct ctt_predict_with *w,
     p->store = (struct ctt_store){ .path = w->set->frames, .in = w->in,
         .seen = w->set->seen, .ahead = w->set->count };
     CTT_TRY(ctt_measure_init(&p->measure, w->in, w->set->seen, w->set->count));
-    CTT_TRY(check_files(p));
+    CTT_TRY(check_saved(p));
     p->show.clips = 0;
-    CTT_TRY(make_room(p));
+    CTT_TRY(make_buffers(p));
     *out = p;
     p = NULL;
 out:
@@ -148,7 +148,8 @@ out:
 /* ---- one clip ---- */
 
 /* Crops stored frame i of a clip to the size that the session takes. */
-static void take(struct ctt_predictor *p, const struct ctt_frames *f, int i)
+static void crop_frame(struct ctt_predictor *p, const struct ctt_frames *f,
+                       int i)
 {
     ctt_frame_middle(f->data + (size_t)i * f->w * f->h * f->c, f->w, f->h,
                      p->w.in, p->seen);
@@ -174,7 +175,7 @@ static int foresee(struct ctt_predictor *p, const struct ctt_frames *f,
     for (int i = 0; i < c->seen + c->count - 1; i++) {
         double begin = ctt_seconds();
         if (i < c->seen)
-            take(p, f, start + i);
+            crop_frame(p, f, start + i);
         CTT_TRY(ctt_infer_rc(i < c->seen
                              ? ctt_session_push(s, p->seen, 1)
                              : ctt_session_push_float(s, p->frame, 1)));
@@ -221,8 +222,8 @@ out:
 }
 
 /* Keeps the first window of a clip for the files that show it. */
-static int keep(struct ctt_predictor *p, const struct ctt_item *item,
-                const struct ctt_frames *f, int known)
+static int keep_window(struct ctt_predictor *p, const struct ctt_item *item,
+                       const struct ctt_frames *f, int known)
 {
     const struct ctt_predict *c = p->w.set;
     int rc = 0;
@@ -243,7 +244,7 @@ static int predict_window(struct ctt_predictor *p, const struct ctt_frames *f,
     int rc = 0;
 
     for (int i = 0; i < known; i++) {
-        take(p, f, start + i);
+        crop_frame(p, f, start + i);
         ctt_pixels_float(&p->plain, p->seen, (int64_t)p->w.in->h * p->w.in->w,
                          p->w.in->c, p->truth + (size_t)i * p->size);
     }
@@ -282,7 +283,7 @@ static int predict(struct ctt_predictor *p, const struct ctt_item *item,
         if (rc < 0)
             CTT_TRY(ctt_error(rc, "%s: %s", item->path, ctt_errmsg()));
         if (at == 0)
-            CTT_TRY(keep(p, item, f, known));
+            CTT_TRY(keep_window(p, item, f, known));
         CTT_TRY(check_stop(p));
     }
     p->done++;
@@ -300,7 +301,7 @@ static int frames_of(const struct ctt_predict *c)
     return n < INT_MAX ? (int)n : 0;
 }
 
-static void tell(const struct ctt_predictor *p)
+static void tell_clips(const struct ctt_predictor *p)
 {
     int done = p->done + p->skipped;
     double a_clip = (ctt_seconds() - p->start) / done;
@@ -331,7 +332,7 @@ static int run_first(struct ctt_predictor *p)
     if (ctt_frames_whole(&d.f, item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
     CTT_TRY(predict(p, item, &d.f));
-    tell(p);
+    tell_clips(p);
     rc = 1;
 out:
     ctt_frames_free(&d.f);
@@ -375,7 +376,7 @@ out:
     return rc;
 }
 
-static int say(const struct ctt_predictor *p)
+static int say_quality(const struct ctt_predictor *p)
 {
     char why[96];
 
@@ -398,7 +399,7 @@ int ctt_predictor_run(struct ctt_predictor *p)
                              frames_of(p->w.set), p->w.decode, &p->decoder));
     CTT_TRY(run_clips(p));
     CTT_CHECK(p->done > 0, CTT_EINVAL, "no clip could be read");
-    CTT_TRY(say(p));
+    CTT_TRY(say_quality(p));
     CTT_TRY(write_files(p));
     if (p->skipped)
         ctt_tool_warn("%d of %d clips skipped", p->skipped, p->clips);

@@ -44,7 +44,7 @@ out:
 enum { BEST = 5 };    /* top-5 accuracy */
 
 /* Finds the classes that are printed or counted. */
-static void rank(struct ctt_recogniser *r)
+static void rank_classes(struct ctt_recogniser *r)
 {
     int k = r->set->top > BEST ? r->set->top : BEST;
 
@@ -62,8 +62,8 @@ static int label_of(const struct ctt_recogniser *r, const struct clip *c)
     return ctt_recognise_label(r, c->item);
 }
 
-static void count(const struct ctt_recogniser *r, const struct clip *c,
-                  struct ctt_accuracy *s)
+static void count_right(const struct ctt_recogniser *r, const struct clip *c,
+                        struct ctt_accuracy *s)
 {
     int label = label_of(r, c);
 
@@ -75,7 +75,7 @@ static void count(const struct ctt_recogniser *r, const struct clip *c,
         s->top5 += r->order[i] == label;
 }
 
-static void say(const struct ctt_recogniser *r, const struct clip *c)
+static void say_classes(const struct ctt_recogniser *r, const struct clip *c)
 {
     struct ctt_said a = { .file = c->item->path, .id = c->item->id,
         .frame = c->seen, .frames = c->total, .ms = c->ms, .name = r->label,
@@ -99,10 +99,10 @@ static int answer(struct ctt_recogniser *r, struct clip *c,
     c->ms += ms;
     if (r->set->time)
         CTT_TRY(ctt_times_add(&r->answer, ms));
-    rank(r);
+    rank_classes(r);
     if (s)
-        count(r, c, s);
-    say(r, c);
+        count_right(r, c, s);
+    say_classes(r, c);
 out:
     return rc;
 }
@@ -128,8 +128,8 @@ out:
 }
 
 /* Gives the session the next stored frames. */
-static int push(struct ctt_recogniser *r, struct clip *c, const uint8_t *data,
-                int frames)
+static int push_stored(struct ctt_recogniser *r, struct clip *c,
+                       const uint8_t *data, int frames)
 {
     int rc;
 
@@ -153,7 +153,7 @@ static int observe(struct ctt_recogniser *r, struct clip *c,
 
         while (c->seen < until) {
             int some = until - c->seen < most ? until - c->seen : most;
-            CTT_TRY(push(r, c, f->data + (size_t)c->seen * size, some));
+            CTT_TRY(push_stored(r, c, f->data + (size_t)c->seen * size, some));
         }
         CTT_TRY(answer(r, c, &r->accuracy[i]));
     }
@@ -193,7 +193,7 @@ static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
         CTT_TRY(rc);
         if (rc == 0)
             break;
-        CTT_TRY(push(r, c, data, 1));
+        CTT_TRY(push_stored(r, c, data, 1));
         if (c->seen % r->set->every == 0) {
             CTT_TRY(answer(r, c, NULL));
             answered = c->seen;
@@ -202,7 +202,7 @@ static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
     if (ctt_feed_whole(feed) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
     if (answered == c->seen)
-        count(r, c, &r->accuracy[0]);
+        count_right(r, c, &r->accuracy[0]);
     else
         CTT_TRY(answer(r, c, &r->accuracy[0]));
     if (r->set->time)

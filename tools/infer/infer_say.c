@@ -111,7 +111,7 @@ void ctt_horizon_add(struct ctt_horizon *to, const struct ctt_horizon *a)
     to->linear += a->linear;
 }
 
-static struct ctt_horizon mean(const struct ctt_horizon *a)
+static struct ctt_horizon mean_horizon(const struct ctt_horizon *a)
 {
     double n = a->windows ? a->windows : 1;
 
@@ -126,10 +126,10 @@ struct ctt_horizon ctt_horizon_mean(const struct ctt_horizon *row, int rows,
     struct ctt_horizon all = { 0 };
 
     if (i < rows)
-        return mean(&row[i]);
+        return mean_horizon(&row[i]);
     for (int k = 0; k < rows; k++)
         ctt_horizon_add(&all, &row[k]);
-    all = mean(&all);
+    all = mean_horizon(&all);
     if (all.windows)
         all.windows = row[0].windows;    /* all have the first */
     return all;
@@ -145,7 +145,7 @@ static void json_quality(const struct ctt_horizon *m)
 
 void ctt_say_predicted(const struct ctt_predicted *p)
 {
-    struct ctt_horizon m = mean(&p->sum);
+    struct ctt_horizon m = mean_horizon(&p->sum);
 
     printf("{\"file\":");
     ctt_json_put(stdout, p->file);

@@ -187,7 +187,7 @@ out:
     return rc;
 }
 
-static int load(const char *path, int with_train, struct ctt_model **m)
+static int load_model(const char *path, int with_train, struct ctt_model **m)
 {
     struct ctt_graph *g = NULL;
     int rc;
@@ -241,7 +241,7 @@ static int tell_model(const char *path)
     char a[48], shown[8192];
     int rc = 0;
 
-    CTT_TRY(load(path, 1, &m));
+    CTT_TRY(load_model(path, 1, &m));
     CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
     printf("model           %s\n", ctt_visible(path, 0, shown, sizeof(shown)));
     tell_input(m->g);
@@ -275,7 +275,7 @@ static int tell_net(const char *path)
     char *text = NULL;
     int rc = 0;
 
-    CTT_TRY(load(path, 0, &m));
+    CTT_TRY(load_model(path, 0, &m));
     CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
     fputs(text, stdout);
 out:
@@ -289,7 +289,7 @@ static int tell_plan(const struct ctt_info_cfg *cfg, const char *path)
     struct ctt_model *m = NULL;
     int rc = 0;
 
-    CTT_TRY(load(path, 0, &m));
+    CTT_TRY(load_model(path, 0, &m));
     if (ctt_tool_is_net(path))    /* all zeros would be sparse */
         ctt_init_weights(m, 1);
     CTT_TRY(ctt_info_plan(cfg, m));
@@ -324,7 +324,7 @@ static int tell_file(const char *path)
     return rc;
 }
 
-static int run(const struct ctt_info_cfg *cfg, char **path, int count)
+static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
 {
     if (cfg->strip)
         return strip(path[0], cfg->strip);
@@ -359,7 +359,7 @@ int main(int argc, char **argv)
     if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan))
         return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net and --plan take "
                             "one model");
-    if (run(&cfg, argv + first, argc - first) < 0)
+    if (show_files(&cfg, argv + first, argc - first) < 0)
         return ctt_tool_fail(CTT_EXIT_FAIL);
     return ctt_tool_end(0);
 }

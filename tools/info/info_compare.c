@@ -41,7 +41,7 @@ struct meter {
 };
 
 /* Crops the middle of each stored frame. */
-static int cut(struct meter *k, const struct ctt_frames *f)
+static int crop_frames(struct meter *k, const struct ctt_frames *f)
 {
     size_t frame = (size_t)k->in.w * (size_t)k->in.h * (size_t)f->c;
     size_t stored = (size_t)f->w * (size_t)f->h * (size_t)f->c;
@@ -127,7 +127,7 @@ static int measure_clip(struct meter *k, int i, struct measured *r)
         goto out;
     }
     CTT_TRY(rc);
-    CTT_TRY(cut(k, &f));
+    CTT_TRY(crop_frames(k, &f));
     CTT_TRY(ask_clip(k, item->label, r));
     if (r->clips <= TIMED_CLIPS)
         CTT_TRY(time_clip(k));
@@ -136,8 +136,8 @@ out:
     return rc;
 }
 
-static int measure(const struct ctt_info_cfg *cfg, const char *path,
-                   const struct ctt_model *m, struct measured *out)
+static int measure_model(const struct ctt_info_cfg *cfg, const char *path,
+                         const struct ctt_model *m, struct measured *out)
 {
     const struct ctt_source_set set = { .split = cfg->split,
         .label = m->label, .labels = m->labels, .drawn_for = "--predict" };
@@ -206,7 +206,7 @@ static int compare_row(const struct ctt_info_cfg *cfg, const char *path,
                       params, macs, more);
         goto out;
     }
-    CTT_TRY(measure(cfg, path, m, &r));
+    CTT_TRY(measure_model(cfg, path, m, &r));
     ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%.3f\t%.3f\t%s\t%s\t%s", path,
                   (long long)bytes, params, macs, more, r.frame_ms,
                   r.answer_ms, accuracy(&r, 0, cell[0]),

@@ -11,7 +11,7 @@ struct sums {
     int     least, most;    /* frames of a clip */
 };
 
-static void add(struct sums *s, int frames)
+static void add_clip(struct sums *s, int frames)
 {
     s->least = s->clips && s->least < frames ? s->least : frames;
     s->most = s->most > frames ? s->most : frames;
@@ -28,8 +28,8 @@ static int add_clips(const struct ctt_pack *p, struct sums **out)
         return CTT_ENOMEM;
     for (int i = 0; i < l->count; i++) {
         int label = l->item[i].label;
-        add(&s[label < 0 ? l->labels : label], ctt_pack_length(p, i));
-        add(&s[l->labels + 1], ctt_pack_length(p, i));
+        add_clip(&s[label < 0 ? l->labels : label], ctt_pack_length(p, i));
+        add_clip(&s[l->labels + 1], ctt_pack_length(p, i));
     }
     *out = s;
     return 0;

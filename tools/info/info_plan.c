@@ -40,7 +40,7 @@ out:
     return rc;
 }
 
-static int measure(struct plan *p)
+static int measure_nodes(struct plan *p)
 {
     int rc = 0;
 
@@ -82,7 +82,7 @@ static const char *weight(const struct plan *p, int node,
     return text;
 }
 
-static int tell(const struct plan *p)
+static int print_plan(const struct plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
@@ -235,10 +235,10 @@ int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
     int rc = 0;
 
     CTT_TRY(open_plan(&p, cfg, m));
-    CTT_TRY(measure(&p));
+    CTT_TRY(measure_nodes(&p));
     printf("one frame at a time, %d thread%s\n\n", ctt_dev_threads(p.dev),
            ctt_dev_threads(p.dev) == 1 ? "" : "s");
-    CTT_TRY(tell(&p));
+    CTT_TRY(print_plan(&p));
     printf("\ngradients of convs, one frame at a time "
            "(batches may choose otherwise)\n\n");
     CTT_TRY(tell_gradients(&p));

@@ -33,7 +33,7 @@ static struct slot *slot_of(struct ctt_decoder *d, int64_t k)
     return &d->slot[k % d->room];
 }
 
-static void decode(const struct ctt_decoder *d, struct slot *s)
+static void decode_slot(const struct ctt_decoder *d, struct slot *s)
 {
     struct ctt_decoded *c = &s->clip;
     double start = ctt_milliseconds();
@@ -44,7 +44,7 @@ static void decode(const struct ctt_decoder *d, struct slot *s)
     s->ms = ctt_milliseconds() - start;
 }
 
-static void *work(void *arg)
+static void *decode_ahead(void *arg)
 {
     struct ctt_decoder *d = arg;
 
@@ -58,7 +58,7 @@ static void *work(void *arg)
             break;
         s = slot_of(d, d->begun++);
         pthread_mutex_unlock(&d->lock);
-        decode(d, s);
+        decode_slot(d, s);
         pthread_mutex_lock(&d->lock);
         s->done = 1;
         pthread_cond_signal(&d->done);
@@ -81,7 +81,7 @@ int ctt_decoder_open(int workers, uint64_t seed, int max,
     d->max = max;
     d->times = times;
     while (d->workers < workers && d->workers < MAX_WORKERS &&
-           pthread_create(&d->id[d->workers], NULL, work, d) == 0)
+           pthread_create(&d->id[d->workers], NULL, decode_ahead, d) == 0)
         d->workers++;
     d->room = d->workers ? d->workers : 1;
     CTT_CHECK(d->workers || !workers, CTT_EIO, "cannot start a thread");
@@ -140,7 +140,7 @@ void ctt_decoder_put(struct ctt_decoder *d, struct ctt_source *from, int i,
 static void await(struct ctt_decoder *d, struct slot *s)
 {
     if (!d->workers) {
-        decode(d, s);
+        decode_slot(d, s);
         return;
     }
     pthread_mutex_lock(&d->lock);

@@ -66,8 +66,8 @@ const char *ctt_held_out_missing(int rc)
 }
 
 /* Their name: "split 'test'", or the path of --test. */
-static const char *place(const struct ctt_train_cfg *cfg, char *buf,
-                         size_t size)
+static const char *test_place(const struct ctt_train_cfg *cfg, char *buf,
+                              size_t size)
 {
     snprintf(buf, size, "split '%s'", test_name);
     return cfg->test ? cfg->test : buf;
@@ -95,7 +95,7 @@ static int say_classes(const struct ctt_train_cfg *cfg,
     }
     ctt_tool_say("%s on %s (%lld clips): top-1 %.1f%%, %.1f%%, %.1f%% at 25, "
                  "50, 100%% (95%% confidence: %s, %s, %s)", who,
-                 place(cfg, split, sizeof(split)), (long long)r->clips,
+                 test_place(cfg, split, sizeof(split)), (long long)r->clips,
                  100 * top1[0], 100 * top1[1], 100 * top1[2], range[0],
                  range[1], range[2]);
 out:
@@ -116,7 +116,7 @@ static int say_frames(const struct ctt_train_cfg *cfg,
     CTT_TRY(ctt_evaluate_predict(m, cfg, test, &ev, &f));
     q = ctt_predict_scores_at(f, CTT_BY_MODEL, 0);
     ctt_tool_say("%s on %s (%lld sequences): MSE %.2fe-3, SSIM %.3f (range 2: "
-                 "%.3f), PSNR %.2f", who, place(cfg, split, sizeof(split)),
+                 "%.3f), PSNR %.2f", who, test_place(cfg, split, sizeof(split)),
                  (long long)f->sequences, 1e3 * q.mse, q.ssim, q.ssim2, q.psnr);
 out:
     ctt_predict_scores_free(&f);

@@ -19,9 +19,9 @@ struct ctt_line_log {
 };
 
 /* Takes a line, whose number is for the message. */
-static int read_line(const struct ctt_line_log *log,
-                     const struct ctt_line_log_of *of, int number,
-                     const char *line)
+static int read_result(const struct ctt_line_log *log,
+                       const struct ctt_line_log_of *of, int number,
+                       const char *line)
 {
     struct ctt_value *v = NULL;
     int rc = ctt_json_parse(log->path, number, line, &v);
@@ -45,7 +45,7 @@ static int read_lines(const struct ctt_line_log *log,
     for (char *line = strtok_r(text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
         if (number++ > 0) {
-            CTT_TRY(read_line(log, of, number, line));
+            CTT_TRY(read_result(log, of, number, line));
             continue;
         }
         CTT_CHECK(strlen(line) + 1 == strlen(of->key) &&
@@ -110,7 +110,8 @@ out:
     return rc;
 }
 
-static int begin(struct ctt_line_log *log, const struct ctt_line_log_of *of)
+static int begin_lines(struct ctt_line_log *log,
+                       const struct ctt_line_log_of *of)
 {
     char *text = NULL;
     off_t whole;
@@ -139,7 +140,7 @@ int ctt_line_log_open(const char *path, const struct ctt_line_log_of *of,
     log->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     CTT_CHECK(log->fd >= 0, CTT_EIO, "%s: %s", path, strerror(errno));
     CTT_TRY(ctt_file_lock(log->fd, path));
-    CTT_TRY(begin(log, of));
+    CTT_TRY(begin_lines(log, of));
     *out = log;
     log = NULL;
 out:

@@ -31,7 +31,7 @@ static size_t length_of(const char *address, size_t least)
     return n;
 }
 
-static void add(char *to, size_t size, const char *from, size_t n)
+static void append_text(char *to, size_t size, const char *from, size_t n)
 {
     size_t at = strlen(to);
 
@@ -48,12 +48,12 @@ char *ctt_redact(const char *line, char *to, size_t size)
         const char *begin = begin_of(at, colon);
         size_t n = length_of(begin, (size_t)(colon + 3 - begin));
 
-        add(to, size, at, (size_t)(begin - at));
+        append_text(to, size, at, (size_t)(begin - at));
         snprintf(address, sizeof(address), "%.*s", (int)n, begin);
         ctt_live_name(address, name, sizeof(name));
-        add(to, size, name, strlen(name));
+        append_text(to, size, name, strlen(name));
         at = begin + n;
     }
-    add(to, size, at, strlen(at));
+    append_text(to, size, at, strlen(at));
     return to;
 }

@@ -54,7 +54,7 @@ int ctt_stalling_write(int fd, const char *p, size_t n)
 struct sink { int fd, failed; };
 static struct sink sinks[] = { { STDOUT_FILENO, 0 }, { STDERR_FILENO, 0 } };
 
-static ssize_t put(void *arg, const char *p, size_t n)
+static ssize_t put_sink(void *arg, const char *p, size_t n)
 {
     struct sink *s = arg;
 
@@ -66,7 +66,7 @@ static ssize_t put(void *arg, const char *p, size_t n)
 
 static void replace(FILE **standard, struct sink *s, int mode)
 {
-    FILE *f = fopencookie(s, "w", (cookie_io_functions_t){ .write = put });
+    FILE *f = fopencookie(s, "w", (cookie_io_functions_t){ .write = put_sink });
 
     if (!f)
         return;

@@ -97,7 +97,7 @@ static int shown_length(const char *s, int n)
     return k;
 }
 
-static void measure(const struct ctt_table *t, struct column *col)
+static void measure_columns(const struct ctt_table *t, struct column *col)
 {
     for (int r = 0; r < t->rows; r++) {
         const char *s = t->row[r];
@@ -114,7 +114,7 @@ static void measure(const struct ctt_table *t, struct column *col)
     }
 }
 
-static void print_row(const char *s, const struct column *col)
+static void print_cells(const char *s, const struct column *col)
 {
     for (int c = 0; c < COLUMNS; c++) {
         int n = cell_length(s), pad = col[c].width - shown_length(s, n);
@@ -136,9 +136,9 @@ int ctt_table_print(struct ctt_table *t)
     for (int c = 1; c < COLUMNS; c++)
         col[c].number = 1;
     ctt_tool_clear();
-    measure(t, col);
+    measure_columns(t, col);
     for (int r = 0; r < t->rows; r++)
-        print_row(t->row[r], col);
+        print_cells(t->row[r], col);
     ctt_table_free(t);
     return rc;
 }

@@ -31,7 +31,7 @@ out:
     return rc;
 }
 
-static int load(void *arg, const char *path, int k)
+static int load_teacher(void *arg, const char *path, int k)
 {
     struct ctt_teachers *t = arg;
     int rc;
@@ -45,7 +45,7 @@ out:
 int ctt_teachers_load(const char *paths, struct ctt_teachers *out)
 {
     memset(out, 0, sizeof(*out));
-    return each(paths, load, out);
+    return each(paths, load_teacher, out);
 }
 
 void ctt_teachers_free(struct ctt_teachers *t)

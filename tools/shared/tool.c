@@ -161,7 +161,7 @@ static void warn_line(const char *fmt, ...)
     va_end(ap);
 }
 
-static struct kind *kind_of(const char *fmt)
+static struct kind *message_kind(const char *fmt)
 {
     int i = 0;
 
@@ -179,7 +179,7 @@ void ctt_tool_warn(const char *fmt, ...)
     if (tool_rank)
         return;
     pthread_mutex_lock(&kinds_lock);
-    k = kind_of(fmt);
+    k = message_kind(fmt);
     if (k->count++ < TOLD) {
         va_start(ap, fmt);
         vsnprintf(k->last, sizeof(k->last), fmt, ap);

@@ -13,7 +13,7 @@ static int before(const float *x, int a, int b)
     return x[a] > x[b] || (x[a] == x[b] && a < b);
 }
 
-static void swap(int *order, int i, int j)
+static void swap_entries(int *order, int i, int j)
 {
     int t = order[i];
 
@@ -29,31 +29,31 @@ static void sift(const float *x, int *order, int n)
             child++;
         if (!before(x, order[i], order[child]))
             return;
-        swap(order, i, child);
+        swap_entries(order, i, child);
         i = child;
     }
 }
 
-static void push(const float *x, int *order, int n, int new)
+static void push_heap(const float *x, int *order, int n, int new)
 {
     order[n] = new;
     for (int i = n; i && before(x, order[(i - 1) / 2], order[i]);
          i = (i - 1) / 2)
-        swap(order, i, (i - 1) / 2);
+        swap_entries(order, i, (i - 1) / 2);
 }
 
 void ctt_top(const float *x, int n, int *order, int k)
 {
     for (int i = 0; i < n && k > 0; i++) {
         if (i < k) {
-            push(x, order, i, i);
+            push_heap(x, order, i, i);
         } else if (before(x, i, order[0])) {
             order[0] = i;
             sift(x, order, k);
         }
     }
     for (int m = k - 1; m > 0; m--) {
-        swap(order, 0, m);
+        swap_entries(order, 0, m);
         sift(x, order, m);
     }
 }

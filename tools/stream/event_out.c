@@ -31,7 +31,7 @@ static const char *const kind_word[] = {
 
 /* ---- the file ---- */
 
-static int write_all(int fd, const char *path, const char *p, size_t n)
+static int write_event(int fd, const char *path, const char *p, size_t n)
 {
     int e = ctt_stalling_write(fd, p, n), rc = 0;
 
@@ -48,11 +48,11 @@ static int end_line(int fd, const char *path)
 
     if (size <= 0 || pread(fd, &last, 1, size - 1) != 1 || last == '\n')
         return 0;
-    return write_all(fd, path, "\n", 1);
+    return write_event(fd, path, "\n", 1);
 }
 
 /* Read, too, if it can be: a pipe and a device need not. */
-static int open_file(struct ctt_event_out *o)
+static int open_events(struct ctt_event_out *o)
 {
     const char *path = o->to.file;
     int more = O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, rc = 0;
@@ -79,7 +79,7 @@ int ctt_event_out_open(const struct ctt_event_to *to,
     o->fd = -1;
     pthread_mutex_init(&o->lock, NULL);
     if (to->file)
-        CTT_TRY(open_file(o));
+        CTT_TRY(open_events(o));
     if (to->command) {
         ctt_tool_at_last(ctt_hook_kill_all);
         CTT_TRY(ctt_hook_open(to->command, to->limit, &o->hook));
@@ -229,7 +229,7 @@ static int put_file(struct ctt_event_out *o, const char *json)
 
     if (o->fd < 0)
         return 0;
-    CTT_TRY(write_all(o->fd, o->to.file, json, strlen(json)));
+    CTT_TRY(write_event(o->fd, o->to.file, json, strlen(json)));
     return 0;
 out:
     close(o->fd);

@@ -92,7 +92,7 @@ static void close_files_on_exec(void)
 }
 
 /* The environment of this program and the variables, which come first. */
-static char **join(char *const *variable)
+static char **join_environment(char *const *variable)
 {
     size_t own = 0, more = 0;
     char **all;
@@ -177,8 +177,8 @@ static struct child *free_one(struct ctt_hook *h)
 }
 
 /* No signal comes between the start of a command and its place in the list. */
-static int start(const struct ctt_hook *h, int in, char **environment,
-                 struct child *c)
+static int start_child(const struct ctt_hook *h, int in, char **environment,
+                       struct child *c)
 {
     sigset_t all, before;
     int rc;
@@ -205,11 +205,11 @@ int ctt_hook_run(struct ctt_hook *h, const char *text, char *const *variable)
     c = free_one(h);
     if (!c)
         return 0;
-    environment = join(variable);
+    environment = join_environment(variable);
     CTT_TRY(environment ? 0 : CTT_ENOMEM);
     CTT_TRY(pipe_with(text, n, &in));
     close_files_on_exec();
-    CTT_TRY(start(h, in, environment, c));
+    CTT_TRY(start_child(h, in, environment, c));
     c->start = ctt_seconds();
     c->killed = 0;
     rc = 1;
@@ -225,7 +225,7 @@ out:
 /* ---- ending ---- */
 
 __attribute__((format(printf, 2, 3)))
-static void failed(struct ctt_hook *h, const char *fmt, ...)
+static void add_why(struct ctt_hook *h, const char *fmt, ...)
 {
     va_list ap;
 
@@ -251,11 +251,11 @@ static int kill_child(struct child *c)
 static void note_status(struct ctt_hook *h, const siginfo_t *s)
 {
     if (s->si_code != CLD_EXITED)
-        failed(h, "a command was ended by signal %d", s->si_status);
+        add_why(h, "a command was ended by signal %d", s->si_status);
     else if (s->si_status)
-        failed(h, "a command ended with status %d%s", s->si_status,
-               s->si_status == 127 ? ": the shell does not find it" :
-               s->si_status == 126 ? ": it is there, but cannot be run" : "");
+        add_why(h, "a command ended with status %d%s", s->si_status,
+                s->si_status == 127 ? ": the shell does not find it" :
+                s->si_status == 126 ? ": it is there, but cannot be run" : "");
 }
 
 /* Returns 1 if it has ended, and kills its background processes before the
@@ -285,7 +285,7 @@ int ctt_hook_look(struct ctt_hook *h)
         if (!c->id || reap(h, c))
             continue;
         if (ctt_seconds() - c->start > h->limit && kill_child(c))
-            failed(h, "a command took more than %g s and was ended", h->limit);
+            add_why(h, "a command took more than %g s and was ended", h->limit);
         running++;
     }
     return running;
@@ -316,7 +316,7 @@ void ctt_hook_kill_all(void)
     }
 }
 
-static void wait_for(struct ctt_hook *h, double seconds)
+static void wait_for_children(struct ctt_hook *h, double seconds)
 {
     const struct timespec nap = { .tv_nsec = 10000000 };
     double start = ctt_seconds();
@@ -327,11 +327,11 @@ static void wait_for(struct ctt_hook *h, double seconds)
 
 void ctt_hook_wait(struct ctt_hook *h, double seconds)
 {
-    wait_for(h, seconds);
+    wait_for_children(h, seconds);
     for (struct child *c = h->child; c < h->child + CTT_HOOK_ROOM; c++)
         if (c->id && kill_child(c))
-            failed(h, "a command that still ran at the end was ended");
-    wait_for(h, DEATH);
+            add_why(h, "a command that still ran at the end was ended");
+    wait_for_children(h, DEATH);
 }
 
 void ctt_hook_close(struct ctt_hook **h)

@@ -50,7 +50,7 @@ static void ring(void *arg)
     ctt_wakeup_ring(((struct ear *)arg)->bell);
 }
 
-static void look(void *arg)
+static void look_at_hooks(void *arg)
 {
     ctt_event_out_look(arg);
 }
@@ -155,7 +155,8 @@ static int open_watch(struct live *l)
         .apart = l->share.apart, .every = l->set->stats,
         .bytes = ctt_places_bytes(l->share.places) *
                  l->one[0].past.places,
-        .json = l->with->set->json, .look = look, .arg = l->share.out };
+        .json = l->with->set->json, .look = look_at_hooks,
+        .arg = l->share.out };
     int rc = name ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -169,7 +170,7 @@ out:
 
 /* Memory of the model and of all sources first, as an open source does not
  * wait; a source that gets no thread does not stop the others. */
-static int open_all(struct live *l)
+static int open_live(struct live *l)
 {
     struct ctt_event_to to = { l->set->events, l->set->exec, l->set->limit,
                                l->with->set->json, l->share.apart };
@@ -186,7 +187,7 @@ out:
 }
 
 /* The watch looks at the others, so it ends first; readers ring the bell. */
-static void close_all(struct live *l)
+static void close_live(struct live *l)
 {
     ctt_watch_close(&l->share.watch);
     for (int i = 0; l->one && i < l->count; i++)
@@ -380,7 +381,7 @@ out:
 
 /* --decide: prints a decision by the last frame, or that the answer is not
  * finite. */
-static int decide(struct live *l, struct ctt_live_one *o)
+static int decide_live(struct live *l, struct ctt_live_one *o)
 {
     int rc = ctt_live_one_decide(o);
 
@@ -392,7 +393,7 @@ static int decide(struct live *l, struct ctt_live_one *o)
 }
 
 /* The model takes the frames. */
-static int push(struct live *l)
+static int push_turn(struct live *l)
 {
     double start = ctt_milliseconds();
     int rc;
@@ -404,7 +405,7 @@ static int push(struct live *l)
 
         o->due = o->has && ctt_live_one_pushed(o);
         if (o->has)
-            CTT_TRY(decide(l, o));
+            CTT_TRY(decide_live(l, o));
         o->due &= o->has;
     }
     rc = 0;
@@ -412,11 +413,11 @@ out:
     return rc;
 }
 
-static int take(struct live *l)
+static int take_turn(struct live *l)
 {
     int rc;
 
-    CTT_TRY(push(l));
+    CTT_TRY(push_turn(l));
     CTT_TRY(answer_all(l));
     CTT_TRY(draw(l));
 out:
@@ -431,7 +432,7 @@ static void take_all(struct live *l)
     while (l->open && !ferror(stdout) && !l->f.rc && rc >= 0) {
         rc = gather(l, &some);
         if (rc >= 0 && some)
-            rc = take(l);
+            rc = take_turn(l);
         else if (rc >= 0 && l->open)
             ctt_wakeup_wait(&l->bell);
     }
@@ -441,7 +442,7 @@ static void take_all(struct live *l)
 
 /* Whatever fails here, the rest is done.  One source that gave nothing needs no
  * tables. */
-static void end(struct live *l)
+static void end_streams(struct live *l)
 {
     int64_t missed, failed;
     int bad = l->f.rc;
@@ -463,7 +464,7 @@ static int run_to_end(struct live *l)
     int rc;
 
     take_all(l);
-    end(l);
+    end_streams(l);
     CTT_TRY(ctt_failure_tell(&l->f));
     CTT_CHECK(!l->failed, CTT_EIO, "%s: %d of %d streams failed",
               l->with->sources->path, l->failed, l->count);
@@ -479,9 +480,9 @@ int ctt_live_run(const struct ctt_live_with *with)
                       .count = with->sources->count };
     int rc;
 
-    CTT_TRY(open_all(&l));
+    CTT_TRY(open_live(&l));
     CTT_TRY(run_to_end(&l));
 out:
-    close_all(&l);
+    close_live(&l);
     return rc;
 }

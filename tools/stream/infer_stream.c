@@ -37,7 +37,7 @@ static int check_read(const struct ctt_stream_set *s, const char *path)
                            strcmp(path, "-") == 0 ? "/dev/stdin" : path);
 }
 
-static int check_files(const struct ctt_stream_set *s, const char *model,
+static int check_paths(const struct ctt_stream_set *s, const char *model,
                        const struct ctt_live_list *list)
 {
     const char *made[] = { s->events, s->draw };
@@ -96,7 +96,7 @@ int ctt_stream_sources(const struct ctt_stream_set *s, char **path,
         CTT_TRY(ctt_live_list_read(s->list, &list));
     else if (s->on)
         CTT_TRY(ctt_live_list_one(path[1], &list));
-    CTT_TRY(check_files(s, path[0], &list));
+    CTT_TRY(check_paths(s, path[0], &list));
     *out = list;
     list = (struct ctt_live_list){ .path = NULL };
 out:

@@ -44,7 +44,7 @@ void ctt_drawer_close(struct ctt_drawer **d)
     *d = NULL;
 }
 
-static int begin(struct ctt_drawer *d, const struct ctt_drawn *p)
+static int begin_video(struct ctt_drawer *d, const struct ctt_drawn *p)
 {
     int side = p->w > p->h ? p->w : p->h, rc = 0;
     int more = side < SMALL ? (SMALL + side - 1) / side : 1;
@@ -61,7 +61,8 @@ out:
 }
 
 /* The nearest pixels; the page keeps its size if the picture changes its. */
-static void copy(const struct ctt_picture *page, const struct ctt_drawn *p)
+static void copy_nearest(const struct ctt_picture *page,
+                         const struct ctt_drawn *p)
 {
     uint8_t *to = page->data;
 
@@ -120,11 +121,11 @@ int ctt_drawer_put(struct ctt_drawer *d, const struct ctt_drawn *p)
     int most = (int)(HOLD * d->fps), rc = 0;
 
     if (!d->to)
-        CTT_TRY(begin(d, p));
+        CTT_TRY(begin_video(d, p));
     else
         CTT_TRY(ctt_saver_hold(d->to, p->skipped < most ? (int)p->skipped
                                                         : most));
-    copy(&d->page, p);
+    copy_nearest(&d->page, p);
     write_answers(&d->page, p);
     CTT_TRY(ctt_saver_frame(d->to, d->page.data));
 out:

@@ -56,7 +56,7 @@ struct ctt_watch {
 
 /* ---- counts ---- */
 
-static void look_at(struct stream *s)
+static void read_counts(struct stream *s)
 {
     struct ctt_live_counts c;
 
@@ -81,7 +81,7 @@ static void look_at_all(struct ctt_watch *w)
         struct stream *s = &w->stream[i];
         int64_t stride = w->n[STRIDE];
 
-        look_at(s);
+        read_counts(s);
         for (int k = 0; k < OF_A_STREAM; k++)
             w->n[k] += s->n[k];
         w->n[STRIDE] = stride > s->n[STRIDE] ? stride : s->n[STRIDE];
@@ -195,7 +195,7 @@ static void json_lines(const struct ctt_watch *w, const char *kind, int all)
 }
 
 /* The lock is held. */
-static void say(struct ctt_watch *w)
+static void say_counts(struct ctt_watch *w)
 {
     look_at_all(w);
     if (w->set.json)
@@ -225,7 +225,7 @@ static void wait_tick(struct ctt_watch *w)
     pthread_cond_timedwait(&w->wake, &w->lock, &t);
 }
 
-static void *work(void *arg)
+static void *watch_streams(void *arg)
 {
     struct ctt_watch *w = arg;
 
@@ -238,7 +238,7 @@ static void *work(void *arg)
             w->set.look(w->set.arg);
         if (w->set.every > 0 && ctt_seconds() - w->last >= w->set.every) {
             w->last += w->set.every;
-            say(w);
+            say_counts(w);
         }
     }
     pthread_mutex_unlock(&w->lock);
@@ -246,14 +246,14 @@ static void *work(void *arg)
 }
 
 /* A signal shall interrupt the thread that waits for frames, not this one. */
-static int start(struct ctt_watch *w)
+static int start_thread(struct ctt_watch *w)
 {
     sigset_t all, old;
     int rc = 0;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    w->runs = pthread_create(&w->id, NULL, work, w) == 0;
+    w->runs = pthread_create(&w->id, NULL, watch_streams, w) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     CTT_CHECK(w->runs, CTT_EIO, "cannot start a thread");
 out:
@@ -287,7 +287,7 @@ int ctt_watch_open(const struct ctt_watch_set *set, struct ctt_watch **out)
         w->stream[i].state = "runs";
     }
     w->set.name = NULL;
-    CTT_TRY(start(w));
+    CTT_TRY(start_thread(w));
     *out = w;
     w = NULL;
 out:
@@ -352,7 +352,7 @@ void ctt_watch_answer(struct ctt_watch *w, int stream, double ms)
     pthread_mutex_unlock(&w->lock);
 }
 
-static void count(struct ctt_watch *w, int64_t *n)
+static void count_event(struct ctt_watch *w, int64_t *n)
 {
     pthread_mutex_lock(&w->lock);
     ++*n;
@@ -361,23 +361,23 @@ static void count(struct ctt_watch *w, int64_t *n)
 
 void ctt_watch_frame(struct ctt_watch *w, int stream)
 {
-    count(w, &w->stream[stream].inferred);
+    count_event(w, &w->stream[stream].inferred);
 }
 
 void ctt_watch_slide(struct ctt_watch *w, int stream)
 {
-    count(w, &w->stream[stream].slides);
+    count_event(w, &w->stream[stream].slides);
 }
 
 void ctt_watch_event(struct ctt_watch *w, int stream)
 {
-    count(w, &w->stream[stream].events);
+    count_event(w, &w->stream[stream].events);
 }
 
 void ctt_watch_over(struct ctt_watch *w, int stream, const char *state)
 {
     pthread_mutex_lock(&w->lock);
-    look_at(&w->stream[stream]);
+    read_counts(&w->stream[stream]);
     w->stream[stream].live = NULL;
     w->stream[stream].state = state;
     pthread_mutex_unlock(&w->lock);

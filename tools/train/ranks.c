@@ -31,7 +31,7 @@ void ctt_ranks_hush(void)
         ctt_tool_rank(rank);
 }
 
-static int check(const struct ctt_train_cfg *cfg)
+static int check_alone(const struct ctt_train_cfg *cfg)
 {
     const struct { int is; const char *name; } alone[] = {
         { cfg->folds, "folds" }, { cfg->doctor, "doctor" },
@@ -53,7 +53,7 @@ int ctt_ranks_open(struct ctt_train_cfg *cfg)
 
     CTT_TRY(ctt_comm_open("auto", &cfg->wiring.comm));
     ctt_tool_rank(ctt_comm_place(cfg->wiring.comm)->rank);
-    CTT_TRY(check(cfg));
+    CTT_TRY(check_alone(cfg));
     CTT_TRY(ctt_comm_share(cfg->wiring.comm, cfg->affinity == 0,
                            &cfg->threads));
     CTT_TRY(ctt_train_gpus(cfg, line, sizeof(line)));
@@ -88,7 +88,7 @@ void ctt_ranks_step(int64_t now)
 }
 
 /* Returns 0 if a signal came first. */
-static int wait_for(double seconds)
+static int sleep_seconds(double seconds)
 {
     struct timespec t = { .tv_sec = (time_t)seconds };
 
@@ -103,14 +103,14 @@ static void end_stalled(int64_t calls)
                  "after %lld %s, %s", watch.seconds, (long long)step,
                  watch.unit,
                  calls & 1 ? "waiting for other processes" : "at work");
-    wait_for(REPORT_BASE);
+    sleep_seconds(REPORT_BASE);
     alarm((unsigned)KILL_TIME);
     ctt_comm_abort(watch.comm, CTT_EXIT_FAIL);
     _exit(CTT_EXIT_FAIL);
 }
 
 /* Calls of NULL count too: a rank that tests alone has no comm. */
-static void *look(void *arg)
+static void *watch_calls(void *arg)
 {
     int64_t was = -1;
     double since = 0;
@@ -153,7 +153,7 @@ int ctt_ranks_watch(const struct ctt_train_cfg *cfg)
     watch.seconds = cfg->stall;
     watch.unit = cfg->search ? "trials" : "steps";
     watch.runs = 1;
-    if (pthread_create(&watch.thread, NULL, look, NULL) != 0) {
+    if (pthread_create(&watch.thread, NULL, watch_calls, NULL) != 0) {
         watch.runs = 0;
         rc = ctt_error(CTT_EIO, "cannot start a thread");
     }
@@ -191,8 +191,8 @@ int ctt_ranks_fail(const struct ctt_train_cfg *cfg, int status)
 {
     double delay = report_delay(ctt_tool_rank(-1), cfg->wiring.comm);
 
-    if (delay > 0 && !wait_for(delay))    /* this process is being ended */
-        wait_for(KILL_TIME);
+    if (delay > 0 && !sleep_seconds(delay))    /* this process is being ended */
+        sleep_seconds(KILL_TIME);
     else
         ctt_tool_fail(status);
     fflush(stdout);

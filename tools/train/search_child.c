@@ -97,7 +97,7 @@ out:
 struct row { const struct ctt_opt *o; const struct ctt_train_cfg *c; };
 
 /* " name=value". */
-static int print_row(FILE *f, const void *arg)
+static int print_option(FILE *f, const void *arg)
 {
     const struct row *r = arg;
     const struct ctt_opt one[2] = { *r->o };
@@ -113,7 +113,7 @@ static int argument(const struct ctt_opt *o, const struct ctt_train_cfg *c,
     size_t room;
     int rc;
 
-    CTT_TRY(ctt_text_collect("--search", print_row, &(struct row){ o, c },
+    CTT_TRY(ctt_text_collect("--search", print_option, &(struct row){ o, c },
                              &text));
     if (o->type == CTT_FLAG)
         text[strcspn(text, "=")] = '\0';
@@ -197,8 +197,8 @@ static char **environment(const struct ctt_search_run *r, char *gpu,
     return env;
 }
 
-static int begin(const struct ctt_search_run *r, char **argv, const char *said,
-                 pid_t *id)
+static int begin_child(const struct ctt_search_run *r, char **argv,
+                       const char *said, pid_t *id)
 {
     char gpu[128], **env = environment(r, gpu, sizeof(gpu));
     int in = -1, fd = -1, rc = env ? 0 : CTT_ENOMEM;
@@ -235,7 +235,7 @@ int ctt_search_spawn(const struct ctt_search_run *r,
     CTT_TRY(settings_of(r, job, p, &c));
     CTT_TRY(arguments(r, &c, argv));
     CTT_TRY(ctt_search_folder(r));
-    CTT_TRY(begin(r, argv, p->said, &id));
+    CTT_TRY(begin_child(r, argv, p->said, &id));
     *child = (struct ctt_search_child){ .busy = 1, .id = id, .job = *job,
                                         .began = ctt_seconds() };
 out:

@@ -75,7 +75,7 @@ static uint32_t text_sum(const char *text)
     return ctt_crc32_plain(0, (const uint8_t *)text, (int64_t)strlen(text));
 }
 
-static int fill(const struct ctt_search_run *r, struct card *c)
+static int fill_search_card(const struct ctt_search_run *r, struct card *c)
 {
     char machine[512], *head = NULL;
     struct timespec now;
@@ -179,7 +179,7 @@ int ctt_search_meet(struct ctt_search_run *r)
     card = ctt_calloc(ranks, sizeof(*card));
     sees = ctt_calloc(ranks, sizeof(*sees));
     CTT_TRY(card && sees ? 0 : CTT_ENOMEM);
-    CTT_TRY(fill(r, &mine));
+    CTT_TRY(fill_search_card(r, &mine));
     CTT_TRY(ctt_comm_same(r->j->cfg.wiring.comm, mine.word, names, WORDS));
     CTT_TRY(ctt_comm_allgather(r->j->cfg.wiring.comm, &mine, sizeof(mine),
                                card));

@@ -206,7 +206,7 @@ out:
 
 /* ---- CSV ---- */
 
-static void put_number(FILE *f, double x)
+static void put_cell(FILE *f, double x)
 {
     if (isfinite(x))
         fprintf(f, "%.6g", x);
@@ -220,8 +220,8 @@ static void put_trial(FILE *f, const struct ctt_search *s, int trial,
     double loss, score = ctt_trial_score(s, t, t->epochs, &loss);
 
     fprintf(f, "%d,%d,%d,", trial + 1, s->cfg->seed + repeat, t->epochs);
-    put_number(f, score);
-    put_number(f, loss);
+    put_cell(f, score);
+    put_cell(f, loss);
     fprintf(f, "%d,%d,%.3f", ctt_trial_best(s, t, t->epochs),
             t->failed != NULL, t->seconds);
     for (int k = 0; k < s->space->count; k++) {
@@ -233,7 +233,7 @@ static void put_trial(FILE *f, const struct ctt_search *s, int trial,
     fputc('\n', f);
 }
 
-static int print_csv(FILE *f, const void *arg)
+static int print_search_csv(FILE *f, const void *arg)
 {
     const struct ctt_search *s = arg;
 
@@ -250,5 +250,5 @@ static int print_csv(FILE *f, const void *arg)
 
 int ctt_search_csv(const struct ctt_search_run *r, const char *path)
 {
-    return ctt_file_print(path, print_csv, r->s);
+    return ctt_file_print(path, print_search_csv, r->s);
 }

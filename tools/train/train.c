@@ -96,7 +96,7 @@ out:
 
 /* No output may be an input or another output; only OUT may be the file of
  * --init. */
-static int check_files(const struct ctt_training *j)
+static int check_made(const struct ctt_training *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
@@ -159,12 +159,12 @@ static int complete(struct ctt_training *j, int argc, char **argv, int first)
         c->checkpoint = j->ckpt;
         j->own_ckpt = 1;
     }
-    CTT_TRY(check_files(j));
+    CTT_TRY(check_made(j));
 out:
     return rc;
 }
 
-static int work(struct ctt_training *j, int *status)
+static int do_work(struct ctt_training *j, int *status)
 {
     return j->cfg.amp_plan ? plan(j) :
            j->cfg.doctor ? examine(j, status) :
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
         j.status = CTT_EXIT_USAGE;
     ctt_tool_catch();
     if (rc >= 0)
-        rc = work(&j, &status);
+        rc = do_work(&j, &status);
     ctt_ranks_unwatch();
     if (rc < 0)
         ctt_ranks_fail(&j.cfg, j.status);

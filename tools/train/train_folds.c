@@ -97,8 +97,8 @@ static double deviation_of(const struct results *r, int k)
 }
 
 /* Row `row` of the results: its name, and 3 numbers; 0: there is none. */
-static int row_of(const struct results *r, int row, char name[16],
-                  double top1[CTT_FOLD_POINTS])
+static int results_row(const struct results *r, int row, char name[16],
+                       double top1[CTT_FOLD_POINTS])
 {
     if (row >= r->folds + 2)
         return 0;
@@ -163,14 +163,14 @@ static void say_row(const struct results *r, int row, const char *name,
                   cell[2]);
 }
 
-static int say(const struct ctt_train_cfg *cfg, const struct results *r)
+static int say_folds(const struct ctt_train_cfg *cfg, const struct results *r)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     double x[CTT_FOLD_POINTS];
     char name[16];
 
     ctt_table_row(&t, "fold\tclips\ttop-1 at 25%% (95%%)\tat 50%%\tat 100%%");
-    for (int i = 0; row_of(r, i, name, x); i++)
+    for (int i = 0; results_row(r, i, name, x); i++)
         say_row(r, i, name, x, &t);
     say_all(r, &t);
     ctt_tool_say("%d folds; %s:", r->folds, ctt_picks_last(cfg)
@@ -190,7 +190,7 @@ static int intervals_of(const struct results *r, int row,
     return row < r->folds;
 }
 
-static int print_csv(FILE *f, const void *arg)
+static int print_folds_csv(FILE *f, const void *arg)
 {
     double x[CTT_FOLD_POINTS], range[CTT_FOLD_POINTS][2];
     const struct results *r = arg;
@@ -198,7 +198,7 @@ static int print_csv(FILE *f, const void *arg)
 
     fprintf(f, CTT_FOLDS_CSV_BEGIN "clips,top1_25,top1_50,top1_100,low_25,"
             "high_25,low_50,high_50,low_100,high_100\n");
-    for (int i = 0; row_of(r, i, name, x); i++) {
+    for (int i = 0; results_row(r, i, name, x); i++) {
         int has = intervals_of(r, i, x, range);
         fprintf(f, "%s,%" PRId64 ",%.6g,%.6g,%.6g", name, clips_of(r, i), x[0],
                 x[1], x[2]);
@@ -218,7 +218,7 @@ static int print_json(FILE *f, const void *arg)
     const struct results *r = arg;
     char name[16];
 
-    for (int i = 0; row_of(r, i, name, x); i++) {
+    for (int i = 0; results_row(r, i, name, x); i++) {
         const char *quote = i < r->folds ? "" : "\"";
         fprintf(f, CTT_FOLDS_JSON_BEGIN "%s%s%s,\"clips\":%" PRId64
                 ",\"top1\":[%.6g,%.6g,%.6g]", quote, name, quote,
@@ -232,13 +232,13 @@ static int print_json(FILE *f, const void *arg)
     return 0;
 }
 
-static int tell(const struct ctt_train_cfg *cfg, const struct results *r)
+static int tell_folds(const struct ctt_train_cfg *cfg, const struct results *r)
 {
     int rc;
 
-    CTT_TRY(say(cfg, r));
+    CTT_TRY(say_folds(cfg, r));
     if (cfg->log_csv)
-        CTT_TRY(ctt_file_print(cfg->log_csv, print_csv, r));
+        CTT_TRY(ctt_file_print(cfg->log_csv, print_folds_csv, r));
     if (cfg->log_json)
         CTT_TRY(ctt_file_print(cfg->log_json, print_json, r));
 out:
@@ -267,7 +267,7 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_train_cfg *cfg, int own)
+static int check_folds(const struct ctt_train_cfg *cfg, int own)
 {
     int rc = 0;
 
@@ -326,13 +326,13 @@ int ctt_train_folds(const struct ctt_train_cfg *cfg, int own,
     r.clips = ctt_calloc(folds, sizeof(*r.clips));
     r.top1 = ctt_calloc(folds, sizeof(*r.top1));
     CTT_TRY(r.clips && r.top1 ? 0 : CTT_ENOMEM);
-    CTT_TRY(check(cfg, own));
+    CTT_TRY(check_folds(cfg, own));
     for (int k = 0; k < r.folds; k++) {
         CTT_TRY(train_one(cfg, own, k, one, arg, &r));
         if (rc == 1)
             goto out;
     }
-    CTT_TRY(tell(cfg, &r));
+    CTT_TRY(tell_folds(cfg, &r));
     if (own)
         remove_checkpoints(cfg);
     rc = 0;

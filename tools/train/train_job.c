@@ -159,7 +159,7 @@ out:
 }
 
 /* Reads the model text; only --task both trains the line `ahead`. */
-static int read_text(const struct ctt_training *j, struct ctt_graph **out)
+static int read_model_text(const struct ctt_training *j, struct ctt_graph **out)
 {
     struct ctt_graph *g = NULL;
     int rc;
@@ -185,7 +185,7 @@ static int same_model(struct ctt_training *j)
     char *ours = NULL, *theirs = NULL;
     int rc = 0;
 
-    CTT_TRY(read_text(j, &g));
+    CTT_TRY(read_model_text(j, &g));
     in = &j->m->g->node[ctt_graph_input(j->m->g)].attr.input;
     ctt_graph_set_light(g, in->mean, in->std);
     if (task_of(j)->labels)
@@ -210,7 +210,7 @@ int ctt_training_start(struct ctt_training *j)
     if (j->cfg.resume)
         CTT_TRY(ctt_model_load(j->cfg.checkpoint, 1, &j->m));
     else if (j->text)
-        CTT_TRY(read_text(j, &j->g));
+        CTT_TRY(read_model_text(j, &j->g));
     else
         CTT_TRY(ctt_model_load(j->cfg.init, 0, &j->m));
     if (j->m)

@@ -30,7 +30,7 @@ out:
     return rc;
 }
 
-static int check_files(const struct ctt_search_run *r)
+static int check_search_files(const struct ctt_search_run *r)
 {
     const struct ctt_train_cfg *c = &r->j->cfg;
     const char *const made[] = { c->out, r->log_path, r->folder,
@@ -125,7 +125,7 @@ out:
     return rc;
 }
 
-static int begin(struct ctt_search_run *r)
+static int begin_search(struct ctt_search_run *r)
 {
     struct ctt_training *j = r->j;
     int rc;
@@ -137,7 +137,7 @@ static int begin(struct ctt_search_run *r)
                  j->cfg.search_log ? "" : ".search.jsonl", r->log_path));
     CTT_TRY(name(j->cfg.out, ".trials", r->folder));
     if (writes(r))
-        CTT_TRY(check_files(r));
+        CTT_TRY(check_search_files(r));
     j->status = CTT_EXIT_FAIL;
     if (writes(r))
         CTT_TRY(ctt_newfile_claim(j->cfg.out, &j->claim[0]));
@@ -191,7 +191,7 @@ out:
     return rc;
 }
 
-static int search(struct ctt_search_run *r)
+static int run_trials(struct ctt_search_run *r)
 {
     struct ctt_search_job job;
     int rc = 0;
@@ -297,7 +297,7 @@ static int is_there(struct ctt_search_run *r, const struct ctt_search_job *job)
     return ctt_search_end(r, job, 0);
 }
 
-static int end(struct ctt_search_run *r)
+static int end_search(struct ctt_search_run *r)
 {
     const struct ctt_train_cfg *c = &r->j->cfg;
     int fresh = r->s->won[0] < 0, rc;
@@ -340,15 +340,15 @@ static int lead(struct ctt_search_run *r)
     ctt_search_work(r->s, &r->done, &all);
     if (r->s->won[0] < 0) {
         ctt_search_say_plan(r);
-        CTT_TRY(search(r));
+        CTT_TRY(run_trials(r));
     }
-    CTT_TRY(end(r));
+    CTT_TRY(end_search(r));
 out:
     return rc;
 }
 
 /* A rank that does as rank 0 says. */
-static int follow(struct ctt_search_run *r)
+static int follow_rank(struct ctt_search_run *r)
 {
     char path[CTT_SEARCH_PATH];
     struct ctt_model *m = NULL;
@@ -371,8 +371,8 @@ int ctt_train_search(struct ctt_training *j, int *status)
     struct ctt_search_run r = { .j = j, .log = -1 };
     int rc;
 
-    CTT_TRY(begin(&r));
-    CTT_TRY(writes(&r) ? lead(&r) : follow(&r));
+    CTT_TRY(begin_search(&r));
+    CTT_TRY(writes(&r) ? lead(&r) : follow_rank(&r));
 out:
     ctt_ranks_unwatch();
     ctt_search_close(&r);

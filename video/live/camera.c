@@ -63,13 +63,13 @@ static int call(const struct ctt_camera *c, unsigned long what, void *arg)
     return e;
 }
 
-static int failed(const struct ctt_camera *c, const char *what)
+static int camera_error(const struct ctt_camera *c, const char *what)
 {
     return ctt_error(CTT_EIO, "%s: %s: %s", c->m->path, what,
                      strerror(errno));
 }
 
-static const struct form *form_of(uint32_t code)
+static const struct form *find_format(uint32_t code)
 {
     for (size_t i = 0; i < CTT_LEN(forms); i++)
         if (forms[i].code == code)
@@ -83,16 +83,16 @@ static int choose_form(struct ctt_camera *c, struct v4l2_format *f)
     struct v4l2_fmtdesc d = { .type = V4L2_BUF_TYPE_VIDEO_CAPTURE };
     int rc = 0;
 
-    while (call(c, VIDIOC_ENUM_FMT, &d) == 0 && !form_of(d.pixelformat))
+    while (call(c, VIDIOC_ENUM_FMT, &d) == 0 && !find_format(d.pixelformat))
         d.index++;
-    CTT_CHECK(form_of(d.pixelformat), CTT_EUNSUP, "%s: its formats are none "
-              "of those read (YUYV, UYVY, RGB24, BGR24, GREY, NV12, YUV420, "
-              "MJPEG)", c->m->path);
+    CTT_CHECK(find_format(d.pixelformat), CTT_EUNSUP, "%s: its formats are "
+              "none of those read (YUYV, UYVY, RGB24, BGR24, GREY, NV12, "
+              "YUV420, MJPEG)", c->m->path);
     f->fmt.pix.pixelformat = d.pixelformat;
     f->fmt.pix.bytesperline = 0;
     if (call(c, VIDIOC_S_FMT, f) < 0)
-        CTT_TRY(failed(c, "cannot be set up"));
-    CTT_CHECK(form_of(f->fmt.pix.pixelformat), CTT_EUNSUP,
+        CTT_TRY(camera_error(c, "cannot be set up"));
+    CTT_CHECK(find_format(f->fmt.pix.pixelformat), CTT_EUNSUP,
               "%s: does not keep the format that it offers", c->m->path);
 out:
     return rc;
@@ -120,7 +120,7 @@ out:
     return rc;
 }
 
-static double rate(const struct ctt_camera *c)
+static double frame_rate(const struct ctt_camera *c)
 {
     struct v4l2_streamparm p = { .type = V4L2_BUF_TYPE_VIDEO_CAPTURE };
     const struct v4l2_fract *t = &p.parm.capture.timeperframe;
@@ -143,14 +143,14 @@ static int set_form(struct ctt_camera *c, struct ctt_camera_form *form)
     CTT_CHECK(caps & V4L2_CAP_VIDEO_CAPTURE && caps & V4L2_CAP_STREAMING,
               CTT_EUNSUP, "%s: a device that takes no pictures", c->m->path);
     if (call(c, VIDIOC_G_FMT, &f) < 0)
-        CTT_TRY(failed(c, "cannot be set up"));
-    if (!form_of(f.fmt.pix.pixelformat))
+        CTT_TRY(camera_error(c, "cannot be set up"));
+    if (!find_format(f.fmt.pix.pixelformat))
         CTT_TRY(choose_form(c, &f));
-    c->form = form_of(f.fmt.pix.pixelformat);
+    c->form = find_format(f.fmt.pix.pixelformat);
     if (c->form->bits)
         CTT_TRY(set_rows(c, &f.fmt.pix));
     *form = (struct ctt_camera_form){ (int)f.fmt.pix.width,
-        (int)f.fmt.pix.height, c->form->pixels, rate(c) };
+        (int)f.fmt.pix.height, c->form->pixels, frame_rate(c) };
 out:
     return rc;
 }
@@ -162,27 +162,27 @@ static int map_buffers(struct ctt_camera *c)
     int rc = 0;
 
     if (call(c, VIDIOC_REQBUFS, &r) < 0)
-        CTT_TRY(failed(c, "cannot be started"));
+        CTT_TRY(camera_error(c, "cannot be started"));
     for (uint32_t i = 0; i < r.count && i < BUFFERS; i++) {
         struct v4l2_buffer b = { .index = i, .type = r.type,
                                  .memory = r.memory };
         void *p;
 
         if (call(c, VIDIOC_QUERYBUF, &b) < 0)
-            CTT_TRY(failed(c, "cannot be started"));
+            CTT_TRY(camera_error(c, "cannot be started"));
         p = mmap(NULL, b.length, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd,
                  (off_t)b.m.offset);
         if (p == MAP_FAILED)
-            CTT_TRY(failed(c, "cannot be started"));
+            CTT_TRY(camera_error(c, "cannot be started"));
         c->buffer[c->count].data = p;
         c->buffer[c->count++].size = b.length;
         if (call(c, VIDIOC_QBUF, &b) < 0)
-            CTT_TRY(failed(c, "cannot be started"));
+            CTT_TRY(camera_error(c, "cannot be started"));
     }
     CTT_CHECK(c->count > 0, CTT_EIO, "%s: has no memory for frames",
               c->m->path);
     if (call(c, VIDIOC_STREAMON, &r.type) < 0)
-        CTT_TRY(failed(c, "cannot be started"));
+        CTT_TRY(camera_error(c, "cannot be started"));
     c->on = 1;
 out:
     return rc;
@@ -226,7 +226,7 @@ void ctt_camera_close(struct ctt_camera **camera)
 
 /* 1 if the frame at hand is whole, and its size as stated by the device is
  * valid. */
-static int is_whole(const struct ctt_camera *c)
+static int is_whole_frame(const struct ctt_camera *c)
 {
     const struct v4l2_buffer *b = &c->at;
     int64_t need = c->rows ? (c->rows - 1) * c->stride + c->row : 1;
@@ -238,7 +238,8 @@ static int is_whole(const struct ctt_camera *c)
 
 static int give_back(struct ctt_camera *c)
 {
-    return call(c, VIDIOC_QBUF, &c->at) < 0 ? failed(c, "cannot go on") : 0;
+    return call(c, VIDIOC_QBUF, &c->at) < 0 ?
+           camera_error(c, "cannot go on") : 0;
 }
 
 int ctt_camera_wait(struct ctt_camera *c, int64_t *size, double *stamp,
@@ -256,9 +257,9 @@ int ctt_camera_wait(struct ctt_camera *c, int64_t *size, double *stamp,
         if (call(c, VIDIOC_DQBUF, &c->at) < 0) {
             if (errno == EAGAIN)
                 continue;
-            CTT_TRY(failed(c, "cannot go on"));
+            CTT_TRY(camera_error(c, "cannot go on"));
         }
-        if (is_whole(c))
+        if (is_whole_frame(c))
             break;
         ++*damaged;
         CTT_TRY(give_back(c));

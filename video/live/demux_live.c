@@ -97,7 +97,7 @@ out:
     return rc;
 }
 
-static int open_file(struct ctt_demux *d)
+static int open_regular(struct ctt_demux *d)
 {
     int rc;
 
@@ -168,7 +168,7 @@ out:
 
 /* ---- cameras ---- */
 
-/* A container of one stream stands for what the camera gives. */
+/* A container of one stream stands for the camera. */
 static int open_camera(struct ctt_demux *d)
 {
     struct ctt_camera_form form;
@@ -251,7 +251,7 @@ int ctt_demux_open_live(const struct ctt_stream *how, struct ctt_meter *m,
                         struct ctt_demux **out)
 {
     static int (*const open_kind[])(struct ctt_demux *d) = {
-        [CTT_STREAM_FILE] = open_file, [CTT_STREAM_PIPE] = open_pipe,
+        [CTT_STREAM_FILE] = open_regular, [CTT_STREAM_PIPE] = open_pipe,
         [CTT_STREAM_ADDRESS] = open_address, [CTT_STREAM_RTSP] = open_rtsp,
         [CTT_STREAM_CAMERA] = open_camera,
     };
@@ -324,9 +324,9 @@ static int bad_packet(const struct ctt_demux *d, int e)
 
     CTT_TRY(d->m->rc);
     CTT_CHECK(!has_index_last(d), CTT_EFORMAT, "%s: its index (moov) is at the "
-              "end, after the pictures, and nothing leads back to them here: "
-              "give the file by its name, or one made with ffmpeg -movflags "
-              "+faststart, or Matroska", d->m->path);
+              "end, after the pictures, and this source cannot seek: give the "
+              "file by its name, or one made with ffmpeg -movflags +faststart, "
+              "or Matroska", d->m->path);
     rc = ctt_av_error(d->m, e, e == AVERROR_INVALIDDATA ? "damaged" :
                                "broken off");
 out:
@@ -334,7 +334,7 @@ out:
 }
 
 /* An error of reading: 0 to read on. */
-static int passes(struct ctt_demux *d, int e)
+static int pass_error(struct ctt_demux *d, int e)
 {
     if (e == AVERROR(EAGAIN)) {
         rest();
@@ -364,7 +364,7 @@ int ctt_demux_next_live(struct ctt_demux *d, AVPacket *pkt)
             e = d->io->error;
         if (e == AVERROR_EOF)
             return 0;
-        if (e < 0 && passes(d, e) < 0)
+        if (e < 0 && pass_error(d, e) < 0)
             CTT_TRY(bad_packet(d, e));
         av_packet_unref(pkt);
     }

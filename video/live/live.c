@@ -55,7 +55,7 @@ out:
 }
 
 /* Signals are for the program's own threads. */
-static int start(struct ctt_live *l)
+static int start_reading(struct ctt_live *l)
 {
     sigset_t all, before;
     int e;
@@ -99,7 +99,7 @@ int ctt_live_open(const struct ctt_live_set *set, const struct ctt_input *in,
     l->plan.how.arg = l;
     CTT_TRY(make_locks(l));
     CTT_TRY(make_frames(l));
-    CTT_TRY(start(l));
+    CTT_TRY(start_reading(l));
     *out = l;
     l = NULL;
 out:

@@ -35,7 +35,7 @@ static int is_gap(const struct ctt_live *l, double seconds)
 
 /* The steps of a part of a video count from its begin, which may be after its
  * first frame. */
-static void begin(struct ctt_live *l, double now, enum ctt_fresh why)
+static void begin_stream(struct ctt_live *l, double now, enum ctt_fresh why)
 {
     now = !l->came && now < 0 ? 0 : now;
     l->fresh = l->fresh ? l->fresh : why;
@@ -56,7 +56,8 @@ static int pace(struct ctt_live *l, double now)
     return due > at ? ctt_live_sleep(l, l->pace + now) : 0;
 }
 
-/* Of n steps from number `first` on those that the stride allows. */
+/* Gives a slot those of n steps from number `first` on that the stride allows.
+ */
 static void stride(struct ctt_live *l, int64_t first, int64_t n,
                    struct ctt_live_slot *s)
 {
@@ -130,7 +131,7 @@ int ctt_live_choose(struct ctt_live *l, struct ctt_video *v, double now,
     int rc;
 
     if (!l->came || is_gap(l, now - l->now) || l->fresh)
-        begin(l, now, CTT_FRESH_GAP);
+        begin_stream(l, now, CTT_FRESH_GAP);
     CTT_TRY(pace(l, now));
     arrived = ctt_seconds();
     l->came = 1;

@@ -11,8 +11,8 @@
 #define WINDOW 5
 #define FAST 1.5
 
-/* A sender may begin with what it has kept: the first window does not count.
- * WRONG: in a row that are too many. */
+/* SKIPPED: windows that do not count, as a sender may begin with stored frames.
+ * WRONG: wrong windows in a row after which the clock is used. */
 enum { SKIPPED = 1, WRONG = 2 };
 
 static void begin_window(struct ctt_live_clock *c, double t, double arrived)
@@ -27,8 +27,8 @@ void ctt_live_clock_again(struct ctt_live_clock *c)
     c->windows = c->wrong = 0;
 }
 
-/* Whether the stamps run as the clock does. */
-static void judge(struct ctt_live_clock *c, double t, double arrived)
+/* Judges by a window whether the stamps run as the clock does. */
+static void judge_speed(struct ctt_live_clock *c, double t, double arrived)
 {
     double span = arrived - c->since_arrived;
     int way;
@@ -69,7 +69,7 @@ double ctt_live_clock_time(struct ctt_live_clock *c, double stamp,
         anchor(c, t, stamp, arrived);
     } else {
         t = by_stamp > c->last ? by_stamp : c->last;
-        judge(c, t, arrived);
+        judge_speed(c, t, arrived);
     }
     c->begun = 1;
     c->last = t;

@@ -29,7 +29,8 @@ static int is_standard(const char *path)
 }
 
 /* Takes over both strings, NULL is one without memory. */
-static int add(struct ctt_live_list *s, char *name, char *source, int line)
+static int add_source(struct ctt_live_list *s, char *name, char *source,
+                      int line)
 {
     struct ctt_live_item *more = NULL;
 
@@ -64,8 +65,8 @@ out:
 }
 
 /* name NULL: the source has no name of its own. */
-static int take(struct ctt_live_list *s, const char *dir, const char *name,
-                const char *text, int line)
+static int add_stated(struct ctt_live_list *s, const char *dir,
+                      const char *name, const char *text, int line)
 {
     int whole = is_input(text) || ctt_live_is_address(text), rc = 0;
     char shown[CTT_LIVE_NAME], *source;
@@ -84,7 +85,7 @@ static int take(struct ctt_live_list *s, const char *dir, const char *name,
     source = ctt_path_join(whole ? "" : dir, text);
     if (!name && source)
         name = ctt_live_name(source, shown, sizeof(shown));
-    CTT_TRY(add(s, name ? ctt_strdup(name) : NULL, source, line));
+    CTT_TRY(add_source(s, name ? ctt_strdup(name) : NULL, source, line));
     CTT_TRY(check_last(s));
 out:
     return rc;
@@ -96,9 +97,10 @@ static int take_line(struct ctt_live_list *s, const char *dir, char *text,
     char *sign = find_sign(text);
 
     if (!sign)
-        return take(s, dir, NULL, text, line);
+        return add_stated(s, dir, NULL, text, line);
     *sign = '\0';
-    return take(s, dir, ctt_text_trim(text), ctt_text_trim(sign + 1), line);
+    return add_stated(s, dir, ctt_text_trim(text), ctt_text_trim(sign + 1),
+                      line);
 }
 
 int ctt_live_list_one(const char *source, struct ctt_live_list *out)
@@ -107,8 +109,9 @@ int ctt_live_list_one(const char *source, struct ctt_live_list *out)
     int rc;
 
     *out = (struct ctt_live_list){ .path = NULL };
-    CTT_TRY(add(out, ctt_strdup(ctt_live_name(source, name, sizeof(name))),
-                ctt_strdup(source), 1));
+    CTT_TRY(add_source(out,
+                       ctt_strdup(ctt_live_name(source, name, sizeof(name))),
+                       ctt_strdup(source), 1));
 out:
     return rc;
 }

@@ -131,7 +131,7 @@ int ctt_live_sleep(struct ctt_live *l, double until)
 /* ---- the caller ---- */
 
 /* The step at hand, of the caller's slot. */
-static void give(struct ctt_live *l, struct ctt_live_frame *frame)
+static void give_step(struct ctt_live *l, struct ctt_live_frame *frame)
 {
     struct ctt_live_slot *s = l->taken;
     int64_t number = s->first + s->given * s->every;
@@ -160,7 +160,7 @@ static double needs(const struct ctt_live *l)
 }
 
 /* The oldest frame that waits becomes the caller's. */
-static void take(struct ctt_live *l)
+static void take_oldest(struct ctt_live *l)
 {
     struct ctt_live_slot *s = l->queue[0];
 
@@ -182,7 +182,7 @@ static void take_next(struct ctt_live *l)
     if (l->behind == CTT_BEHIND_DROP && l->queued == CTT_LIVE_QUEUE &&
         needs(l) > 1)
         drop_oldest(l, l->queue[1]);
-    take(l);
+    take_oldest(l);
 }
 
 /* The frame at hand is one for a further step, unless newer ones crowd. */
@@ -207,8 +207,9 @@ static void set_stride(struct ctt_live *l)
         l->stride--;
 }
 
-/* Of the step that was given last, when the next one is asked for. */
-static void measure(struct ctt_live *l)
+/* Updates the mean time that the caller needs for a step: the last one ends
+ * when the next one is asked for. */
+static void measure_busy(struct ctt_live *l)
 {
     if (l->gave <= 0)
         return;
@@ -217,7 +218,7 @@ static void measure(struct ctt_live *l)
     set_stride(l);
 }
 
-/* 1 and the next step, CTT_LIVE_LATER, or what the stream ends with. */
+/* 1 and the next step, CTT_LIVE_LATER, or the result at the stream's end. */
 static int take_step(struct ctt_live *l, struct ctt_live_frame *frame)
 {
     int more = has_more(l);
@@ -230,7 +231,7 @@ static int take_step(struct ctt_live *l, struct ctt_live_frame *frame)
         return l->rc < 0 ? ctt_error(l->rc, "%s", l->why) : 0;
     if (!more)
         take_next(l);
-    give(l, frame);
+    give_step(l, frame);
     return 1;
 }
 
@@ -240,7 +241,7 @@ static int next_step(struct ctt_live *l, int wait,
     int rc;
 
     pthread_mutex_lock(&l->lock);
-    measure(l);
+    measure_busy(l);
     while ((rc = take_step(l, frame)) == CTT_LIVE_LATER && wait)
         wait_until(l, &l->news, ctt_seconds() + TICK);
     l->gave = rc == 1 ? ctt_seconds() : 0;

@@ -58,8 +58,8 @@ static int uses_clock(const struct ctt_live *l)
     return !l->ahead && !l->paced;
 }
 
-static void count(struct ctt_live *l, int frames,
-                  const struct ctt_stream_told *told)
+static void update_counts(struct ctt_live *l, int frames,
+                          const struct ctt_stream_told *told)
 {
     pthread_mutex_lock(&l->lock);
     l->all += frames;
@@ -79,16 +79,16 @@ static void tell_damaged(struct ctt_live *l, const struct ctt_stream_told *told)
 }
 
 /* Warnings, each once. */
-static void tell(struct ctt_live *l, struct ctt_video *v,
-                 const struct ctt_stream_told *told)
+static void warn_once(struct ctt_live *l, struct ctt_video *v,
+                      const struct ctt_stream_told *told)
 {
     int w, h, turns;
 
     tell_damaged(l, told);
     if (l->clock.by_clock && !l->said_clock) {
         l->said_clock = 1;
-        ctt_live_say(l, "its times run at %.2f of the clock's speed: the clock "
-                     "is used instead", l->clock.speed);
+        ctt_live_say(l, "the stream's times run at %.2f of the clock's speed: "
+                     "the clock is used instead", l->clock.speed);
     }
     ctt_video_size(v, &w, &h, &turns);
     if (l->w && (w != l->w || h != l->h) && !ctt_video_timeless(v))
@@ -97,8 +97,8 @@ static void tell(struct ctt_live *l, struct ctt_video *v,
     l->h = h;
 }
 
-/* The mean time between frames; a pause is not one.  Pictures without times of
- * their own have those that it says. */
+/* Updates the mean time between frames, without pauses.  Pictures without times
+ * are spaced by this mean. */
 static void set_interval(struct ctt_live *l, const struct ctt_video *v,
                          double passed)
 {
@@ -132,7 +132,7 @@ static double without_leap(struct ctt_live *l, double t)
 }
 
 /* Decodes the next frame: 1 and its time; at the end 0 and the end. */
-static int decode(struct ctt_live *l, struct ctt_video *v, double *t)
+static int decode_next(struct ctt_live *l, struct ctt_video *v, double *t)
 {
     struct ctt_stream_told told;
     int rc = ctt_video_ahead(v, t);
@@ -145,24 +145,25 @@ static int decode(struct ctt_live *l, struct ctt_video *v, double *t)
         *t = (double)(ctt_video_seen(v) - 1) * l->interval;
     else if (rc >= 0 && l->paced)
         *t = without_leap(l, *t);
-    count(l, rc > 0, &told);
+    update_counts(l, rc > 0, &told);
     return rc;
 }
 
-/* As clips: a frame is chosen when the next one is known. */
+/* Reads a source as a clip is read: a frame is chosen when the next one is
+ * known. */
 static int read_ahead(struct ctt_live *l, struct ctt_video *v)
 {
     struct ctt_stream_told told;
     double now, next;
     int rc, more = 1;
 
-    CTT_TRY(decode(l, v, &next));
+    CTT_TRY(decode_next(l, v, &next));
     while (more > 0) {
         now = next;
         ctt_video_step(v);
         ctt_video_told(v, &told);
-        tell(l, v, &told);
-        more = decode(l, v, &next);
+        warn_once(l, v, &told);
+        more = decode_next(l, v, &next);
         if (more == CTT_ESTOP || more == CTT_ENOMEM)
             return more;
         next = more < 0 ? now + l->interval : next;
@@ -184,12 +185,12 @@ static int read_live(struct ctt_live *l, struct ctt_video *v)
     int rc;
 
     for (;;) {
-        CTT_TRY(decode(l, v, &now));
+        CTT_TRY(decode_next(l, v, &now));
         if (rc == 0)
             break;
         ctt_video_step(v);
         ctt_video_told(v, &told);
-        tell(l, v, &told);
+        warn_once(l, v, &told);
         set_interval(l, v, now - l->now);
         CTT_TRY(ctt_live_choose(l, v, now, now + l->interval, 0));
     }
@@ -199,8 +200,7 @@ out:
 
 /* ---- waiting ---- */
 
-/* Copies what follows `key` in the query of an address; "" if it is not there.
- */
+/* Copies the value of `key` in the query of an address, or "". */
 static const char *option(const char *address, const char *key, char *to,
                           size_t size)
 {
@@ -219,7 +219,8 @@ static int is_group(const char *host)
     return (first >= 224 && first <= 239) || strncmp(host, "[ff", 3) == 0;
 }
 
-/* As FFmpeg does it, which takes no notice of a host that is no group. */
+/* Names the port and the address at which FFmpeg receives: it ignores a host
+ * that is no group. */
 static void say_where(struct ctt_live *l)
 {
     const char *host = l->plan.name + strlen("udp://");
@@ -318,7 +319,7 @@ out:
     return rc;
 }
 
-/* Whether another try may help after rc.  A recording would begin anew. */
+/* 1 if another try may help after rc.  A recording would begin anew. */
 static int may_help(const struct ctt_live *l, int rc, int frames)
 {
     return l->plan.again && !(frames && l->waits) && !l->hopeless &&
@@ -336,7 +337,8 @@ static void between_connections(struct ctt_live *l)
         l->fresh = CTT_FRESH_RECONNECT;
 }
 
-/* A line, and the pause: 0 for another try, else what the stream ends with. */
+/* Prints a line and pauses: 0 for another try, else the result of the stream.
+ */
 static int pause_after(struct ctt_live *l, int rc, int tries)
 {
     double pause = PAUSE * (tries < 10 ? 1 << tries : 1 << 10);
@@ -363,7 +365,7 @@ static int pause_after(struct ctt_live *l, int rc, int tries)
     return rc;
 }
 
-static int run(struct ctt_live *l)
+static int read_source(struct ctt_live *l)
 {
     int rc, frames, tries = 0, ended = 0;
     double since;
@@ -384,7 +386,7 @@ static int run(struct ctt_live *l)
 void *ctt_live_read(void *live)
 {
     struct ctt_live *l = live;
-    int rc = run(l);
+    int rc = read_source(l);
 
     pthread_mutex_lock(&l->lock);
     l->ended = 1;

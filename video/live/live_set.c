@@ -42,7 +42,7 @@ static const struct scheme *scheme_of(const char *s)
 
 /* ---- raw frames ---- */
 
-static int number(const char **at, char until, int *out)
+static int parse_side(const char **at, char until, int *out)
 {
     char *end;
     long n = strtol(*at, &end, 10);
@@ -70,7 +70,8 @@ static int read_raw(const char *text, struct ctt_raw *raw)
     const char *at = text;
     size_t n = 0;
     char *end;
-    int rc = 0, ok = number(&at, 'x', &raw->w) && number(&at, 'x', &raw->h);
+    int ok = parse_side(&at, 'x', &raw->w) && parse_side(&at, 'x', &raw->h);
+    int rc = 0;
 
     if (ok) {
         n = strcspn(at, "@");
@@ -94,7 +95,7 @@ out:
 
 /* ---- the source ---- */
 
-/* Where the server's name begins if source has the form of an address, of any
+/* The begin of the server's name if source has the form of an address, of any
  * scheme; else NULL. */
 static const char *host_of(const char *source)
 {
@@ -231,7 +232,7 @@ static int in_range(double x, double most)
     return x >= 0 && x <= most;
 }
 
-static int check(const struct ctt_live_set *set)
+static int check_settings(const struct ctt_live_set *set)
 {
     int rc = 0;
 
@@ -254,7 +255,7 @@ int ctt_live_plan(const struct ctt_live_set *set, struct ctt_live_plan *out)
     struct ctt_live_plan p = { 0 };
     int rc, waits;
 
-    CTT_TRY(check(set));
+    CTT_TRY(check_settings(set));
     p.source = ctt_strdup(set->source);
     p.name = strcmp(set->source, "-") == 0 ? ctt_strdup("standard input") :
              public_name(set->source);

@@ -197,7 +197,7 @@ out:
 }
 
 /* Makes room for another clip. */
-static int reserve(struct ctt_pack *p)
+static int reserve_clip(struct ctt_pack *p)
 {
     struct ctt_list *l = p->list;
     void *more = ctt_grown(p->index, &p->room, l->count, sizeof(*p->index));
@@ -240,7 +240,7 @@ int ctt_pack_add(struct ctt_pack *p, const char *id, int label,
     int rc;
 
     CTT_TRY(check_clip(p, id, label, f));
-    CTT_TRY(reserve(p));
+    CTT_TRY(reserve_clip(p));
     item.path = ctt_strdup(id);
     item.id = ctt_strdup(id);
     CTT_TRY(item.path && item.id ? 0 : CTT_ENOMEM);

@@ -133,8 +133,8 @@ out:
     return rc;
 }
 
-/* The classes are those of the training labels, whatever the split, if the
- * files have them. */
+/* The classes of the training labels, whatever the split, if the files have
+ * them. */
 static int find_classes(const struct files *f, enum file of,
                         struct ctt_digits *d)
 {
@@ -147,7 +147,7 @@ out:
     return rc;
 }
 
-static int keep(struct ctt_idx *x, int first, int count)
+static int keep_split(struct ctt_idx *x, int first, int count)
 {
     size_t size = (size_t)x->h * (size_t)x->w;
     uint8_t *less;
@@ -183,8 +183,8 @@ static int read_split(const struct files *f, int part, const char *split,
               "too few for it", d->image.file, split, count);
     d->first = part == 1 ? count - held : 0;
     count = part == 1 ? held : count - held;
-    CTT_TRY(keep(&d->image, d->first, count));
-    CTT_TRY(keep(&d->label, d->first, count));
+    CTT_TRY(keep_split(&d->image, d->first, count));
+    CTT_TRY(keep_split(&d->label, d->first, count));
 out:
     return rc;
 }

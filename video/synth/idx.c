@@ -30,7 +30,7 @@ static uint32_t word(const uint8_t *p)
            p[3];
 }
 
-static int64_t bytes_of(const struct ctt_idx *x)
+static int64_t item_bytes(const struct ctt_idx *x)
 {
     return (int64_t)x->h * x->w;
 }
@@ -76,7 +76,7 @@ static int take_size(struct ctt_idx *x, const uint8_t *head,
               (unsigned long)h);
     x->h = (int)h;
     x->w = (int)w;
-    CTT_CHECK(bytes_of(x) <= ctt_limits()->frame_pixels, CTT_EFORMAT,
+    CTT_CHECK(item_bytes(x) <= ctt_limits()->frame_pixels, CTT_EFORMAT,
               "%s: images of %dx%d, over %lld pixels (--frame-pixels)",
               x->file, x->w, x->h, (long long)ctt_limits()->frame_pixels);
 out:
@@ -105,7 +105,7 @@ out:
 }
 
 /* Makes room for one more chunk; the count of the header is not trusted. */
-static int reserve(struct ctt_idx *x, int chunk, int count)
+static int reserve_chunk(struct ctt_idx *x, int chunk, int count)
 {
     int64_t room = x->room ? 2 * (int64_t)x->room : chunk;
     uint8_t *more;
@@ -113,7 +113,7 @@ static int reserve(struct ctt_idx *x, int chunk, int count)
     if (x->room - x->count >= chunk || x->room == count)
         return 0;
     room = room < count ? room : count;
-    more = ctt_realloc(x->data, (size_t)(room * bytes_of(x)) + 1);
+    more = ctt_realloc(x->data, (size_t)(room * item_bytes(x)) + 1);
     if (!more)
         return CTT_ENOMEM;
     x->data = more;
@@ -125,13 +125,13 @@ static int reserve(struct ctt_idx *x, int chunk, int count)
  * end of a gzip file is missing only if it must go on. */
 static int read_items(struct ctt_idx *x, gzFile f, const char *what, int count)
 {
-    int64_t size = bytes_of(x), got = 0;
+    int64_t size = item_bytes(x), got = 0;
     int chunk = size < CHUNK ? (int)(CHUNK / size) : 1, rc = 0, cut = 0;
 
     while (x->count < count) {
         int want, last;
 
-        CTT_TRY(reserve(x, chunk, count));
+        CTT_TRY(reserve_chunk(x, chunk, count));
         want = x->room - x->count < chunk ? x->room - x->count : chunk;
         last = x->count + want == count;
         CTT_TRY(read_some(f, x->file, x->data + x->count * size,

@@ -159,7 +159,7 @@ static void draw_digit(const struct ctt_mnist *m, uint64_t key, uint64_t from,
 }
 
 /* Makes a step, then reflects it at the walls. */
-static void move(struct mover *d)
+static void move_digit(struct mover *d)
 {
     for (int k = 0; k < 2; k++) {
         int64_t at = d->at[k] + d->step[k];
@@ -199,7 +199,7 @@ int ctt_mnist_draw(const struct ctt_mnist *m, uint64_t seed, int64_t i,
     memset(out, 0, frame * (size_t)frames);
     for (int t = 0; t < frames; t++, out += frame)
         for (int k = 0; k < digits; k++) {
-            move(&d[k]);
+            move_digit(&d[k]);
             paint(&d[k], out);
         }
 out:

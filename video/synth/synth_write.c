@@ -125,7 +125,7 @@ static const struct list {
     { "train.json", split_print, 0 },
 };
 
-/* A list and what it is about. */
+/* A list and the set that it lists. */
 struct job {
     const struct set  *y;
     const struct list *l;
@@ -221,7 +221,7 @@ out:
 
 /* Writes the next clip until none is left or one has failed.  Error messages
  * are per thread, so the first one is kept for the caller. */
-static void *work(void *arg)
+static void *write_clips(void *arg)
 {
     struct set *y = arg;
     int i, rc;
@@ -250,9 +250,9 @@ static int set_make(struct set *y)
     int n = 0;
 
     while (n + 1 < y->s->workers && n < WORKERS &&
-           !pthread_create(&thread[n], NULL, work, y))
+           !pthread_create(&thread[n], NULL, write_clips, y))
         n++;
-    work(y);
+    write_clips(y);
     while (n)
         pthread_join(thread[--n], NULL);
     return y->rc < 0 ? ctt_error(y->rc, "%s", y->message) : 0;
