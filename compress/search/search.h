@@ -207,8 +207,8 @@ const char *ctt_budget_try_name(const struct ctt_budget_run *r, int n, char *to,
 enum { CTT_CANDIDATES = 4 };
 extern const struct ctt_style ctt_candidates[CTT_CANDIDATES];
 
-/* Plans candidates and retrains them for a few steps: *out is the one that loses
- * least then.  past: texts that are no candidates.  *out NULL: there is
+/* Plans candidates and retrains them for a few steps: *out is the one that then
+ * loses least.  past: texts that are no candidates.  *out NULL: there is
  * none. */
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
              char *const *past, int pasts, struct ctt_budget_plan **out);

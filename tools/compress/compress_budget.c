@@ -195,9 +195,9 @@ out:
     return rc;
 }
 
-/* Of --budget-steps auto: about 22 times as many are made, which then take about
- * half as long as one whole retraining.  Fewer than ENOUGH tell little, but are
- * no more than an eighth of it. */
+/* Of --budget-steps auto: about 22 times as many are made, which then take
+ * about half as long as one whole retraining.  Fewer than ENOUGH tell little,
+ * but are no more than an eighth of it. */
 enum { PART = 60, MOST = 8, ENOUGH = 24, LEAST = 8 };
 static int choose_steps(const struct ctt_compress_job *j)
 {
