@@ -174,7 +174,7 @@ static int drop_unread(struct ctt_compress_job *j)
     return rc;
 }
 
-static int run(struct ctt_compress_job *j, struct ctt_report **r)
+static int run_recipe(struct ctt_compress_job *j, struct ctt_report **r)
 {
     struct ctt_compress_cfg *c = &j->c;
     struct ctt_recipe_calls calls;
@@ -214,7 +214,7 @@ static int compress(struct ctt_compress_job *j)
     struct ctt_report *r = NULL;
     int rc;
 
-    CTT_TRY(run(j, &r));
+    CTT_TRY(run_recipe(j, &r));
     CTT_TRY(ctt_compress_say(r));
     CTT_TRY(ctt_compress_prove(j, r));
     if (j->c.report)
