@@ -3,8 +3,8 @@
  * test_stages_cli.sh does where convtt-train cannot be made to.  It trains on a
  * list of clips and prints a checksum of the weights.
  * Usage: learn NET CLIPS WHAT [NAME=VALUE]...: WHAT: gone, one clip is not
- * there any more when the training begins; strict, the same as an error; a
- * number K, the K-th allocation of the last rank fails.  The rest are settings.
+ * there any more when the training begins; a number K, the K-th allocation of
+ * the last rank fails.  The rest are settings.
  */
 #include "comm/comm.h"
 #include "libtrain/train.h"
@@ -16,13 +16,6 @@
 #include <string.h>
 
 static struct ctt_comm *comm;
-
-static void on_clip(void *arg, const char *what)
-{
-    (void)arg;
-    if (ctt_comm_place(comm)->rank == 0)
-        printf("skipped: %s\n", what);
-}
 
 static int set(struct ctt_train_cfg *cfg, char *setting)
 {
@@ -36,7 +29,7 @@ out:
     return rc;
 }
 
-static int settings(const char *what, char **more, struct ctt_train_cfg *cfg)
+static int settings(char **more, struct ctt_train_cfg *cfg)
 {
     static const char *const rows[][2] = {
         { "batch", "8" }, { "shards", "4" }, { "threads", "1" },
@@ -49,7 +42,6 @@ static int settings(const char *what, char **more, struct ctt_train_cfg *cfg)
         CTT_TRY(ctt_opt_set(ctt_train_opts, cfg, rows[i][0], rows[i][1]));
     for (; *more; more++)
         CTT_TRY(set(cfg, *more));
-    cfg->strict = strcmp(what, "strict") == 0;
     cfg->wiring.comm = comm;
 out:
     return rc;
@@ -100,7 +92,7 @@ out:
 
 static int learn(char **arg)
 {
-    const struct ctt_events ev = { .clip = on_clip };
+    const struct ctt_events ev = { 0 };
     const struct ctt_comm_place *p = ctt_comm_place(comm);
     struct ctt_train_cfg cfg = { 0 };
     struct ctt_graph *g = NULL;
@@ -109,7 +101,7 @@ static int learn(char **arg)
     struct ctt_result r;
     int rc;
 
-    CTT_TRY(settings(arg[3], arg + 4, &cfg));
+    CTT_TRY(settings(arg + 4, &cfg));
     CTT_TRY(read_net(arg[1], &g));
     CTT_TRY(ctt_data_open(arg[2], "train", &g->node[0].attr.input, NULL, 0,
                           &cfg, &ev, &d));

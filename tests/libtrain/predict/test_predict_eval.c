@@ -101,7 +101,7 @@ static void answers_must_be_finite(void)
 }
 
 /* A file that got lost since its clips were counted. */
-static void nothing_read_is_an_error(void)
+static void lost_clip_is_an_error(void)
 {
     struct ctt_train_cfg cfg = dots_cfg();
     struct ctt_model *m = dots_model(dot_net, 5);
@@ -115,8 +115,7 @@ static void nothing_read_is_an_error(void)
                            NULL, &d));
     CU_ASSERT_EQUAL(truncate(clip_path("lost.pack"), 100), 0);
     CU_ASSERT_EQUAL(ctt_evaluate_predict(m, &cfg, d, &f), CTT_EIO);
-    CU_ASSERT(!f && strcmp(ctt_errmsg(),
-                           "no test sequence could be read") == 0);
+    CU_ASSERT(!f && strstr(ctt_errmsg(), "lost.pack"));
     ctt_data_close(&d);
     ctt_model_free(&m);
 }
@@ -126,7 +125,7 @@ int main(void)
     CU_TestInfo tests[] = {
         { "an evaluation is streaming", evaluation_is_streaming },
         { "answers must be finite", answers_must_be_finite },
-        { "nothing read is an error", nothing_read_is_an_error },
+        { "a lost clip is an error", lost_clip_is_an_error },
         CU_TEST_INFO_NULL
     };
 
