@@ -7,7 +7,8 @@
 # CTT_FAULT_CASES=all: every write, 1,000 kills and, of the allocations that the
 # same calls ask for, the first, the last and one between, instead of a sample;
 # CTT_CHECK_EVERY of 9 or more: a smaller one; CTT_FAULT_ALLOCS: so many
-# allocations of each program, 0: every one (hours); CTT_FAULT_SEED: another; CTT_FAULT_SCENES: only these.
+# allocations of each program, 0: every one (hours); CTT_FAULT_SEED: another
+# one; CTT_FAULT_SCENES: only these.
 set -u
 tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
