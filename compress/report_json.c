@@ -163,7 +163,7 @@ static void begin_list(struct ctt_json_out *o, const char *name)
 
 static int print_report(FILE *f, const void *report)
 {
-    static const char *const names[] = { "as given", "compressed" };
+    static const char *const names[] = { "original", "compressed" };
     static const double observed[] = { 0.25, 0.5, 1 };
     const struct ctt_report *r = report;
     struct ctt_json_out o = { f, " ", 0 };

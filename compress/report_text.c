@@ -99,7 +99,7 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
 int ctt_report_proof_cells(const struct ctt_report *r, int row, char *text,
                            size_t size)
 {
-    static const char *const names[] = { "as given", "compressed" };
+    static const char *const names[] = { "original", "compressed" };
     const struct ctt_score *s = &r->proof[row == 2];
     char after[48], ranges[96], pair[64];
 

@@ -138,7 +138,7 @@ static int measure_levels(struct recovery *h)
     int rc;
 
     CTT_TRY(ctt_assignment_new(h->r->s, &none));
-    CTT_TRY(measure_loss(h, "as given", 1, none, &h->base));
+    CTT_TRY(measure_loss(h, "original", 1, none, &h->base));
     h->chance = log(h->r->classes) - h->base;
     for (int i = 0; i < h->levels; i++)
         CTT_TRY(measure_level(h, i));

@@ -70,7 +70,8 @@ static int print_proof(const struct ctt_budget_job *r,
     ctt_table_row(&all, "%s\t%.1f\t%.1f\t%.1f", r->s.out,
                   (double)t[0].is / n, (double)t[1].is / n,
                   (double)t[2].is / n);
-    ctt_tool_say("\nsplit 'test', %" PRId64 " clips, which chose nothing%s:",
+    ctt_tool_say("\nsplit 'test', %" PRId64 " held-out clips, never used for "
+                 "training or choices%s:",
                  t->clips, known ? ", as it was tested before" : "");
     CTT_TRY(ctt_table_print(&all));
     if (others)

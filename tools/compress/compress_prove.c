@@ -79,7 +79,8 @@ static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
     choice(&j->c.recipe, r, text, sizeof(text));
     ctt_tool_say("\ntop-1 is that of the validation clips, which chose %s: "
                  "it flatters; %s%s", text,
-                 d ? "split 'test' chose nothing:" : "nothing proves it: ",
+                 d ? "split 'test' was never used for training or choices:"
+                   : "no held-out clips: ",
                  d ? "" : ctt_held_out_missing(opened));
     if (d)
         CTT_TRY(test_both(j, d, r));

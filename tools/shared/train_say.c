@@ -51,9 +51,9 @@ const char *ctt_say_clock(double s, char *buf, size_t size)
 const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
 {
     if (isnan(p->loss))
-        snprintf(buf, size, "loss -, top-1 -");
+        snprintf(buf, size, "train loss -, train top-1 -");
     else
-        snprintf(buf, size, "loss %.3f, top-1 %.1f%%", p->loss,
+        snprintf(buf, size, "train loss %.3f, train top-1 %.1f%%", p->loss,
                  100 * p->top1);
     return buf;
 }
@@ -74,8 +74,8 @@ static const char *put_both(const struct ctt_progress *p, char *buf,
 static const char *put_truth(const struct ctt_progress *p, char *buf,
                              size_t size)
 {
-    int n = isnan(p->loss) ? snprintf(buf, size, "loss -")
-                           : snprintf(buf, size, "loss %.5f", p->loss);
+    int n = isnan(p->loss) ? snprintf(buf, size, "train loss -")
+                           : snprintf(buf, size, "train loss %.5f", p->loss);
 
     if (p->truth < 1)
         snprintf(buf + n, size - (size_t)n, ", true frames %.1f%%",

@@ -46,7 +46,7 @@ static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
 static const char *choice(const struct ctt_train_cfg *cfg)
 {
     return ctt_picks_last(cfg)
-           ? "the weights of the last epoch, so validation chose nothing"
+           ? "the weights of the last epoch: validation made no choice"
            : "the best by validation, whose figures flatter it, as they made "
              "the choice";
 }
@@ -57,8 +57,8 @@ static const char *proof(const struct ctt_train_cfg *cfg,
                          const struct ctt_data *test, int opened)
 {
     static const char *const words[2][2] = {
-        { "those of split 'test' do not", "neither did split 'test'" },
-        { "those of --test do not", "neither did --test" },
+        { "those of split 'test' do not", "split 'test' neither" },
+        { "those of --test do not", "--test neither" },
     };
 
     return test ? words[cfg->test != NULL][ctt_picks_last(cfg)]

@@ -69,7 +69,7 @@ says 0 's.h5 written: round' budget bytes=2k,top1=-100 --budget-csv s.csv
 [ "$(stat -c %s s.h5)" -le 2000 ] || fail "$(stat -c %s s.h5) bytes"
 grep -q 'results are in m.h5.budget.jsonl already' out || fail 'a cold start'
 grep -qE '^bytes +2000 ' out || fail 'no costs'
-grep -q "^split 'test', 12 clips, which chose nothing" out || fail 'no proof'
+grep -q "^split 'test', 12 held-out clips, never used" out || fail 'no proof'
 grep -A 3 '^split' out > proof
 grep -q '^retrained,' s.csv && grep -q '^tried,' s.csv || fail 'no CSV'
 grep -q '^short,[0-9]' s.csv || fail 'no short row in the CSV'
@@ -96,7 +96,7 @@ ls want.h5.* > now 2> /dev/null && fail "a log of what is refused: $(cat now)"
 cp -p s.h5 was.h5
 says 0 's.h5 is there already: round' budget bytes=2k,top1=-100 \
     --budget-csv s.csv
-grep -q 'chose nothing, as it was tested before' out || fail 'proved twice'
+grep -q 'choices, as it was tested before' out || fail 'proved twice'
 grep -q 'retrained again' out && fail 'retrained again'
 grep -A 3 '^split' out | sed 's/, as it was tested before//' | cmp - proof ||
     fail "another proof: $(cat out)"

@@ -102,7 +102,7 @@ agrees() {
 tells 0 'c.ctt written' m.ctt -o c.ctt $common --prune 0.8 --tt-rank 4 \
     --tt-least 2000 --prune-least 9 --prune-rounds 2 --retrain-epochs 4 \
     --report c.json
-for stage in 'as given' 'tensor trains' 'pruned 1/2' 'pruned 2/2' 'folded' \
+for stage in 'original' 'tensor trains' 'pruned 1/2' 'pruned 2/2' 'folded' \
         'rounded'; do
     grep -qE "^$stage  .*[0-9]/[0-9]+\.[0-9]/[0-9]" out ||
         fail "no accuracy of '$stage': $(cat out)"
@@ -112,7 +112,7 @@ done
 grep -q "\"bytes\": $(size c.ctt)," c.json || fail "c.json has other bytes"
 grep -qE '"pruned 1/2".*"clips": 12, "top1_95": .*"mcnemar_p": [0-9]' c.json ||
     fail "no test of accuracy in c.json: $(cat c.json)"
-grep -qE '^as given +- +([0-9.]+/){2}[0-9.]+ +([0-9.]+-[0-9.]+ +){3}- +- +-$' \
+grep -qE '^original +- +([0-9.]+/){2}[0-9.]+ +([0-9.]+-[0-9.]+ +){3}- +- +-$' \
     out || fail "no confidence intervals: $(cat out)"
 agrees c.ctt out
 ls ./*.tmp 2> /dev/null && fail "files are left"
@@ -130,7 +130,7 @@ timed='"of": "pattern and type", .*"ms_a_frame": [0-9.]+'
     fail "not one is chosen: $(cat list)"
 grep -q '"of": "all weights", "candidate": "tensor trains"' list ||
     fail "no time of tensor trains: $(cat list)"
-grep -qE '^chosen for both: (any|block), (floats|int8)' out ||
+grep -qE '^chosen for size and speed: (any|block), (floats|int8)' out ||
     fail "no word of the choice: $(cat out)"
 small="$common --prune 0.8 --prune-least 9 --prune-rounds 1 --retrain-epochs 1"
 tells 0 '^chosen by rule: block, int8$' m.ctt -o rule.ctt $small \
@@ -288,7 +288,7 @@ proof() {
     grep -qE "^$2 +$top +([0-9.]+-[0-9.]+ +){3}" out ||
         fail "no proof of $1: '$top' $(cat out err)"
 }
-proof two.ctt 'as given'
+proof two.ctt 'original'
 proof small.ctt compressed
 grep -q '"model": "compressed", "top1": .*"mcnemar_p"' p.json ||
     fail "no proof in p.json: $(cat p.json)"

@@ -252,7 +252,8 @@ act f in=e kind=relu
 pool p in=f kind=avg
 conv y in=p out=12
 END
-says 0 'epoch 2/2: loss -, top-1 -, loss scale [^ ]*, [0-9]+ steps skipped' \
+says 0 \
+    'epoch 2/2: train loss -, train top-1 -, loss scale [^ ]*, [0-9]+ steps' \
     $train wide.net -o a --data clips --batch 4 --amp O1 --lr 1000 --warmup 0 \
     --epochs 2 --log-csv lost.csv --log-json lost.json
 grep -q '^epoch 2: no step had a finite loss' out || fail "no word of the loss"
@@ -449,7 +450,7 @@ grep -Eq '^changes +fine +crop-area=0.8 .*contrast=0.2 ' out ||
 [ "$(od -An -tx1 -N4 s.png | tr -d ' \n')" = 89504e47 ] || fail "s.png: no PNG"
 sed 's/mean=[^ ]*/mean=3/' tiny.net > far.net
 says 3 '^light +wrong' $train far.net --data clips --doctor --lr 0.01
-grep -q '^warning: light: what mends it: mean=auto std=auto' out ||
+grep -q '^warning: light: fix: mean=auto std=auto' out ||
     fail "doctor: $(cat out)"
 "$train" far.net --data clips -o far.ctt --max-steps 1 > out 2> err ||
     fail "far.net: $(cat err)"
