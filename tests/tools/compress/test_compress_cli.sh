@@ -254,7 +254,7 @@ wait $pid && fail "a stopped run says it is done"
 [ -e early.ctt ] && fail "a stopped run leaves a model"
 
 # 4. What validation chose flatters; split test, where it has classes, does not.
-grep -q "nothing proves it: there is no split 'test' with" whole.out ||
+grep -q "no held-out clips: there is no split 'test' with" whole.out ||
     fail "no warning"
 mkdir sorted
 for split in train validation test; do
