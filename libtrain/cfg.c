@@ -54,8 +54,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "Moving-MNIST sequences made from them", .letter = 'd', .arg = "PATH",
       .section = "Data", .tags = COMMON | RESUME },
     { "val", CTT_STRING, FIELD(val), "", "validation clips, as for --data, "
-      "but a folder per class needs no splits; not given: --val-split of "
-      "--data", .arg = "PATH", .section = "Data", .tags = COMMON | RESUME },
+      "but a folder per class needs no splits, or none; not given: --val-split "
+      "of --data or, if it has no splits, a fifth of the clips", .arg = "PATH",
+      .section = "Data", .tags = COMMON | RESUME },
     { "test", CTT_STRING, FIELD(test), "", "held-out clips, named like those "
       "of --val, that are scored once, after the model is written; not given: "
       "split test of --data", .arg = "PATH", .section = "Data",

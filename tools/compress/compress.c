@@ -324,8 +324,13 @@ int main(int argc, char **argv)
     ctt_model_free(&j.given);
     ctt_metrics_free(&j.base);
     ctt_metrics_free(&j.was);
+    if (j.whole) {
+        ctt_fold_close(&j.val);
+        ctt_fold_close(&j.data);
+    }
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
+    ctt_data_close(&j.whole);
     ctt_model_free(&j.m);
     for (size_t i = 0; i < CTT_LEN(j.claim); i++)
         ctt_newfile_drop(&j.claim[i]);

@@ -66,11 +66,21 @@ int ctt_compress_open_clips(struct ctt_compress_job *j)
         goto out;
     }
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
+    if (j->data && !c->val && ctt_data_same(j->data, j->val)) {
+        ctt_data_close(&j->val);
+        CTT_TRY(ctt_hold_out(c, &j->data, &j->val, &j->whole));
+        if (!j->val && spares_data(j)) {
+            j->val = j->data;
+            j->data = NULL;
+        }
+        CTT_CHECK(j->val, CTT_EINVAL, "%s: has no split '%s' to validate on; "
+                  "pass --val", c->data, c->val_split);
+    }
     if (spares_data(j) && j->data && ctt_data_same(j->data, j->val))
         ctt_data_close(&j->data);
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
-              "%s: has no split '%s' to validate on; pass --val",
-              c->data, c->val_split);
+              "%s: --val has the same clips; without it a fifth is held out",
+              c->val);
     if (j->data) {
         CTT_TRY(ctt_say_set("training", j->data));
         CTT_TRY(ctt_say_shared("validation", j->val, "training",

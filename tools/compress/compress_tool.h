@@ -69,6 +69,7 @@ struct ctt_compress_job {
     struct ctt_teachers teachers;   /* teach m: that copy is in the list unless
                                        --teacher names others */
     struct ctt_data  *data, *val;
+    struct ctt_data  *whole;        /* of which they are parts, or NULL */
     struct ctt_metrics *base;       /* of the given model on val; NULL: not
                                        yet tested */
     struct ctt_metrics *was;        /* of the reference model of losses */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * held_out.c: the clips used neither for training nor for choosing the best
- * epoch: those of --test, or the split "test" of the data. */
+ * held_out.c: the clips that are not trained on: a fifth of those of a list
+ * without splits, to choose the best epoch by; and those that choose nothing
+ * either: --test, or the split "test" of the data. */
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 #include "base/limits.h"
@@ -21,6 +22,45 @@ static struct ctt_events quiet(void)
     ev.say = NULL;
     return ev;
 }
+
+/* ---- validation ---- */
+
+enum { FIFTH = 5, LEAST_CLIPS = 10 };
+
+int ctt_hold_out(const struct ctt_train_cfg *cfg, struct ctt_data **data,
+                 struct ctt_data **val, struct ctt_data **whole)
+{
+    struct ctt_train_cfg by = *cfg;    /* the same fifth in every program */
+    struct ctt_data *all = *data;
+    int rc, clips = ctt_data_clips(all), few;
+
+    by.folds = FIFTH;
+    by.seed = 1;
+    rc = clips < LEAST_CLIPS ? CTT_EINVAL
+                             : ctt_fold_open(all, &by, 0, data, val);
+    if (rc == CTT_EINVAL)
+        goto few;
+    CTT_TRY(rc);
+    few = ctt_data_classes(*data) < ctt_data_classes(all);
+    if (few) {
+        ctt_fold_close(data);
+        ctt_fold_close(val);
+        goto few;
+    }
+    *whole = all;
+    ctt_tool_say("validation: %d of %d clips are held out, as %s has no split "
+                 "'%s' (--val none: all are trained on)", ctt_data_clips(*val),
+                 clips, cfg->data, cfg->val_split);
+out:
+    return rc;
+few:
+    *data = all;
+    ctt_tool_say("no validation clips: %s has no split '%s', and too few clips "
+                 "to hold some out", cfg->data, cfg->val_split);
+    return 0;
+}
+
+/* ---- test ---- */
 
 static int was_used(const char *split)
 {

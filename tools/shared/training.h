@@ -32,6 +32,13 @@ void ctt_tool_duplicates(const char *what, const struct ctt_duplicates *r);
 
 /* ---- held_out.c ---- */
 
+/* Of clips without a split to validate on: sets *val to a fifth of *data and
+ * *data to the rest, both closed by ctt_fold_close(), and *whole to all.  Clips
+ * that belong together stay together (ctt_fold_open).  If a class would lose
+ * all, or there are few clips, *val stays NULL; says which. */
+int ctt_hold_out(const struct ctt_train_cfg *cfg, struct ctt_data **data,
+                 struct ctt_data **val, struct ctt_data **whole);
+
 /* Opens split "test" of cfg->data for the model m: clips used neither for
  * training nor for choosing the best epoch.  *out NULL: no such split, without
  * classes, or with clips of train or val.  Warns and returns the error if the
