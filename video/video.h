@@ -72,14 +72,15 @@ struct ctt_list {
  * valid, ...) are tried; NULL: "train".  known: the class names a model was
  * trained with.  A number in a list is the class of this name if the model has
  * numbers as names, or else the place of a class, in a list that has a 0 and
- * whose folders do not say otherwise; CTT_EINVAL shows both.  If NULL, they come from the data, and a class without clips in "train" is an
- * error, unless nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL,
- * or a file with the names or numbers of the classes to keep, one per line,
- * which also numbers them; with known, they must be among the names of the
- * model.  Clips of other classes are dropped.  No clip is opened.  Clips keep
- * the order of the list; clips in folders are sorted.  CTT_EINVAL if the split
- * does not exist or has no such clips, or if subset does not name classes of
- * both, CTT_EFORMAT if a list is damaged or a folder is empty. */
+ * whose folders do not say otherwise; CTT_EINVAL shows both.  If NULL, they
+ * come from the data, and a class without clips in "train" is an error, unless
+ * nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL, or a file
+ * with the names or numbers of the classes to keep, one per line, which also
+ * numbers them; with known, they must be among the names of the model.  Clips
+ * of other classes are dropped.  No clip is opened.  Clips keep the order of
+ * the list; clips in folders are sorted.  CTT_EINVAL if the split does not
+ * exist or has no such clips, or if subset does not name classes of both,
+ * CTT_EFORMAT if a list is damaged or a folder is empty. */
 enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);
