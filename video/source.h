@@ -82,7 +82,8 @@ struct ctt_source_set {
     "not there, to a folder in it, to the folder above, or to a folder in " \
     "that. Labels are names or numbers, of which those without a clip are no " \
     "classes; a classInd.txt beside the list names the numbers. A list " \
-    "without labels has only paths. A video may be named without its " \
+    "without labels has only paths; paths and labels may be quoted, and a " \
+    "clip has one label. A video may be named without its " \
     "extension. The start and the " \
     "end of a part are seconds (12.5 17), or frames, counted from 0, behind " \
     "# (#300 #450) or below a heading with start_frame; the frame at the " \

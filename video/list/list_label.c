@@ -183,6 +183,15 @@ out:
     return rc;
 }
 
+/* Whether a label is several: "a|b", "0,3". */
+static int is_several(const char *s)
+{
+    size_t n = strspn(s, "0123456789");
+
+    return strchr(s, '|') || (n && s[n] && strchr(",; ", s[n]) &&
+                              !s[strspn(s, "0123456789,; ")]);
+}
+
 /* Reads labels as numbers: 1; if one is a name, all are names: 0. */
 static int read_numbers(struct ctt_rows *r)
 {
@@ -195,6 +204,9 @@ static int read_numbers(struct ctt_rows *r)
             n++;
             continue;
         }
+        CTT_CHECK(!is_several(row->label), CTT_EFORMAT, "%s:%d: several "
+                  "labels, '%s'; a clip has one", r->path, row->number,
+                  row->label);
         CTT_CHECK(!ctt_text_is_number(row->label), CTT_EFORMAT, "%s:%d: the "
                   "label %s is no class number (0, 1, 2 ...); clips without a "
                   "class are listed without a label", r->path, row->number,

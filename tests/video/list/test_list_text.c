@@ -165,6 +165,85 @@ static void test_text(void)
     }
 }
 
+/* Quotes enclose separators, and are no part of a name. */
+static void test_quotes(void)
+{
+    static const struct { const char *text, *is; } row[] = {
+        { "\"q/e.mp4 run\n", "?quotes.txt:1: a quote that is not closed" },
+        { "\"q/a, b.mp4\" run\n\"q/c d.mp4\" walk\n",
+          "run|walk\nq/a, b.mp4:0\nq/c d.mp4:1" },
+        { "\"q/a, b.mp4\",\"run, far\"\nq/e.mp4,\"say \"\"go\"\"\"\n",
+          "run, far|say \"go\"\nq/a, b.mp4:0\nq/e.mp4:1" },
+        { "\"q/a, b.mp4\" \"1\"\nq/e.mp4 0\n",
+          "0|1\nq/a, b.mp4:1\nq/e.mp4:0" },
+        { "\"q/c d.mp4\" 0 1.5 \"run far\"\n\"q/a, b.mp4\" 2 3 walk\n",
+          "run far|walk\nq/c d.mp4#t=0,1.5:0\nq/a, b.mp4#t=2,3:1" },
+        { "\"q/c d.mp4\"\n\"q/a, b.mp4\"\n",
+          "\nq/c d.mp4:-1\nq/a, b.mp4:-1" },
+        { "q/5\".mp4 run\nq/e.mp4 walk\n",
+          "run|walk\nq/5\".mp4:0\nq/e.mp4:1" },
+    };
+
+    clip_folder("q");
+    clip_text("q/a, b.mp4", "");
+    clip_text("q/c d.mp4", "");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("quotes.txt", row[r].text);
+        (*row[r].is == '?' ? list_refuse : list_expect)(
+            clip_path("quotes.txt"), "train", NULL, 0, NULL,
+            row[r].is + (*row[r].is == '?'));
+    }
+    list_without_memory(clip_path("quotes.txt"), NULL);
+}
+
+/* One label: a line with several is refused, not read as another path. */
+static void test_several(void)
+{
+    static const struct { const char *text, *says; } row[] = {
+        { "s/a.mp4 0 3\ns/b.mp4 1 2\n",
+          ":1: several labels behind 's/a.mp4'; a clip has one label" },
+        { "s/a.mp4 0 3\ns/b.mp4 1\n", ":1: several labels behind 's/a.mp4'" },
+        { "s/a 0 3\ns/b 1\n", ":1: several labels behind 's/a'" },
+        { "s/a.mp4,0,3,7\ns/b.mp4,1\n", "label; several labels are not" },
+        { "s/a.mp4 0 1 2\ns/b.mp4 1\n", ":2: not a video, start, end (later, "
+          "in seconds or as #FRAME) and label; several labels are not" },
+        { "s/a.mp4 0 1 2\ns/b.mp4 2 1 0\n", "several labels" },
+        { "s/a.mp4 0 1 2\ns/b.mp4 0 1 2 3\n", ":2: several labels" },
+        { "s/a.mp4 0,3\ns/b.mp4 1\n", ":1: several labels, '0,3'" },
+        { "s/a.mp4 0,3\ns/b.mp4 1,2\n", ":1: several labels" },
+        { "s/a.mp4,run,jump\ns/b.mp4,run\n", ":1: several labels" },
+        { "s/a.mp4 run|jump\ns/b.mp4 run\n", ":1: several labels, 'run|j" },
+        { "path,label\ns/a.mp4,\"0,3\"\ns/b.mp4,1\n", ":2: several labels" },
+        { "path,label\ns/a.mp4,a|b\ns/b.mp4,c\n", ":2: several labels" },
+        { "s/a.mp4\ns/b.mp4 1\n", ":2: a label that others lack" },
+    };
+
+    clip_folder("s");
+    clip_text("s/a.mp4", "");
+    clip_text("s/b.mp4", "");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("several.txt", row[r].text);
+        list_refuse(clip_path("several.txt"), "train", NULL, 0, NULL,
+                    row[r].says);
+    }
+    clip_text("s/a 3.mp4", "");
+    clip_text("several.txt", "s/a 3.mp4 run\ns/a 4.mp4 walk\ns/a 3 walk\n");
+    list_expect(clip_path("several.txt"), "train", NULL, 0, NULL,
+                "run|walk\ns/a 3.mp4:0\ns/a 4.mp4:1\ns/a 3.mp4:1");
+}
+
+/* A 0 byte in a list is no clip of that name. */
+static void test_zero(void)
+{
+    static const char text[] = "s/a.mp4 0\n\0s/b.mp4 1\n";
+    FILE *f = fopen(clip_path("zero.txt"), "wb");
+
+    CU_ASSERT_FATAL(f && fwrite(text, 1, sizeof(text) - 1, f) > 0 &&
+                    fclose(f) == 0);
+    list_refuse(clip_path("zero.txt"), "train", NULL, 0, NULL,
+                "zero.txt: not a text, byte 11 is 0");
+}
+
 /* The limit of classes is that of the process. */
 static void test_many(void)
 {
@@ -354,7 +433,8 @@ int main(void)
         { "parts of videos", test_parts },
         { "paths of parts", test_part_paths },
         { "text", test_text }, { "its errors", test_text_errors },
-        { "many classes", test_many },
+        { "quotes", test_quotes }, { "several labels", test_several },
+        { "a 0 byte", test_zero }, { "many classes", test_many },
         { "known labels", test_known }, { "same number", test_same_number },
         { "class index", test_index },
         { "subset", test_subset }, { "memory", test_memory },
