@@ -54,4 +54,38 @@ says 2 "class '0' is none of the model's 3 classes; labels of the list: 0, 1" \
 # 3. Turned labels are noticed by the answers.
 says 0 "below chance, but 100.0% with other names .*'1' is answered as '3'" \
     infer turned.txt
+
+# 4. What looks wrong with classes is one line each at the start.
+says 0 "validation: only 2 of the 3 classes have clips, none '3'" learn \
+    --epochs 1 --val two.txt
+sed 's/ /,/; 1s/,.*/,Red one/; 2,$s/,1$/,red  One/' t.txt > alike.txt
+says 0 "the classes 'Red one' and 'red  One' differ in case or blanks only" \
+    learn --epochs 1 --data alike.txt
+for k in 0 1 2 3 4 5 6 7 8 9; do cat t.txt; done | grep -v ' 3$' > far.txt
+grep ' 3$' t.txt | head -4 >> far.txt
+far="^classes: 40 clips of '1', 4 of '3'; --sampler balanced or --class-w"
+says 0 "$far" learn --epochs 1 --data far.txt
+says 0 'training: 84' learn --epochs 1 --data far.txt --sampler balanced
+grep -qE "$far" out && fail "balanced: $(cat out)"
+
+# 5. Validation clips are others than those of the training, in whatever list;
+# lists may come from standard input.
+cat t.txt > same.txt
+for val in t.txt ./t.txt same.txt; do
+    says 1 "$val: --val has the same clips as the training data" learn \
+        --val $val
+done
+from() { "${@:2}" < "$1"; }
+piped() { cat "$1" | "${@:2}"; }
+reads() {   # reads PATTERN COMMAND...
+    "${@:2}" > out 2> err || fail "${*:2}: $(cat err)"
+    grep -qE "$1" out || fail "${*:2}: $(cat out)"
+}
+for with in from piped; do
+    reads 'training: 12 clips of 3' $with t.txt learn --epochs 1 --data - \
+        --val v.txt
+    reads 'validation: 12 clips of 3' $with v.txt learn --epochs 1 \
+        --val /dev/stdin
+    reads '^100% +12 ' $with v.txt infer /dev/stdin
+done
 exit $failed
