@@ -179,8 +179,8 @@ static int check_labels(const struct ctt_rows *r, const char *dir,
     CTT_TRY(rc);
     while (copy && label && !strchr(label, '.')) {
         CTT_TRY(ctt_row_kind(dir, copy, &k));
-        CTT_CHECK(!*label || k != CTT_DISK_FILE, CTT_EFORMAT, "%s:%d: %s behind "
-                  "'%s'; a clip has one label", r->path, row->number,
+        CTT_CHECK(!*label || k != CTT_DISK_FILE, CTT_EFORMAT, "%s:%d: %s "
+                  "behind '%s'; a clip has one label", r->path, row->number,
                   r->labelled ? "several labels" : "a label that others lack",
                   copy);
         label = k == CTT_DISK_NONE ? cut_last(copy) : NULL;
