@@ -234,8 +234,9 @@ int64_t ctt_data_all_frames(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */
 char *const *ctt_data_labels(const struct ctt_data *d, int *count);
 
-/* The number of classes with a clip; 0 in prediction.  CTT_ENOMEM. */
-int  ctt_data_classes(const struct ctt_data *d);
+/* The number of classes with a clip; 0 in prediction.  clips: of each class, to
+ * be freed.  CTT_ENOMEM. */
+int  ctt_data_classes(const struct ctt_data *d, int **clips);
 
 /* A CRC-32 of the classes and clips (ctt_source_crc), in prediction without
  * their classes: another set has another one.  Clips that were skipped count

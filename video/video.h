@@ -54,9 +54,9 @@ struct ctt_list {
  *    folder in that, if the first clips are there; a video may be named
  *    without its extension; labels are names, or whole numbers, of which those
  *    that no clip has are no classes, and other numbers (-1) are an error.  A
- *    number is named after its clips' folder if each number has a folder of
- *    its own, else by itself, "0", "1" ...; a classInd.txt beside the list
- *    (lines "number name")
+ *    number is named by itself, "3"; numbers 0, 1 ... without a gap after the
+ *    folders of their clips if each has one of its own, so that they are the
+ *    places of the names; a classInd.txt beside the list (lines "number name")
  *    gives the names and the first number, and classes by folder to a list
  *    without labels;
  *  - such a list whose first line names its columns (columns.h), separated by
@@ -70,15 +70,17 @@ struct ctt_list {
  *  - a single clip (label -1).
  * split: "train", "validation" or "test"; other spellings of the same (val,
  * valid, ...) are tried; NULL: "train".  known: the class names a model was
- * trained with; where one side has only numbers as names, numbers count.  If
- * NULL, they come from the data, and a class without clips in "train" is an
- * error, unless nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL,
- * or a file with the names or numbers of the classes to keep, one per line,
- * which also numbers them; with known, they must be among the names of the
- * model.  Clips of other classes are dropped.  No clip is opened.  Clips keep
- * the order of the list; clips in folders are sorted.  CTT_EINVAL if the split
- * does not exist or has no such clips, or if subset does not name classes of
- * both, CTT_EFORMAT if a list is damaged or a folder is empty. */
+ * trained with.  A number in a list is the class of this name if the model has
+ * numbers as names, or else the place of a class, in a list that has a 0 and
+ * whose folders do not say otherwise; CTT_EINVAL shows both.  If NULL, they
+ * come from the data, and a class without clips in "train" is an error, unless
+ * nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL, or a file
+ * with the names or numbers of the classes to keep, one per line, which also
+ * numbers them; with known, they must be among the names of the model.  Clips
+ * of other classes are dropped.  No clip is opened.  Clips keep the order of
+ * the list; clips in folders are sorted.  CTT_EINVAL if the split does not
+ * exist or has no such clips, or if subset does not name classes of both,
+ * CTT_EFORMAT if a list is damaged or a folder is empty. */
 enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);

@@ -298,21 +298,19 @@ char *const *ctt_data_labels(const struct ctt_data *d, int *count)
     return d->list->label;
 }
 
-int ctt_data_classes(const struct ctt_data *d)
+int ctt_data_classes(const struct ctt_data *d, int **clips)
 {
-    char *has;
-    int n = 0;
+    int *of, n = 0;
 
+    *clips = NULL;
     if (d->steps)
         return 0;
-    has = ctt_calloc((size_t)d->list->labels + 1, 1);
-    if (!has)
+    of = ctt_calloc((size_t)d->list->labels + 1, sizeof(*of));
+    if (!of)
         return CTT_ENOMEM;
-    for (int i = 0; i < d->clips; i++) {
-        n += !has[d->clip[i].label];
-        has[d->clip[i].label] = 1;
-    }
-    ctt_free(has);
+    for (int i = 0; i < d->clips; i++)
+        n += of[d->clip[i].label]++ == 0;
+    *clips = of;
     return n;
 }
 

@@ -60,6 +60,10 @@ extern const struct ctt_events ctt_say_events;
  * of classes without clips; CTT_ENOMEM. */
 int ctt_say_set(const char *what, const struct ctt_data *d);
 
+/* Says of the training data that classes have names that are nearly the same,
+ * or very different numbers of clips, which cfg does not even out. */
+int ctt_say_classes(const struct ctt_data *d, const struct ctt_train_cfg *cfg);
+
 /* Warns of clips of d ("validation" or "test") that are also in the data called
  * `used`, which flatters the model; CTT_ENOMEM. */
 int ctt_say_shared(const char *what, const struct ctt_data *d,

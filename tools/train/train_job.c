@@ -126,6 +126,8 @@ static int open_val(struct ctt_training *j)
     ctt_tool_warned();
     if (!j->val)
         goto out;
+    CTT_CHECK(j->cfg.doctor || !ctt_data_same(j->data, j->val), CTT_EINVAL,
+              "%s: --val has the same clips as the training data", path);
     ctt_training_tell(j, "validation", j->val);
     CTT_TRY(ctt_say_set("validation", j->val));
     CTT_TRY(ctt_say_shared("validation", j->val, "training", j->data));
@@ -325,6 +327,7 @@ int ctt_training_begin(struct ctt_training *j)
     ctt_tool_warned();
     ctt_training_tell(j, "training", j->data);
     CTT_TRY(ctt_say_set("training", j->data));
+    CTT_TRY(ctt_say_classes(j->data, &j->cfg));
     CTT_TRY(open_val(j));
     CTT_TRY(open_test(j));
     tell_model(j);
