@@ -23,8 +23,8 @@ static double judge(struct ctt_times *t, double at, double later, int restarts)
 {
     double follows = t->last + t->step;
     int back = at < t->last;
-    /* The later one is nearer to this frame than to that before. */
-    int agrees = fabs(later - at) < fabs(later - t->last);
+    /* The later one follows on this frame rather than on that before. */
+    int agrees = fabs(later - at - t->step) < fabs(later - follows - t->step);
 
     if (back && at >= t->last - BACK && !agrees)
         return t->last;                   /* out of order */
