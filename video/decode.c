@@ -430,7 +430,8 @@ void ctt_video_told(const struct ctt_video *v, struct ctt_stream_told *out)
         .waits = ctt_demux_waits(v->demux),
         .stamp = ctt_demux_timeless(v->demux) ? (double)NAN : v->stamp,
         .bytes = ctt_demux_bytes(v->demux),
-        .jumps = v->t.jumps, .damaged = v->damaged + ctt_demux_damaged(v->demux),
+        .jumps = v->t.jumps,
+        .damaged = v->damaged + ctt_demux_damaged(v->demux),
     };
 }
 

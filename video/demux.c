@@ -209,6 +209,22 @@ void ctt_av_limit(void)
     av_max_alloc(most < INT_MAX ? (size_t)most : INT_MAX);
 }
 
+/* FFmpeg before webp_anim takes an animated WebP for a picture without one. */
+static int check_webp(const struct ctt_demux *d)
+{
+    enum { FLAGS = 20, ANIMATION = 2 };
+    uint8_t p[FLAGS + 1];
+    int rc = 0;
+
+    CTT_CHECK(strcmp(d->fmt->iformat->name, "webp_pipe") != 0 ||
+              pread(d->fd, p, sizeof(p), 0) != sizeof(p) ||
+              memcmp(p + 12, "VP8X", 4) != 0 || !(p[FLAGS] & ANIMATION),
+              CTT_EUNSUP, "%s: an animated WebP, which this FFmpeg cannot "
+              "decode: give it as GIF, AVIF or a video", d->m->path);
+out:
+    return rc;
+}
+
 int ctt_demux_open(const char *path, struct ctt_meter *m,
                    struct ctt_demux **out)
 {
@@ -223,6 +239,7 @@ int ctt_demux_open(const char *path, struct ctt_meter *m,
     CTT_TRY(ctt_file_open(path, &d->fd, &d->size));
     CTT_TRY(ctt_demux_io(d, ctt_demux_read, ctt_demux_to));
     CTT_TRY(ctt_demux_format(d, NULL, &opt));
+    CTT_TRY(check_webp(d));
     CTT_TRY(ctt_demux_video(d));
     *out = d;
     d = NULL;
@@ -387,13 +404,21 @@ out:
 
 int ctt_demux_next(struct ctt_demux *d, AVPacket *pkt)
 {
+    int rc;
+
     if (d->entered) {
         av_packet_unref(pkt);
         av_packet_move_ref(pkt, d->entry);
         d->entered = 0;
         return 1;
     }
-    return d->how ? ctt_demux_next_live(d, pkt) : next_of_file(d, pkt);
+    CTT_TRY(d->how ? ctt_demux_next_live(d, pkt) : next_of_file(d, pkt));
+    CTT_CHECK(rc == 0 || !av_packet_get_side_data(pkt,
+              AV_PKT_DATA_ENCRYPTION_INFO, NULL), CTT_EFORMAT, "%s: is "
+              "encrypted (DRM): only a decrypted copy can be read",
+              d->m->path);
+out:
+    return rc;
 }
 
 int ctt_demux_peek(struct ctt_demux *d, double *time)

@@ -200,8 +200,9 @@ int ctt_frames_fit(const char *path, int64_t bytes)
     int64_t most = most_bytes();
     int rc = 0;
 
-    CTT_CHECK(bytes <= most, CTT_EFORMAT, "%s: its frames take more than %s",
-              path, most == LOAD_MAX ? "2 GiB" :
+    CTT_CHECK(bytes <= most, CTT_EFORMAT, "%s: its frames take more than %s; "
+              "--max-frames of convtt-train and convtt-data cuts it", path,
+              most == LOAD_MAX ? "2 GiB" :
               "a quarter of the memory limit (--memory)");
 out:
     return rc;

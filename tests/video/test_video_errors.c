@@ -44,6 +44,10 @@ static void test_no_clip(void)
     refuse(clip_path("page.webm"), "a text, not a video");
     refuse(clip_path("words.txt"), "a text, not a video");
     refuse(clip_path("sound.wav"), "a sound (wav), not a video");
+    clip_file("anim.webp", webp, sizeof(webp));
+    if (!av_find_input_format("webp_anim"))
+        refuse(clip_path("anim.webp"), "an animated WebP, which this FFmpeg");
+    refuse(encrypted(), "is encrypted");
 }
 
 static void test_input(void)

@@ -66,8 +66,8 @@ static const struct ctt_opt pack_opts[] = {
 };
 static const struct ctt_opt check_opts[] = {
     SPLIT, WORKERS,
-    { "strict", CTT_FLAG, FIELD(strict), "0", "a clip that was cut short, joined or "
-      "has two classes is bad, too" },
+    { "strict", CTT_FLAG, FIELD(strict), "0", "a clip that was cut short, "
+      "joined or has two classes is bad, too" },
     CTT_LIMIT_ROWS(LIMIT, 0), { .name = NULL }
 };
 static const struct ctt_opt list_opts[] = {
