@@ -231,6 +231,7 @@ int ctt_demux_open(const char *path, struct ctt_meter *m,
     struct ctt_demux *d = ctt_calloc(1, sizeof(*d));
     AVDictionary *opt = NULL;
     int rc = d ? 0 : CTT_ENOMEM;
+    double time;
 
     CTT_TRY(rc);
     d->m = m;
@@ -241,6 +242,9 @@ int ctt_demux_open(const char *path, struct ctt_meter *m,
     CTT_TRY(ctt_demux_format(d, NULL, &opt));
     CTT_TRY(check_webp(d));
     CTT_TRY(ctt_demux_video(d));
+    if (d->index)    /* an encrypted one is said to be that */
+        CTT_TRY(ctt_demux_peek(d, &time));
+    rc = 0;
     *out = d;
     d = NULL;
 out:
