@@ -116,7 +116,9 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "answers late.\n\n"
       "--against=OTHER measures in pairs, a few frames of each model in turns, "
       "and prints the median and the quartiles of the ratio MODEL : OTHER of "
-      "their times. --tune holds for both, --type and --zeros for MODEL." },
+      "their times. Where the quartiles, or the medians of both halves, differ "
+      "by more than a fifth, the machine is too busy, and no ratio is "
+      "printed. --tune holds for both, --type and --zeros for MODEL." },
     { "STREAMS",
       "--stream takes one source: a file; - for standard input; a FIFO; a "
       "camera, /dev/video0; an address, rtsp://, rtsps:// (over TCP), http://, "
