@@ -332,8 +332,8 @@ static void test_others(void)
     ctt_infer_close(&m);
 }
 
-/* Only a saved stream, or a file without a byte, is replaced: no text, no model,
- * and not where a link leads. */
+/* Only a saved stream, or a file without a byte, is replaced: no text, no
+ * model, and not where a link leads. */
 static void test_replaced(void)
 {
     struct ctt_infer *m = stream_open(stream_plain, "cpu");

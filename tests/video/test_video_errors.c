@@ -166,7 +166,8 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "no clips", test_no_clip }, { "special", test_special },
-        { "bad input", test_input }, { "damage", test_damage }, { "memory", test_memory },
+        { "bad input", test_input }, { "damage", test_damage },
+        { "memory", test_memory },
         { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "errors", NULL, NULL, NULL, NULL, tests },

@@ -216,8 +216,8 @@ static void say_turns(const struct ctt_bench_said *s)
     const struct ctt_spread *r = &s->turns.ratio;
 
     if (!s->turns.steady) {
-        ctt_tool_say("\nagainst %s, in turns: no ratio, as the machine is too "
-                     "busy: the middle half of %d pairs is from %.3f to %.3f",
+        ctt_tool_say("\nagainst %s, in turns: no ratio (the machine is too "
+                     "busy): the middle half of %d pairs is from %.3f to %.3f",
                      s->other->name, r->count, r->q1, r->q3);
         return;
     }

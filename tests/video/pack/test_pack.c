@@ -536,7 +536,8 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "round trip", test_round_trip }, { "HDF5", test_hdf5 },
         { "same bytes", test_same_bytes },
-        { "refused", test_refused }, { "damage", test_damage }, { "bits", test_bits },
+        { "refused", test_refused }, { "damage", test_damage },
+        { "bits", test_bits },
         { "full disk", test_full }, { "clips in two sets", test_shared },
         { "sums of frames", test_frames_sum },
         { "two writers", test_two }, { "changed bytes", test_changed },
