@@ -154,7 +154,8 @@ void ctt_video_step(struct ctt_video *v);
  * more than 1.5 times the longest time between two of them (0.5 times if the
  * file is also shorter than the size that it states in Matroska and AVI), since
  * muxers round it and the last frame may stay longer.  Of a part those that it
- * has beyond the end of the video, if it is a second or more. */
+ * has beyond the end of the video, if it is a second or more.  INT64_MAX: the
+ * clip ends within a frame, and its container says no number. */
 int64_t ctt_video_seen(const struct ctt_video *v);
 int64_t ctt_video_stated(const struct ctt_video *v);
 
@@ -185,17 +186,17 @@ int  ctt_input_check(const struct ctt_input *in);
  * of them, every frame is used, and fps is the file's average rate (0:
  * unknown).  file_fps is that rate of the file (0: unknown, as in a pack).
  * seen, stated: ctt_video_seen() and ctt_video_stated() where the file was
- * decoded to its end; else equal. */
+ * decoded to its end; else equal.  breaks: of its times and packets. */
 struct ctt_frames {
     uint8_t *data;
     int      count, h, w, c;
     float    fps;
-    int64_t  seen, stated;
+    int64_t  seen, stated, breaks;
     float    file_fps;
 };
 
-/* 0, or CTT_EFORMAT if the clip at path was cut short: the message says how
- * many frames it has and should have. */
+/* 0, or CTT_EFORMAT if the clip at path was cut short, where the message says
+ * how many frames it has and should have, or has breaks. */
 int  ctt_frames_whole(const struct ctt_frames *f, const char *path);
 
 /* 1 if rc is an error of the clip, which is then skipped, and not the lack of
