@@ -24,6 +24,8 @@ struct ctt_speed {
     double  slower;    /* the median ratio to the model as given, of pairs of
                           measurements next to each other */
     int64_t ram;       /* bytes that the runtime allocates for it */
+    int     busy;      /* the machine was: the pairs differ too much for
+                          slower to be reported */
 };
 
 /* A row per round of a stage.  What was not measured or does not apply is

@@ -82,7 +82,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data",
       .tags = CLIPS },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
-      "clip, if a clip cannot be read, was cut short or has two classes",
+      "clip, if one cannot be read, was cut short, joined or has two classes",
       .section = "Data", .tags = CLIPS | RESUME },
     { "buckets", CTT_STRING, FIELD(buckets), "auto", "number of groups of "
       "clips of similar length from which batches are drawn; auto: the number "

@@ -74,7 +74,7 @@ static int timed(void *arg, const char *path, struct ctt_speed *s)
     ctt_model_free(&m);
     t->timed++;
     *s = (struct ctt_speed){ 4 + 100 * (t->timed > 1), t->timed,
-                             1000000 + 1000 * t->timed };
+                             1000000 + 1000 * t->timed, 0 };
     return 0;
 }
 

@@ -61,11 +61,12 @@ static int read_numbers(const struct ctt_value *v, struct ctt_budget_row *r)
                ctt_json_real(ctt_json_get(v, "faster"), NAN,
                              &r->costs.faster) &&
                ctt_json_real(ctt_json_get(v, "loss"), NAN, &r->loss) &&
+               !(r->costs.faster < 0) && !(r->loss < 0) &&
                ctt_json_int(ctt_json_get(v, "steps"), 0, INT_MAX, &r->steps);
 
     for (int k = 0; k < CTT_COSTS && good; k++)
         good = ctt_json_real(ctt_json_get(v, ctt_cost_words[k]), NAN,
-                             &r->costs.cost[k]);
+                             &r->costs.cost[k]) && !(r->costs.cost[k] < 0);
     for (int k = 0; k < NUMBERS && good; k++)
         good = ctt_json_int64(ctt_json_at(seen, k), 0, (int64_t *)r->seen + k);
     return good;

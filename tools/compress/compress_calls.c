@@ -189,9 +189,15 @@ static int timed_threads(const struct ctt_compress_job *j)
 static int time_model(void *arg, const char *path, struct ctt_speed *s)
 {
     const struct ctt_compress_job *j = arg;
+    int rc;
 
-    return ctt_compress_time(j->path, path, j->c.train.device,
-                             timed_threads(j), 0, s);
+    CTT_TRY(ctt_compress_time(j->path, path, j->c.train.device,
+                              timed_threads(j), 0, s));
+    if (s->busy)
+        ctt_tool_warn("the machine is too busy to compare times of models: "
+                      "the table leaves them out");
+out:
+    return rc;
 }
 
 static int compare_models(void *arg, const char *base, const char *path,

@@ -262,7 +262,9 @@ static const struct ctt_chapter chapters[] = {
       "given one run in turns, a few frames each, and \"faster\" is the median "
       "ratio of such pairs; \"ms/frame\" is the time of the given model, "
       "measured once, divided by it. So what else the machine does meanwhile "
-      "does not count." },
+      "does not count; where the quartiles of the pairs, or the medians of "
+      "their halves, differ by more than a fifth, the machine is too busy and "
+      "both are left out, with a warning." },
     { "STOPPING AND RESUMING",
       "SIGINT and SIGTERM (Ctrl-C) stop the run; a checkpoint is written "
       "after choices, before each retraining, after each of its epochs or "

@@ -27,37 +27,76 @@ static struct ctt_events quiet(void)
 
 enum { FIFTH = 5, LEAST_CLIPS = 10 };
 
-int ctt_hold_out(const struct ctt_train_cfg *cfg, struct ctt_data **data,
-                 struct ctt_data **val, struct ctt_data **whole)
+/* 1 if each class of `all` has clips in `rest`, too; CTT_ENOMEM. */
+static int keeps_classes(const struct ctt_data *all,
+                         const struct ctt_data *rest)
 {
-    struct ctt_train_cfg by = *cfg;    /* the same fifth in every program */
-    struct ctt_data *all = *data;
-    int rc, clips = ctt_data_clips(all), few;
+    int *clips = NULL, before, rc;
+
+    CTT_TRY(ctt_data_classes(all, &clips));
+    before = rc;
+    ctt_free(clips);
+    CTT_TRY(ctt_data_classes(rest, &clips));
+    rc = rc == before;
+out:
+    ctt_free(clips);
+    return rc;
+}
+
+/* Sets *val to a fifth of *data and *data to the rest; 0: too few. */
+static int take_fifth(const struct ctt_train_cfg *cfg, struct ctt_data **data,
+                      struct ctt_data **val)
+{
+    struct ctt_train_cfg by = *cfg;
+    struct ctt_data *all = *data, *rest = NULL;
+    int rc;
 
     by.folds = FIFTH;
-    by.seed = 1;
-    rc = clips < LEAST_CLIPS ? CTT_EINVAL
-                             : ctt_fold_open(all, &by, 0, data, val);
+    by.seed = 1;    /* the same fifth in every program */
+    rc = ctt_data_clips(all) < LEAST_CLIPS
+             ? CTT_EINVAL : ctt_fold_open(all, &by, 0, &rest, val);
     if (rc == CTT_EINVAL)
-        goto few;
+        return 0;
     CTT_TRY(rc);
-    few = ctt_data_classes(*data) < ctt_data_classes(all);
-    if (few) {
-        ctt_fold_close(data);
-        ctt_fold_close(val);
-        goto few;
+    CTT_TRY(keeps_classes(all, rest));
+    if (rc) {
+        *data = rest;
+        return 1;
+    }
+out:
+    ctt_fold_close(&rest);
+    ctt_fold_close(val);
+    return rc;
+}
+
+int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
+                 struct ctt_data **data, struct ctt_data **val,
+                 struct ctt_data **whole)
+{
+    int named = strcmp(cfg->val_split, "validation") != 0, rc;
+    struct ctt_data *all = *data;
+
+    rc = ctt_data_has_split(all, cfg->data, cfg->val_split, in, cfg);
+    if (rc == CTT_EINVAL && !named)
+        rc = 0;
+    CTT_TRY(rc);
+    if (rc)
+        return 1;
+    CTT_CHECK(!named, CTT_EINVAL, "%s: --val-split=%s has the same clips as "
+              "the split to train on", cfg->data, cfg->val_split);
+    CTT_TRY(take_fifth(cfg, data, val));
+    if (!rc) {
+        ctt_tool_say("no validation clips: %s has no split '%s', and too few "
+                     "clips to hold some out", cfg->data, cfg->val_split);
+        goto out;
     }
     *whole = all;
     ctt_tool_say("validation: %d of %d clips are held out, as %s has no split "
                  "'%s' (--val none: all are trained on)", ctt_data_clips(*val),
-                 clips, cfg->data, cfg->val_split);
+                 ctt_data_clips(all), cfg->data, cfg->val_split);
+    rc = 0;
 out:
     return rc;
-few:
-    *data = all;
-    ctt_tool_say("no validation clips: %s has no split '%s', and too few clips "
-                 "to hold some out", cfg->data, cfg->val_split);
-    return 0;
 }
 
 /* ---- test ---- */

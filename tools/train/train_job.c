@@ -113,25 +113,21 @@ void ctt_training_tell(const struct ctt_training *j, const char *what,
     task_of(j)->data(what, d);
 }
 
-/* Opens the validation clips: --val, or --val-split of the data, which may be
- * missing unless it was named; data that cannot be read is an error.  A list
- * without splits is the same for every split. */
+/* Opens the validation clips: --val, --val-split of the data, or of data
+ * without splits a fifth. */
 static int open_val(struct ctt_training *j)
 {
     const char *path = j->cfg.val ? j->cfg.val : j->cfg.data;
-    int named = strcmp(j->cfg.val_split, "validation") != 0, rc = 0;
+    struct ctt_input in;
+    int rc = 0;
 
     if (strcmp(path, "none") == 0)
         goto out;
-    rc = ctt_training_data(j, path, j->cfg.val_split, &j->val);
-    if (rc != CTT_EINVAL || j->cfg.val || named)
-        CTT_TRY(rc);
-    if (rc < 0 || (!j->cfg.val && ctt_data_same(j->data, j->val))) {
-        CTT_CHECK(!named, CTT_EINVAL, "%s: --val-split=%s has the same clips "
-                  "as the split to train on", path, j->cfg.val_split);
-        ctt_data_close(&j->val);
-        CTT_TRY(ctt_hold_out(&j->cfg, &j->data, &j->val, &j->whole));
-    }
+    ctt_training_input(j, &in);
+    if (!j->cfg.val)
+        CTT_TRY(ctt_hold_out(&j->cfg, &in, &j->data, &j->val, &j->whole));
+    if (rc > 0 || j->cfg.val)
+        CTT_TRY(ctt_training_data(j, path, j->cfg.val_split, &j->val));
 out:
     return rc;
 }
@@ -143,6 +139,9 @@ static int tell_val(const struct ctt_training *j)
     ctt_tool_warned();
     if (!j->val)
         goto out;
+    CTT_CHECK(j->cfg.doctor || !ctt_data_same(j->data, j->val), CTT_EINVAL,
+              "%s: --val has the same clips as the training data",
+              j->cfg.val ? j->cfg.val : j->cfg.data);
     ctt_training_tell(j, "validation", j->val);
     CTT_TRY(ctt_say_set("validation", j->val));
     CTT_TRY(ctt_say_shared("validation", j->val, "training", j->data));
@@ -343,6 +342,7 @@ int ctt_training_begin(struct ctt_training *j)
     ctt_tool_warned();
     ctt_training_tell(j, "training", j->data);
     CTT_TRY(ctt_say_set("training", j->data));
+    CTT_TRY(ctt_say_classes(j->data, &j->cfg));
     CTT_TRY(tell_val(j));
     CTT_TRY(open_test(j));
     tell_model(j);

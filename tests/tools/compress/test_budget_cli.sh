@@ -200,7 +200,8 @@ ls s.h5* > now 2> /dev/null && fail "files of what was refused: $(cat now)"
 says 2 'tiny.net: is there already and is no' budget bytes=2k \
     --sense-log tiny.net
 for change in 's/"how":"/"how":"x/' 's/"loss":/"lost":/' \
-    's/"bytes":/"bytes":x/' 's/"}$/"/' 's/"seen":\[0/"seen":[-1/'; do
+    's/"bytes":/"bytes":x/' 's/"bytes":/"bytes":-/' 's/"}$/"/' \
+    's/"seen":\[0/"seen":[-1/'; do
     sed "/tried/$change" want.jsonl > d.jsonl
     says 2 'd.jsonl:[0-9]+: is no result' budget bytes=2k --sense-log d.jsonl
 done

@@ -273,7 +273,8 @@ done
     > out 2>&1 || fail "$(cat out)"
 grep -qE "^two.ctt on split 'test' \(20 clips\): top-1 [0-9.]+%," out ||
     fail "no test split: $(cat out)"
-grep -qE 'written: top-1 .*; they chose the epoch, .* split .test. do not' out ||
+says_written='written: top-1 .*; they chose the epoch, .* split .test. do not'
+grep -qE "$says_written" out ||
     fail "no word of the choice: $(cat out)"
 tells 0 "^ *20 +sorted +test +proof" two.ctt -o small.ctt --data sorted \
     $told --prune 0.5 --prune-least 9 --retrain-epochs 2 --threads 1 \

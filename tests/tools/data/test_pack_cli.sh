@@ -88,7 +88,7 @@ says 0 '100% +12' infer mixed.txt
 grep -q 'zero' out || fail "no names: $(head -3 out)"
 sed 's/ 2$/ 3/' mixed.txt | grep -v bad | grep -v gone > high.txt
 says 0 'high.h5: [0-9]+ clips' "$data" pack high.txt -o high.h5 --model tiny.net
-says 2 'class number 3 is none of the model.s 3' infer high.h5
+says 2 "class '3' is none of the model.s 3 classes; labels" infer high.h5
 
 # 6. Clips in training and validation are noticed by their frames.
 says 0 '12 validation clips are also in the training data, such as' \

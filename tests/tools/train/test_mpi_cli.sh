@@ -124,11 +124,11 @@ wrong() {   # wrong STATUS PATTERN COMMAND...
 one="$bin/convtt-train class.net -o a.h5 --threads 1 --batch 8"
 wrong 2 "unknown option '--no'" mpirun -np 4 $one --no
 wrong 1 'nowhere: no such' mpirun -np 2 $one --data nowhere
-wrong 1 '3 processes: not a power of two' mpirun -np 3 $one --data train.txt
-wrong 1 '--batch=6 has 2 shards, which 4 processes cannot share' \
+wrong 2 '3 processes: not a power of two' mpirun -np 3 $one --data train.txt
+wrong 2 '--batch=6 has 2 shards, which 4 processes cannot share' \
     mpirun -np 4 $one --data train.txt --batch 6
 [ "$every" != 1 ] ||
-    wrong 1 '--batch=8 has 2 shards, which 4 processes cannot share' \
+    wrong 2 '--batch=8 has 2 shards, which 4 processes cannot share' \
     mpirun -np 4 $one --data train.txt --shards 2
 for what in --doctor '--folds 2'; do
     [ "$what" = --doctor ] || [ "$every" = 1 ] || continue
@@ -147,7 +147,7 @@ for r in 0 1; do
 done
 taught="$bin/convtt-train $dir/class.net -o $dir/a.h5 --data $dir/train.txt
     --threads 1 --batch 8 --max-steps 1 --teacher t.h5"
-wrong 1 'rank 1: not the teachers [(]see --teacher[)] of rank 0' \
+wrong 2 'rank 1: not the teachers [(]see --teacher[)] of rank 0' \
     mpirun -np 1 -wdir "$dir/r0" $taught : -np 1 -wdir "$dir/r1" $taught
 [ ! -e a.h5 ] || fail 'a run that failed has written its model'
 [ "$(mpirun -np 4 "$bin/convtt-train" --version | wc -l)" = 1 ] ||
