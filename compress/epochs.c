@@ -72,9 +72,9 @@ const char *ctt_epochs_text(const struct ctt_epochs *s, double part, char *text,
         snprintf(left, sizeof(left), ", %.0f s left",
                  s->each * ((double)all - done));
     if (s->most > all)
-        snprintf(more, sizeof(more), ", at most %lld",
+        snprintf(more, sizeof(more), " (at most %lld)",
                  (long long)s->most);
-    snprintf(text, size, "; in all epoch %.0f of %lld%s%s",
+    snprintf(text, size, "; epoch %.0f of %lld in all%s%s",
              fmin(floor(done) + 1, (double)all), (long long)all, more, left);
     if (all == 0)
         *text = '\0';

@@ -217,7 +217,8 @@ void ctt_report_speed(const struct ctt_report *r, const struct ctt_speed *s,
                       struct ctt_stage_row *row)
 {
     row->ram = s->ram;
-    row->faster = row == r->stage ? 1 : s->busy ? NAN : 1 / s->slower;
+    row->busy = s->busy;
+    row->faster = row == r->stage ? 1 : 1 / s->slower;
     row->ms = row == r->stage ? s->ms : r->stage[0].ms / row->faster;
 }
 

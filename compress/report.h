@@ -48,6 +48,8 @@ struct ctt_stage_row {
     double  ms;                        /* milliseconds per frame: as given
                                           measured, then that / faster */
     double  faster;                    /* than the model as given */
+    int     busy;                      /* the machine was, so that tables leave
+                                          out both */
 };
 
 /* What a weight holds, as if each symbol were coded alone: bits of the values

@@ -48,8 +48,8 @@ static void put_stage(struct ctt_json_out *o, const struct ctt_stage_row *s)
     put_three(o, "top1_before_retraining", s->before);
     put_score(o, &s->after);
     ctt_json_put_int(o, "ram_bytes", s->ram);
-    ctt_json_put_real(o, "ms_a_frame", 9, s->ms);
-    ctt_json_put_real(o, "faster", 9, s->faster);
+    ctt_json_put_real(o, "ms_a_frame", 9, s->busy ? NAN : s->ms);
+    ctt_json_put_real(o, "faster", 9, s->busy ? NAN : s->faster);
 }
 
 static void put_entropy(struct ctt_json_out *o, const struct ctt_weight_row *w)

@@ -82,9 +82,9 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
     }
     if (s->ram)
         snprintf(ram, sizeof(ram), "%.0f", (double)s->ram / 1000);
-    if (!isnan(s->faster))
+    if (!isnan(s->faster) && !s->busy)
         snprintf(faster, sizeof(faster), "%.2fx", s->faster);
-    if (!isnan(s->ms))
+    if (!isnan(s->ms) && !s->busy)
         snprintf(ms, sizeof(ms), "%.3f", s->ms);
     if (!isnan(s->prunable))
         snprintf(prunable, sizeof(prunable), "%.1f", 100 * s->prunable);

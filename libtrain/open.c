@@ -26,10 +26,11 @@ static int check_norms(const struct ctt_trainer *t)
         int64_t places = ctt_volume(&n->out) / n->out.c;
 
         CTT_CHECK(!ctt_is_batch_norm(n) || ctt_is_frozen(t->cfg, n) ||
-                  clips * frames * places > 1, CTT_EINVAL,
-                  "%s: a batch norm over a single value (%d clip of %d frame, "
-                  "1 position) answers 0 whatever its input; use --batch 2 or "
-                  "more, or kind=layer in the model", n->name, clips, frames);
+                  (int64_t)clips * frames * places > 1, CTT_EINVAL,
+                  "%s: a batch norm over a single value (1 clip a shard, 1 "
+                  "frame, 1 position) answers 0 whatever its input; a larger "
+                  "--batch, fewer --shards, or kind=layer in the model",
+                  n->name);
     }
 out:
     return rc;

@@ -343,10 +343,10 @@ static int set_time(struct ctt_video *v)
     if (v->part.fps > 0) {
         v->t.last = (double)v->t.seen++ / v->part.fps;
     } else {
-        if (!v->pictures.count && ctt_times_doubt(&v->t, v->stamp) &&
+        if (!v->pictures.count && ctt_stamp_doubt(&v->t, v->stamp) &&
             (!v->how || ctt_demux_waits(v->demux)))
             CTT_TRY(ctt_demux_peek(v->demux, &later));
-        ctt_times_next(&v->t, v->stamp, later, ctt_demux_restarts(v->demux));
+        ctt_stamp_time(&v->t, v->stamp, later, ctt_demux_restarts(v->demux));
     }
     if (seen && v->t.last - before > v->gap)
         v->gap = v->t.last - before;
@@ -395,7 +395,7 @@ static int reopen(struct ctt_video *v)
     CTT_TRY(open_format(v));
     CTT_TRY(open_codec(v));
     v->drained = 0;
-    v->t = (struct ctt_times){ 0 };
+    v->t = (struct ctt_stamps){ 0 };
     v->gap = 0;
     CTT_TRY(ctt_decode_next(v));
 out:

@@ -6,7 +6,7 @@
 #include "video/demux.h"
 #include "video/part.h"
 #include "video/pictures.h"
-#include "video/times.h"
+#include "video/stamps.h"
 #include "video/video.h"
 
 struct AVCodecContext;
@@ -27,7 +27,7 @@ struct ctt_video {
     int                sent;        /* pictures sent to the decoder */
     int                drained;
     int                cut;         /* in a packet, which is left out */
-    struct ctt_times   t;           /* of ahead; seen: frames decoded, or
+    struct ctt_stamps   t;           /* of ahead; seen: frames decoded, or
                                        passed over */
     double             gap;         /* the longest between two frames */
     double             entry;       /* after a seek: frames before this time

@@ -209,7 +209,7 @@ void ctt_av_limit(void)
     av_max_alloc(most < INT_MAX ? (size_t)most : INT_MAX);
 }
 
-/* FFmpeg before webp_anim takes an animated WebP for a picture without one. */
+/* FFmpeg without the demuxer webp_anim decodes no frame of an animated WebP. */
 static int check_webp(const struct ctt_demux *d)
 {
     enum { FLAGS = 20, ANIMATION = 2 };
@@ -373,7 +373,6 @@ static int next_of_video(struct ctt_demux *d, AVPacket *pkt)
  * does, after others. */
 static int end_or_damage(struct ctt_demux *d, AVPacket *pkt, int e)
 {
-    const char *what = "damaged: a packet is incomplete";
     int rc;
 
     d->part = d->got > 0 && (e >= 0 || e == AVERROR_INVALIDDATA) &&
@@ -382,7 +381,8 @@ static int end_or_damage(struct ctt_demux *d, AVPacket *pkt, int e)
     if (d->part)
         return 0;
     rc = e < 0 ? ctt_av_error(d->m, e, "damaged") :
-         ctt_error(CTT_EFORMAT, "%s: %s", d->m->path, what);
+         ctt_error(CTT_EFORMAT, "%s: damaged: a packet is incomplete",
+                   d->m->path);
 out:
     return rc;
 }

@@ -173,9 +173,10 @@ int ctt_frames_whole(const struct ctt_frames *f, const char *path)
               "frames and a part of one", path, (long long)f->seen);
     CTT_CHECK(f->seen >= f->stated, CTT_EFORMAT, "%s: cut short: has %lld of "
               "%lld frames", path, (long long)f->seen, (long long)f->stated);
-    CTT_CHECK(!f->breaks, CTT_EFORMAT, "%s: %lld break%s in it, as where files "
-              "were joined or times are wrong: its frames follow on each other",
-              path, (long long)f->breaks, f->breaks > 1 ? "s" : "");
+    CTT_CHECK(!f->breaks, CTT_EFORMAT, "%s: its times break at %lld place%s "
+              "(joined files, or wrong time stamps); frames are taken one "
+              "after the other", path, (long long)f->breaks,
+              f->breaks > 1 ? "s" : "");
 out:
     return rc;
 }
@@ -201,7 +202,7 @@ int ctt_frames_fit(const char *path, int64_t bytes)
     int rc = 0;
 
     CTT_CHECK(bytes <= most, CTT_EFORMAT, "%s: its frames take more than %s; "
-              "--max-frames of convtt-train and convtt-data cuts it", path,
+              "a shorter clip (--max-frames) fits", path,
               most == LOAD_MAX ? "2 GiB" :
               "a quarter of the memory limit (--memory)");
 out:

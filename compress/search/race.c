@@ -118,7 +118,7 @@ static int is_before(const struct race *x, const struct runner *a,
     return !isnan(a->loss) && (isnan(b->loss) || a->loss < b->loss);
 }
 
-/* LONGER: as many steps as the short retrainings of single options: what is
+/* LONGER: times the steps of the short retrainings of single options: what is
  * pruned loses most at first, and recovers most. */
 enum { LONGER = 2 };
 

@@ -103,8 +103,8 @@ int ctt_buckets_tell(const struct ctt_buckets *b, char *line, size_t size)
 
     if (b->count > 1)
         n = (size_t)snprintf(line, size, "clips are batched by length in %d "
-                             "groups: %.0f%% of the frames are padding, %.0f%% "
-                             "in one group", b->count, 100 * b->after,
+                             "groups: %.0f%% of the frames are padding (%.0f%% "
+                             "without groups)", b->count, 100 * b->after,
                              100 * b->before);
     n += (size_t)snprintf(line + n, size - n, ", up to");
     for (int k = 0; k < b->count && n + 16 < size; k++)

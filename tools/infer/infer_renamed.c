@@ -34,7 +34,8 @@ struct match {
     int       *from, *least, *done;
 };
 
-/* Adds the answer that costs least more to the tree that began at answer 0;
+/* The assignment of least cost (Kuhn 1955; with potentials, Munkres 1957).
+ * Adds the answer that costs least more to the tree that began at answer 0;
  * at: the last one.  Returns the new one. */
 static int grow(struct match *m, int at)
 {

@@ -358,7 +358,7 @@ int ctt_say_set(const char *what, const struct ctt_data *d)
     ctt_tool_duplicates(what, &r);
     CTT_TRY(classes = ctt_data_classes(d, &clips));
     if (classes > 0 && classes < labels)
-        ctt_tool_warn("%s: only %d of the %d classes have clips, none '%s'",
+        ctt_tool_warn("%s: only %d of the %d classes have clips; '%s' has none",
                       what, classes, labels, name[first_empty(clips, labels)]);
 out:
     ctt_free(clips);

@@ -302,8 +302,8 @@ static int judge_clips(const struct ctt_search_run *r, const char *said,
     more -= ctt_data_skipped(j->data) + ctt_data_skipped(j->val);
     if (more <= 0)
         goto out;
-    snprintf(why, sizeof(why), "%d clip%s lost that the search could read: %s",
-             more, more > 1 ? "s" : "", line);
+    snprintf(why, sizeof(why), "%d clip%s lost that the search could read; "
+             "the last one skipped: %s", more, more > 1 ? "s" : "", line);
     *failed = ctt_strdup(why);
     rc = *failed ? 0 : CTT_ENOMEM;
 out:

@@ -81,7 +81,7 @@ int ctt_doctor_table(const struct ctt_model *m,
     if (cfg->sheet)
         CTT_TRY(write_sheet(cfg, in, train));
     if (all.wrong)
-        ctt_tool_say("%d of %d checks look wrong", all.wrong, all.count);
+        ctt_tool_say("%d of %d checks found a problem", all.wrong, all.count);
     else
         ctt_tool_say("%d checks: all fine", all.count);
     rc = all.wrong;

@@ -72,8 +72,8 @@ static const char *proof(const struct ctt_train_cfg *cfg,
                          const struct ctt_data *test, int opened)
 {
     static const char *const words[2][2] = {
-        { "those of split 'test' do not", "split 'test' neither" },
-        { "those of --test do not", "--test neither" },
+        { "those of split 'test' do not", "nor did split 'test'" },
+        { "those of --test do not", "nor did --test" },
     };
 
     return test ? words[cfg->test != NULL][ctt_picks_last(cfg)]

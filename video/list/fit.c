@@ -56,8 +56,8 @@ static int refuse(const struct ctt_listing *s, const struct ctt_names *model,
 {
     char list[TABLE], known[TABLE], one[160];
 
-    snprintf(one, sizeof(one), "class '%s' is none of the model's %d classes",
-             name ? name : "", model->count);
+    snprintf(one, sizeof(one), "class '%.60s' is none of the model's %d "
+             "classes", name ? name : "", model->count);
     return ctt_error(CTT_EINVAL, "%s: %s; labels of the list: %s; classes of "
                      "the model: %s", s->path, name ? one : why,
                      table(&s->names, &s->numbers, list),

@@ -86,12 +86,12 @@ static int read_lines(struct ctt_rows *r, char *text, int *frames)
 
     *frames = 0;
     for (char *at = text, *s; (s = ctt_text_line(&at, &number)) != NULL;) {
+        CTT_CHECK(*s != '"' || ctt_text_quote(s), CTT_EFORMAT, "%s:%d: a quote "
+                  "that is not closed", r->path, number);
         if (r->count == 0 && is_heading(s))
             *frames = names_frames(s);
         else if (*s && *s != '#')
             CTT_TRY(ctt_rows_new(r, ctt_text_unquote(s), number, &row));
-        CTT_CHECK(*s != '"' || ctt_text_quote(s), CTT_EFORMAT, "%s:%d: a quote "
-                  "that is not closed", r->path, number);
     }
 out:
     return rc;

@@ -441,7 +441,7 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong.
 says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor --sheet s.png
-grep -q '^0 of 14 checks' out || fail "doctor: $(cat out)"
+grep -q '^14 checks: all fine' out || fail "doctor: $(cat out)"
 grep -Eq '^frame rate +fine +clips of 12 frames per second are read at' out ||
     fail "no rate of the files: $(cat out)"
 grep -q '^one batch .* steps on the same 8 clips' out || fail "no steps"
@@ -454,7 +454,7 @@ grep -q '^warning: light: fix: mean=auto std=auto' out ||
     fail "doctor: $(cat out)"
 "$train" far.net --data clips -o far.ctt --max-steps 1 > out 2> err ||
     fail "far.net: $(cat err)"
-grep -q '^warning: light: .* mends it: mean=auto' out || fail "no warning"
+grep -q '^warning: light: .* fix: mean=auto' out || fail "no warning"
 says 3 '^in both parts +wrong' $train tiny.net --data clips --val clips \
     --val-split train --doctor --lr 0.01
 says 2 '--sheet requires --doctor' $train tiny.net --data clips -o a \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_times.c: times of frames that their neighbours contradict, and files
+ * test_stamps.c: times of frames that their neighbours contradict, and files
  * that were joined, as clips, as parts and as streams. */
 #include "tests/lib/live.h"
-#include "video/times.h"
+#include "video/stamps.h"
 #include "video/video.h"
 
 #include <math.h>
@@ -16,10 +16,10 @@ static struct live_run run;
 /* The times of n stamps, each judged with the one after it. */
 static int64_t judge(const double *stamp, int n, int restarts, double *out)
 {
-    struct ctt_times t = { 0 };
+    struct ctt_stamps t = { 0 };
 
     for (int i = 0; i < n; i++) {
-        out[i] = ctt_times_next(&t, stamp[i], i + 1 < n ? stamp[i + 1] :
+        out[i] = ctt_stamp_time(&t, stamp[i], i + 1 < n ? stamp[i + 1] :
                                 (double)NAN, restarts);
         t.step = 0.5;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * times.c: the time of a video's frames. */
-#include "video/times.h"
+ * stamps.c: the time of a video's frames. */
+#include "video/stamps.h"
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 #define BACK 1.0
 #define LEAP 10.0
 
-int ctt_times_doubt(const struct ctt_times *t, double stamp)
+int ctt_stamp_doubt(const struct ctt_stamps *t, double stamp)
 {
     double at = stamp - t->start;
 
@@ -19,7 +19,7 @@ int ctt_times_doubt(const struct ctt_times *t, double stamp)
 }
 
 /* The time of a frame in doubt at `at`. */
-static double judge(struct ctt_times *t, double at, double later, int restarts)
+static double judge(struct ctt_stamps *t, double at, double later, int restarts)
 {
     double follows = t->last + t->step;
     int back = at < t->last;
@@ -31,12 +31,12 @@ static double judge(struct ctt_times *t, double at, double later, int restarts)
     if (!back && (isnan(later) || agrees) && !restarts)
         return at;                        /* a long pause */
     t->jumps++;
-    if (agrees || (back && isnan(later)))
+    if (agrees || isnan(later))
         t->start += at - follows;
     return follows;
 }
 
-double ctt_times_next(struct ctt_times *t, double stamp, double later,
+double ctt_stamp_time(struct ctt_stamps *t, double stamp, double later,
                       int restarts)
 {
     double at = t->seen ? t->last + t->step : 0;
@@ -44,7 +44,7 @@ double ctt_times_next(struct ctt_times *t, double stamp, double later,
     if (!isnan(stamp)) {
         t->start = t->seen ? t->start : stamp;
         at = stamp - t->start;
-        if (ctt_times_doubt(t, stamp))
+        if (ctt_stamp_doubt(t, stamp))
             at = judge(t, at, later - t->start, restarts);
     }
     t->last = at > t->last ? at : t->last;
