@@ -82,7 +82,7 @@ grep -q '^x' now && fail "files of what was refused: $(cat now)"
 
 # 2. A search: its model, its log, and nothing else.
 common='--trials 5 --jobs 1'
-says 0 'a.h5 written: the best by validation' search $common -o a.h5 \
+says 0 'a.h5 written: top-1 .* they chose the epoch' search $common -o a.h5 \
     --search-csv a.csv --search-plot a.svg
 [ "$(ls -d a.* | paste -sd' ')" = 'a.csv a.h5 a.h5.search.jsonl a.svg' ] ||
     fail "other files: $(ls)"
