@@ -62,7 +62,7 @@ static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
 static const char *choice(const struct ctt_train_cfg *cfg)
 {
     return ctt_picks_last(cfg)
-           ? "the weights are the last epoch's, so they made no choice"
+           ? "they made no choice, as the weights are the last epoch's"
            : "they chose the epoch, so their figures flatter it";
 }
 
