@@ -82,10 +82,14 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
     }
     if (s->ram)
         snprintf(ram, sizeof(ram), "%.0f", (double)s->ram / 1000);
-    if (!isnan(s->faster) && !s->busy)
+    if (!isnan(s->faster))
         snprintf(faster, sizeof(faster), "%.2fx", s->faster);
-    if (!isnan(s->ms) && !s->busy)
+    if (!isnan(s->ms))
         snprintf(ms, sizeof(ms), "%.3f", s->ms);
+    if (s->busy) {
+        strcpy(faster, "busy");
+        strcpy(ms, "busy");
+    }
     if (!isnan(s->prunable))
         snprintf(prunable, sizeof(prunable), "%.1f", 100 * s->prunable);
     snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%s\t%"

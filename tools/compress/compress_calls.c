@@ -189,17 +189,9 @@ static int timed_threads(const struct ctt_compress_job *j)
 static int time_model(void *arg, const char *path, struct ctt_speed *s)
 {
     const struct ctt_compress_job *j = arg;
-    static int told;
-    int rc;
 
-    CTT_TRY(ctt_compress_time(j->path, path, j->c.train.device,
-                              timed_threads(j), 0, s));
-    if (s->busy && !told++)
-        ctt_tool_warn("the machine is too busy to compare times of models: "
-                      "tables leave them out; run it alone, or with fewer "
-                      "--time-threads");
-out:
-    return rc;
+    return ctt_compress_time(j->path, path, j->c.train.device,
+                             timed_threads(j), 0, s);
 }
 
 static int compare_models(void *arg, const char *base, const char *path,

@@ -264,7 +264,7 @@ static const struct ctt_chapter chapters[] = {
       "measured once, divided by it. So what else the machine does meanwhile "
       "does not count; where the quartiles of the pairs, or the medians of "
       "their halves, differ by more than a fifth, the machine is too busy and "
-      "both are left out, with a warning." },
+      "both cells say that: run it alone, or with fewer --time-threads." },
     { "STOPPING AND RESUMING",
       "SIGINT and SIGTERM (Ctrl-C) stop the run; a checkpoint is written "
       "after choices, before each retraining, after each of its epochs or "
