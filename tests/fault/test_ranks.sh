@@ -266,5 +266,5 @@ lines() {   # lines N
 }
 lines 1
 lines 4
-grep -q '^epoch 1/3 1/2 on 4 processes: loss' err || fail "$(cat err)"
+grep -q '^epoch 1/3 1/2 on 4 processes: train loss' err || fail "$(cat err)"
 exit $failed

@@ -137,7 +137,7 @@ static void test_outlier(void)
         stamp(all + (size_t)i * n, n, 5 + 4 * i, 9800);
     }
     clip_file("outlier.ts", all, n);
-    expect(path, 1, "outlier.ts: 1 break");
+    expect(path, 1, "outlier.ts: its times break at 1 place");
     CHECK_OK(ctt_frames_load(clip_path("outlier.ts#t=1,1.5"), &in, 0, &f));
     CU_ASSERT_EQUAL(f.count, 5);
     CU_ASSERT_EQUAL(clip_number(f.data[4]), 10);

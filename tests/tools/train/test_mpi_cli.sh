@@ -125,10 +125,10 @@ one="$bin/convtt-train class.net -o a.h5 --threads 1 --batch 8"
 wrong 2 "unknown option '--no'" mpirun -np 4 $one --no
 wrong 1 'nowhere: no such' mpirun -np 2 $one --data nowhere
 wrong 2 '3 processes: not a power of two' mpirun -np 3 $one --data train.txt
-wrong 2 '--batch=6 has 2 shards, which 4 processes cannot share' \
+wrong 1 '--batch=6 has 2 shards, which 4 processes cannot share' \
     mpirun -np 4 $one --data train.txt --batch 6
 [ "$every" != 1 ] ||
-    wrong 2 '--batch=8 has 2 shards, which 4 processes cannot share' \
+    wrong 1 '--batch=8 has 2 shards, which 4 processes cannot share' \
     mpirun -np 4 $one --data train.txt --shards 2
 for what in --doctor '--folds 2'; do
     [ "$what" = --doctor ] || [ "$every" = 1 ] || continue
