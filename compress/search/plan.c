@@ -346,7 +346,5 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_style *style,
 out:
     ctt_budget_plan_free(&p);
     ctt_budget_plan_free(&best);
-    if (style->thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL))
-        rc = 0;    /* a model without such channels */
-    return rc;
+    return ctt_budget_thins_none(style->thin, rc) ? 0 : rc;
 }

@@ -84,12 +84,6 @@ out:
     return rc;
 }
 
-/* A thinned model may be impossible. */
-static int is_impossible(const struct ctt_assignment *a, int rc)
-{
-    return a->thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL);
-}
-
 int ctt_budget_strongest(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                          struct ctt_budget_plan **out)
 {
@@ -100,7 +94,7 @@ int ctt_budget_strongest(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     for (int k = 0; strong_at(r, k, &x) && !*out; k++) {
         CTT_TRY(assign_strong(r, &x, &is));
         rc = ctt_budget_plan_of(r, a, &is, out);
-        CTT_TRY(x.thin && (rc == CTT_EUNSUP || rc == CTT_EINVAL) ? 0 : rc);
+        CTT_TRY(ctt_budget_thins_none(x.thin, rc) ? 0 : rc);
         if (*out && !(*out)->meets)
             ctt_budget_plan_free(out);
     }
@@ -151,7 +145,7 @@ static int try_strong(struct ctt_budget_run *r, const struct ctt_assignment *a,
                                "measuring the strongest options"));
     rc = ctt_budget_plan_costs(r, a, ctt_budget_has_time(&r->b), &is,
                                l->stored);
-    if (is_impossible(a, rc))
+    if (ctt_budget_thins_none(a->thin, rc))
         return 0;
     CTT_TRY(rc);
     for (int k = 0; k < CTT_COSTS; k++)

@@ -124,6 +124,13 @@ struct ctt_budget_plan {
 };
 void ctt_budget_plan_free(struct ctt_budget_plan **p);
 
+/* 1 if rc says that a model has too few channels for a plan with this share of
+ * them removed. */
+static inline int ctt_budget_thins_none(double thin, int rc)
+{
+    return thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL);
+}
+
 /* Costs of an assignment in a file beside r->out, made without clips; timed:
  * beside the model as given, if there is calls->compare.  stored: NULL, or for
  * the bytes of each weight. */

@@ -52,9 +52,11 @@ static int train_short(struct ctt_budget_run *r, const struct ctt_short *t,
     rc = r->calls->train(r->calls->arg, ctt_assignment_changes(t->a)
                          ? ctt_assignment_settings(mix) : NULL, t->steps, what,
                          path, m, &report);
-    if (rc == CTT_ENAN)
+    if (rc == CTT_ENAN || ctt_budget_thins_none(t->a->thin, rc)) {
         ctt_model_free(m);
-    CTT_TRY(rc == CTT_ENAN ? 0 : rc);
+        rc = 0;
+    }
+    CTT_TRY(rc);
     rc = 0;
 out:
     ctt_assignment_recipe_free(&mix);

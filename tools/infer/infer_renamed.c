@@ -121,25 +121,24 @@ static void list_renamed(int classes, const int *clips, const int *answer,
 int ctt_renamed_tell(const struct ctt_accuracy *s, int classes,
                      const int *clips, char *const *name)
 {
-    double range[2];
+    double range[2], given;
     char some[SHOWN * 64 + 1];
     int rc = 0, *answer = NULL;
 
     if (classes < 2 || classes > MOST || !s->clips)
         goto out;
     ctt_wilson((double)s->top1 / s->clips, s->clips, range);
-    if (range[1] >= 1.0 / classes)
-        goto out;
+    given = range[1];
     answer = ctt_calloc((size_t)classes, sizeof(*answer));
     CTT_TRY(answer ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_renamed_best(classes, clips, answer));
     ctt_wilson((double)rc / s->clips, s->clips, range);
-    if (range[0] <= 0.5)
+    if (range[0] <= 0.5 || range[0] <= given)
         goto out;
     list_renamed(classes, clips, answer, name, some, sizeof(some));
-    ctt_tool_warn("the accuracy is below chance, but %.1f%% with other names "
-                  "of the classes (%s): the labels are probably those of "
-                  "another list", 100.0 * rc / s->clips, some);
+    ctt_tool_warn("top-1 would be %.1f%% with other names of the classes (%s): "
+                  "the labels are probably those of another list",
+                  100.0 * rc / s->clips, some);
 out:
     ctt_free(answer);
     return rc < 0 ? rc : 0;

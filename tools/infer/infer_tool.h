@@ -350,9 +350,8 @@ enum { CTT_RECOGNISE_RATIOS = 16, CTT_RECOGNISE_BATCH = 8 };
 
 /* infer_renamed.c: clips by label and answer, clips[label * classes + answer],
  * kept for 2 to 1,024 classes.  best: the most right answers after renaming the
- * classes one to one, and the answer for each label.  tell: warns if there are
- * fewer right answers than by chance, beyond the interval, and renaming makes
- * most of them right. */
+ * classes one to one, and the answer for each label.  tell: warns if renaming
+ * makes most answers right, and more of them beyond the intervals. */
 int  ctt_renamed_open(int classes, int **clips);
 void ctt_renamed_count(int classes, int *clips, int label, int answer);
 int  ctt_renamed_best(int classes, const int *clips, int *answer);

@@ -124,6 +124,12 @@ int ctt_held_out_open(const struct ctt_train_cfg *cfg,
     ctt_stop_set(NULL);
     if (!cfg->data || was_used(cfg->split) || was_used(cfg->val_split))
         goto out;
+    if (train) {    /* clips that are gone now may not make another set */
+        rc = ctt_data_has_split(train, cfg->data, test_name,
+                                &g->node[ctt_graph_input(g)].attr.input, cfg);
+        if (rc == 0)
+            goto out;
+    }
     rc = ctt_data_open(cfg->data, test_name,
                        &g->node[ctt_graph_input(g)].attr.input, m->label,
                        m->labels, cfg, &ev, &d);

@@ -2,6 +2,7 @@
  * fit.c: fits the classes of a list to those of a model and to a subset: by
  * their names or numbers. */
 #include "video/list/list.h"
+#include "base/warn.h"
 #include "video/disk.h"
 #include "video/list/split.h"
 
@@ -165,6 +166,7 @@ static int match_numbers(const struct ctt_listing *s,
                          const struct ctt_names *model, int *to)
 {
     int named = count_numbers(model) > 0, rc = 0, value;
+    char known[TABLE];
 
     if (!named && ctt_names_find(number, "0") < 0)
         CTT_TRY(refuse(s, model, NULL, "numbers are the places of classes only "
@@ -174,6 +176,9 @@ static int match_numbers(const struct ctt_listing *s,
         to[i] = named ? ctt_names_find(model, number->name[i]) :
                 value < model->count ? value : -1;
     }
+    if (!named)
+        ctt_warn("%s: its numbers are taken as the places of the model's "
+                 "classes, from 0: %s", s->path, table(model, NULL, known));
 out:
     return rc;
 }

@@ -52,7 +52,7 @@ says 2 "class '0' is none of the model's 3 classes; labels of the list: 0, 1" \
     infer zero.txt
 
 # 3. Turned labels are noticed by the answers.
-says 0 "below chance, but 100.0% with other names .*'1' is answered as '3'" \
+says 0 "top-1 would be 100.0% with other names .*'1' is answered as '3'" \
     infer turned.txt
 
 # 4. What looks wrong with classes is one line each at the start.
