@@ -266,8 +266,9 @@ int ctt_data_has_split(const struct ctt_data *d, const char *path,
 
     if (ctt_source_drawn(d->source))
         return 1;
-    CTT_TRY(open_source(&other, path, split, in, d->list->label,
-                        d->list->labels, cfg));
+    CTT_TRY(open_source(&other, path, split, in,
+                        d->steps ? NULL : d->list->label, d->list->labels,
+                        cfg));
     same = other.list->count == d->list->count;
     for (int i = 0; same && i < d->list->count; i++)
         same = ctt_source_same(d->source, i, other.source, i);

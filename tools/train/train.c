@@ -49,10 +49,7 @@ static int train(struct ctt_training *j, int *status)
     if (!j->cfg.resume)    /* the model text is decided */
         CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
     ev.progress = on_progress;
-    rc = ctt_train(j->m, &j->cfg, j->data, j->val, &ev, &r);
-    if (rc == CTT_EINVAL)    /* settings that the clips or ranks refuse */
-        j->status = CTT_EXIT_USAGE;
-    CTT_TRY(rc);
+    CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ev, &r));
     ctt_ranks_unwatch();
     if (r.stopped) {
         *status = CTT_EXIT_FAIL;

@@ -161,9 +161,9 @@ under 3 small.net --batch 8 --epochs 1 -o small.h5 --stages auto ||
     fail "three sections of a small model: $(head -3 err)"
 grep -q '^section 3, y to y: ' out || fail "its sections: $(cat out)"
 for wrong in "2|at least two processes|1|deep.net --stages auto" \
-    "2|no node nn|2|deep.net --stages nn" \
-    "2|y stands after clip|2|deep.net --stages y" \
-    "2|into [0-9]* sections at most, not into 6|6|small.net --stages auto" \
+    "1|no node nn|2|deep.net --stages nn" \
+    "1|y stands after clip|2|deep.net --stages y" \
+    "1|into [0-9]* sections at most, not into 6|6|small.net --stages auto" \
     "2|exclude each other|3|deep.net --stages auto --sync central" \
     "2|--squeeze is for --sync=all|2|deep.net --stages auto --squeeze bf16" \
     "2|does not go with --amp|2|deep.net --stages auto --amp O1" \
