@@ -142,6 +142,9 @@ int ctt_budget_plan_of(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     CTT_TRY(p->mix ? 0 : CTT_ENOMEM);
     ctt_assignment_print(r->s, p->a, p->mix, CTT_ASSIGNMENT_TEXT);
     CTT_TRY(ctt_budget_plan_try(r, p->a, r->timed, &p->tried));
+    CTT_CHECK(!(p->a->thin > 0) || p->tried.cost[CTT_COST_MACS] <
+              r->given.cost[CTT_COST_MACS], CTT_EUNSUP,
+              "--thin removes no channel");
     p->meets = ctt_costs_meet(a->most, p->tried.cost);
     p->harm = plan_harm(r, p->a);
     *out = p;
