@@ -84,10 +84,12 @@ int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
         return 1;
     CTT_CHECK(!named, CTT_EINVAL, "%s: --val-split=%s has the same clips as "
               "the split to train on", cfg->data, cfg->val_split);
-    CTT_TRY(take_fifth(cfg, data, val));
+    if (cfg->task != CTT_PREDICT)
+        CTT_TRY(take_fifth(cfg, data, val));
     if (!rc) {
-        ctt_tool_say("no validation clips: %s has no split '%s', and too few "
-                     "clips to hold some out", cfg->data, cfg->val_split);
+        ctt_tool_say("no validation clips: %s has no split '%s'%s", cfg->data,
+                     cfg->val_split, cfg->task == CTT_PREDICT ? "" :
+                     ", and too few clips to hold some out");
         goto out;
     }
     *whole = all;

@@ -112,7 +112,7 @@ refuses_by 1 '--comm=nccl: rank 1: libnccl' 2
 with=CTT_SIM_NCCL=wrong
 refuses_by 1 'rank 1: what GPUs send each other.*from rank 0 (--comm=mpi' 2
 only=''
-refuses_by 2 '--comm=nccl is for several processes' 1
+refuses_by 1 '--comm=nccl is for several processes' 1
 refuses_by 2 'what --squeeze=share=0.1 sends is encoded by the host' 2 \
     --squeeze share=0.1
 refuses_by 2 '--comm requires --device=cuda' 2 --device cpu
