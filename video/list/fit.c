@@ -166,7 +166,6 @@ static int match_numbers(const struct ctt_listing *s,
                          const struct ctt_names *model, int *to)
 {
     int named = count_numbers(model) > 0, rc = 0, value;
-    char known[TABLE];
 
     if (!named && ctt_names_find(number, "0") < 0)
         CTT_TRY(refuse(s, model, NULL, "numbers are the places of classes only "
@@ -176,9 +175,6 @@ static int match_numbers(const struct ctt_listing *s,
         to[i] = named ? ctt_names_find(model, number->name[i]) :
                 value < model->count ? value : -1;
     }
-    if (!named)
-        ctt_warn("%s: its numbers are taken as the places of the model's "
-                 "classes, from 0: %s", s->path, table(model, NULL, known));
 out:
     return rc;
 }
@@ -189,6 +185,7 @@ static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
 {
     const struct ctt_names *number = s->numbers.count ? &s->numbers : &s->names;
     int rc = 0, *to = NULL, named = count_numbers(model) > 0;
+    char known[TABLE];
 
     if (!s->numeric || count_numbers(number) < number->count)
         goto out;
@@ -208,6 +205,9 @@ static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
         if (was >= 0 && *label < 0)
             CTT_TRY(refuse(s, model, number->name[was], NULL));
     }
+    if (!named)
+        ctt_warn("%s: its numbers are taken as the places of the model's "
+                 "classes, from 0: %s", s->path, table(model, NULL, known));
     ctt_names_clear(&s->names);
     ctt_names_clear(&s->numbers);
     for (int i = 0; i < model->count; i++)
