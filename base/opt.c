@@ -73,12 +73,15 @@ int ctt_opt_word(const struct ctt_opt *tab, void *cfg, char *word,
                  struct ctt_opt_seen *seen)
 {
     char *eq = strchr(word, '=');
-    int rc = 0;
+    int rc = 0, row;
 
     CTT_CHECK(eq, CTT_EFORMAT, "'%s' is not key=value", word);
     *eq = '\0';
+    row = ctt_opt_find(tab, word);
+    CTT_CHECK(row < 0 || row >= CTT_OPT_MAX || !seen->row[row], CTT_EFORMAT,
+              "%s= is given twice", word);
     CTT_TRY(ctt_opt_set(tab, cfg, word, eq + 1));
-    ctt_opt_note(ctt_opt_find(tab, word), seen);
+    ctt_opt_note(row, seen);
 out:
     return rc;
 }

@@ -61,7 +61,7 @@ int  ctt_opt_set(const struct ctt_opt *tab, void *cfg, const char *name,
                  const char *value);
 
 /* Sets a field from "name=value", which it cuts in two, and marks its row in
- * seen. */
+ * seen, where it must not be yet. */
 int  ctt_opt_word(const struct ctt_opt *tab, void *cfg, char *word,
                   struct ctt_opt_seen *seen);
 

@@ -2,6 +2,7 @@
  * epochs.c: how many epochs a recipe retrains, and how far it is. */
 #include "compress/stage.h"
 
+#include <math.h>
 #include <stdio.h>
 
 int ctt_recipe_rounds(const struct ctt_recipe *o)
@@ -71,10 +72,10 @@ const char *ctt_epochs_text(const struct ctt_epochs *s, double part, char *text,
         snprintf(left, sizeof(left), ", %.0f s left",
                  s->each * ((double)all - done));
     if (s->most > all)
-        snprintf(more, sizeof(more), " (auto: at most %lld epochs)",
+        snprintf(more, sizeof(more), " (at most %lld)",
                  (long long)s->most);
-    snprintf(text, size, "; in all %.0f%% of %lld epochs%s%s",
-             100 * done / (double)(all ? all : 1), (long long)all, left, more);
+    snprintf(text, size, "; epoch %.0f of %lld in all%s%s",
+             fmin(floor(done) + 1, (double)all), (long long)all, more, left);
     if (all == 0)
         *text = '\0';
     return text;

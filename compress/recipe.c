@@ -435,7 +435,7 @@ int ctt_recipe_run(const struct ctt_recipe *o,
 {
     struct run a = { .k = { .stages = ctt_stages, .calls = calls,
                             .path = path, .m = m,
-                            .name = "as given" }, .o = *o, .given = o };
+                            .name = "original" }, .o = *o, .given = o };
     int rc = 0;
 
     a.k.o = &a.o;

@@ -42,7 +42,7 @@ static const struct field stage_fields[] = {
     STAGE(DOUBLE, after.top1, CTT_ACCURACIES), STAGE(INT64, after.clips, 1),
     STAGE(INT64, after.lost, 1), STAGE(INT64, after.won, 1),
     STAGE(INT64, ram, 1),
-    STAGE(DOUBLE, ms, 1), STAGE(DOUBLE, faster, 1),
+    STAGE(DOUBLE, ms, 1), STAGE(DOUBLE, faster, 1), STAGE(INT, busy, 1),
 };
 
 /* What a stage writes; the rest is known from the given model and from the
@@ -171,7 +171,7 @@ static int write_head(FILE *f, const void *arg)
     const struct all *a = arg;
     int rc;
 
-    fputs("recipe 7\n", f);
+    fputs("recipe 8\n", f);
     CTT_TRY(put_settings(f, a->o));
     fprintf(f, "given %" PRId64 " %08" PRIx32 "\n", a->p->weights, a->p->crc);
 out:

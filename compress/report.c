@@ -217,8 +217,9 @@ void ctt_report_speed(const struct ctt_report *r, const struct ctt_speed *s,
                       struct ctt_stage_row *row)
 {
     row->ram = s->ram;
+    row->busy = s->busy;
     row->faster = row == r->stage ? 1 : 1 / s->slower;
-    row->ms = row == r->stage ? s->ms : r->stage[0].ms * s->slower;
+    row->ms = row == r->stage ? s->ms : r->stage[0].ms / row->faster;
 }
 
 int ctt_report_stage(struct ctt_report *r, const char *name,

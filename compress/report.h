@@ -24,6 +24,8 @@ struct ctt_speed {
     double  slower;    /* the median ratio to the model as given, of pairs of
                           measurements next to each other */
     int64_t ram;       /* bytes that the runtime allocates for it */
+    int     busy;      /* the machine was: the pairs differ too much for
+                          slower to be reported */
 };
 
 /* A row per round of a stage.  What was not measured or does not apply is
@@ -46,6 +48,8 @@ struct ctt_stage_row {
     double  ms;                        /* milliseconds per frame: as given
                                           measured, then that / faster */
     double  faster;                    /* than the model as given */
+    int     busy;                      /* the machine was, so that tables leave
+                                          out both */
 };
 
 /* What a weight holds, as if each symbol were coded alone: bits of the values

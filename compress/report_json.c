@@ -48,8 +48,8 @@ static void put_stage(struct ctt_json_out *o, const struct ctt_stage_row *s)
     put_three(o, "top1_before_retraining", s->before);
     put_score(o, &s->after);
     ctt_json_put_int(o, "ram_bytes", s->ram);
-    ctt_json_put_real(o, "ms_a_frame", 9, s->ms);
-    ctt_json_put_real(o, "faster", 9, s->faster);
+    ctt_json_put_real(o, "ms_a_frame", 9, s->busy ? NAN : s->ms);
+    ctt_json_put_real(o, "faster", 9, s->busy ? NAN : s->faster);
 }
 
 static void put_entropy(struct ctt_json_out *o, const struct ctt_weight_row *w)
@@ -163,7 +163,7 @@ static void begin_list(struct ctt_json_out *o, const char *name)
 
 static int print_report(FILE *f, const void *report)
 {
-    static const char *const names[] = { "as given", "compressed" };
+    static const char *const names[] = { "original", "compressed" };
     static const double observed[] = { 0.25, 0.5, 1 };
     const struct ctt_report *r = report;
     struct ctt_json_out o = { f, " ", 0 };

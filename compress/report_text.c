@@ -86,6 +86,10 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
         snprintf(faster, sizeof(faster), "%.2fx", s->faster);
     if (!isnan(s->ms))
         snprintf(ms, sizeof(ms), "%.3f", s->ms);
+    if (s->busy) {
+        strcpy(faster, "busy");
+        strcpy(ms, "busy");
+    }
     if (!isnan(s->prunable))
         snprintf(prunable, sizeof(prunable), "%.1f", 100 * s->prunable);
     snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%s\t%"
@@ -99,7 +103,7 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
 int ctt_report_proof_cells(const struct ctt_report *r, int row, char *text,
                            size_t size)
 {
-    static const char *const names[] = { "as given", "compressed" };
+    static const char *const names[] = { "original", "compressed" };
     const struct ctt_score *s = &r->proof[row == 2];
     char after[48], ranges[96], pair[64];
 

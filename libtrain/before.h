@@ -47,6 +47,9 @@ const char *ctt_train_gpu(char *text, size_t size);
 
 /* ---- ranks/strategy.c ---- */
 
+/* CTT_EINVAL: a number of ranks that cannot share the work as the settings
+ * ask. */
+int  ctt_train_ranks_suit(const struct ctt_train_cfg *cfg);
 /* 1 if --sync makes rank 0 the server of the others. */
 int  ctt_train_has_server(const struct ctt_train_cfg *cfg);
 

@@ -54,8 +54,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "Moving-MNIST sequences made from them", .letter = 'd', .arg = "PATH",
       .section = "Data", .tags = COMMON | RESUME },
     { "val", CTT_STRING, FIELD(val), "", "validation clips, as for --data, "
-      "but a folder per class needs no splits; not given: --val-split of "
-      "--data", .arg = "PATH", .section = "Data", .tags = COMMON | RESUME },
+      "but a folder per class needs no splits, or none; not given: --val-split "
+      "of --data or, if it has no splits, a fifth of the clips", .arg = "PATH",
+      .section = "Data", .tags = COMMON | RESUME },
     { "test", CTT_STRING, FIELD(test), "", "held-out clips, named like those "
       "of --val, that are scored once, after the model is written; not given: "
       "split test of --data", .arg = "PATH", .section = "Data",
@@ -81,7 +82,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data",
       .tags = CLIPS },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
-      "clip, if a clip cannot be read, was cut short or has two classes",
+      "clip, if one cannot be read, was cut short, joined or has two classes",
       .section = "Data", .tags = CLIPS | RESUME },
     { "buckets", CTT_STRING, FIELD(buckets), "auto", "number of groups of "
       "clips of similar length from which batches are drawn; auto: the number "

@@ -24,10 +24,16 @@ static int *lengths_of(char *row)
     return (int *)(void *)(row + ctt_align(sizeof(struct head), 8));
 }
 
+/* Offset of the answers in a row of n clips. */
+static int64_t answers_at(int n)
+{
+    return ctt_align(sizeof(struct head), 8) +
+           ctt_align(n * (int64_t)sizeof(int), 8);
+}
+
 static void *answers_of(char *row, int n)
 {
-    return row + ctt_align(sizeof(struct head), 8) +
-           ctt_align(n * (int64_t)sizeof(int), 8);
+    return row + answers_at(n);
 }
 
 static int open_eval_part(struct ctt_eval_set *s)
@@ -60,10 +66,7 @@ static void take_part(struct ctt_eval_set *s)
 
 static int open_rows(struct ctt_eval_set *s)
 {
-    char *none = NULL;
-
-    s->row = (char *)answers_of(none, s->order->n) - none +
-             ctt_align(s->answers, 8);
+    s->row = answers_at(s->order->n) + ctt_align(s->answers, 8);
     s->mine = ctt_calloc(1, (size_t)s->row);
     s->all = ctt_calloc((size_t)ctt_comm_place(s->comm)->ranks,
                         (size_t)s->row);

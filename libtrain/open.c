@@ -5,13 +5,36 @@
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
 #include "libtrain/ranks/gpu_exchange.h"
+#include "libtrain/layers.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
 #include "libtrain/ranks/strategy.h"
+#include "net/op.h"
 #include "net/rewrite/aux_head.h"
 #include "base/clock.h"
 
 #include <math.h>
+
+/* A batch norm over one value gives 0 for every input. */
+static int check_norms(const struct ctt_trainer *t)
+{
+    const struct ctt_graph *g = t->m->g;
+    int clips = ctt_cfg_shard(t->cfg), frames = t->data->longest, rc = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_node *n = &g->node[i];
+        int64_t places = ctt_volume(&n->out) / n->out.c;
+
+        CTT_CHECK(!ctt_is_batch_norm(n) || ctt_is_frozen(t->cfg, n) ||
+                  (int64_t)clips * frames * places > 1, CTT_EINVAL,
+                  "%s: a batch norm over a single value (1 clip a shard, 1 "
+                  "frame, 1 position) answers 0 whatever its input; a larger "
+                  "--batch, fewer --shards, or kind=layer in the model",
+                  n->name);
+    }
+out:
+    return rc;
+}
 
 static int check_settings(const struct ctt_trainer *t)
 {
@@ -26,6 +49,7 @@ static int check_settings(const struct ctt_trainer *t)
               !ctt_constraint_shares(c, g->weights)), CTT_EINVAL,
               "--dsd is for dense models, and this one is pruned or shared");
     CTT_TRY(ctt_train_layers(g, t->cfg));
+    CTT_TRY(check_norms(t));
     CTT_CHECK(inputs == 1, CTT_EUNSUP, "the model has %d inputs; clips feed "
               "one", inputs);
     for (size_t i = 0; i < CTT_LEN(sets); i++)

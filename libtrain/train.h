@@ -227,6 +227,12 @@ int  ctt_data_open(const char *path, const char *split,
                    const struct ctt_train_cfg *cfg,
                    const struct ctt_events *ev, struct ctt_data **out);
 void ctt_data_close(struct ctt_data **d);
+/* 1 if `split` of the same path has other clips than d, 0 if it has the same
+ * ones, as in a list without splits; no clip is read.  Errors: those of
+ * ctt_data_open(), CTT_EINVAL if the split is missing. */
+int  ctt_data_has_split(const struct ctt_data *d, const char *path,
+                        const char *split, const struct ctt_input *in,
+                        const struct ctt_train_cfg *cfg);
 int  ctt_data_clips(const struct ctt_data *d);
 int  ctt_data_skipped(const struct ctt_data *d);
 /* The frames of all its clips. */
@@ -234,8 +240,9 @@ int64_t ctt_data_all_frames(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */
 char *const *ctt_data_labels(const struct ctt_data *d, int *count);
 
-/* The number of classes with a clip; 0 in prediction.  CTT_ENOMEM. */
-int  ctt_data_classes(const struct ctt_data *d);
+/* The number of classes with a clip; 0 in prediction.  clips: of each class, to
+ * be freed.  CTT_ENOMEM. */
+int  ctt_data_classes(const struct ctt_data *d, int **clips);
 
 /* A CRC-32 of the classes and clips (ctt_source_crc), in prediction without
  * their classes: another set has another one.  Clips that were skipped count

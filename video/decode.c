@@ -12,9 +12,6 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Seconds by which times may go back and are those of frames out of order. */
-#define BACK 1.0
-
 /* PIXEL_SHAPE_MAX: a pixel that is so many times as wide as high, or the
  * reverse, is one that a damaged file states.  PADDING: pixels of a row. */
 enum { PIXEL_SHAPE_MAX = 16, PADDING = 64 };
@@ -225,13 +222,27 @@ static int is_before(const struct ctt_video *v, int64_t time)
            (double)time * ctt_demux_unit(v->demux) < v->entry;
 }
 
-/* A packet that is not decoded, or a frame with errors: a clip ends with it, a
- * stream goes on. */
+/* A packet that is not decoded, or a frame with errors: a stream goes on; so
+ * does a clip that ends here, as where it was cut, and only then. */
 static int damaged(struct ctt_video *v, int e)
 {
+    int rc = 1;
+    double t;
+
     v->damaged++;
-    return v->how && e != AVERROR(ENOMEM) ? 0 :
-           ctt_av_error(&v->meter, e, "damaged");
+    if (e == AVERROR(ENOMEM))
+        return ctt_av_error(&v->meter, e, "damaged");
+    if (v->how)
+        return 0;
+    if (v->t.seen > 0 && !v->pictures.count)
+        CTT_TRY(ctt_demux_peek(v->demux, &t));
+    v->cut = rc == 0;
+    if (!v->cut)
+        rc = e < 0 ? ctt_av_error(&v->meter, e, "damaged") :
+             ctt_error(CTT_EFORMAT, "%s: damaged in frame %lld", v->path,
+                       (long long)v->t.seen);
+out:
+    return rc;
 }
 
 /* Sends the decoder another packet, or at the end of the file none. */
@@ -249,15 +260,31 @@ out:
     return rc;
 }
 
-/* A frame whose errors a decoder conceals: in a stream it is shown. */
-static int check_errors(struct ctt_video *v)
+/* 1 if the frame in v->ahead is one to show.  Errors that a decoder conceals
+ * are shown in a stream. */
+static int is_shown(struct ctt_video *v)
 {
-    int bad = v->ahead->decode_error_flags ||
-              v->ahead->flags & AV_FRAME_FLAG_CORRUPT, rc = 0;
+    int rc = !is_before(v, v->ahead->best_effort_timestamp);
 
-    CTT_CHECK(!bad || v->how, CTT_EFORMAT, "%s: damaged in frame %lld",
-              v->path, (long long)v->seen);
-    v->damaged += bad;
+    if (rc && (v->ahead->decode_error_flags ||
+               v->ahead->flags & AV_FRAME_FLAG_CORRUPT)) {
+        CTT_TRY(damaged(v, 0));
+        rc = v->how != NULL;
+    }
+out:
+    return rc;
+}
+
+/* The decoder gave no frame but e: sends it more. */
+static int refill(struct ctt_video *v, int e)
+{
+    int rc = 0;
+
+    if (e != AVERROR(EAGAIN))
+        CTT_TRY(damaged(v, e));
+    CTT_CHECK(!v->drained || ((v->how || v->cut) && e != AVERROR(EAGAIN)),
+              CTT_EFORMAT, "%s: damaged", v->path);
+    CTT_TRY(v->drained ? ctt_meter_check(&v->meter) : feed(v));
 out:
     return rc;
 }
@@ -267,19 +294,15 @@ static int receive(struct ctt_video *v)
 {
     int rc = 0, e;
 
-    while ((e = avcodec_receive_frame(v->dec, v->ahead)) != AVERROR_EOF &&
-           (e < 0 || is_before(v, v->ahead->best_effort_timestamp))) {
+    while (rc == 0) {    /* the next call drops a frame that is not shown */
+        e = avcodec_receive_frame(v->dec, v->ahead);
+        if (e == AVERROR_EOF)
+            return 0;
         if (e >= 0)
-            continue;    /* the next call drops it */
-        if (e != AVERROR(EAGAIN))
-            CTT_TRY(damaged(v, e));
-        CTT_CHECK(!v->drained || (v->how && e != AVERROR(EAGAIN)), CTT_EFORMAT,
-                  "%s: damaged", v->path);
-        CTT_TRY(v->drained ? ctt_meter_check(&v->meter) : feed(v));
+            CTT_TRY(is_shown(v));
+        else
+            CTT_TRY(refill(v, e));
     }
-    if (e == AVERROR_EOF)
-        return 0;
-    CTT_TRY(check_errors(v));
     CTT_TRY(check_size(v, v->ahead->width, v->ahead->height));
     CTT_TRY(ctt_meter_frame(&v->meter));
     rc = 1;
@@ -309,49 +332,40 @@ static double stays(const struct ctt_video *v, double unit, double before)
     return fps > 0 ? 1 / (double)fps : 0;
 }
 
-/* The time of a frame of a stream at `at`: it goes on where times go back, as
- * those of MPEG-TS do after 26.5 hours. */
-static double go_on(struct ctt_video *v, double at)
-{
-    if (at >= v->last - BACK)
-        return at;
-    v->jumps++;
-    v->start -= v->last + v->step - at;
-    return v->last + v->step;
-}
-
 /* Sets the times of the frame in v->ahead. */
-static void set_time(struct ctt_video *v)
+static int set_time(struct ctt_video *v)
 {
-    double unit = ctt_demux_unit(v->demux);
-    double at = v->last + v->step;    /* if the frame has no time */
+    double unit = ctt_demux_unit(v->demux), before = v->t.last, later = NAN;
+    int64_t seen = v->t.seen, stamp = v->ahead->best_effort_timestamp;
+    int rc = 0;
 
-    if (v->part.fps > 0)
-        at = (double)v->seen / v->part.fps;
-    else if (v->ahead->best_effort_timestamp != AV_NOPTS_VALUE) {
-        at = (double)v->ahead->best_effort_timestamp * unit;
-        v->start = v->seen ? v->start : at;
-        at -= v->start;
-        at = v->how ? go_on(v, at) : at;
+    v->stamp = stamp == AV_NOPTS_VALUE ? NAN : (double)stamp * unit;
+    if (v->part.fps > 0) {
+        v->t.last = (double)v->t.seen++ / v->part.fps;
+    } else {
+        if (!v->pictures.count && ctt_stamp_doubt(&v->t, v->stamp) &&
+            (!v->how || ctt_demux_waits(v->demux)))
+            CTT_TRY(ctt_demux_peek(v->demux, &later));
+        ctt_stamp_time(&v->t, v->stamp, later, ctt_demux_restarts(v->demux));
     }
-    at = at > v->last ? at : v->last;
-    if (v->seen && at - v->last > v->gap)
-        v->gap = at - v->last;
-    v->stamp = v->ahead->best_effort_timestamp == AV_NOPTS_VALUE ? NAN :
-               (double)v->ahead->best_effort_timestamp * unit;
-    v->step = stays(v, unit, v->seen ? at - v->last : 0);
-    v->last = at;
-    v->seen++;
+    if (seen && v->t.last - before > v->gap)
+        v->gap = v->t.last - before;
+    v->t.step = stays(v, unit, seen ? v->t.last - before : 0);
+    rc = 0;
+out:
+    return rc;
 }
 
 int ctt_decode_next(struct ctt_video *v)
 {
-    int rc;
+    int rc, more;
 
     av_frame_unref(v->ahead);
     CTT_TRY(receive(v));
-    if (rc)
-        set_time(v);
+    more = rc;
+    if (more)
+        CTT_TRY(set_time(v));
+    rc = more;
 out:
     return rc;
 }
@@ -366,7 +380,7 @@ static int enter_pictures(struct ctt_video *v, double time)
         return 0;
     avcodec_flush_buffers(v->dec);
     v->sent = to;
-    v->seen = to;
+    v->t.seen = to;
     return ctt_decode_next(v);
 }
 
@@ -381,8 +395,8 @@ static int reopen(struct ctt_video *v)
     CTT_TRY(open_format(v));
     CTT_TRY(open_codec(v));
     v->drained = 0;
-    v->seen = 0;
-    v->last = v->step = v->gap = 0;
+    v->t = (struct ctt_stamps){ 0 };
+    v->gap = 0;
     CTT_TRY(ctt_decode_next(v));
 out:
     return rc;
@@ -394,7 +408,7 @@ int ctt_decode_enter(struct ctt_video *v, double time)
 
     if (v->pictures.count)
         return enter_pictures(v, time);
-    CTT_TRY(ctt_demux_seek(v->demux, v->start + time, &v->entry, &tried));
+    CTT_TRY(ctt_demux_seek(v->demux, v->t.start + time, &v->entry, &tried));
     if (rc == 0) {
         if (tried)
             CTT_TRY(reopen(v));
@@ -403,6 +417,7 @@ int ctt_decode_enter(struct ctt_video *v, double time)
     avcodec_flush_buffers(v->dec);
     v->drained = 0;
     v->sought = 1;
+    v->t.last = v->entry - v->t.start;
     CTT_TRY(ctt_decode_next(v));
     CTT_CHECK(rc, CTT_EFORMAT, "%s: no frame at %.3f seconds", v->path, time);
 out:
@@ -415,7 +430,8 @@ void ctt_video_told(const struct ctt_video *v, struct ctt_stream_told *out)
         .waits = ctt_demux_waits(v->demux),
         .stamp = ctt_demux_timeless(v->demux) ? (double)NAN : v->stamp,
         .bytes = ctt_demux_bytes(v->demux),
-        .jumps = v->jumps, .damaged = v->damaged + ctt_demux_damaged(v->demux),
+        .jumps = v->t.jumps,
+        .damaged = v->damaged + ctt_demux_damaged(v->demux),
     };
 }
 

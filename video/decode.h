@@ -6,6 +6,7 @@
 #include "video/demux.h"
 #include "video/part.h"
 #include "video/pictures.h"
+#include "video/stamps.h"
 #include "video/video.h"
 
 struct AVCodecContext;
@@ -25,8 +26,9 @@ struct ctt_video {
     int                sws_key[8];  /* arguments of sws */
     int                sent;        /* pictures sent to the decoder */
     int                drained;
-    int64_t            seen;        /* frames decoded, or passed over */
-    double             start, last, step;    /* of ahead, in seconds */
+    int                cut;         /* in a packet, which is left out */
+    struct ctt_stamps   t;           /* of ahead; seen: frames decoded, or
+                                       passed over */
     double             gap;         /* the longest between two frames */
     double             entry;       /* after a seek: frames before this time
                                        of the file cannot be decoded */
@@ -42,11 +44,10 @@ struct ctt_video {
     const struct ctt_stream *how;   /* NULL: a clip */
     double             stamp;       /* of ahead as the stream has it, or NAN */
     int64_t            damaged;     /* left out, or with errors */
-    int64_t            jumps;       /* of times, back */
 };
 
 /* Decodes the next frame of the file, which becomes `ahead`: 1, or 0 at the
- * end; `last` is its time. */
+ * end; `t.last` is its time. */
 int ctt_decode_next(struct ctt_video *v);
 
 /* Goes to a key frame at `time` of the video or before it, so that the next

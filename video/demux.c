@@ -209,12 +209,29 @@ void ctt_av_limit(void)
     av_max_alloc(most < INT_MAX ? (size_t)most : INT_MAX);
 }
 
+/* FFmpeg without the demuxer webp_anim decodes no frame of an animated WebP. */
+static int check_webp(const struct ctt_demux *d)
+{
+    enum { FLAGS = 20, ANIMATION = 2 };
+    uint8_t p[FLAGS + 1];
+    int rc = 0;
+
+    CTT_CHECK(strcmp(d->fmt->iformat->name, "webp_pipe") != 0 ||
+              pread(d->fd, p, sizeof(p), 0) != sizeof(p) ||
+              memcmp(p + 12, "VP8X", 4) != 0 || !(p[FLAGS] & ANIMATION),
+              CTT_EUNSUP, "%s: an animated WebP, which this FFmpeg cannot "
+              "decode: give it as GIF, AVIF or a video", d->m->path);
+out:
+    return rc;
+}
+
 int ctt_demux_open(const char *path, struct ctt_meter *m,
                    struct ctt_demux **out)
 {
     struct ctt_demux *d = ctt_calloc(1, sizeof(*d));
     AVDictionary *opt = NULL;
     int rc = d ? 0 : CTT_ENOMEM;
+    double time;
 
     CTT_TRY(rc);
     d->m = m;
@@ -223,7 +240,11 @@ int ctt_demux_open(const char *path, struct ctt_meter *m,
     CTT_TRY(ctt_file_open(path, &d->fd, &d->size));
     CTT_TRY(ctt_demux_io(d, ctt_demux_read, ctt_demux_to));
     CTT_TRY(ctt_demux_format(d, NULL, &opt));
+    CTT_TRY(check_webp(d));
     CTT_TRY(ctt_demux_video(d));
+    if (d->index)    /* an encrypted one is said to be that */
+        CTT_TRY(ctt_demux_peek(d, &time));
+    rc = 0;
     *out = d;
     d = NULL;
 out:
@@ -269,6 +290,11 @@ double ctt_demux_unit(const struct ctt_demux *d)
 int ctt_demux_is_picture(const struct ctt_demux *d)
 {
     return d->fmt->iformat && ctt_format_is_picture(d->fmt->iformat->name);
+}
+
+int ctt_demux_restarts(const struct ctt_demux *d)
+{
+    return d->fmt->iformat && d->fmt->iformat->flags & AVFMT_TS_DISCONT;
 }
 
 float ctt_demux_fps(const struct ctt_demux *d)
@@ -327,9 +353,62 @@ void ctt_demux_note(struct ctt_demux *d, const AVPacket *pkt)
         d->end = end;
 }
 
+/* FFmpeg's next packet of the video, or its error. */
+static int next_of_video(struct ctt_demux *d, AVPacket *pkt)
+{
+    int e;
+
+    do {
+        av_packet_unref(pkt);
+        if (ctt_meter_check(d->m) < 0)
+            return AVERROR_EXIT;
+        e = av_read_frame(d->fmt, pkt);
+        if (e >= 0 && !(pkt->flags & AV_PKT_FLAG_CORRUPT))
+            ctt_demux_note(d, pkt);
+    } while (e >= 0 && pkt->stream_index != d->stream->index);
+    return e == AVERROR_EOF && d->io->error < 0 ? d->io->error : e;
+}
+
+/* Where a packet is damaged: 0 if the file ends with it, as one that was cut
+ * does, after others. */
+static int end_or_damage(struct ctt_demux *d, AVPacket *pkt, int e)
+{
+    int rc;
+
+    d->part = d->got > 0 && (e >= 0 || e == AVERROR_INVALIDDATA) &&
+              next_of_video(d, pkt) == AVERROR_EOF;
+    CTT_TRY(d->m->rc);
+    if (d->part)
+        return 0;
+    rc = e < 0 ? ctt_av_error(d->m, e, "damaged") :
+         ctt_error(CTT_EFORMAT, "%s: damaged: a packet is incomplete",
+                   d->m->path);
+out:
+    return rc;
+}
+
+/* MPEG-TS has marks of breaks, too, as where files were joined: whether the
+ * packet is whole is said by its decoder. */
+static int next_of_file(struct ctt_demux *d, AVPacket *pkt)
+{
+    int e = d->part ? AVERROR_EOF : next_of_video(d, pkt), bad, rc = 0;
+
+    CTT_TRY(d->m->rc);
+    if (e == AVERROR_EOF)
+        return 0;
+    bad = e >= 0 && pkt->flags & AV_PKT_FLAG_CORRUPT;
+    if (e < 0 || (bad && !ctt_demux_restarts(d)))
+        return end_or_damage(d, pkt, e);
+    d->damaged += bad;
+    d->got++;
+    rc = 1;
+out:
+    return rc;
+}
+
 int ctt_demux_next(struct ctt_demux *d, AVPacket *pkt)
 {
-    int rc = 0, e;
+    int rc;
 
     if (d->entered) {
         av_packet_unref(pkt);
@@ -337,24 +416,26 @@ int ctt_demux_next(struct ctt_demux *d, AVPacket *pkt)
         d->entered = 0;
         return 1;
     }
-    if (d->how)
-        return ctt_demux_next_live(d, pkt);
-    do {
-        av_packet_unref(pkt);
-        CTT_TRY(ctt_meter_check(d->m));
-        e = av_read_frame(d->fmt, pkt);
-        if (e >= 0)
-            ctt_demux_note(d, pkt);
-    } while (e >= 0 && pkt->stream_index != d->stream->index);
-    CTT_TRY(d->m->rc);
-    if (e == AVERROR_EOF && d->io->error < 0)
-        e = d->io->error;
-    if (e < 0 && e != AVERROR_EOF)
-        return ctt_av_error(d->m, e, "damaged");
-    CTT_CHECK(e < 0 || !(pkt->flags & AV_PKT_FLAG_CORRUPT), CTT_EFORMAT,
-              "%s: damaged: a packet is incomplete", d->m->path);
-    d->got += e >= 0;
-    rc = e >= 0;
+    CTT_TRY(d->how ? ctt_demux_next_live(d, pkt) : next_of_file(d, pkt));
+    CTT_CHECK(rc == 0 || !av_packet_get_side_data(pkt,
+              AV_PKT_DATA_ENCRYPTION_INFO, NULL), CTT_EFORMAT, "%s: is "
+              "encrypted (DRM): only a decrypted copy can be read",
+              d->m->path);
+out:
+    return rc;
+}
+
+int ctt_demux_peek(struct ctt_demux *d, double *time)
+{
+    int rc = 1;
+
+    d->entry = d->entry ? d->entry : av_packet_alloc();
+    CTT_TRY(d->entry ? 1 : CTT_ENOMEM);
+    if (!d->entered)
+        CTT_TRY(ctt_demux_next(d, d->entry));
+    d->entered = rc > 0;
+    *time = rc == 0 || d->entry->pts == AV_NOPTS_VALUE ? (double)NAN :
+            (double)d->entry->pts * ctt_demux_unit(d);
 out:
     return rc;
 }

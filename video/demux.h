@@ -30,21 +30,24 @@ void ctt_demux_go_on(struct ctt_demux *d, const struct ctt_stream *how);
 
 /* Of a stream: whether it sends no faster than it is read; whether only a
  * clock says when its frames come, as its format has no times and those that
- * FFmpeg gives them, 25 a second, are made up; packets left out; bytes of the
- * packets so far. */
+ * FFmpeg gives them, 25 a second, are made up; packets left out (of a file:
+ * breaks of MPEG-TS, as where files were joined); bytes of the packets so far.
+ */
 int     ctt_demux_waits(const struct ctt_demux *d);
 int     ctt_demux_timeless(const struct ctt_demux *d);
 int64_t ctt_demux_damaged(const struct ctt_demux *d);
 int64_t ctt_demux_bytes(const struct ctt_demux *d);
 
 /* The video stream: a decoder that is there, its parameters, the seconds in a
- * unit of time, whether it is a picture, the average frames per second (0: not
+ * unit of time, whether it is a picture, whether times of its format may start
+ * anew, as those of MPEG-TS, the average frames per second (0: not
  * stated, as for a picture, or made up), the counterclockwise quarter turns
  * that make it upright. */
 const struct AVCodec           *ctt_demux_decoder(const struct ctt_demux *d);
 const struct AVCodecParameters *ctt_demux_codec(const struct ctt_demux *d);
 double ctt_demux_unit(const struct ctt_demux *d);
 int    ctt_demux_is_picture(const struct ctt_demux *d);
+int    ctt_demux_restarts(const struct ctt_demux *d);
 float  ctt_demux_fps(const struct ctt_demux *d);
 int    ctt_demux_turns(const struct ctt_demux *d);
 
@@ -53,8 +56,13 @@ int    ctt_demux_turns(const struct ctt_demux *d);
 void   ctt_demux_pixel(const struct ctt_demux *d, struct AVFrame *f, int *num,
                        int *den);
 
-/* The next packet of the video: 1, or 0 at the end. */
+/* The next packet of the video: 1, or 0 at the end, which that of a file is
+ * where it was cut within a packet. */
 int  ctt_demux_next(struct ctt_demux *d, struct AVPacket *pkt);
+
+/* Looks at it, for the next call: 1 and its time in seconds, NAN if it has
+ * none; or 0 at the end. */
+int  ctt_demux_peek(struct ctt_demux *d, double *time);
 
 /* Where the video can be entered in its middle; times are those of the file, in
  * seconds.  seek: 1 if the next packet is now a key frame that is shown at t or
@@ -68,8 +76,8 @@ double ctt_demux_steady(const struct ctt_demux *d, int64_t n);
 double ctt_demux_length(const struct ctt_demux *d);
 
 /* After the end: how many frames the container says come after the last one;
- * 0 if it is whole or says nothing.  gap: the longest time between two frames,
- * in seconds. */
+ * 0 if it is whole or says nothing, -1: an unknown number.  gap: the longest
+ * time between two frames, in seconds. */
 int64_t ctt_demux_missing(const struct ctt_demux *d, double gap);
 
 /* The whole file at path as one packet: a picture of a folder. */

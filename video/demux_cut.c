@@ -89,6 +89,13 @@ static int is_cut(const struct ctt_demux *d)
            (strncmp(name, "matroska", 8) == 0 && segment_end(d) > d->size);
 }
 
+/* 1 if a file of MPEG-TS is no whole number of packets, of any of its sizes. */
+static int ends_in_packet(const struct ctt_demux *d)
+{
+    return strcmp(d->fmt->iformat->name, "mpegts") == 0 && d->size > 0 &&
+           d->size % 188 && d->size % 192 && d->size % 204;
+}
+
 /* Seconds that the container states beyond the last packet: AVI counts the
  * frames of the video, Matroska may state how long the video is.  The length of
  * the whole file may be that of a sound which is longer than the video, so it
@@ -114,12 +121,14 @@ int64_t ctt_demux_missing(const struct ctt_demux *d, double gap)
     double fps = (double)ctt_demux_fps(d), lacks = short_of(d);
     int64_t n = d->index - d->got;
 
-    if (d->part)
+    if (d->part && d->how)
         return 1;
     if (d->index)
-        return n > 0 ? n : 0;
+        return n > 0 ? n : -d->part;
     if (gap <= 0)
         return 0;
     fps = fps > 0 ? fps : 1 / gap;
-    return lacks > (is_cut(d) ? 0.5 : 1.5) * gap ? llround(lacks * fps) : 0;
+    if (lacks > (is_cut(d) ? 0.5 : 1.5) * gap)
+        return llround(lacks * fps);
+    return -(d->part || ends_in_packet(d));
 }

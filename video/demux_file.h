@@ -17,8 +17,10 @@ struct ctt_demux {
     const AVCodec    *decoder;
     AVStream         *stream;        /* the video */
     int64_t           index, got;    /* packets of it: listed, read */
-    AVPacket         *entry;         /* read by a seek, given next */
+    AVPacket         *entry;         /* read ahead, given next */
     int               entered;       /* entry holds one */
+    int               part;          /* ends in a part of a packet */
+    int64_t           damaged;       /* packets that are, or may be */
     double            end, ends;     /* in seconds: of its last packet, and of
                                         the last one of any stream */
 
@@ -27,8 +29,7 @@ struct ctt_demux {
     int               opened;        /* io is FFmpeg's own, of an address */
     struct ctt_camera *camera;
     int               bad;           /* damaged packets in a row */
-    int               part;          /* raw frames end in a part of one */
-    int64_t           damaged, bytes;
+    int64_t           bytes;
 };
 
 /* For demux_live.c.  io: d->io reads from d->fd by read, and seeks if that

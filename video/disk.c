@@ -244,7 +244,8 @@ int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
     CTT_TRY((stated < 0 ? read_pipe : read_all)(path, fd, limit, &s, &n));
     CTT_CHECK(!ctt_mark_utf16(s, n), CTT_EFORMAT, "%s: a text in UTF-16, not "
               "UTF-8", path);
-    CTT_CHECK(!memchr(s, 0, n), CTT_EFORMAT, "%s: not a text", path);
+    CTT_CHECK(!memchr(s, 0, n), CTT_EFORMAT, "%s: not a text, byte %zu is 0",
+              path, strlen(s) + 1);
     mark = ctt_mark_utf8(s, n);
     memmove(s, s + mark, (n -= mark) + 1);
     *out = s;
@@ -265,6 +266,27 @@ char *ctt_text_trim(char *s)
     n = strlen(s);
     while (n && strchr(" \t\r", s[n - 1]))
         s[--n] = 0;
+    return s;
+}
+
+char *ctt_text_quote(char *s)
+{
+    if (*s == '"')
+        for (s++; *s; s++)
+            if (*s == '"' && *++s != '"')
+                return s - 1;
+    return NULL;
+}
+
+char *ctt_text_unquote(char *s)
+{
+    char *end = ctt_text_quote(s), *to = s;
+
+    if (!end || end[1])
+        return s;
+    for (const char *from = s + 1; from < end; from += 1 + (*from == '"'))
+        *to++ = *from;
+    *to = '\0';
     return s;
 }
 

@@ -44,6 +44,11 @@ int  ctt_text_read(const char *path, size_t limit, char **out, size_t *size);
 char *ctt_text_line(char **at, int *line);
 char *ctt_text_trim(char *s);
 
+/* The quote that ends the one with which s begins, or NULL; "" between them is
+ * one.  unquote: s, without them if it is all between quotes. */
+char *ctt_text_quote(char *s);
+char *ctt_text_unquote(char *s);
+
 /* 1 and the number if s consists of 1 to 9 decimal digits. */
 int  ctt_text_number(const char *s, int *out);
 

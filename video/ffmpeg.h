@@ -12,6 +12,7 @@
 #include "video/part.h"
 #include "video/pictures.h"
 #include "video/save.h"
+#include "video/stamps.h"
 #include "video/live/stream.h"
 #include "video/video.h"
 
@@ -55,6 +56,11 @@
     X(int64_t, ctt_memory_free, (void), ())                                 \
     X(int, ctt_memory_spare, (size_t size), (size))                         \
     X(int, ctt_stopped, (void), ())                                         \
+    X(int, ctt_stamp_doubt, (const struct ctt_stamps *t, double stamp),      \
+      (t, stamp))                                                           \
+    X(double, ctt_stamp_time, (struct ctt_stamps *t, double stamp,           \
+                               double later, int restarts),                 \
+      (t, stamp, later, restarts))                                          \
     X(char *, ctt_strdup, (const char *s), (s))                             \
     X(int, ctt_file_open, (const char *path, int *fd, int64_t *size),       \
       (path, fd, size))                                                     \

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "video/pick.h"
 #include "video/render.h"
+#include "video/live/stream.h"
 
 #include <limits.h>
 #include <math.h>
@@ -156,16 +157,26 @@ out:
 /* Sets the counts of a clip that was read to its end. */
 static void set_counts(const struct ctt_reader *r, struct ctt_frames *f)
 {
+    struct ctt_stream_told told;
+
     f->seen = ctt_video_seen(r->v);
     f->stated = r->ended ? ctt_video_stated(r->v) : f->seen;
+    ctt_video_told(r->v, &told);
+    f->breaks = told.jumps + told.damaged;
 }
 
 int ctt_frames_whole(const struct ctt_frames *f, const char *path)
 {
     int rc = 0;
 
+    CTT_CHECK(f->stated < INT64_MAX, CTT_EFORMAT, "%s: cut short: has %lld "
+              "frames and a part of one", path, (long long)f->seen);
     CTT_CHECK(f->seen >= f->stated, CTT_EFORMAT, "%s: cut short: has %lld of "
               "%lld frames", path, (long long)f->seen, (long long)f->stated);
+    CTT_CHECK(!f->breaks, CTT_EFORMAT, "%s: its times break at %lld place%s "
+              "(joined files, or wrong time stamps); frames are taken one "
+              "after the other", path, (long long)f->breaks,
+              f->breaks > 1 ? "s" : "");
 out:
     return rc;
 }
@@ -190,8 +201,9 @@ int ctt_frames_fit(const char *path, int64_t bytes)
     int64_t most = most_bytes();
     int rc = 0;
 
-    CTT_CHECK(bytes <= most, CTT_EFORMAT, "%s: its frames take more than %s",
-              path, most == LOAD_MAX ? "2 GiB" :
+    CTT_CHECK(bytes <= most, CTT_EFORMAT, "%s: its frames take more than %s; "
+              "a shorter clip (--max-frames) fits", path,
+              most == LOAD_MAX ? "2 GiB" :
               "a quarter of the memory limit (--memory)");
 out:
     return rc;

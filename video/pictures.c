@@ -5,6 +5,7 @@
 #include "video/disk.h"
 #include "video/part.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 struct parts {
     size_t      before, digits;
     const char *ending;
-    int         number;
+    int64_t     number;
 };
 
 /* The ending as a constant, or NULL. */
@@ -42,8 +43,8 @@ static int take_apart(const char *name, struct parts *p)
     while (p->before && strchr("0123456789", name[p->before - 1]))
         p->before--;
     p->digits = end - p->before;
-    p->number = atoi(name + p->before);
-    return p->digits > 0 && p->digits < 10;
+    p->number = strtoll(name + p->before, NULL, 10);
+    return p->digits > 0 && p->digits <= 18;    /* an int64_t has as many */
 }
 
 /* ---- series: pictures of a folder that differ in their number ---- */
@@ -146,30 +147,33 @@ out:
 
 static int by_number(const void *a, const void *b)
 {
-    int x = *(const int *)a, y = *(const int *)b;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
     return (x > y) - (x < y);
 }
 
 /* Sorts the numbers of the pictures, which become p's if some are missing. */
-static int take_numbers(const char *path, int **number, struct ctt_pictures *p)
+static int take_numbers(const char *path, int64_t **number,
+                        struct ctt_pictures *p)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    int n = p->count, *of = *number;
+    int64_t *of = *number;
+    int n = p->count;
 
     qsort(of, (size_t)n, sizeof(*of), by_number);
     for (int i = 1; i < n; i++)
         if (of[i] == of[i - 1])
-            return ctt_error(CTT_EFORMAT, "%s: two pictures have number %d",
-                             path, of[i]);
+            return ctt_error(CTT_EFORMAT, "%s: two pictures have number %"
+                             PRId64, path, of[i]);
     p->first = of[0];
     if (of[n - 1] - of[0] == n - 1)
         return 0;
     p->number = of;
     *number = NULL;
     if (!atomic_flag_test_and_set(&told))
-        ctt_warn("%s: %d pictures from %d to %d: numbers are missing; read in "
-                 "order (said once)", path, n, of[0], of[n - 1]);
+        ctt_warn("%s: %d pictures from %" PRId64 " to %" PRId64 ": numbers are "
+                 "missing; read in order (said once)", path, n, of[0],
+                 of[n - 1]);
     return 0;
 }
 
@@ -179,7 +183,7 @@ static int collect(const char *path, const struct ctt_folder *f,
                              const void *arg),
                    const void *arg, struct ctt_pictures *p)
 {
-    int *number = ctt_calloc((size_t)f->count + 1, sizeof(*number));
+    int64_t *number = ctt_calloc((size_t)f->count + 1, sizeof(*number));
     struct parts q;
     int rc = number ? 0 : CTT_ENOMEM;
 
@@ -364,13 +368,13 @@ void ctt_pictures_clear(struct ctt_pictures *p)
 
 int ctt_pictures_name(const struct ctt_pictures *p, int i, char **out)
 {
-    size_t room = strlen(p->start) + strlen(p->ending) + 16;
+    size_t room = strlen(p->start) + strlen(p->ending) + 24;
     char *s = ctt_calloc(room, 1);
     int at = p->from + i;
 
     if (!s)
         return CTT_ENOMEM;
-    snprintf(s, room, "%s%0*d%s", p->start, p->width,
+    snprintf(s, room, "%s%0*" PRId64 "%s", p->start, p->width,
              p->number ? p->number[at] : p->first + at, p->ending);
     *out = s;
     return 0;

@@ -9,9 +9,9 @@ struct ctt_pictures {
     char       *start;           /* of each path: folder/img_ */
     const char *ending;          /* .jpg */
     int         width;           /* digits of img_00001.jpg; 1: as needed */
-    int         first, count;    /* number of the first one; count 0: no
-                                    folder */
-    int        *number;          /* of each, in order; NULL: none is missing */
+    int64_t     first;           /* number of the first one */
+    int         count;           /* 0: no folder */
+    int64_t    *number;          /* of each, in order; NULL: none is missing */
     int         from;            /* pictures before the part */
 };
 

@@ -28,7 +28,7 @@ static int approach(struct ctt_video *v)
         goto out;
     CTT_TRY(ctt_decode_enter(v, time));
     if (rc > 0 && p->kind == CTT_PART_FRAMES)
-        v->seen = llround(v->last * fps) + 1;    /* its number, plus one */
+        v->t.seen = llround(v->t.last * fps) + 1;    /* its number, plus one */
     rc = 0;
 out:
     return rc;
@@ -45,7 +45,7 @@ static void swap_frames(struct ctt_video *v)
 static int beyond(const struct ctt_video *v)
 {
     return ctt_error(CTT_EFORMAT, "%s: begins after the end of the video, "
-                     "which has %.3f seconds", v->path, v->last + v->step);
+                     "which has %.3f seconds", v->path, v->t.last + v->t.step);
 }
 
 /* The frame that is on screen when the part begins becomes `ahead`, the one
@@ -57,18 +57,18 @@ static int begin_time(struct ctt_video *v)
 
     do {
         swap_frames(v);
-        time = v->last;
+        time = v->t.last;
         CTT_TRY(ctt_decode_next(v));
-    } while (rc > 0 && v->last <= v->part.start + TIE);
-    if (rc == 0 && v->last + v->step <= v->part.start + TIE)
+    } while (rc > 0 && v->t.last <= v->part.start + TIE);
+    if (rc == 0 && v->t.last + v->t.step <= v->part.start + TIE)
         return beyond(v);
     swap_frames(v);
     v->later = rc;
     v->ended = !rc;
-    v->after = v->last;
+    v->after = v->t.last;
     v->zero = v->part.start;
     rc = 0;
-    v->last = time;
+    v->t.last = time;
 out:
     return rc;
 }
@@ -77,11 +77,11 @@ static int begin_frames(struct ctt_video *v)
 {
     int rc = 1;
 
-    while (rc > 0 && v->seen <= v->part.first)
+    while (rc > 0 && v->t.seen <= v->part.first)
         CTT_TRY(ctt_decode_next(v));
     if (rc == 0)
         return beyond(v);
-    v->zero = v->last;
+    v->zero = v->t.last;
     rc = 0;
 out:
     return rc;
@@ -118,7 +118,7 @@ static int next_in_part(struct ctt_video *v)
         return begin_part(v);
     if (v->later) {
         swap_frames(v);
-        v->last = v->after;
+        v->t.last = v->after;
         v->later = 0;
         rc = 1;
     } else if (!v->ended) {
@@ -135,14 +135,14 @@ static int is_past(const struct ctt_video *v)
     const struct ctt_part *p = &v->part;
 
     return (p->kind == CTT_PART_TIME && v->given > 0 &&
-            v->last >= p->end - TIE) ||
+            v->t.last >= p->end - TIE) ||
            (p->kind == CTT_PART_FRAMES && v->given == p->count);
 }
 
 /* When the part ends, from its begin: with the video, or before. */
 static double end_of(const struct ctt_video *v, int past)
 {
-    double end = past ? v->last : v->last + v->step;
+    double end = past ? v->t.last : v->t.last + v->t.step;
 
     if (v->part.kind == CTT_PART_TIME && (past || v->part.end < end))
         end = v->part.end;
@@ -155,11 +155,11 @@ int ctt_video_ahead(struct ctt_video *v, double *t)
 
     ctt_meter_start(&v->meter);
     CTT_TRY(next_in_part(v));
-    CTT_CHECK(rc || v->seen > 0, v->how && !ctt_demux_waits(v->demux) ?
+    CTT_CHECK(rc || v->t.seen > 0, v->how && !ctt_demux_waits(v->demux) ?
               CTT_EIO : CTT_EFORMAT, "%s: contains no frame", v->path);
     past = rc > 0 && is_past(v);
     v->given += rc > 0 && !past;
-    *t = rc > 0 && !past ? v->last - v->zero : end_of(v, past);
+    *t = rc > 0 && !past ? v->t.last - v->zero : end_of(v, past);
     rc = rc > 0 && !past;
 out:
     ctt_meter_stop(&v->meter);
@@ -174,14 +174,18 @@ int64_t ctt_video_seen(const struct ctt_video *v)
 int64_t ctt_video_stated(const struct ctt_video *v)
 {
     const struct ctt_part *p = &v->part;
-    double lacks = p->end - v->last - v->step;
+    double lacks = p->end - v->t.last - v->t.step;
     double fps = (double)ctt_video_fps(v);
     int64_t n = 0;
 
     if (!v->drained || v->pictures.count)
         return v->given;
-    if (p->kind == CTT_PART_ALL)
-        n = ctt_demux_missing(v->demux, v->seen > 1 ? v->gap : v->step);
+    if (p->kind == CTT_PART_ALL) {
+        n = ctt_demux_missing(v->demux, v->t.seen > 1 ? v->gap : v->t.step);
+        if (n < 0 || (n == 0 && v->cut))
+            return v->how ? v->given : INT64_MAX;
+        n += v->cut;
+    }
     else if (p->kind == CTT_PART_FRAMES)
         n = p->count - v->given;
     else if (lacks > ROUGH)

@@ -82,7 +82,8 @@ struct ctt_source_set {
     "not there, to a folder in it, to the folder above, or to a folder in " \
     "that. Labels are names or numbers, of which those without a clip are no " \
     "classes; a classInd.txt beside the list names the numbers. A list " \
-    "without labels has only paths. A video may be named without its " \
+    "without labels has only paths; paths and labels may be quoted, and a " \
+    "clip has one label. A video may be named without its " \
     "extension. The start and the " \
     "end of a part are seconds (12.5 17), or frames, counted from 0, behind " \
     "# (#300 #450) or below a heading with start_frame; the frame at the " \
@@ -108,9 +109,13 @@ struct ctt_source_set {
     "each: train and test are those of the first, train2 and test2 those of " \
     "the second; validation is test. If all clips of a folder have " \
     "personNN_ in their names, KTH's splits apply: persons 01 to 16 for " \
-    "training, 17 to 25 for validation and test. A pack has no splits. Where " \
-    "the data or the model has only numbers as classes, equal numbers are " \
-    "the same class."
+    "training, 17 to 25 for validation and test. A pack has no splits.\n\n" \
+    "A number is the same class in every list: classes of a list with " \
+    "numbers are named by them, gaps included, and another list's numbers " \
+    "are these names. Only numbers 0, 1, 2 ... without a gap are named after " \
+    "the folders of their clips, if each has one of its own. For a model " \
+    "with names, a number is the place of a name, counted from 0, in a list " \
+    "that has a 0; other labels that the model lacks are refused."
 
 struct ctt_source;
 

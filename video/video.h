@@ -54,9 +54,9 @@ struct ctt_list {
  *    folder in that, if the first clips are there; a video may be named
  *    without its extension; labels are names, or whole numbers, of which those
  *    that no clip has are no classes, and other numbers (-1) are an error.  A
- *    number is named after its clips' folder if each number has a folder of
- *    its own, else by itself, "0", "1" ...; a classInd.txt beside the list
- *    (lines "number name")
+ *    number is named by itself, "3"; numbers 0, 1 ... without a gap after the
+ *    folders of their clips if each has one of its own, so that they are the
+ *    places of the names; a classInd.txt beside the list (lines "number name")
  *    gives the names and the first number, and classes by folder to a list
  *    without labels;
  *  - such a list whose first line names its columns (columns.h), separated by
@@ -70,15 +70,17 @@ struct ctt_list {
  *  - a single clip (label -1).
  * split: "train", "validation" or "test"; other spellings of the same (val,
  * valid, ...) are tried; NULL: "train".  known: the class names a model was
- * trained with; where one side has only numbers as names, numbers count.  If
- * NULL, they come from the data, and a class without clips in "train" is an
- * error, unless nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL,
- * or a file with the names or numbers of the classes to keep, one per line,
- * which also numbers them; with known, they must be among the names of the
- * model.  Clips of other classes are dropped.  No clip is opened.  Clips keep
- * the order of the list; clips in folders are sorted.  CTT_EINVAL if the split
- * does not exist or has no such clips, or if subset does not name classes of
- * both, CTT_EFORMAT if a list is damaged or a folder is empty. */
+ * trained with.  A number in a list is the class of this name if the model has
+ * numbers as names, or else the place of a class, in a list that has a 0 and
+ * whose folders do not say otherwise; CTT_EINVAL shows both.  If NULL, they
+ * come from the data, and a class without clips in "train" is an error, unless
+ * nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL, or a file
+ * with the names or numbers of the classes to keep, one per line, which also
+ * numbers them; with known, they must be among the names of the model.  Clips
+ * of other classes are dropped.  No clip is opened.  Clips keep the order of
+ * the list; clips in folders are sorted.  CTT_EINVAL if the split does not
+ * exist or has no such clips, or if subset does not name classes of both,
+ * CTT_EFORMAT if a list is damaged or a folder is empty. */
 enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);
@@ -152,7 +154,8 @@ void ctt_video_step(struct ctt_video *v);
  * more than 1.5 times the longest time between two of them (0.5 times if the
  * file is also shorter than the size that it states in Matroska and AVI), since
  * muxers round it and the last frame may stay longer.  Of a part those that it
- * has beyond the end of the video, if it is a second or more. */
+ * has beyond the end of the video, if it is a second or more.  INT64_MAX: the
+ * clip ends within a frame, and its container says no number. */
 int64_t ctt_video_seen(const struct ctt_video *v);
 int64_t ctt_video_stated(const struct ctt_video *v);
 
@@ -183,17 +186,17 @@ int  ctt_input_check(const struct ctt_input *in);
  * of them, every frame is used, and fps is the file's average rate (0:
  * unknown).  file_fps is that rate of the file (0: unknown, as in a pack).
  * seen, stated: ctt_video_seen() and ctt_video_stated() where the file was
- * decoded to its end; else equal. */
+ * decoded to its end; else equal.  breaks: of its times and packets. */
 struct ctt_frames {
     uint8_t *data;
     int      count, h, w, c;
     float    fps;
-    int64_t  seen, stated;
+    int64_t  seen, stated, breaks;
     float    file_fps;
 };
 
-/* 0, or CTT_EFORMAT if the clip at path was cut short: the message says how
- * many frames it has and should have. */
+/* 0, or CTT_EFORMAT if the clip at path was cut short, where the message says
+ * how many frames it has and should have, or has breaks. */
 int  ctt_frames_whole(const struct ctt_frames *f, const char *path);
 
 /* 1 if rc is an error of the clip, which is then skipped, and not the lack of

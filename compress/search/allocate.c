@@ -28,7 +28,7 @@ static double value_of(const struct ctt_aim_at *a, const struct ctt_way *w)
 }
 
 /* Adds `sign` times w. */
-static void add(struct ctt_way *sum, const struct ctt_way *w, double sign)
+static void add_costs(struct ctt_way *sum, const struct ctt_way *w, double sign)
 {
     sum->harm += sign * w->harm;
     for (int k = 0; k < CTT_COSTS; k++)
@@ -42,7 +42,7 @@ struct ctt_way ctt_ways_sum(const struct ctt_ways *m, const int *pick)
     for (int k = 0; k < CTT_COSTS; k++)
         sum.cost[k] = m->rest[k];
     for (int i = 0; i < m->weights; i++)
-        add(&sum, &m->way[m->first[i] + pick[i]], 1);
+        add_costs(&sum, &m->way[m->first[i] + pick[i]], 1);
     return sum;
 }
 
@@ -104,8 +104,8 @@ static int change_one(const struct ctt_ways *m, const struct ctt_aim_at *a,
             struct ctt_way now = *sum;
             double rank;
 
-            add(&now, &m->way[m->first[i] + pick[i]], -1);
-            add(&now, &m->way[k], 1);
+            add_costs(&now, &m->way[m->first[i] + pick[i]], -1);
+            add_costs(&now, &m->way[k], 1);
             rank = by_rank ? rank_of(a, sum, &now) : 0;
             if (by_rank ? rank >= least : !ctt_aim_better(a, &now, &best))
                 continue;

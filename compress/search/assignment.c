@@ -5,10 +5,11 @@
 #include "compress/stage/range.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static size_t size_of(int weights)
+static size_t assignment_size(int weights)
 {
     return sizeof(struct ctt_assignment) +
            (size_t)weights * sizeof(struct ctt_assigned);
@@ -17,7 +18,7 @@ static size_t size_of(int weights)
 int ctt_assignment_new(const struct ctt_sensitivity *s,
                        struct ctt_assignment **out)
 {
-    *out = ctt_calloc(1, size_of(s->weights));
+    *out = ctt_calloc(1, assignment_size(s->weights));
     if (!*out)
         return CTT_ENOMEM;
     (*out)->weights = s->weights;
@@ -27,10 +28,10 @@ int ctt_assignment_new(const struct ctt_sensitivity *s,
 int ctt_assignment_copy(const struct ctt_assignment *a,
                         struct ctt_assignment **out)
 {
-    *out = ctt_calloc(1, size_of(a->weights));
+    *out = ctt_calloc(1, assignment_size(a->weights));
     if (!*out)
         return CTT_ENOMEM;
-    memcpy(*out, a, size_of(a->weights));
+    memcpy(*out, a, assignment_size(a->weights));
     return 0;
 }
 
@@ -56,52 +57,39 @@ int ctt_assignment_changes(const struct ctt_assignment *a)
 
 struct text { char *to; size_t size, n; };
 
-static void put(struct text *t, const char *words)
+static void append(struct text *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void append(struct text *t, const char *format, ...)
 {
+    va_list args;
+
+    va_start(args, format);
     if (t->n < t->size)
-        t->n += (size_t)snprintf(t->to + t->n, t->size - t->n, "%s", words);
+        t->n += (size_t)vsnprintf(t->to + t->n, t->size - t->n, format, args);
+    va_end(args);
 }
 
-static void put_number(struct text *t, const char *words, double x)
+static void append_weight(struct text *t, const char *name,
+                          const struct ctt_assignment *a,
+                          const struct ctt_assigned *w)
 {
-    char number[40];
-
-    put(t, words);
-    snprintf(number, sizeof(number), "%g", x);
-    put(t, number);
-}
-
-static void put_option(struct text *t, const char *before, const char *name,
-                       double value)
-{
-    put(t, before);
-    put(t, name);
-    put_number(t, " ", value);
-}
-
-static void put_weight(struct text *t, const char *name,
-                       const struct ctt_assignment *a,
-                       const struct ctt_assigned *w)
-{
-    const char *before = ": ";
+    const char *gap = ": ";
 
     if (!w->form && !w->pruned && !w->share && !w->int8)
         return;
-    put(t, t->n ? "; " : "");
-    put(t, name);
+    append(t, "%s%s", t->n ? "; " : "", name);
     if (w->form)
-        put_option(t, before, w->form->ladder->name, w->form->value);
-    before = w->form ? ", " : before;
+        append(t, "%s%s %g", gap, w->form->ladder->name, w->form->value);
+    gap = w->form ? ", " : gap;
     if (w->pruned)
-        put_option(t, before, a->pruning->name, a->prune);
-    before = w->pruned ? ", " : before;
+        append(t, "%s%s %g", gap, a->pruning->name, a->prune);
+    gap = w->pruned ? ", " : gap;
     if (w->share)
-        put_option(t, before, "share", w->share->value);
-    before = w->share ? ", " : before;
-    if (w->int8) {
-        put(t, before);
-        put(t, "int8");
-    }
+        append(t, "%sshare %g", gap, w->share->value);
+    gap = w->share ? ", " : gap;
+    if (w->int8)
+        append(t, "%sint8", gap);
 }
 
 void ctt_assignment_print(const struct ctt_sensitivity *s,
@@ -111,11 +99,11 @@ void ctt_assignment_print(const struct ctt_sensitivity *s,
     struct text t = { text, size, 0 };
 
     if (a->thin > 0)
-        put_number(&t, "thin ", a->thin);
+        append(&t, "thin %g", a->thin);
     for (int i = 0; i < s->weights; i++)
-        put_weight(&t, s->weight[i].name, a, &a->weight[i]);
+        append_weight(&t, s->weight[i].name, a, &a->weight[i]);
     if (!t.n)
-        put(&t, CTT_ASSIGNMENT_NONE);
+        append(&t, CTT_ASSIGNMENT_NONE);
 }
 
 /* ---- settings ---- */
@@ -143,49 +131,44 @@ ctt_assignment_settings(const struct ctt_assignment_recipe *r)
     return &r->o;
 }
 
-static void add_name(struct text *t, const char *name)
+static void append_name(struct text *t, const char *name)
 {
-    put(t, t->n ? "," : "");
-    put(t, name);
+    append(t, "%s%s", t->n ? "," : "", name);
 }
 
-/* Adds "NAME=X" and returns the larger of x and most. */
-static int add(struct text *t, const char *name, double x, int most)
+/* "NAME=X" at the end; returns the larger of x and most. */
+static int append_value(struct text *t, const char *name, double x, int most)
 {
-    add_name(t, name);
-    put_number(t, "=", x);
+    append(t, "%s%s=%g", t->n ? "," : "", name, x);
     return x > most ? (int)x : most;
 }
 
-static void add_weight(struct ctt_assignment_recipe *r,
-                       const struct ctt_sensitivity_weight *w,
-                       const struct ctt_assigned *a)
+static void append_settings(struct ctt_assignment_recipe *r,
+                            const struct ctt_sensitivity_weight *w,
+                            const struct ctt_assigned *a)
 {
-    const struct ctt_sensitivity_point *svd = NULL, *tt = NULL;
+    int svd = a->form && a->form->ladder->of_rank, tt = a->form && !svd;
     struct ctt_recipe *o = &r->o;
     struct text *t = r->text;
 
-    if (a->form && a->form->ladder->of_rank)
-        svd = a->form;
-    else
-        tt = a->form;
     if (svd)
-        o->svd.rank = add(&t[SVD], w->name, fmax(1, round((1 - o->thin.share) *
-                          ctt_sensitivity_number(svd, w))), o->svd.rank);
+        o->svd.rank = append_value(&t[SVD], w->name,
+            fmax(1, round((1 - o->thin.share) *
+                          ctt_sensitivity_number(a->form, w))), o->svd.rank);
     else
-        add_name(&t[SVD_NOT], w->name);
+        append_name(&t[SVD_NOT], w->name);
     if (tt)
-        o->tt.rank = add(&t[TT], w->name, tt->value, o->tt.rank);
+        o->tt.rank = append_value(&t[TT], w->name, a->form->value, o->tt.rank);
     else
-        add_name(&t[TT_NOT], w->name);
+        append_name(&t[TT_NOT], w->name);
     if (!a->pruned)
-        add_name(&t[PRUNE_NOT], w->name);
+        append_name(&t[PRUNE_NOT], w->name);
     if (a->share)
-        add(&t[SHARE], w->name, a->share->value, 0);
+        append_value(&t[SHARE], w->name, a->share->value, 0);
     if (a->int8)
         o->int8.method = 1 + CTT_RANGE_MSE;
     else
-        add_name(&t[INT8_NOT], w->name);
+        append_name(&t[INT8_NOT], w->name);
 }
 
 /* Small weights are worth few bytes; of a small model none is small. */
@@ -219,7 +202,7 @@ static void set_all(const struct ctt_sensitivity *s,
     o->thin.share = (float)a->thin;
     o->svd.rank = o->tt.rank = o->int8.method = 0;
     for (int i = 0; i < s->weights; i++)
-        add_weight(r, &s->weight[i], &a->weight[i]);
+        append_settings(r, &s->weight[i], &a->weight[i]);
     o->svd.least = o->tt.least = o->share.least = o->int8.slow = 1;
     o->svd.each = if_any(&t[SVD], o->svd.rank > 0);
     o->svd.except = if_any(&t[SVD_NOT], o->svd.rank > 0);

@@ -15,7 +15,7 @@ static const struct { const char *word; int share; } tops[] = {
 };
 
 /* A number with k, M or G behind it; NAN: it is none. */
-static double number(const char *text)
+static double scaled_number(const char *text)
 {
     static const struct { const char *unit; double times; } units[] = {
         { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 },
@@ -50,7 +50,7 @@ out:
 
 static int read_cost(const char *word, const char *value, double *most)
 {
-    double x = number(value);
+    double x = scaled_number(value);
     int rc = 0;
 
     CTT_CHECK(x > 0, CTT_EINVAL, "--budget: %s=%s is not a number above 0",

@@ -26,17 +26,21 @@ void ctt_budget_plan_free(struct ctt_budget_plan **p)
 
 /* ---- trying ---- */
 
-int ctt_budget_plan_recipe(const struct ctt_budget_run *r,
-                           const struct ctt_assignment *a,
-                           struct ctt_assignment_recipe **out)
+/* Bytes that the file stores for each weight and its factors. */
+static void count_stored(const struct ctt_budget_run *r,
+                         const struct ctt_trial *t, double *stored)
 {
-    return ctt_assignment_recipe(r->s, a, &r->o, out);
+    struct ctt_weight_row row = { .cores = 2 };
+
+    for (int i = 0; i < r->s->weights; i++) {
+        snprintf(row.name, sizeof(row.name), "%s", r->s->weight[i].name);
+        stored[i] = (double)ctt_trial_weight(t, &row);
+    }
 }
 
-/* Costs of the assignment in a file beside r->out, without clips; timed beside
- * the model as given if there is calls->compare. */
-static int cost_of(struct ctt_budget_run *r, const struct ctt_assignment *a,
-                   int timed, struct ctt_costs *out)
+int ctt_budget_plan_costs(struct ctt_budget_run *r,
+                          const struct ctt_assignment *a, int timed,
+                          struct ctt_costs *out, double *stored)
 {
     const struct ctt_recipe_calls *calls = r->calls->recipe;
     struct ctt_assignment_recipe *o = NULL;
@@ -44,10 +48,12 @@ static int cost_of(struct ctt_budget_run *r, const struct ctt_assignment *a,
     struct ctt_speed speed;
     int rc;
 
-    CTT_TRY(ctt_budget_plan_recipe(r, a, &o));
+    CTT_TRY(ctt_assignment_recipe(r->s, a, &r->o, &o));
     CTT_TRY(ctt_trial_recipe(r->m, ctt_stages, NULL,
                              ctt_assignment_settings(o), r->out, &t));
     CTT_TRY(ctt_trial_costs(&t, out));
+    if (stored)
+        count_stored(r, &t, stored);
     if (!timed || !calls->compare)
         goto out;
     CTT_TRY(calls->compare(calls->arg, r->path, ctt_newfile_temp(t.file),
@@ -81,7 +87,7 @@ int ctt_budget_plan_try(struct ctt_budget_run *r,
         goto out;
     }
     CTT_TRY(r->calls->progress(r->calls->arg, "measuring an assignment"));
-    CTT_TRY(cost_of(r, a, timed, &row.costs));
+    CTT_TRY(ctt_budget_plan_costs(r, a, timed, &row.costs, NULL));
     CTT_TRY(ctt_budget_rows_add(&r->rows, &row));
     CTT_TRY(r->calls->log(r->calls->arg, &row));
     *out = row.costs;
@@ -94,7 +100,6 @@ int ctt_budget_plan_given(struct ctt_budget_run *r)
     struct ctt_assignment *a = NULL;
     int rc;
 
-    r->given = (struct ctt_costs){ { NAN, NAN, NAN, NAN }, NAN };
     CTT_TRY(ctt_assignment_new(r->s, &a));
     CTT_TRY(ctt_budget_plan_try(r, a, 1, &r->given));
 out:
@@ -102,8 +107,8 @@ out:
     return rc;
 }
 
-double ctt_budget_plan_harm(const struct ctt_budget_run *r,
-                            const struct ctt_assignment *a)
+static double plan_harm(const struct ctt_budget_run *r,
+                        const struct ctt_assignment *a)
 {
     double sum = 0;
 
@@ -137,8 +142,11 @@ int ctt_budget_plan_of(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     CTT_TRY(p->mix ? 0 : CTT_ENOMEM);
     ctt_assignment_print(r->s, p->a, p->mix, CTT_ASSIGNMENT_TEXT);
     CTT_TRY(ctt_budget_plan_try(r, p->a, r->timed, &p->tried));
+    CTT_CHECK(!(p->a->thin > 0) || p->tried.cost[CTT_COST_MACS] <
+              r->given.cost[CTT_COST_MACS], CTT_EUNSUP,
+              "--thin removes no channel");
     p->meets = ctt_costs_meet(a->most, p->tried.cost);
-    p->harm = ctt_budget_plan_harm(r, p->a);
+    p->harm = plan_harm(r, p->a);
     *out = p;
     p = NULL;
 out:
@@ -148,34 +156,33 @@ out:
 
 /* ---- choosing ---- */
 
-/* The best choice so far over all kinds of pruning and uniform factors. */
-struct chosen {
-    struct ctt_budget_run       *r;
+/* The best choice so far over all shares of pruning and uniform factors. */
+struct choice {
+    struct ctt_budget_run   *r;
     const struct ctt_style  *style;
     const struct ctt_aim_at *a;
-    struct ctt_common        all;     /* of the best one */
+    struct ctt_common        all;
+    double                   step;    /* of its share of pruning */
     struct ctt_way           sum;
     struct ctt_assignment   *is;
-    int                     *pick;
+    int                     *pick, some;
 };
 
-static void take(struct chosen *c, const struct ctt_ways *w,
-                 const struct ctt_common *all, const struct ctt_way *sum)
+static void take_choice(struct choice *c, const struct ctt_ways *w)
 {
     int pruned = 0;
 
-    c->all = *all;
-    c->sum = *sum;
     for (int i = 0; i < w->weights; i++) {
         c->is->weight[i] = w->way[w->first[i] + c->pick[i]].is;
         pruned |= c->is->weight[i].pruned;
     }
     c->is->thin = c->style->thin;
-    c->is->pruning = pruned ? all->pruning : NULL;
-    c->is->prune = pruned ? all->prune : 0;
+    c->is->pruning = pruned ? c->all.pruning : NULL;
+    c->is->prune = pruned ? c->all.prune : 0;
 }
 
-static int consider(struct chosen *c, const struct ctt_common *all, int *some)
+static int consider_common(struct choice *c, const struct ctt_common *all,
+                           double step)
 {
     struct ctt_ways *w = NULL;
     struct ctt_way sum;
@@ -184,94 +191,79 @@ static int consider(struct chosen *c, const struct ctt_common *all, int *some)
     CTT_TRY(ctt_ways_new(c->r->s, &c->r->given, c->style, all, &w));
     ctt_allocate(w, c->a, c->pick);
     sum = ctt_ways_sum(w, c->pick);
-    if (!*some || ctt_aim_better(c->a, &sum, &c->sum))
-        take(c, w, all, &sum);
-    *some = 1;
+    if (!c->some || ctt_aim_better(c->a, &sum, &c->sum)) {
+        c->all = *all;
+        c->step = step;
+        c->sum = sum;
+        take_choice(c, w);
+    }
+    c->some = 1;
 out:
     ctt_ways_free(&w);
     return rc;
 }
 
-/* Shares of pruning: steps of what is kept, STEPS from the least to the most of
- * a ladder, then FINE between those beside the best. */
-enum { STEPS = 20, FINE = 4 };
+/* Shares of pruning: STEPS equal ratios of the values that are kept, from the
+ * least to the most of a ladder, then quarters of one around the best. */
+enum { STEPS = 20 };
 #define ROUND 1e-4
 
-static double prune_at(const struct ctt_ladder *l, double step)
+static int consider_shares(struct choice *c, struct ctt_common all, double from,
+                           double to, double by)
 {
+    const struct ctt_ladder *l = all.pruning;
     double most = 1 - l->value[0], least = 1 - l->value[l->values - 1];
-    double kept = most * pow(least / most, step / STEPS);
+    int rc = 0;
 
-    return 1 - round(fmin(most, fmax(least, kept)) / ROUND) * ROUND;
+    for (double step = from; step <= to; step += by) {
+        double kept = most * pow(least / most, step / STEPS);
+
+        all.prune = 1 - round(fmin(most, fmax(least, kept)) / ROUND) * ROUND;
+        CTT_TRY(consider_common(c, &all, step));
+    }
+out:
+    return rc;
 }
 
-static double step_of(const struct ctt_ladder *l, double prune)
-{
-    double most = 1 - l->value[0], least = 1 - l->value[l->values - 1];
-
-    return STEPS * log((1 - prune) / most) / log(least / most);
-}
-
-/* All shares with these uniform factors; blocks are for time. */
-static int consider_pruning(struct chosen *c, struct ctt_common all, int *some)
+/* Without pruning, and all shares; blocks are for time. */
+static int consider_pruning(struct choice *c, struct ctt_common all)
 {
     const struct ctt_ladder *l;
     int rc;
 
-    CTT_TRY(consider(c, &all, some));
+    CTT_TRY(consider_common(c, &all, 0));
     for (int i = 0; (l = ctt_ladder(i)); i++) {
-        if (l->kind != CTT_OPTION_PRUNE ||
-            (l->form == CTT_PRUNE_BLOCK && !c->r->timed))
-            continue;
         all.pruning = l;
-        for (int k = 0; k <= STEPS; k++) {
-            all.prune = prune_at(l, k);
-            CTT_TRY(consider(c, &all, some));
-        }
+        if (l->kind == CTT_OPTION_PRUNE &&
+            (l->form != CTT_PRUNE_BLOCK || c->r->timed))
+            CTT_TRY(consider_shares(c, all, 0, STEPS, 1));
     }
     rc = 0;
 out:
     return rc;
 }
 
-static int refine(struct chosen *c)
-{
-    struct ctt_common all = c->all;
-    int some = 1, rc = 0;
-    double at;
-
-    if (!all.pruning)
-        return 0;
-    at = step_of(all.pruning, all.prune);
-    for (int k = 1 - FINE; k < FINE; k++) {
-        all.prune = prune_at(all.pruning, at + (double)k / FINE);
-        CTT_TRY(consider(c, &all, &some));
-    }
-out:
-    return rc;
-}
-
-static int consider_all(struct chosen *c)
+static int consider_all(struct choice *c)
 {
     const struct ctt_ladder *l;
-    int some = 0, rc = 0;
+    int rc = 0;
 
     if (!c->style->uniform)
-        CTT_TRY(consider_pruning(c, (struct ctt_common){ NULL, 0, NULL, 0 },
-                                 &some));
+        CTT_TRY(consider_pruning(c, (struct ctt_common){ NULL, 0, NULL, 0 }));
     for (int i = 0; c->style->uniform && (l = ctt_ladder(i)); i++)
         for (int k = 0; l->kind == CTT_OPTION_FORM && k < l->values; k++)
-            CTT_TRY(consider_pruning(c, (struct ctt_common){ NULL, 0, l, k },
-                                     &some));
-    CTT_TRY(refine(c));
+            CTT_TRY(consider_pruning(c, (struct ctt_common){ NULL, 0, l, k }));
+    if (c->all.pruning)
+        CTT_TRY(consider_shares(c, c->all, c->step - 0.75, c->step + 0.75,
+                                0.25));
 out:
     return rc;
 }
 
-static int choose(struct ctt_budget_run *r, const struct ctt_style *style,
-                  const struct ctt_aim_at *a, struct ctt_budget_plan **out)
+static int choose_plan(struct ctt_budget_run *r, const struct ctt_style *style,
+                       const struct ctt_aim_at *a, struct ctt_budget_plan **out)
 {
-    struct chosen c = { .r = r, .style = style, .a = a };
+    struct choice c = { .r = r, .style = style, .a = a };
     int rc;
 
     CTT_TRY(ctt_assignment_new(r->s, &c.is));
@@ -287,15 +279,6 @@ out:
 }
 
 /* ---- correcting ---- */
-
-static int has_limit(const struct ctt_aim_at *a)
-{
-    int some = 0;
-
-    for (int k = 0; k < CTT_COSTS; k++)
-        some |= !isinf(a->most[k]);
-    return some;
-}
 
 /* Whether a limit that holds is nearly reached, or nothing is to gain. */
 static int is_near(const struct ctt_aim_at *a, const struct ctt_budget_plan *p)
@@ -323,8 +306,8 @@ static int is_better(const struct ctt_aim_at *a,
 struct tries { struct ctt_aim_at now; double met[CTT_COSTS], not[CTT_COSTS]; };
 
 /* In proportion to what p costs, or between the limits that were tried. */
-static void correct(const struct ctt_aim_at *a, const struct ctt_budget_plan *p,
-                    struct tries *t)
+static void correct_limits(const struct ctt_aim_at *a,
+                           const struct ctt_budget_plan *p, struct tries *t)
 {
     for (int k = 0; k < CTT_COSTS; k++) {
         double is = p->tried.cost[k], *most = &t->now.most[k], next;
@@ -350,10 +333,10 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_style *style,
     for (int k = 0; k < CTT_COSTS; k++)    /* a square: channels both ways */
         t.now.most[k] *= AIM / ((1 - style->thin) * (1 - style->thin));
     for (int i = 0; i < CTT_BUDGET_ROUNDS && !end; i++) {
-        CTT_TRY(choose(r, style, &t.now, &p));
-        correct(a, p, &t);
+        CTT_TRY(choose_plan(r, style, &t.now, &p));
+        correct_limits(a, p, &t);
         p->meets = ctt_costs_meet(a->most, p->tried.cost);
-        end = is_near(a, p) || !has_limit(a) || (r->rough && p->meets);
+        end = is_near(a, p) || !ctt_budget_has_cost(&r->b);
         if (is_better(a, p, best)) {
             ctt_budget_plan_free(&best);
             best = p;
@@ -366,7 +349,5 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_style *style,
 out:
     ctt_budget_plan_free(&p);
     ctt_budget_plan_free(&best);
-    if (style->thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL))
-        rc = 0;    /* a model without such channels */
-    return rc;
+    return ctt_budget_thins_none(style->thin, rc) ? 0 : rc;
 }

@@ -5,16 +5,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Losses below 0.02 nat are noise with a few hundred clips. */
 #define LEAST 0.02
-/* The same of shared values, which are tested on the same retrained model; and
- * how many times worse factors bear them at most. */
-#define LEAST_SHARED 5e-4
-#define MOST_TIMES 300
-/* Bits above these harm too little to be told from chance. */
-#define BITS 4
 /* Nats of training that leads to no finite number. */
 #define LOST 30
 /* Where a guess loses less than this, half of it tells too little. */
@@ -27,37 +20,45 @@ struct level {
     int    known;      /* 0: not retrained, as a milder value loses too much */
     double before;     /* expected harm of all of them, in nats */
     double left;       /* harm after retraining */
-    double times[CTT_LADDER_MOST];    /* of factors: as in struct
-                                         ctt_sensitivity_point, by value of
-                                         sharing */
-    double shared[CTT_LADDER_MOST];   /* harm that sharing adds; NAN: not
-                                         measured */
 };
 
 enum { LEVELS = 32 };
 struct recovery {
     struct ctt_budget_run *r;
-    struct level       level[LEVELS];
-    int                levels;
-    double             chance;    /* nats that a guess loses */
+    struct level           level[LEVELS];
+    int                    levels;
+    double                 base;      /* loss of the model as given, retrained
+                                         as long */
+    double                 chance;    /* nats that a guess loses */
 };
-
-static int is_usable(const struct ctt_sensitivity_point *p)
-{
-    return p->done && !p->why[0];
-}
 
 /* ---- the levels ---- */
 
+/* Every second value back from the strongest of each option that retraining
+ * repairs. */
+static void list_levels(struct recovery *h)
+{
+    const struct ctt_ladder *l;
+
+    for (int i = 0; (l = ctt_ladder(i)); i++) {
+        if (l->kind == CTT_OPTION_INT8 || l->kind == CTT_OPTION_THIN ||
+            (l->form == CTT_PRUNE_BLOCK && !h->r->timed))
+            continue;
+        for (int k = 1 + l->values % 2; k < l->values && h->levels < LEVELS;
+             k += 2)
+            h->level[h->levels++] = (struct level){ .l = l, .value = k };
+    }
+}
+
 /* Gives a weight the option of a point, if it is one of a level. */
-static int assign(const struct ctt_budget_run *r, const struct level *x,
-                  const struct ctt_sensitivity_point *p,
-                  struct ctt_assignment *a)
+static int assign_point(const struct ctt_budget_run *r, const struct level *x,
+                        const struct ctt_sensitivity_point *p,
+                        struct ctt_assignment *a)
 {
     struct ctt_assigned *w = &a->weight[p->weight];
 
     if (p->ladder != x->l || ctt_sensitivity_step(p) != x->value ||
-        !is_usable(p))
+        !ctt_sensitivity_usable(p))
         return 0;
     if (x->l->kind == CTT_OPTION_FORM && ctt_is_large(r->s, p->weight))
         w->form = p;
@@ -71,71 +72,19 @@ static int assign(const struct ctt_budget_run *r, const struct level *x,
     return 1;
 }
 
-/* The assignment of a level, and its expected harm; *out NULL: no weight can
- * have it. */
+/* The assignment of a level, and its expected harm. */
 static int level_assignment(const struct ctt_budget_run *r, struct level *x,
                             struct ctt_assignment **out)
 {
-    struct ctt_assignment *a = NULL;
-    int some = 0, rc;
+    int rc;
 
-    *out = NULL;
-    CTT_TRY(ctt_assignment_new(r->s, &a));
-    x->before = 0;
+    CTT_TRY(ctt_assignment_new(r->s, out));
     for (int i = 0; i < r->s->points; i++)
-        if (assign(r, x, &r->s->point[i], a)) {
+        if (assign_point(r, x, &r->s->point[i], *out))
             x->before += r->s->point[i].fit;
-            some = 1;
-        }
     if (x->l->kind == CTT_OPTION_PRUNE) {
-        a->pruning = x->l;
-        a->prune = x->l->value[x->value];
-    }
-    if (some) {
-        *out = a;
-        a = NULL;
-    }
-out:
-    ctt_free(a);
-    return rc;
-}
-
-/* The point of a weight with these shared values; NULL: it cannot have them. */
-static const struct ctt_sensitivity_point *
-share_of(const struct ctt_sensitivity *s, int weight, int value)
-{
-    for (int i = 0; i < s->points; i++) {
-        const struct ctt_sensitivity_point *p = &s->point[i];
-
-        if (p->weight == weight && p->ladder->kind == CTT_OPTION_SHARE &&
-            ctt_sensitivity_step(p) == value && is_usable(p))
-            return p;
-    }
-    return NULL;
-}
-
-/* a with shared values of everything that is factorised; *harm: their harm in
- * whole weights.  *out NULL: there are none. */
-static int share_level(const struct ctt_budget_run *r,
-                       const struct ctt_assignment *a, int value, double *harm,
-                       struct ctt_assignment **out)
-{
-    int rc, some = 0;
-
-    *harm = 0;
-    CTT_TRY(ctt_assignment_copy(a, out));
-    for (int i = 0; i < a->weights; i++) {
-        const struct ctt_sensitivity_point *p = share_of(r->s, i, value);
-
-        if (!a->weight[i].form || !p || p->value > BITS)
-            continue;
-        (*out)->weight[i].share = p;
-        *harm += p->fit;
-        some = 1;
-    }
-    if (!some) {
-        ctt_free(*out);
-        *out = NULL;
+        (*out)->pruning = x->l;
+        (*out)->prune = x->l->value[x->value];
     }
 out:
     return rc;
@@ -143,37 +92,15 @@ out:
 
 /* ---- measuring ---- */
 
-/* Factors are shared at once after retraining, as they bear that worse. */
-static int measure_level(struct recovery *h, struct level *x, int at,
-                         const struct ctt_assignment *a)
+/* The loss of an assignment after a few steps, LOST if it has none. */
+static int measure_loss(const struct recovery *h, const char *what, int at,
+                        const struct ctt_assignment *a, double *loss)
 {
-    struct ctt_assignment *then[CTT_LADDER_MOST] = { NULL };
-    double whole[CTT_LADDER_MOST];
-    int value[CTT_LADDER_MOST], rc = 0;
-    char what[80];
     struct ctt_short t = { .a = a, .what = what, .at = at,
                            .all = h->levels + 1, .steps = h->r->steps };
+    int rc = ctt_budget_short(h->r, &t);
 
-    snprintf(what, sizeof(what), "%s %g", x->l->name, x->l->value[x->value]);
-    for (int k = 0; k < CTT_LADDER_MOST && x->l->kind == CTT_OPTION_FORM; k++) {
-        CTT_TRY(share_level(h->r, a, k, &whole[t.thens], &then[t.thens]));
-        if (then[t.thens]) {
-            t.then[t.thens] = then[t.thens];
-            value[t.thens++] = k;
-        }
-    }
-    CTT_TRY(ctt_budget_short(h->r, &t));
-    x->left = isnan(t.loss) ? LOST : t.loss - h->r->base;
-    for (int i = 0; i < t.thens; i++) {
-        double harm = isnan(t.then_loss[i]) ? LOST : t.then_loss[i] - t.loss;
-
-        x->shared[value[i]] = harm;
-        x->times[value[i]] = fmin(MOST_TIMES, fmax(1,
-            fmax(harm, LEAST_SHARED) / fmax(whole[i], LEAST_SHARED)));
-    }
-out:
-    for (size_t k = 0; k < CTT_LEN(then); k++)
-        ctt_free(then[k]);
+    *loss = isnan(t.loss) ? LOST : t.loss;
     return rc;
 }
 
@@ -184,67 +111,62 @@ static int is_lost(const struct recovery *h, const struct level *x)
            x[-1].left > h->chance / 2;
 }
 
-/* Of each option that retraining repairs every second value back from the
- * strongest. */
-static void list_levels(struct recovery *h)
+static int measure_level(struct recovery *h, int i)
 {
-    const struct ctt_ladder *l;
-
-    for (int i = 0; (l = ctt_ladder(i)); i++) {
-        if (l->kind == CTT_OPTION_INT8 || l->kind == CTT_OPTION_THIN ||
-            (l->form == CTT_PRUNE_BLOCK && !h->r->timed))
-            continue;
-        for (int k = 1 + l->values % 2; k < l->values && h->levels < LEVELS;
-             k += 2) {
-            struct level *x = &h->level[h->levels++];
-
-            *x = (struct level){ .l = l, .value = k };
-            for (int j = 0; j < CTT_LADDER_MOST; j++)
-                x->shared[j] = NAN;
-        }
-    }
-}
-
-static int measure(struct recovery *h)
-{
-    struct ctt_short t = { .what = "as given", .at = 1, .all = h->levels + 1,
-                           .steps = h->r->steps };
+    struct level *x = &h->level[i];
     struct ctt_assignment *a = NULL;
+    char what[80];
     int rc;
 
-    CTT_TRY(ctt_budget_short(h->r, &t));
-    h->r->base = t.loss;
-    h->chance = log(h->r->classes) - h->r->base;
-    for (int i = 0; i < h->levels; i++) {
-        struct level *x = &h->level[i];
-
-        CTT_TRY(level_assignment(h->r, x, &a));
-        x->known = a && !is_lost(h, x);
-        if (x->known)
-            CTT_TRY(measure_level(h, x, i + 2, a));
-        else if (a)
-            x->left = fmax(h->chance, x[-1].left);
-        ctt_free(a);
-        a = NULL;
-    }
+    CTT_TRY(level_assignment(h->r, x, &a));
+    x->known = x->before > 0 && !is_lost(h, x);
+    if (is_lost(h, x))
+        x->left = fmax(h->chance, x[-1].left);
+    if (!x->known)
+        goto out;
+    snprintf(what, sizeof(what), "%s %g", x->l->name, x->l->value[x->value]);
+    CTT_TRY(measure_loss(h, what, i + 2, a, &x->left));
+    x->left -= h->base;
 out:
     ctt_free(a);
     return rc;
 }
 
+static int measure_levels(struct recovery *h)
+{
+    struct ctt_assignment *none = NULL;
+    int rc;
+
+    CTT_TRY(ctt_assignment_new(h->r->s, &none));
+    CTT_TRY(measure_loss(h, "original", 1, none, &h->base));
+    h->chance = log(h->r->classes) - h->base;
+    for (int i = 0; i < h->levels; i++)
+        CTT_TRY(measure_level(h, i));
+out:
+    ctt_free(none);
+    return rc;
+}
+
 /* ---- correcting ---- */
 
-/* y at index x between the measured levels of a ladder, and as the nearest one
- * beyond them; NAN: none is measured. */
-static double between(const struct recovery *h, const struct ctt_ladder *l,
-                      double (*y_of)(const struct level *x, int k), int k,
-                      int at)
+/* The logarithm of the share of its harm that a level keeps; NAN: too little
+ * harm.  Retraining is expected to do none. */
+static double log_kept(const struct level *x)
+{
+    return x->before > LEAST ? fmin(0, log(fmax(x->left, LEAST) / x->before))
+                             : NAN;
+}
+
+/* That of value `at` of a ladder: between its levels, and as the nearest one
+ * beyond them; NAN: none is known. */
+static double interpolated(const struct recovery *h, const struct ctt_ladder *l,
+                           int at)
 {
     double low = NAN, high = NAN, x0 = 0, x1 = 0;
 
     for (int i = 0; i < h->levels; i++) {
         const struct level *x = &h->level[i];
-        double y = x->l == l ? y_of(x, k) : NAN;
+        double y = x->l == l ? log_kept(x) : NAN;
 
         if (isnan(y))
             continue;
@@ -262,93 +184,41 @@ static double between(const struct recovery *h, const struct ctt_ladder *l,
     return low + (high - low) * (at - x0) / (x1 - x0);
 }
 
-/* The logarithm of the share of its harm that a level keeps.  Retraining is
- * expected to do no harm. */
-static double kept(const struct level *x, int k)
-{
-    (void)k;
-    return x->before > LEAST ? fmin(0, log(fmax(x->left, LEAST) / x->before))
-                             : NAN;
-}
-
-/* The logarithm of times[k], or of that of the next fewer bits. */
-static double times(const struct level *x, int k)
-{
-    for (; k < CTT_LADDER_MOST; k++)
-        if (x->times[k] > 0)
-            return log(x->times[k]);
-    return NAN;
-}
-
-static void correct(struct recovery *h)
+static void correct_fits(struct recovery *h)
 {
     struct ctt_sensitivity *s = h->r->s;
 
     for (int i = 0; i < s->points; i++) {
         struct ctt_sensitivity_point *p = &s->point[i];
-        int at = ctt_sensitivity_step(p);
-        double y = between(h, p->ladder, kept, 0, at);
+        double y = interpolated(h, p->ladder, ctt_sensitivity_step(p));
 
         p->fit *= isnan(y) ? 1 : exp(y);
-        for (int k = 0; k < CTT_LADDER_MOST; k++) {
-            y = between(h, p->ladder, times, k, at);
-            p->shared[k] = isnan(y) ? 0 : exp(y);
-        }
     }
     ctt_sensitivity_rise(s);
 }
 
-/* The share of the harm of shared values that retraining leaves. */
-static double shared_left(const struct recovery *h)
+static int tell_levels(const struct recovery *h)
 {
-    double before = 0, after = 0;
+    char *rows = NULL, cell[2][CTT_BUDGET_CELL], title[200];
+    int rc;
 
-    for (int i = 0; i < h->levels; i++)
-        if (h->level[i].l->kind == CTT_OPTION_SHARE && h->level[i].known) {
-            before += h->level[i].before;
-            after += fmax(h->level[i].left, 0);
-        }
-    return before > LEAST ? fmin(1, fmax(0.1, after / before)) : 1;
-}
-
-/* ---- the table ---- */
-
-static const char *shared_text(const struct level *x, char text[96])
-{
-    const struct ctt_ladder *l = NULL;
-    size_t n = 0;
-
-    for (int i = 0; (l = ctt_ladder(i)) && l->kind != CTT_OPTION_SHARE; i++)
-        ;
-    snprintf(text, 96, "-");
-    for (int k = 0; l && k < l->values; k++)
-        if (!isnan(x->shared[k]) && n < 96)
-            n += (size_t)snprintf(text + n, 96 - n, "%s%g: %.2f",
-                                  n ? ", " : "", l->value[k], x->shared[k]);
-    return text;
-}
-
-static int say(const struct recovery *h)
-{
-    struct ctt_budget_lines t = { NULL, 0 };
-    char cell[2][CTT_BUDGET_CELL], shared[96], title[240];
-
-    ctt_budget_lines_add(&t, "option\tat once\tretrained\tthen shared");
+    CTT_TRY(ctt_budget_add_row(&rows, "option\tat once\tretrained"));
     for (int i = 0; i < h->levels; i++) {
         const struct level *x = &h->level[i];
 
         if (x->before > 0)
-            ctt_budget_lines_add(&t, "%s %g\t%s\t%s\t%s", x->l->name,
-                          x->l->value[x->value],
-                          ctt_budget_number(x->before, cell[0]),
-                          ctt_budget_number(x->known ? x->left : NAN, cell[1]),
-                          shared_text(x, shared));
+            CTT_TRY(ctt_budget_add_row(&rows, "%s %g\t%s\t%s", x->l->name,
+                x->l->value[x->value], ctt_budget_number(x->before, cell[0]),
+                ctt_budget_number(x->known ? x->left : NAN, cell[1])));
     }
     snprintf(title, sizeof(title), "the same option for all weights: loss in "
-             "nats at once, after %d steps of retraining (-: a milder value "
-             "loses over half of a guess, %.3f), and added by values of so "
-             "many bits in factors:", h->r->steps, h->chance);
-    return ctt_budget_lines_table(h->r, &t, title);
+             "nats at once, and after %d steps of retraining (-: a milder "
+             "value loses over half of a guess, %.3f):", h->r->steps,
+             h->chance);
+    rc = h->r->calls->table(h->r->calls->arg, title, rows);
+out:
+    ctt_free(rows);
+    return rc;
 }
 
 int ctt_budget_recovery(struct ctt_budget_run *r)
@@ -356,14 +226,12 @@ int ctt_budget_recovery(struct ctt_budget_run *r)
     struct recovery h = { .r = r };
     int rc = 0;
 
-    r->shared_left = 1;
     if (!r->steps)
         return 0;
     list_levels(&h);
-    CTT_TRY(measure(&h));
-    CTT_TRY(say(&h));
-    r->shared_left = shared_left(&h);
-    correct(&h);
+    CTT_TRY(measure_levels(&h));
+    CTT_TRY(tell_levels(&h));
+    correct_fits(&h);
 out:
     return rc;
 }

@@ -12,10 +12,12 @@
 
 static const char *const shares[] = { "25%", "50%", "100%" };
 
-/* The points by which the clips of the search are below the budget; below 0:
- * above it. */
-static double below(const struct ctt_budget *b, int k,
-                    const struct ctt_paired *t)
+enum { REASON = 128 };
+
+/* The share of the clips of the search by which top-1 is below the budget;
+ * below 0: above it. */
+static double points_below(const struct ctt_budget *b, int k,
+                           const struct ctt_paired *t)
 {
     double n = t->clips > 0 ? (double)t->clips : 1;
 
@@ -24,51 +26,52 @@ static double below(const struct ctt_budget *b, int k,
     return isnan(b->floor[k]) ? -INFINITY : b->floor[k] - (double)t->is / n;
 }
 
-/* Where costs are limited a mix is the one that harms least within them, and a
- * few clips more or less are chance, so the clips of the search are tested too.
- * Where harm is what is driven to the limit they are counted: a test would be
- * driven to its own limit. */
-static int judge_top1(const struct ctt_budget *b, int k,
-                      const struct ctt_budget_row *row, char why[128])
+/* Sets *why unless top-1 is accepted.  Where costs are limited a mix is the one
+ * that harms least within them, and a few clips more or less are chance, so the
+ * clips of the search are tested too.  Where harm is driven to the limit they
+ * are counted: a test would be driven to its own limit. */
+static void judge_top1(const struct ctt_budget *b, int k,
+                       const struct ctt_budget_row *row, char why[REASON])
 {
     double own = ctt_budget_tail(b, k, &row->seen[0][k]);
     double p = ctt_budget_tail(b, k, &row->seen[1][k]);
 
     if (!ctt_budget_has_cost(b) && !ctt_budget_kept(b, k, &row->seen[0][k]))
-        snprintf(why, 128, "%.1f points too many are lost at %s of the clips "
-                 "of the search", 100 * below(b, k, &row->seen[0][k]),
-                 shares[k]);
+        snprintf(why, REASON, "%.1f points too many are lost at %s of the "
+                 "clips of the search",
+                 100 * points_below(b, k, &row->seen[0][k]), shares[k]);
     else if (ctt_budget_has_cost(b) && own <= CTT_BUDGET_DOUBTED)
-        snprintf(why, 128, "too much is lost at %s of the clips of the search, "
-                 "p = %.3f", shares[k], own);
+        snprintf(why, REASON, "too much is lost at %s of the clips of the "
+                 "search, p = %.3f", shares[k], own);
     else if (p <= CTT_BUDGET_REFUTED)
-        snprintf(why, 128, "the other clips refute it at %s, p = %.3f",
+        snprintf(why, REASON, "the other clips refute it at %s, p = %.3f",
                  shares[k], p);
-    else
-        return 1;
-    return 0;
 }
 
-/* Why a row is not accepted; NULL: it is.  *loss: below(), the worst. */
-static const char *judge(const struct ctt_budget_run *r,
-                         const struct ctt_budget_row *row, double *loss,
-                         char why[128])
+/* why: the reason that a row is not accepted, or "".  Returns how far it is
+ * from the limits: the worst of its costs, as a share, and of its top-1. */
+static double judge_row(const struct ctt_budget_run *r,
+                        const struct ctt_budget_row *row, char why[REASON])
 {
-    const char *found = NULL;
+    double far = 0;
 
-    *loss = -INFINITY;
+    why[0] = '\0';
     for (int k = 0; k < CTT_ACCURACIES; k++) {
-        *loss = fmax(*loss, below(&r->b, k, &row->seen[0][k]));
-        if (!found && !judge_top1(&r->b, k, row, why))
-            found = why;
+        far = fmax(far, points_below(&r->b, k, &row->seen[0][k]));
+        if (!why[0])
+            judge_top1(&r->b, k, row, why);
     }
-    for (int k = 0; k < CTT_COSTS && !found; k++)
-        if (!isinf(r->b.most[k]) && !(row->costs.cost[k] <= r->b.most[k])) {
-            snprintf(why, 128, "%s is %.6g, above the limit of %g",
-                     ctt_cost_words[k], row->costs.cost[k], r->b.most[k]);
-            found = why;
-        }
-    return found;
+    for (int k = 0; k < CTT_COSTS; k++) {
+        double is = row->costs.cost[k], most = r->b.most[k];
+
+        if (isinf(most))
+            continue;
+        far = fmax(far, is / most - 1);
+        if (!why[0] && !(is <= most))
+            snprintf(why, REASON, "%s is %.6g, above the limit of %g",
+                     ctt_cost_words[k], is, most);
+    }
+    return far;
 }
 
 /* ---- the search ---- */
@@ -87,7 +90,6 @@ struct rounds {
     char  nearest[256];
     double exceeds;       /* how far it is from the limits */
     char *past[CTT_BUDGET_ROUNDS];    /* the mixes of earlier rounds */
-    int   pasts;
 };
 
 /* The objective if only top-1 is limited: costs as --for says, each relative to
@@ -105,9 +107,9 @@ static void aim_small(const struct ctt_budget_run *r, struct rounds *x)
     x->a.most_harm = 0.05;
 }
 
-static void begin(const struct ctt_budget_run *r, struct rounds *x)
+static void set_aim(const struct ctt_budget_run *r, struct rounds *x)
 {
-    *x = (struct rounds){ .low = NAN, .high = NAN };
+    *x = (struct rounds){ .low = NAN, .high = NAN, .exceeds = INFINITY };
     x->a.most_harm = INFINITY;
     memcpy(x->a.most, r->b.most, sizeof(x->a.most));
     if (ctt_budget_has_cost(&r->b))
@@ -116,34 +118,26 @@ static void begin(const struct ctt_budget_run *r, struct rounds *x)
         aim_small(r, x);
 }
 
-/* With limits of costs those that retraining has exceeded are lowered. */
-static void correct(const struct ctt_budget_run *r,
-                    const struct ctt_budget_row *row, struct rounds *x)
+/* With limits of costs those that are exceeded are lowered. */
+static void lower_limits(const struct ctt_budget_run *r,
+                         const double cost[CTT_COSTS], struct rounds *x)
 {
-    for (int k = 0; k < CTT_COSTS; k++) {
-        double is = row->costs.cost[k], most = r->b.most[k];
-
-        if (isinf(most) || is <= most)
-            continue;
-        x->a.most[k] *= 0.995 * most / is;
-    }
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (cost[k] > r->b.most[k])
+            x->a.most[k] *= 0.995 * r->b.most[k] / cost[k];
 }
 
 /* Without them the limit of harm is corrected, by its logarithm: by bisection
- * once it is known from both sides. */
-static int adjust(double loss, int accepted, struct rounds *x)
+ * once it is known from both sides.  Returns whether another round can help. */
+static int bisect_harm(double far, int accepted, struct rounds *x)
 {
     double at = log(x->a.most_harm);
 
-    if (accepted)
-        x->low = at;
-    else
-        x->high = at;
+    *(accepted ? &x->low : &x->high) = at;
     if (!isnan(x->low) && !isnan(x->high))
         x->a.most_harm = exp((x->low + x->high) / 2);
     else
-        x->a.most_harm = exp(at + (accepted ? log(4) : -log(loss > 0.05 ? 8
-                                                                        : 3)));
+        x->a.most_harm *= accepted ? 4 : far > 0.05 ? 1.0 / 8 : 1.0 / 3;
     return isnan(x->low) || isnan(x->high) || x->high - x->low > 0.1;
 }
 
@@ -157,8 +151,9 @@ static double size_of(const struct rounds *x, const struct ctt_budget_row *row)
     return sum;
 }
 
-static void keep(struct rounds *x, struct ctt_budget_plan **p, int round,
-                 const struct ctt_budget_row *row)
+/* Of two that are accepted the smaller one stays. */
+static void keep_smaller(struct rounds *x, struct ctt_budget_plan **p,
+                         int round, const struct ctt_budget_row *row)
 {
     if (x->best.plan && size_of(x, row) >= size_of(x, &x->best.row))
         return;
@@ -167,64 +162,38 @@ static void keep(struct rounds *x, struct ctt_budget_plan **p, int round,
     *p = NULL;
 }
 
-static int remember(struct rounds *x, const struct ctt_budget_plan *p)
+static void keep_nearest(struct rounds *x, const struct ctt_budget_row *row,
+                         double far, const char *why)
 {
-    char *mix = ctt_strdup(p->mix);
-
-    if (mix)
-        x->past[x->pasts++] = mix;
-    return mix ? 0 : CTT_ENOMEM;
-}
-
-/* How far a row is from the limits: the worst of its costs, as a share, and of
- * its top-1. */
-static double excess(const struct ctt_budget_run *r,
-                     const struct ctt_budget_row *row, double loss)
-{
-    double most = fmax(0, loss);
-
-    for (int k = 0; k < CTT_COSTS; k++)
-        if (!isinf(r->b.most[k]))
-            most = fmax(most, row->costs.cost[k] / r->b.most[k] - 1);
-    return most;
-}
-
-/* Keeps what came to the nearest, and why it is not accepted. */
-static void miss(const struct ctt_budget_run *r,
-                 const struct ctt_budget_row *row, double loss,
-                 const char *why, struct rounds *x)
-{
-    double is = excess(r, row, loss);
     char text[192];
 
-    if (x->nearest[0] && is >= x->exceeds)
+    if (far >= x->exceeds)
         return;
-    x->exceeds = is;
+    x->exceeds = far;
     snprintf(x->nearest, sizeof(x->nearest), "%s; %s",
              ctt_costs_print(row->costs.cost, text, sizeof(text)), why);
 }
 
 /* Retrains the mix of round n, and keeps it if it is accepted; *more: whether
  * another round can help. */
-static int try_plan(struct ctt_budget_run *r, struct rounds *x, int n,
-                    struct ctt_budget_plan **p, int *more)
+static int retrain_plan(struct ctt_budget_run *r, struct rounds *x, int n,
+                        struct ctt_budget_plan **p, int *more)
 {
     int limited = ctt_budget_has_cost(&r->b), rc;
     struct ctt_budget_row row;
-    char why[128] = "";
-    const char *fault;
-    double loss;
+    char why[REASON];
+    double far;
 
     CTT_TRY(ctt_budget_whole(r, *p, n, &row));
-    fault = judge(r, &row, &loss, why);
-    CTT_TRY(ctt_budget_say_round(r, n, *p, &row, fault));
-    if (limited && fault)
-        correct(r, &row, x);
-    *more = limited ? fault != NULL : adjust(loss, !fault, x);
-    if (fault)
-        miss(r, &row, loss, why, x);
+    far = judge_row(r, &row, why);
+    CTT_TRY(ctt_budget_tell_round(r, n, *p, &row, why));
+    if (limited)
+        lower_limits(r, row.costs.cost, x);
+    *more = limited ? why[0] != '\0' : bisect_harm(far, !why[0], x);
+    if (why[0])
+        keep_nearest(x, &row, far, why);
     else
-        keep(x, p, n, &row);
+        keep_smaller(x, p, n, &row);
 out:
     return rc;
 }
@@ -235,14 +204,14 @@ static int run_round(struct ctt_budget_run *r, struct rounds *x, int n,
                      int *more)
 {
     int limited = ctt_budget_has_cost(&r->b), rc;
-    int past = limited || x->pasts < 1 ? x->pasts : 1;
+    int past = limited || n == 1 ? n - 1 : 1;
     struct ctt_budget_plan *p = NULL;
 
     *more = 0;
-    CTT_TRY(ctt_budget_race(r, &x->a, x->past + x->pasts - past, past, &p));
+    CTT_TRY(ctt_budget_race(r, &x->a, x->past + n - 1 - past, past, &p));
     if (!p)
         goto out;
-    CTT_TRY(remember(x, p));
+    CTT_TRY((x->past[n - 1] = ctt_strdup(p->mix)) ? 0 : CTT_ENOMEM);
     CTT_TRY(limited && n == 1 && !p->meets ? ctt_budget_refuse(r, p) : 0);
     if (limited && !p->meets) {
         ctt_budget_say(r, "\nround %d: no other assignment is within the "
@@ -250,9 +219,9 @@ static int run_round(struct ctt_budget_run *r, struct rounds *x, int n,
         goto out;
     }
     CTT_TRY(ctt_budget_plan_try(r, p->a, 1, &p->tried));
-    CTT_TRY(ctt_budget_say_plan(r, p));
+    CTT_TRY(ctt_budget_tell_plan(r, p));
     if (!r->dry_run)
-        CTT_TRY(try_plan(r, x, n, &p, more));
+        CTT_TRY(retrain_plan(r, x, n, &p, more));
 out:
     ctt_budget_plan_free(&p);
     return rc < 0 ? rc : 0;
@@ -266,7 +235,7 @@ static void drop_tries(const struct ctt_budget_run *r)
         unlink(ctt_budget_try_name(r, n, path, sizeof(path)));
 }
 
-static int finish(struct ctt_budget_run *r, struct rounds *x)
+static int write_best(struct ctt_budget_run *r, struct rounds *x)
 {
     struct ctt_model *m = NULL;
     int there, rc = 0;
@@ -294,7 +263,7 @@ static int run_rounds(struct ctt_budget_run *r, struct rounds *x)
         CTT_TRY(run_round(r, x, n, &more));
     if (r->dry_run)
         goto out;
-    rc = finish(r, x);
+    rc = write_best(r, x);
     if (rc >= 0 || rc == CTT_EUNSUP)
         drop_tries(r);
 out:
@@ -303,16 +272,16 @@ out:
 
 int ctt_budget_search(struct ctt_budget_run *r)
 {
-    struct rounds x = { .pasts = 0 };
+    struct rounds x = { .low = NAN };
     int rc;
 
     CTT_TRY(ctt_budget_plan_given(r));
     CTT_TRY(ctt_budget_possible(r));
     CTT_TRY(ctt_budget_recovery(r));
-    begin(r, &x);
+    set_aim(r, &x);
     CTT_TRY(run_rounds(r, &x));
 out:
-    for (int i = 0; i < x.pasts; i++)
+    for (int i = 0; i < CTT_BUDGET_ROUNDS; i++)
         ctt_free(x.past[i]);
     ctt_budget_plan_free(&x.best.plan);
     return rc;

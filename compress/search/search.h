@@ -49,10 +49,6 @@ const struct ctt_budget_row *
 ctt_budget_rows_find(const struct ctt_budget_rows *all,
                      const struct ctt_budget_row *like);
 
-/* The text of a row of values shared at once after a short retraining begins
- * so. */
-#define CTT_BUDGET_AT_ONCE "at once after it: "
-
 /* ---- the search ---- */
 
 /* Functions of the caller, which get arg. */
@@ -98,18 +94,13 @@ struct ctt_budget_run {
     int      timed;      /* 1: everything tried is timed; 0: the chosen one */
     int      dry_run;
     int      steps;      /* of the first short retraining; 0: none */
-    int64_t  all_steps;  /* of a whole retraining */
     int      classes;
     /* Set by the search: */
     struct ctt_costs given;            /* of the model as given */
-    double base;         /* its loss after a short retraining */
-    int    rough;        /* 1: any plan within the limits will do */
-    double shared_left;  /* share of the harm of shared values that retraining
-                            leaves */
 };
 
-/* Leaves options out of r->s that no plan has, and refuses limits that even the
- * strongest options of all weights are far from: CTT_EINVAL.  Needs no clips
+/* Leaves options out of r->s that no plan has, and refuses limits that the
+ * strongest options, which are tried, do not meet: CTT_EINVAL.  Needs no clips
  * and no measurement, so that r->s is measured next. */
 int ctt_budget_begin(struct ctt_budget_run *r);
 
@@ -127,12 +118,27 @@ struct ctt_budget_plan {
     char            *mix;      /* its text */
     double           harm, expected[CTT_COSTS];
     struct ctt_costs tried;
-    double           bytes;    /* after a short retraining; NAN: not known */
+    double           bytes;    /* predicted by a short retraining; NAN: not
+                                  known */
     int              meets;    /* the limits */
 };
 void ctt_budget_plan_free(struct ctt_budget_plan **p);
 
-/* Tries an assignment, unless that is known, and timed if `timed` says so. */
+/* 1 if rc says that a model has too few channels for a plan with this share of
+ * them removed. */
+static inline int ctt_budget_thins_none(double thin, int rc)
+{
+    return thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL);
+}
+
+/* Costs of an assignment in a file beside r->out, made without clips; timed:
+ * beside the model as given, if there is calls->compare.  stored: NULL, or for
+ * the bytes of each weight. */
+int ctt_budget_plan_costs(struct ctt_budget_run *r,
+                          const struct ctt_assignment *a, int timed,
+                          struct ctt_costs *out, double *stored);
+
+/* The same, logged, and measured unless it is known. */
 int ctt_budget_plan_try(struct ctt_budget_run *r,
                         const struct ctt_assignment *a, int timed,
                         struct ctt_costs *out);
@@ -144,24 +150,16 @@ int ctt_budget_plan_given(struct ctt_budget_run *r);
  * are corrected by its costs, in at most four rounds.  *out NULL: the model
  * cannot be thinned so. */
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_style *style,
-             const struct ctt_aim_at *a, struct ctt_budget_plan **out);
+                    const struct ctt_aim_at *a, struct ctt_budget_plan **out);
 
 /* A plan of an assignment that is known, which it takes over. */
 int ctt_budget_plan_of(struct ctt_budget_run *r, const struct ctt_aim_at *a,
-                struct ctt_assignment **is, struct ctt_budget_plan **out);
-
-/* The expected harm of an assignment by the fits of r->s. */
-double ctt_budget_plan_harm(const struct ctt_budget_run *r,
-                     const struct ctt_assignment *a);
+                       struct ctt_assignment **is,
+                       struct ctt_budget_plan **out);
 
 /* How far tried costs are from the limits, as the largest ratio. */
 double ctt_budget_plan_excess(const struct ctt_aim_at *a,
                               const struct ctt_budget_plan *p);
-
-/* The settings of an assignment. */
-int ctt_budget_plan_recipe(const struct ctt_budget_run *r,
-                           const struct ctt_assignment *a,
-                           struct ctt_assignment_recipe **out);
 
 /* ---- refuse.c ---- */
 
@@ -185,16 +183,13 @@ int ctt_budget_recovery(struct ctt_budget_run *r);
 
 /* ---- train.c ---- */
 
-/* A short retraining of an assignment, NULL: of the model as given; and
- * assignments that also share values, which is then done at once. */
+/* A short retraining of an assignment: its loss (NAN: it leads to no model) and
+ * bytes afterwards. */
 struct ctt_short {
     const struct ctt_assignment *a;
     const char *what;
     int         at, all, steps;
-    int         thens;
-    const struct ctt_assignment *then[CTT_LADDER_MOST];
-    double      loss;     /* NAN: it leads to no model */
-    double      then_loss[CTT_LADDER_MOST], then_bytes[CTT_LADDER_MOST];
+    double      loss, bytes;
 };
 int ctt_budget_short(struct ctt_budget_run *r, struct ctt_short *t);
 
@@ -219,10 +214,9 @@ const char *ctt_budget_try_name(const struct ctt_budget_run *r, int n, char *to,
 enum { CTT_CANDIDATES = 4 };
 extern const struct ctt_style ctt_candidates[CTT_CANDIDATES];
 
-/* Plans candidates and retrains them for a few steps, the better ones longer
- * (successive halving, Jamieson and Talwalkar 2016): *out is the one that is
- * expected to lose least after a whole retraining.  past: texts that are no
- * candidates.  *out NULL: there is none. */
+/* Plans candidates and retrains them for a few steps: *out is the one that then
+ * loses least.  past: texts that are no candidates.  *out NULL: there is
+ * none. */
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
              char *const *past, int pasts, struct ctt_budget_plan **out);
 
@@ -232,21 +226,16 @@ int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
 void ctt_budget_say(const struct ctt_budget_run *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Rows of a table, a line each; rc: the first error. */
-struct ctt_budget_lines { char *text; int rc; };
-void ctt_budget_lines_add(struct ctt_budget_lines *l, const char *format, ...)
+/* Adds a row to the text of a table, which the caller frees. */
+int ctt_budget_add_row(char **rows, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Prints and frees it. */
-int ctt_budget_lines_table(const struct ctt_budget_run *r,
-                           struct ctt_budget_lines *l, const char *title);
-
-int  ctt_budget_say_plan(const struct ctt_budget_run *r,
+int ctt_budget_tell_plan(const struct ctt_budget_run *r,
                          const struct ctt_budget_plan *p);
 
-/* Round n, why: it is not accepted, NULL: it is; with its costs beside what was
- * predicted. */
-int  ctt_budget_say_round(const struct ctt_budget_run *r, int n,
+/* Round n, with its costs beside the predicted ones; why: the reason that it is
+ * not accepted, or "". */
+int ctt_budget_tell_round(const struct ctt_budget_run *r, int n,
                           const struct ctt_budget_plan *p,
                           const struct ctt_budget_row *row, const char *why);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * search_text.c: lines and tables of the search: plans, rounds and costs. */
 #include "compress/search/search.h"
+#include "net/append.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { LINE = 1024, CELL = CTT_BUDGET_CELL };
 
@@ -21,35 +21,14 @@ void ctt_budget_say(const struct ctt_budget_run *r, const char *format, ...)
     r->calls->say(r->calls->arg, line);
 }
 
-void ctt_budget_lines_add(struct ctt_budget_lines *l, const char *format, ...)
+int ctt_budget_add_row(char **rows, const char *format, ...)
 {
-    size_t n = l->text ? strlen(l->text) : 0;
-    char *more = ctt_calloc(n + LINE + 2, 1);
     va_list args;
+    int rc;
 
-    if (!more) {
-        l->rc = CTT_ENOMEM;
-        return;
-    }
-    if (n)
-        memcpy(more, l->text, n);
     va_start(args, format);
-    vsnprintf(more + n, LINE, format, args);
+    rc = ctt_append_line(rows, format, args);
     va_end(args);
-    more[strlen(more)] = '\n';
-    ctt_free(l->text);
-    l->text = more;
-}
-
-int ctt_budget_lines_table(const struct ctt_budget_run *r,
-                           struct ctt_budget_lines *l, const char *title)
-{
-    int rc = l->rc;
-
-    if (rc >= 0)
-        rc = r->calls->table(r->calls->arg, title, l->text);
-    ctt_free(l->text);
-    *l = (struct ctt_budget_lines){ NULL, 0 };
     return rc;
 }
 
@@ -61,80 +40,84 @@ const char *ctt_budget_number(double x, char text[CTT_BUDGET_CELL])
 
 /* ---- a plan ---- */
 
-int ctt_budget_say_plan(const struct ctt_budget_run *r,
-                        const struct ctt_budget_plan *p)
+static int add_weight_row(const struct ctt_budget_run *r,
+                          const struct ctt_assignment *a, int weight,
+                          char **rows)
 {
-    struct ctt_budget_lines t = { NULL, 0 };
-    char form[CELL], prune[CELL], bits[CELL], costs[3 * CELL];
+    const struct ctt_assigned *w = &a->weight[weight];
+    char form[CELL] = "-", prune[CELL] = "-", bits[CELL] = "-";
+
+    if (w->form)
+        snprintf(form, CELL, "%s %g", w->form->ladder->name, w->form->value);
+    if (w->pruned)
+        snprintf(prune, CELL, "%s %g", a->pruning->name, a->prune);
+    if (w->share)
+        snprintf(bits, CELL, "%g", w->share->value);
+    return ctt_budget_add_row(rows, "%s\t%" PRId64 "\t%s\t%s\t%s\t%s\t%.4f",
+                              r->s->weight[weight].name,
+                              r->s->weight[weight].params, form, prune, bits,
+                              w->int8 ? "yes" : "-",
+                              ctt_assigned_harm(r->s, weight, w, a->pruning,
+                                                a->prune));
+}
+
+int ctt_budget_tell_plan(const struct ctt_budget_run *r,
+                         const struct ctt_budget_plan *p)
+{
+    char *rows = NULL, costs[3 * CELL];
     int rc;
 
-    ctt_budget_lines_add(&t, "weight\tvalues\tfactors\tpruned\tbits\tint8\tKL");
-    for (int i = 0; i < p->a->weights; i++) {
-        const struct ctt_assigned *w = &p->a->weight[i];
-
-        snprintf(form, CELL, "-");
-        snprintf(prune, CELL, "-");
-        snprintf(bits, CELL, "-");
-        if (w->form)
-            snprintf(form, CELL, "%s %g", w->form->ladder->name,
-                     w->form->value);
-        if (w->pruned)
-            snprintf(prune, CELL, "%s %g", p->a->pruning->name, p->a->prune);
-        if (w->share)
-            snprintf(bits, CELL, "%g", w->share->value);
-        ctt_budget_lines_add(&t, "%s\t%" PRId64 "\t%s\t%s\t%s\t%s\t%.4f",
-                             r->s->weight[i].name, r->s->weight[i].params, form,
-                             prune, bits, w->int8 ? "yes" : "-",
-                             ctt_assigned_harm(r->s, i, w, p->a->pruning,
-                                               p->a->prune));
-    }
+    CTT_TRY(ctt_budget_add_row(&rows, "weight\tvalues\tfactors\tpruned\tbits\t"
+                               "int8\tKL"));
+    for (int i = 0; i < p->a->weights; i++)
+        CTT_TRY(add_weight_row(r, p->a, i, &rows));
     if (p->a->thin > 0)
         ctt_budget_say(r, "\n%g%% of the channels are removed first",
                        100 * p->a->thin);
-    CTT_TRY(ctt_budget_lines_table(r, &t,
-                                   "the assignment and its expected harm "
-                                   "(nats); pruned: the share of all that "
-                                   "are pruned, together:"));
+    CTT_TRY(r->calls->table(r->calls->arg, "the assignment and its expected "
+                            "harm (nats); pruned: the share of all that are "
+                            "pruned, together:", rows));
     ctt_budget_say(r, "without retraining it has %s",
                    ctt_costs_print(p->tried.cost, costs, sizeof(costs)));
 out:
+    ctt_free(rows);
     return rc;
 }
 
 /* ---- a round ---- */
 
-/* A whole retraining adds 0.6 to 2.3% to the bytes of a short one
- * (doc/benchmarks.md). */
-#define ADDED 1.015
-static int say_costs(const struct ctt_budget_run *r,
-                     const struct ctt_budget_plan *p,
-                     const struct ctt_budget_row *row)
+static int tell_costs(const struct ctt_budget_run *r,
+                      const struct ctt_budget_plan *p,
+                      const struct ctt_budget_row *row)
 {
-    struct ctt_budget_lines t = { NULL, 0 };
+    char *rows = NULL;
+    int rc;
 
-    ctt_budget_lines_add(&t,
-                         "cost\tlimit\texpected\ttried\tpredicted\tretrained\t"
-                         "over predicted %%");
+    CTT_TRY(ctt_budget_add_row(&rows, "cost\tlimit\texpected\ttried\tpredicted"
+                               "\tretrained\tover predicted %%"));
     for (int k = 0; k < CTT_COSTS; k++) {
         double is = row->costs.cost[k], was = p->tried.cost[k];
-        char most[CELL] = "-", table[CELL] = "-";
+        char most[CELL] = "-", expected[CELL] = "-";
 
         if (isnan(is))
             continue;
         if (k == CTT_COST_BYTES && !isnan(p->bytes))
-            was = p->bytes * ADDED;
+            was = p->bytes;
         if (!isinf(r->b.most[k]))
             snprintf(most, CELL, "%.6g", r->b.most[k]);
         if (p->expected[k] > 0)
-            snprintf(table, CELL, "%.6g", p->expected[k]);
-        ctt_budget_lines_add(&t, "%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",
-                      ctt_cost_words[k], most, table, p->tried.cost[k], was,
-                      is, was > 0 ? 100 * (is / was - 1) : 0);
+            snprintf(expected, CELL, "%.6g", p->expected[k]);
+        CTT_TRY(ctt_budget_add_row(&rows, "%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",
+                                   ctt_cost_words[k], most, expected,
+                                   p->tried.cost[k], was, is,
+                                   was > 0 ? 100 * (is / was - 1) : 0));
     }
-    return ctt_budget_lines_table(r, &t,
-                                  "costs: by the sum over the weights, as "
-                                  "tried without retraining, predicted by that "
-                                  "and a short retraining, and retrained:");
+    rc = r->calls->table(r->calls->arg, "costs: by the sum over the weights, "
+                         "as tried without retraining, predicted by that and a "
+                         "short retraining, and retrained:", rows);
+out:
+    ctt_free(rows);
+    return rc;
 }
 
 static void print_points(const struct ctt_paired seen[CTT_ACCURACIES],
@@ -162,14 +145,14 @@ static void print_intervals(const struct ctt_paired seen[CTT_ACCURACIES],
     }
 }
 
-int ctt_budget_say_round(const struct ctt_budget_run *r, int n,
+int ctt_budget_tell_round(const struct ctt_budget_run *r, int n,
                          const struct ctt_budget_plan *p,
                          const struct ctt_budget_row *row, const char *why)
 {
     char costs[3 * CELL], points[2][CELL], between[3 * CELL];
     int rc;
 
-    CTT_TRY(say_costs(r, p, row));
+    CTT_TRY(tell_costs(r, p, row));
     print_points(row->seen[0], points[0]);
     print_points(row->seen[1], points[1]);
     print_intervals(row->seen[1], between);
@@ -178,7 +161,7 @@ int ctt_budget_say_round(const struct ctt_budget_run *r, int n,
                    "(95%% confidence: %s): %s", n,
                    ctt_costs_print(row->costs.cost, costs, sizeof(costs)),
                    points[0], row->seen[0][0].clips, points[1],
-                   row->seen[1][0].clips, between, why ? why : "accepted");
+                   row->seen[1][0].clips, between, why[0] ? why : "accepted");
 out:
     return rc;
 }

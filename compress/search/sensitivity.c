@@ -58,7 +58,7 @@ static void list_points(struct ctt_sensitivity *s, int weight)
 }
 
 /* A copy without batch norms, which stand in the way of most stages. */
-static int folded(const struct ctt_model *m, struct ctt_model **out)
+static int fold_norms(const struct ctt_model *m, struct ctt_model **out)
 {
     struct ctt_report *r = NULL;
     struct ctt_folded done;
@@ -80,7 +80,7 @@ int ctt_sensitivity_new(const struct ctt_model *m, struct ctt_sensitivity **out)
     int rc = 0;
 
     CTT_TRY(s ? 0 : CTT_ENOMEM);
-    CTT_TRY(folded(m, &s->m));
+    CTT_TRY(fold_norms(m, &s->m));
     g = s->m->g;
     macs = all_macs(g);
     for (int i = 0; ctt_ladder(i); i++)
@@ -168,9 +168,9 @@ static int set_also(const struct ctt_opt *tab, struct point_recipe *x)
 }
 
 /* The caller frees x->except. */
-static int settings(const struct ctt_sensitivity *s,
-                    const struct ctt_sensitivity_point *p,
-                    struct point_recipe *x)
+static int set_point_recipe(const struct ctt_sensitivity *s,
+                            const struct ctt_sensitivity_point *p,
+                            struct point_recipe *x)
 {
     const struct ctt_sensitivity_weight *w = &s->weight[p->weight];
     struct ctt_opt tab[CTT_OPT_MAX + 1] = { { .name = NULL } };
@@ -226,8 +226,8 @@ static const char *unchanged(const struct ctt_sensitivity *s,
 
 /* Changes *m; stages neither test nor choose.  What does not go with this model
  * or weight is said in p->why. */
-static int apply(const struct sensing *a, struct ctt_sensitivity_point *p,
-                 struct ctt_model **m)
+static int apply_option(const struct sensing *a,
+                        struct ctt_sensitivity_point *p, struct ctt_model **m)
 {
     const struct ctt_stage *stage = p->ladder->stage;
     const struct ctt_recipe_calls *c = a->calls->recipe;
@@ -239,7 +239,7 @@ static int apply(const struct sensing *a, struct ctt_sensitivity_point *p,
                           .path = a->path, .m = m };
     int rc = 0;
 
-    CTT_TRY(settings(a->s, p, &x));
+    CTT_TRY(set_point_recipe(a->s, p, &x));
     CTT_TRY(ctt_report_new(*m, &r));
     k.r = r;
     rc = stage->check(&x.o, *m);
@@ -269,8 +269,9 @@ static int changes_time(const struct ctt_sensitivity *s,
            s->weight[p->weight].macs >= FEW;
 }
 
-static int compare(const struct sensing *a, struct ctt_sensitivity_point *p,
-                   const struct ctt_trial *t)
+static int compare_times(const struct sensing *a,
+                         struct ctt_sensitivity_point *p,
+                         const struct ctt_trial *t)
 {
     struct ctt_speed speed;
     int full, rc = 0;
@@ -288,8 +289,9 @@ out:
 }
 
 /* m: the changed model. */
-static int measure(const struct sensing *a, struct ctt_sensitivity_point *p,
-                   const struct ctt_model *m)
+static int measure_changed(const struct sensing *a,
+                           struct ctt_sensitivity_point *p,
+                           const struct ctt_model *m)
 {
     struct ctt_trial t = { .file = NULL };
     int full, rc = 0;
@@ -301,7 +303,7 @@ static int measure(const struct sensing *a, struct ctt_sensitivity_point *p,
     }
     p->bytes = t.bytes;
     CTT_TRY(a->calls->change(a->calls->arg, m, &p->change));
-    CTT_TRY(compare(a, p, &t));
+    CTT_TRY(compare_times(a, p, &t));
 out:
     ctt_trial_drop(&t);
     return rc < 0 ? rc : 0;
@@ -321,9 +323,9 @@ static int sense_point(const struct sensing *a, int i)
     if (!p->why[0])
         CTT_TRY(ctt_model_copy(a->s->m, &m));
     if (!p->why[0])
-        CTT_TRY(apply(a, p, &m));
+        CTT_TRY(apply_option(a, p, &m));
     if (!p->why[0])
-        CTT_TRY(measure(a, p, m));
+        CTT_TRY(measure_changed(a, p, m));
     p->done = 1;
     if (c->end)
         CTT_TRY(c->end(c->arg, a->s, i));

@@ -37,7 +37,6 @@ struct ctt_ladder {
     int         values;
 };
 #define CTT_LADDER_VALUES(v) .value = v, .values = CTT_LEN(v)
-enum { CTT_LADDER_MOST = 8 };    /* values of one */
 
 /* Ladder i of all stages, in their order; NULL: there are no more. */
 const struct ctt_ladder *ctt_ladder(int i);
@@ -45,8 +44,8 @@ const struct ctt_ladder *ctt_ladder(int i);
 /* The index of a point's value in its ladder. */
 int ctt_sensitivity_step(const struct ctt_sensitivity_point *p);
 
-/* Whether its ladder has the value. */
-int ctt_sensitivity_is_step(const struct ctt_sensitivity_point *p);
+/* Whether it was measured and its option can be had. */
+int ctt_sensitivity_usable(const struct ctt_sensitivity_point *p);
 
 /* The number that the option gets: the value, or the rank that it is of this
  * weight. */
@@ -88,10 +87,6 @@ struct ctt_sensitivity_point {
     double            faster;      /* than the model as given; NAN: not timed */
     double            ram;         /* bytes at run time of the changed model
                                       with a session; NAN: not timed */
-    double            shared[CTT_LADDER_MOST];    /* of factors: how many times
-                                      as much as the whole weight they bear
-                                      shared values worse, by value; 0: not
-                                      known */
 };
 
 struct ctt_sensitivity {

@@ -26,9 +26,9 @@ int ctt_sensitivity_step(const struct ctt_sensitivity_point *p)
     return k;
 }
 
-int ctt_sensitivity_is_step(const struct ctt_sensitivity_point *p)
+int ctt_sensitivity_usable(const struct ctt_sensitivity_point *p)
 {
-    return fabs(p->ladder->value[ctt_sensitivity_step(p)] - p->value) < 1e-9;
+    return p->done && !p->why[0];
 }
 
 double ctt_sensitivity_number(const struct ctt_sensitivity_point *p,

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-struct making {
+struct listing {
     const struct ctt_sensitivity *s;
     const struct ctt_costs  *given;
     const struct ctt_style  *style;
@@ -28,58 +28,56 @@ int ctt_is_large(const struct ctt_sensitivity *s, int weight)
     return s->weight[weight].params >= largest / 4;
 }
 
-static int is_usable(const struct ctt_sensitivity_point *p)
-{
-    return p->done && !p->why[0];
-}
-
 /* ---- harm ---- */
 
-/* The point of a weight on a ladder that is nearest to a value. */
+/* The usable point of a weight that is nearest to a value; ladder NULL: of its
+ * only ladder of this kind. */
 static const struct ctt_sensitivity_point *
-near_point(const struct ctt_sensitivity *s, int weight,
-           const struct ctt_ladder *l, double value)
+nearest_point(const struct ctt_sensitivity *s, int weight,
+              enum ctt_option_kind kind, const struct ctt_ladder *l,
+              double value)
 {
     const struct ctt_sensitivity_point *best = NULL;
 
     for (int i = 0; i < s->points; i++) {
         const struct ctt_sensitivity_point *p = &s->point[i];
 
-        if (p->weight == weight && p->ladder == l && is_usable(p) &&
+        if (p->weight == weight && p->ladder->kind == kind &&
+            (!l || p->ladder == l) && ctt_sensitivity_usable(p) &&
             (!best || fabs(p->value - value) < fabs(best->value - value)))
             best = p;
     }
     return best;
 }
 
-/* INT8 has one value. */
+static const struct ctt_sensitivity_point *
+pruned_point(const struct ctt_sensitivity *s, int weight,
+             const struct ctt_ladder *pruning, double prune)
+{
+    return nearest_point(s, weight, CTT_OPTION_PRUNE, pruning, prune);
+}
+
 static const struct ctt_sensitivity_point *
 int8_point(const struct ctt_sensitivity *s, int weight)
 {
-    for (int i = 0; i < s->points; i++)
-        if (s->point[i].weight == weight && is_usable(&s->point[i]) &&
-            s->point[i].ladder->kind == CTT_OPTION_INT8)
-            return &s->point[i];
-    return NULL;
+    return nearest_point(s, weight, CTT_OPTION_INT8, NULL, 0);
 }
 
-/* Shared or pruned values of a whole weight change what matters least in it; of
- * a factorised one all values matter.  So that harm is as many times as large
- * as was measured, or, where that is not known, as the factors are smaller. */
+/* Pruned or shared values of a whole weight change those that matter least; of
+ * factors all values matter, so that their harm is as many times as large as
+ * the factors are smaller. */
 double ctt_assigned_harm(const struct ctt_sensitivity *s, int weight,
                          const struct ctt_assigned *w,
                          const struct ctt_ladder *pruning, double prune)
 {
     const struct ctt_sensitivity_point *p;
-    double small = w->form ? 1 / ctt_sensitivity_left(s, w->form) : 1;
-    double harm = w->form ? w->form->fit : 0, times;
+    double times = w->form ? 1 / ctt_sensitivity_left(s, w->form) : 1;
+    double harm = w->form ? w->form->fit : 0;
 
-    if (w->share) {
-        times = w->form ? w->form->shared[ctt_sensitivity_step(w->share)] : 1;
-        harm += w->share->fit * (times > 0 ? times : small);
-    }
-    if (w->pruned && (p = near_point(s, weight, pruning, prune)) != NULL)
-        harm += ctt_sensitivity_fit_at(s, p, 1 - prune) * small;
+    if (w->share)
+        harm += w->share->fit * times;
+    if (w->pruned && (p = pruned_point(s, weight, pruning, prune)) != NULL)
+        harm += ctt_sensitivity_fit_at(s, p, 1 - prune) * times;
     if (w->int8 && (p = int8_point(s, weight)) != NULL)
         harm += p->fit;
     return harm;
@@ -92,15 +90,15 @@ double ctt_assigned_harm(const struct ctt_sensitivity *s, int weight,
 enum { NODE = 90, NODES = 2, BYTES_NODE = 200, UNIT = 4 };
 
 /* Bits that say which of the values are kept, a value. */
-static double entropy(double kept)
+static double mask_entropy(double kept)
 {
     double x = fmin(1 - 1e-9, fmax(1e-9, kept));
 
     return -(x * log2(x) + (1 - x) * log2(1 - x));
 }
 
-static double bytes_of(const struct making *a, int weight,
-                       const struct ctt_assigned *w)
+static double way_bytes(const struct listing *a, int weight,
+                        const struct ctt_assigned *w)
 {
     double n = (double)a->s->weight[weight].params, bits = a->bits, sum, values;
     double kept = w->pruned ? 1 - a->all->prune : 1;
@@ -111,7 +109,7 @@ static double bytes_of(const struct making *a, int weight,
         bits = fmax(1, 32 - 8 * (double)(a->s->bytes - w->share->bytes) / n);
     sum = values * kept * bits / 8;
     if (w->pruned)
-        sum += values * entropy(kept) / 8 / (blocks ? UNIT : 1);
+        sum += values * mask_entropy(kept) / 8 / (blocks ? UNIT : 1);
     if (w->form)
         sum += NODE * (w->form->ladder->of_rank ? 1 : NODES);
     return w->int8 ? sum + BYTES_NODE : sum;
@@ -121,8 +119,8 @@ static double bytes_of(const struct making *a, int weight,
 
 /* Memory that a point saves where that is not measured: a value is a float or
  * an INT8, pruned or shared or not. */
-static double by_values(const struct ctt_sensitivity *s,
-                        const struct ctt_sensitivity_point *p)
+static double values_memory(const struct ctt_sensitivity *s,
+                            const struct ctt_sensitivity_point *p)
 {
     double bytes = 4 * (double)s->weight[p->weight].params;
 
@@ -133,8 +131,8 @@ static double by_values(const struct ctt_sensitivity *s,
 }
 
 /* Saving of ms or ram by a point alone; below 0: a cost. */
-static double saves(const struct making *a, int cost,
-                    const struct ctt_sensitivity_point *p)
+static double point_saving(const struct listing *a, int cost,
+                           const struct ctt_sensitivity_point *p)
 {
     double given = a->given->cost[cost];
 
@@ -142,21 +140,21 @@ static double saves(const struct making *a, int cost,
         return 0;
     if (cost == CTT_COST_MS)
         return isnan(p->faster) ? 0 : given * (1 - 1 / p->faster);
-    return isnan(p->ram) ? by_values(a->s, p) : given - p->ram;
+    return isnan(p->ram) ? values_memory(a->s, p) : given - p->ram;
 }
 
 /* The savings of a weight at most: of time what its best point saves, of memory
  * all its values.  Their sum leaves a little of the model. */
 #define MOST_SAVED 0.95
-static void find_most(const struct making *a, int cost)
+static void set_most_saved(const struct listing *a, int cost)
 {
     double *most = a->most[cost], sum = 0, all;
 
     for (int i = 0; i < a->s->points; i++) {
         const struct ctt_sensitivity_point *p = &a->s->point[i];
 
-        if (is_usable(p))
-            most[p->weight] = fmax(most[p->weight], saves(a, cost, p));
+        if (ctt_sensitivity_usable(p))
+            most[p->weight] = fmax(most[p->weight], point_saving(a, cost, p));
     }
     for (int i = 0; i < a->s->weights; i++) {
         if (cost == CTT_COST_RAM)
@@ -170,18 +168,18 @@ static void find_most(const struct making *a, int cost)
 
 /* Options of one weight save what each saves of what the others leave, and
  * together at most what there is to save. */
-static double saved(const struct making *a, int cost, int weight,
-                    const struct ctt_assigned *w)
+static double way_saving(const struct listing *a, int cost, int weight,
+                         const struct ctt_assigned *w)
 {
     const struct ctt_sensitivity_point *const of[] = {
         w->form,
-        w->pruned ? near_point(a->s, weight, a->all->pruning, a->all->prune)
+        w->pruned ? pruned_point(a->s, weight, a->all->pruning, a->all->prune)
                   : NULL,
         w->int8 ? int8_point(a->s, weight) : NULL };
     double most = a->most[cost][weight], rest = 1, costs = 0;
 
     for (size_t i = 0; i < CTT_LEN(of); i++) {
-        double x = saves(a, cost, of[i]);
+        double x = point_saving(a, cost, of[i]);
 
         if (x > 0)
             rest *= 1 - fmin(1, x / most);
@@ -193,7 +191,7 @@ static double saved(const struct making *a, int cost, int weight,
 
 /* ---- the list ---- */
 
-static void add_way(const struct making *a, int weight,
+static void add_way(const struct listing *a, int weight,
                     const struct ctt_assigned *is)
 {
     const struct ctt_sensitivity_weight *x = &a->s->weight[weight];
@@ -202,9 +200,9 @@ static void add_way(const struct making *a, int weight,
 
     w.harm = ctt_assigned_harm(a->s, weight, is, a->all->pruning,
                                a->all->prune);
-    w.cost[CTT_COST_BYTES] = bytes_of(a, weight, is);
-    w.cost[CTT_COST_MS] = -saved(a, CTT_COST_MS, weight, is);
-    w.cost[CTT_COST_RAM] = -saved(a, CTT_COST_RAM, weight, is);
+    w.cost[CTT_COST_BYTES] = way_bytes(a, weight, is);
+    w.cost[CTT_COST_MS] = -way_saving(a, CTT_COST_MS, weight, is);
+    w.cost[CTT_COST_RAM] = -way_saving(a, CTT_COST_RAM, weight, is);
     if (x->node < a->s->m->g->clip)
         w.cost[CTT_COST_MACS] = left * a->macs * x->macs *
                                 (is->pruned ? 1 - a->all->prune : 1);
@@ -212,7 +210,7 @@ static void add_way(const struct making *a, int weight,
 }
 
 /* Whether a weight is factorised so in this style; form NULL: left whole. */
-static int may_have(const struct making *a, int weight,
+static int allows_form(const struct listing *a, int weight,
                     const struct ctt_sensitivity_point *form)
 {
     const struct ctt_common *all = a->all;
@@ -223,14 +221,14 @@ static int may_have(const struct making *a, int weight,
     return !form || !(a->style->whole || a->style->uniform);
 }
 
-static int can_prune(const struct making *a, int weight)
+static int can_prune(const struct listing *a, int weight)
 {
     return a->all->pruning && ctt_assignment_prunes(a->s, weight) &&
-           near_point(a->s, weight, a->all->pruning, a->all->prune);
+           pruned_point(a->s, weight, a->all->pruning, a->all->prune);
 }
 
 /* All ways with these factors: shared or not, pruned, and in bytes. */
-static void add_shared(const struct making *a, int weight,
+static void add_shared(const struct listing *a, int weight,
                        const struct ctt_sensitivity_point *form,
                        const struct ctt_sensitivity_point *share)
 {
@@ -242,17 +240,20 @@ static void add_shared(const struct making *a, int weight,
                                                        int8 });
 }
 
-static void add_form(const struct making *a, int weight,
+static void add_form(const struct listing *a, int weight,
                      const struct ctt_sensitivity_point *form)
 {
     add_shared(a, weight, form, NULL);
-    for (int i = 0; i < a->s->points; i++)
-        if (a->s->point[i].weight == weight && is_usable(&a->s->point[i]) &&
-            a->s->point[i].ladder->kind == CTT_OPTION_SHARE)
-            add_shared(a, weight, form, &a->s->point[i]);
+    for (int i = 0; i < a->s->points; i++) {
+        const struct ctt_sensitivity_point *p = &a->s->point[i];
+
+        if (p->weight == weight && p->ladder->kind == CTT_OPTION_SHARE &&
+            ctt_sensitivity_usable(p))
+            add_shared(a, weight, form, p);
+    }
 }
 
-static void add_weight(const struct making *a, int weight)
+static void add_weight(const struct listing *a, int weight)
 {
     struct ctt_ways *w = a->w;
 
@@ -261,10 +262,11 @@ static void add_weight(const struct making *a, int weight)
         const struct ctt_sensitivity_point *p = &a->s->point[i];
 
         if (p->weight == weight && p->ladder->kind == CTT_OPTION_FORM &&
-            is_usable(p) && may_have(a, weight, p))
+            ctt_sensitivity_usable(p) && allows_form(a, weight, p))
             add_form(a, weight, p);
     }
-    if (may_have(a, weight, NULL) || w->first[weight + 1] == w->first[weight])
+    if (allows_form(a, weight, NULL) ||
+        w->first[weight + 1] == w->first[weight])
         add_form(a, weight, NULL);
 }
 
@@ -280,7 +282,7 @@ void ctt_ways_free(struct ctt_ways **w)
 
 /* Sensitivity is measured without rounding, and floats then have 4 bytes; of
  * the model as given all stages have run. */
-static void set_rest(struct making *a)
+static void set_rest_costs(struct listing *a)
 {
     double *rest = a->w->rest, all = 0;
 
@@ -294,7 +296,7 @@ static void set_rest(struct making *a)
             ? 0 : a->given->cost[k];
 }
 
-static int make(struct making *a)
+static int list_ways(struct listing *a)
 {
     size_t n = (size_t)a->s->weights, forms = 1, shares = 1;
     const struct ctt_ladder *l;
@@ -313,9 +315,9 @@ static int make(struct making *a)
             a->most[CTT_COST_RAM] ? 0 : CTT_ENOMEM);
     for (int i = 0; i < a->s->m->g->count; i++)
         a->macs += (double)ctt_node_macs(a->s->m->g, i);
-    find_most(a, CTT_COST_MS);
-    find_most(a, CTT_COST_RAM);
-    set_rest(a);
+    set_most_saved(a, CTT_COST_MS);
+    set_most_saved(a, CTT_COST_RAM);
+    set_rest_costs(a);
     for (size_t i = 0; i < n; i++)
         add_weight(a, (int)i);
 out:
@@ -326,12 +328,12 @@ int ctt_ways_new(const struct ctt_sensitivity *s,
                  const struct ctt_costs *given, const struct ctt_style *style,
                  const struct ctt_common *all, struct ctt_ways **out)
 {
-    struct making a = { .s = s, .given = given, .style = style, .all = all };
+    struct listing a = { .s = s, .given = given, .style = style, .all = all };
     int rc = 0;
 
     a.w = ctt_calloc(1, sizeof(*a.w));
     CTT_TRY(a.w ? 0 : CTT_ENOMEM);
-    CTT_TRY(make(&a));
+    CTT_TRY(list_ways(&a));
     *out = a.w;
     a.w = NULL;
 out:

@@ -291,6 +291,11 @@ static void name_whole(const struct ctt_report *r, char *text, size_t size)
         snprintf(text + n, size - n, " and %d more", more);
 }
 
+static const char *const aim_words[] = {
+    [CTT_AIM_BOTH] = "size and speed", [CTT_AIM_BYTES] = "size",
+    [CTT_AIM_MS] = "speed",
+};
+
 static void tell_choice(struct ctt_walk *k, int candidates_of_form, int whole)
 {
     const struct ctt_choice *c = ctt_report_form(k->r);
@@ -302,7 +307,7 @@ static void tell_choice(struct ctt_walk *k, int candidates_of_form, int whole)
     if (candidates_of_form > 1 || whole)
         snprintf(k->line, sizeof(k->line), "chosen %s%s: %s%s",
                  measured ? "for " : "by rule",
-                 measured ? ctt_aims[k->o->aim] : "", c->name, weights);
+                 measured ? aim_words[k->o->aim] : "", c->name, weights);
 }
 
 int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o)

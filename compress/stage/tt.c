@@ -108,13 +108,14 @@ static int cost_alone(const struct ctt_walk *k, int i, struct ctt_chain *c,
     struct ctt_chain **chain = ctt_calloc(nodes, sizeof(*chain));
     struct ctt_model *m = NULL;
     struct ctt_score s;
-    char name[CTT_NAME + 8];
+    char name[CTT_NAME + 48];
     int rc = 0;
 
     CTT_TRY(chain ? 0 : CTT_ENOMEM);
     chain[i] = c;
     CTT_TRY(ctt_chain_replace(given, chain, &m));
-    snprintf(name, sizeof(name), "%s alone", given->g->node[i].name);
+    snprintf(name, sizeof(name), "trial: only %s replaced by a tensor train",
+             given->g->node[i].name);
     CTT_TRY(ctt_walk_accuracy(k, name, m, &s));
     *cost = before - s.top1[CTT_ACCURACIES - 1];
 out:

@@ -98,15 +98,20 @@ out:
 
 int ctt_buckets_tell(const struct ctt_buckets *b, char *line, size_t size)
 {
-    size_t n = (size_t)snprintf(line, size, "padding: %.1f%% of the frames in "
-                                "one bucket, %.1f%% in %d (up to",
-                                100 * b->before, 100 * b->after, b->count);
+    size_t n = (size_t)snprintf(line, size, "%.0f%% of the frames are padding",
+                                100 * b->before);
 
+    if (b->count > 1)
+        n = (size_t)snprintf(line, size, "clips are batched by length in %d "
+                             "groups: %.0f%% of the frames are padding (%.0f%% "
+                             "without groups)", b->count, 100 * b->after,
+                             100 * b->before);
+    n += (size_t)snprintf(line + n, size - n, ", up to");
     for (int k = 0; k < b->count && n + 16 < size; k++)
         n += (size_t)snprintf(line + n, size - n, "%s %d", k ? "," : "",
                               b->bound[k]);
     if (n < size)
-        snprintf(line + n, size - n, " frames)");
+        snprintf(line + n, size - n, " frames");
     return b->before > 0;
 }
 

@@ -257,6 +257,27 @@ out:
     return rc;
 }
 
+int ctt_data_has_split(const struct ctt_data *d, const char *path,
+                       const char *split, const struct ctt_input *in,
+                       const struct ctt_train_cfg *cfg)
+{
+    struct ctt_data other = { .steps = d->steps };
+    int rc, same;
+
+    if (ctt_source_drawn(d->source))
+        return 1;
+    CTT_TRY(open_source(&other, path, split, in,
+                        d->steps ? NULL : d->list->label, d->list->labels,
+                        cfg));
+    same = other.list->count == d->list->count;
+    for (int i = 0; same && i < d->list->count; i++)
+        same = ctt_source_same(d->source, i, other.source, i);
+    rc = !same;
+out:
+    ctt_source_close(&other.source);
+    return rc;
+}
+
 void ctt_data_close(struct ctt_data **d)
 {
     struct ctt_data *x = *d;
@@ -298,21 +319,19 @@ char *const *ctt_data_labels(const struct ctt_data *d, int *count)
     return d->list->label;
 }
 
-int ctt_data_classes(const struct ctt_data *d)
+int ctt_data_classes(const struct ctt_data *d, int **clips)
 {
-    char *has;
-    int n = 0;
+    int *of, n = 0;
 
+    *clips = NULL;
     if (d->steps)
         return 0;
-    has = ctt_calloc((size_t)d->list->labels + 1, 1);
-    if (!has)
+    of = ctt_calloc((size_t)d->list->labels + 1, sizeof(*of));
+    if (!of)
         return CTT_ENOMEM;
-    for (int i = 0; i < d->clips; i++) {
-        n += !has[d->clip[i].label];
-        has[d->clip[i].label] = 1;
-    }
-    ctt_free(has);
+    for (int i = 0; i < d->clips; i++)
+        n += of[d->clip[i].label]++ == 0;
+    *clips = of;
     return n;
 }
 

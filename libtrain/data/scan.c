@@ -10,6 +10,7 @@ struct scan {
     char           **why;      /* per item: the error, or NULL */
     char           **cut;      /* per item: that it was cut short, or NULL */
     int              next, done, rc, stop, alive;
+    int              lacks;    /* the item for which there is no memory */
     pthread_mutex_t  lock;
     pthread_cond_t   news;
 };
@@ -65,6 +66,7 @@ static void note_clip(struct scan *s, int i, int rc)
     s->stop |= rc == CTT_ESTOP;
     if (rc < 0 && rc != CTT_ESTOP && s->rc >= 0) {
         s->rc = rc;
+        s->lacks = i;
         ctt_free(s->why[i]);
         s->why[i] = rc == CTT_ENOMEM ? NULL : ctt_strdup(ctt_errmsg());
         s->next = s->d->list->count;
@@ -142,8 +144,10 @@ static int failure(const struct scan *s)
     for (int i = 0; i < s->d->list->count; i++)
         if (s->why[i])
             ctt_error(s->rc, "%s", s->why[i]);
-    return s->rc == CTT_ENOMEM ? ctt_error(s->rc, "out of memory: clips")
-                               : s->rc;
+    return s->rc != CTT_ENOMEM ? s->rc :
+           ctt_error(s->rc, "%s: out of memory for its frames: --max-frames "
+                     "cuts long clips, --memory sets the limit",
+                     s->d->list->item[s->lacks].path);
 }
 
 static void run_workers(struct scan *s, const struct ctt_events *ev)

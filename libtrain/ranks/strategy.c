@@ -24,6 +24,14 @@ const struct ctt_strategy *ctt_strategy_of(const struct ctt_train_cfg *cfg)
     return strategies[next_asked(cfg, 0)];
 }
 
+int ctt_train_ranks_suit(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_share share;
+
+    return ctt_strategy_of(cfg)->share(cfg, ctt_comm_place(cfg->wiring.comm),
+                                       &share);
+}
+
 int ctt_train_has_server(const struct ctt_train_cfg *cfg)
 {
     return ctt_strategy_of(cfg)->work != NULL;

@@ -299,7 +299,8 @@ static int compare_clips(const struct ctt_trainer *t,
             return ctt_rank_error(all[r].rc, r, all[r].why);
     for (int r = 1; r < ranks; r++)
         CTT_CHECK(all[r].clips == all[0].clips, CTT_EIO, "rank %d and rank 0 "
-                  "do not read the same clips", r);
+                  "read different clips: --data must be the same on each "
+                  "machine", r);
 out:
     return rc;
 }

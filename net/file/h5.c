@@ -92,10 +92,14 @@ static int check_sign(const char *path, const uint8_t *p)
 {
     static const uint8_t sign[] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a,
                                     '\n' };
-    int rc = 0;
+    int text = 1, rc = 0;
 
+    for (size_t i = 0; i < sizeof(sign); i++)
+        text &= (p[i] >= ' ' && p[i] < 0x7f) || p[i] == '\n';
     CTT_CHECK(memcmp(p, sign, sizeof(sign)) == 0, CTT_EFORMAT,
-              "%s: not a model file (no HDF5 signature)", path);
+              "%s: not a model file (%s)", path, text
+              ? "a text; a model text is trained first, by convtt-train"
+              : "no HDF5 signature");
 out:
     return rc;
 }

@@ -80,13 +80,13 @@ static void test_text(void)
     static const struct { struct ctt_epochs s; double part; const char *is; }
     texts[] = {
         { { .done = 0 }, 0, "" },
-        { { .now = 4, .later = 8 }, 0, "; in all 0% of 12 epochs" },
+        { { .now = 4, .later = 8 }, 0, "; epoch 1 of 12 in all" },
         { { .done = 2, .now = 4, .later = 6, .each = 10 }, 1.5,
-          "; in all 29% of 12 epochs, 85 s left" },
+          "; epoch 4 of 12 in all, 85 s left" },
         { { .done = 2, .now = 10, .each = 10, .most = 96 }, 10,
-          "; in all 100% of 12 epochs, 0 s left (auto: at most 96 epochs)" },
+          "; epoch 12 of 12 in all (at most 96), 0 s left" },
         { { .done = 90, .now = 6, .most = 96 }, 3,
-          "; in all 97% of 96 epochs" },
+          "; epoch 94 of 96 in all" },
     };
     char text[128];
 

@@ -120,7 +120,7 @@ static int compare(void *arg, const char *base, const char *path,
     (void)base;
     (void)path;
     CU_ASSERT(!t->goes_on);
-    *s = (struct ctt_speed){ 2, ++t->compared % 2 ? 0.5 : 2, 0 };
+    *s = (struct ctt_speed){ 2, ++t->compared % 2 ? 0.5 : 2, 0, 0 };
     return 0;
 }
 

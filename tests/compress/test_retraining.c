@@ -93,7 +93,7 @@ static int stuck(void *arg, const char *stage, const struct ctt_model *m,
     (void)arg;
     (void)m;
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        s->top1[k] = strcmp(stage, "as given") == 0 ? 0.9 : stays;
+        s->top1[k] = strcmp(stage, "original") == 0 ? 0.9 : stays;
     return 0;
 }
 

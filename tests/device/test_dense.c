@@ -132,7 +132,8 @@ static void check_shape(const struct ctt_int8_isa *isa,
 static void check(const struct ctt_int8_isa *isa)
 {
     for (int i = 0; ctt_int8_shapes[i].in; i++)
-        check_shape(isa, &ctt_int8_shapes[i], i & 1, i % 5);
+        if (ctt_check_tries())
+            check_shape(isa, &ctt_int8_shapes[i], i & 1, i % 5);
 }
 
 static void test_here(void)

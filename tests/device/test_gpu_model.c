@@ -97,7 +97,7 @@ static void test_small(void)
 {
     for (int i = 0; i < BATCH_MODELS; i++) {
         struct net_model m = of_batch(&batch_models[i]);
-        for (int t = 0; t < NET_TYPES; t += gpu_quick ? 2 : 1)
+        for (int t = 0; t < NET_TYPES && ctt_check_tries(); t++)
             compare(batch_models[i].text, &m, &net_types[t]);
     }
 }
@@ -139,7 +139,7 @@ static void test_windows(void)
     for (int i = 0; i < BATCH_MODELS; i++)
         for (int window = gpu_quick ? 4 : 2; window <= 4; window++) {
             struct net_model m = of_batch(&batch_models[i]);
-            if (batch_models[i].batch)
+            if (batch_models[i].batch || !ctt_check_tries())
                 continue;
             windows_of(&m, &net_types[0], window);
             windows_of(&m, &net_types[1 + window % 2], window);
@@ -178,6 +178,8 @@ static void test_offloaded(void)
             struct net_model m = of_batch(&batch_models[i]);
             const struct net_type *t = &net_types[kept % 2];
 
+            if (!ctt_check_tries())
+                continue;
             ctt_dev_streams(gpu, kept == 3 ? 4 : 1);
             offloaded_of(&m, t, kept, CTT_OFFLOADED, "");
             offloaded_of(&m, t, kept, CTT_OFFLOADED, ".");
@@ -200,6 +202,9 @@ static void test_replayed(void)
             struct net_model m = of_batch(&batch_models[i]);
             int window = batch_models[i].batch ? 0 : 3;
             struct net a, b;
+
+            if (!ctt_check_tries())
+                continue;
             CHECK_OK(net_open(&a, &m, gpu, &net_types[t], window, 1));
             for (int k = 0; k < ROUNDS; k++) {
                 CHECK_OK(net_open(&b, &m, gpu, &net_types[t], window, 1));
@@ -220,6 +225,9 @@ static void test_streams(void)
         for (int t = 0; t < 2; t++) {
             struct net_model m = of_batch(&batch_models[i]);
             struct net a, b;
+
+            if (!ctt_check_tries())
+                continue;
             CHECK_OK(net_open(&a, &m, gpu, &net_types[t], 0, CTT_KEEP_ALL));
             CHECK_OK(net_run(&a, 0));
             ctt_dev_streams(gpu, 4);
@@ -247,6 +255,9 @@ static void test_no_allocation(void)
             int64_t room = 0;
             long calls = 0;
             struct net r;
+
+            if (!ctt_check_tries())
+                continue;
             CHECK_OK(net_open(&r, &m, gpu, &net_types[t], window, 1));
             for (int k = 0; k < 6; k++) {
                 CHECK_OK(net_run(&r, k));

@@ -31,7 +31,8 @@ static int listed(const struct names *list, const char *name)
     return 0;
 }
 
-/* The text without its numbers, in new memory. */
+/* The text without blanks and measured values: numbers, or that the machine was
+ * busy. */
 static char *masked(const char *s)
 {
     char *p = malloc(strlen(s) + 1), *to = p;
@@ -39,7 +40,9 @@ static char *masked(const char *s)
     if (!p)
         exit(99);
     for (; *s; s++)
-        if (!strchr("0123456789.eE+-", *s))
+        if (strncmp(s, "busy", 4) == 0 || strncmp(s, "null", 4) == 0)
+            s += 3;
+        else if (!strchr("0123456789.eE+-x ", *s))
             *to++ = *s;
     *to = 0;
     return p;

@@ -22,7 +22,6 @@ srcdir=$(cd "$(dirname "$0")/../.." && pwd) || exit 99
 export srcdir OMP_THREAD_LIMIT=1 OMP_WAIT_POLICY=passive
 export TSAN_OPTIONS="exitcode=66 halt_on_error=1"
 export CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs CTT_REQUIRE=cuda
-passed=0 failed=0 skipped=0
 
 # 1. ThreadSanitizer works here: it must find this race.
 cat > "$dir/race.c" << 'END'
@@ -54,18 +53,24 @@ if ! grep -q 'data race' "$dir/log"; then
     exit 77
 fi
 
-# 2. The tests, and the programs.
-runs() {    # runs NAME COMMAND...
-    local name=$1
+# 2. The tests, and the programs, on all processors.
+at_once=$(nproc 2> /dev/null || echo 2)
+check() {   # check NAME COMMAND...
+    local name=$1 log
+    log=$(mktemp "$dir/log.XXXXXX")
     shift
-    if (cd "$dir" && timeout 300 "$@" > log 2>&1 < /dev/null); then
+    if timeout 300 "$@" > "$log" 2>&1 < /dev/null; then
         echo "PASS: $name"
-        passed=$((passed + 1))
     else
         echo "FAIL: $name"
-        grep -v '^$' "$dir/log" | head -n 60
-        failed=$((failed + 1))
+        grep -v '^$' "$log" | head -n 60
     fi
+}
+runs() {    # the same, beside what runs
+    while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do
+        wait -n
+    done
+    (cd "$dir" && check "$@") | tee -a "$dir/results" &
 }
 for t in "$@"; do
     case $t in
@@ -82,9 +87,13 @@ END
 learn="tiny.net --data clips -b 4 --epochs 2 -j 3 --max-frames 4"
 runs 'clips by 3 threads' "$bin/convtt-data" synth clips --clips 36 --size 16 \
     -j 3
+wait
 runs 'pack' "$bin/convtt-data" pack clips -o a.pack --model tiny.net
 runs 'training, 3 threads load' "$bin/convtt-train" $learn -o a.net
 runs 'the same on the simulated GPU' "$bin/convtt-train" $learn -o b.net \
     --device cuda
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+wait
+passed=$(grep -c '^PASS' "$dir/results")
+failed=$(grep -c '^FAIL' "$dir/results")
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]

@@ -6,8 +6,9 @@
 #
 # CTT_FAULT_CASES=all: every write, 1,000 kills and, of the allocations that the
 # same calls ask for, the first, the last and one between, instead of a sample;
-# CTT_FAULT_ALLOCS: so many allocations of each program, 0: every one (hours);
-# CTT_FAULT_SEED: another sample; CTT_FAULT_SCENES: only these.
+# CTT_CHECK_EVERY of 9 or more: a smaller one; CTT_FAULT_ALLOCS: so many
+# allocations of each program, 0: every one (hours); CTT_FAULT_SEED: another
+# one; CTT_FAULT_SCENES: only these.
 set -u
 tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
@@ -23,6 +24,8 @@ known_crashes=$here/tests/fault/known.txt
 if [ "$cases" = all ]; then
     allocs=${CTT_FAULT_ALLOCS:-each} later=100 calls=0 kills=0 times=330
     more=bytes    # INT8 alone: nightly
+elif [ "${CTT_CHECK_EVERY:-1}" -ge 9 ]; then
+    allocs=8 later=2 calls=3 kills=2 times=1 more=
 else
     allocs=20 later=4 calls=5 kills=4 times=2 more=
 fi

@@ -202,7 +202,7 @@ differs() {   # differs WHAT OPTIONS OPTIONS: of rank 0 here and of rank 1 there
     limited mpirun -np 1 -wdir "$PWD/here" "$train" $run $2 : \
         -np 1 -wdir "$PWD/there" env $with "$train" $run $3 \
         > out 2> err < /dev/null
-    [ $? = 1 ] || fail "$1: not status 1"
+    case $? in 1|2) ;; *) fail "$1: not status 1 or 2" ;; esac
     ended "$1" 1 $((from + calm * 10**6))
     grep -q "^convtt-train: rank 1: not the $1 of rank 0" err ||
         fail "$1: $(cat err)"
@@ -228,7 +228,7 @@ with=''
 differs 'windows (see --window)' '' '--window 2'
 cp video/1/1.pgm there/video/1/9.pgm
 differs 'lengths of clips' '' ''
-cp train.txt there/val.txt
+sed 1d val.txt > there/val.txt
 differs 'lengths of clips' '' ''    # the first thing that differs
 rm there/video/1/9.pgm
 differs 'validation clips' '' ''
@@ -266,5 +266,5 @@ lines() {   # lines N
 }
 lines 1
 lines 4
-grep -q '^epoch 1/3 1/2 on 4 processes: loss' err || fail "$(cat err)"
+grep -q '^epoch 1/3 1/2 on 4 processes: train loss' err || fail "$(cat err)"
 exit $failed

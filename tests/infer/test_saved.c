@@ -332,6 +332,48 @@ static void test_others(void)
     ctt_infer_close(&m);
 }
 
+/* Only a saved stream, or a file without a byte, is replaced: no text, no
+ * model, and not where a link leads. */
+static void test_replaced(void)
+{
+    struct ctt_infer *m = stream_open(stream_plain, "cpu");
+    struct ctt_session *s = NULL;
+    struct ctt_batch *b = NULL;
+    uint8_t *got;
+    size_t n;
+    int stream;
+    static const struct { const char *name, *text; } kept[] = {
+        { "words", "these are words, and a lot of them\n" }, { "x", "x" },
+        { "model", "\x89HDF\r\n\x1a\n" "0123456789" },
+    };
+
+    CHECK_OK(ctt_session_open(m, &s));
+    CHECK_OK(ctt_batch_open(m, 1, &b));
+    CHECK_OK(ctt_batch_join(b, &stream));
+    feed(s, 0, 3, 3);
+    for (size_t i = 0; i < CTT_LEN(kept); i++) {
+        const char *path = clip_path("%s", kept[i].name);
+        const char *link = clip_path("link%zu", i);
+        clip_text(kept[i].name, kept[i].text);
+        CU_ASSERT_EQUAL(symlink(path, link), 0);
+        stream_refused(ctt_session_save(s, path), CTT_EINVAL, "not replaced");
+        stream_refused(ctt_batch_save(b, 0, path), CTT_EINVAL, "not replaced");
+        stream_refused(ctt_session_save(s, link), CTT_EINVAL, "not replaced");
+        got = clip_bytes(path, &n);
+        CU_ASSERT(n == strlen(kept[i].text) &&
+                  memcmp(got, kept[i].text, n) == 0);
+        ctt_free(got);
+    }
+    clip_text("bare", "");
+    CHECK_OK(ctt_session_save(s, clip_path("bare")));
+    CHECK_OK(ctt_batch_save(b, 0, clip_path("bare")));
+    CHECK_OK(ctt_session_save(s, clip_path("bare")));
+    CHECK_OK(ctt_session_restore(s, clip_path("bare")));
+    ctt_batch_close(&b);
+    ctt_session_close(&s);
+    ctt_infer_close(&m);
+}
+
 static CU_TestInfo tests[] = {
     { "plain C", test_ref },
     { "processor", test_cpu },
@@ -339,7 +381,7 @@ static CU_TestInfo tests[] = {
     { "session and batch", test_batch },
     { "damaged files", test_damaged },
     { "forged files", test_forged },
-    { "other files", test_others },
+    { "other files", test_others }, { "replaced", test_replaced },
     CU_TEST_INFO_NULL
 };
 

@@ -135,12 +135,15 @@ static void classes_are_counted(void)
     struct ctt_train_cfg cfg = short_run();
     struct ctt_input in = clip_input();
     struct ctt_data *d = NULL;
+    int *clips;
 
-    CU_ASSERT_EQUAL(ctt_data_classes(toy), CLIP_CLASSES);
+    CU_ASSERT_EQUAL(ctt_data_classes(toy, &clips), CLIP_CLASSES);
+    ctt_free(clips);
     CHECK_OK(clips_pack(clip_path("two.pack"), 4, 2));
     CHECK_OK(ctt_data_open(clip_path("two.pack"), "train", &in, NULL, 0, &cfg,
                            NULL, &d));
-    CU_ASSERT_EQUAL(ctt_data_classes(d), 2);
+    CU_ASSERT_EQUAL(ctt_data_classes(d, &clips), 2);
+    ctt_free(clips);
     ctt_data_close(&d);
 }
 

@@ -246,6 +246,52 @@ static void wrong_models_are_refused(void)
     }
 }
 
+static int one_frame_pack(const char *path)
+{
+    static uint8_t frame[CLIP_SIZE * CLIP_SIZE * 3];
+    struct ctt_frames f = { frame, 1, CLIP_SIZE, CLIP_SIZE, 3, 12 };
+    struct ctt_input in = clip_input();
+    struct ctt_pack *p = NULL;
+    char id[] = "0";
+    int rc = 0;
+
+    CTT_TRY(ctt_pack_create(path, &in, (char *const *)clip_labels,
+                            CLIP_CLASSES, &p));
+    for (int i = 0; i < 8; i++, id[0]++) {
+        clip_draw(i, 0, frame);
+        CTT_TRY(ctt_pack_add(p, id, i % CLIP_CLASSES, &f));
+    }
+    CTT_TRY(ctt_pack_finish(&p));
+out:
+    ctt_pack_close(&p);
+    return rc;
+}
+
+/* One clip of one frame, pooled: whatever comes in, 0 goes out. */
+static void norm_of_one_value_is_refused(void)
+{
+    static const char net[] =
+        "input x h=10 w=10 c=3 fps=12\nconv c in=x out=4 kernel=3\n"
+        "pool p in=c kind=avg\nnorm n in=p kind=batch\nconv y in=n out=4\n";
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_input in = clip_input();
+    struct ctt_model *m = NULL;
+    struct ctt_data *d = NULL;
+    struct ctt_result r;
+
+    CHECK_OK(one_frame_pack(clip_path("one.pack")));
+    CHECK_OK(ctt_data_open(clip_path("one.pack"), "train", &in, NULL, 0, &cfg,
+                           NULL, &d));
+    CHECK_OK(clip_model(net, 1, &m));
+    cfg.batch = cfg.shards = 1;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, d, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "n: a batch norm over a single") != NULL);
+    cfg.batch = 2;
+    CHECK_OK(ctt_train(m, &cfg, d, NULL, NULL, &r));
+    ctt_model_free(&m);
+    ctt_data_close(&d);
+}
+
 static void paths_that_fail_are_named(void)
 {
     struct ctt_train_cfg cfg = short_run();
@@ -353,6 +399,7 @@ int main(void)
         { "pruned weights stay zero", pruned_weights_stay_zero },
         { "nan is named", nan_is_named },
         { "wrong models are refused", wrong_models_are_refused },
+        { "a norm of one value is refused", norm_of_one_value_is_refused },
         { "paths that fail are named", paths_that_fail_are_named },
         { "logs have a row an epoch", logs_have_a_row_an_epoch },
         { "a step allocates nothing", a_step_allocates_nothing },

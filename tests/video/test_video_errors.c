@@ -46,6 +46,36 @@ static void test_no_clip(void)
     refuse(clip_path("sound.wav"), "a sound (wav), not a video");
 }
 
+/* An animated GIF is a clip of two frames; a WebP is one, or is said to be
+ * animated, as FFmpeg has it; an MP4 of a shop is encrypted. */
+static void test_special(void)
+{
+    static const uint8_t gif[] = "GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff"
+        "\x21\xf9\4\0\x0a\0\0\0\x2c\0\0\0\0\1\0\1\0\0\2\2\x44\1\0"
+        "\x21\xf9\4\0\x0a\0\0\0\x2c\0\0\0\0\1\0\1\0\0\2\2\x44\1\0\x3b";
+    static const char webp[] = "RIFF\x30\0\0\0WEBPVP8X\x0a\0\0\0\2\0\0\0"
+        "\x0f\0\0\x0f\0\0" "ANIM\6\0\0\0\0\0\0\0\0\0" "ANMF\0\0\0\0";
+    const char *path = clip_path("drm.mp4"), *key =
+        "00112233445566778899aabbccddeeff";
+    struct ctt_input in = clip_input(8, 6, 0);
+    struct ctt_frames f = { 0 };
+    char how[160];
+
+    clip_file("two.gif", gif, sizeof(gif) - 1);
+    CHECK_OK(ctt_frames_load(clip_path("two.gif"), &in, 0, &f));
+    CU_ASSERT_EQUAL(f.count, 2);
+    ctt_frames_free(&f);
+    clip_file("anim.webp", webp, sizeof(webp) - 1);
+    refuse(clip_path("anim.webp"), "");
+    CU_ASSERT(strstr(ctt_errmsg(), "an animated WebP") ||
+              !strstr(ctt_errmsg(), "0x0"));
+    snprintf(how, sizeof(how), "encryption_scheme=cenc-aes-ctr:"
+             "encryption_key=%s:encryption_kid=%s", key, key);
+    CHECK_OK(clip_write(&(struct clip){ .w = 48, .h = 32, .frames = 5,
+                        .codec = "mpeg4", .fps = 12, .how = how }, path));
+    refuse(path, "is encrypted (DRM): only a decrypted copy can be read");
+}
+
 static void test_input(void)
 {
     const char *path = clip_steady("input.mkv", 3, 12);
@@ -135,8 +165,9 @@ static void test_memory(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        { "no clips", test_no_clip }, { "bad input", test_input },
-        { "damage", test_damage }, { "memory", test_memory },
+        { "no clips", test_no_clip }, { "special", test_special },
+        { "bad input", test_input }, { "damage", test_damage },
+        { "memory", test_memory },
         { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "errors", NULL, NULL, NULL, NULL, tests },

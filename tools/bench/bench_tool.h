@@ -131,7 +131,13 @@ double ctt_nodes_ms(const struct ctt_nodes *n);    /* of all nodes */
 struct ctt_paired_timing {
     double            ms[2];
     struct ctt_spread ratio;    /* count: pairs */
+    int               steady;   /* else the ratio says nothing: the machine
+                                   was busy */
 };
+
+/* Whether ratios, in the order of their measurement, which is lost, agree: the
+ * medians of both halves, and the quartiles, differ by a fifth at most. */
+int ctt_ratios_steady(struct ctt_times *ratio);
 
 /* pace: of the pairs, at least one.  The first model of a pair alternates; each
  * time is of a few frames in a row, after one that fills the caches. */

@@ -111,8 +111,9 @@ static void json_turns(const struct ctt_bench_said *s)
     printf(",\"against\":{");
     json_text("model", s->other->name);
     printf(",\"median_ms\":%.6f,\"ratio\":%.6f,\"ratio_q1\":%.6f,"
-           "\"ratio_q3\":%.6f,\"pairs\":%d}", s->turns.ms[0], r->median,
-           r->q1, r->q3, r->count);
+           "\"ratio_q3\":%.6f,\"pairs\":%d,\"steady\":%s}", s->turns.ms[0],
+           r->median, r->q1, r->q3, r->count,
+           s->turns.steady ? "true" : "false");
 }
 
 static void json_fit(const struct ctt_bench_said *s)
@@ -214,6 +215,12 @@ static void say_turns(const struct ctt_bench_said *s)
 {
     const struct ctt_spread *r = &s->turns.ratio;
 
+    if (!s->turns.steady) {
+        ctt_tool_say("\nagainst %s, in turns: no ratio (the machine is too "
+                     "busy): the middle half of %d pairs is from %.3f to %.3f",
+                     s->other->name, r->count, r->q1, r->q3);
+        return;
+    }
     ctt_tool_say("\nagainst %s, in turns: %.3f times its %.3f ms (median; "
                  "quartiles %.3f and %.3f of %d pairs)", s->other->name,
                  r->median, s->turns.ms[0], r->q1, r->q3, r->count);

@@ -19,13 +19,26 @@ out:
     return rc;
 }
 
+int ctt_ratios_steady(struct ctt_times *ratio)
+{
+    const double most = 1.2;
+    int half = ratio->count / 2;
+    struct ctt_times first = { ratio->ms, half, 0 };
+    struct ctt_times second = { ratio->ms + half, ratio->count - half, 0 };
+    double a = half ? ctt_times_spread(&first).median : 0;
+    double b = half ? ctt_times_spread(&second).median : 0;
+    struct ctt_spread all = ctt_times_spread(ratio);
+
+    return a <= most * b && b <= most * a && all.q3 <= most * all.q1;
+}
+
 int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
                           struct ctt_paired_timing *out)
 {
     struct ctt_times each[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
     struct ctt_times ratio = { NULL, 0, 0 };
     double start = ctt_seconds(), ms[2];
-    int rc = 0;
+    int rc = 0, steady;
 
     for (int n = 0; ctt_pace_goes_on(pace, n, start); n++) {
         CTT_TRY(time_frames(&r[n % 2], &ms[n % 2]));
@@ -34,8 +47,10 @@ int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
         CTT_TRY(ctt_times_add(&each[1], ms[1]));
         CTT_TRY(ctt_times_add(&ratio, ms[1] / ms[0]));
     }
+    steady = ctt_ratios_steady(&ratio);
     *out = (struct ctt_paired_timing){ { ctt_times_spread(&each[0]).median,
-        ctt_times_spread(&each[1]).median }, ctt_times_spread(&ratio) };
+        ctt_times_spread(&each[1]).median }, ctt_times_spread(&ratio),
+        steady };
 out:
     ctt_free(each[0].ms);
     ctt_free(each[1].ms);

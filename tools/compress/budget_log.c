@@ -10,21 +10,15 @@
 #include <string.h>
 
 static const char *const stems[] = { "tried", "trained", "short", "proved" };
-enum { NUMBERS = 2 * CTT_ACCURACIES * 5 };
 
-/* The numbers of the tests, in the order of a line. */
-static int64_t *number_at(struct ctt_budget_row *r, int k)
-{
-    struct ctt_paired *t = &r->seen[k / (5 * CTT_ACCURACIES)]
-                                   [k / 5 % CTT_ACCURACIES];
-    int64_t *const of[] = { &t->clips, &t->was, &t->is, &t->lost, &t->won };
+/* The tests of a row are numbers in the order of struct ctt_paired. */
+enum { NUMBERS = 2 * CTT_ACCURACIES * (sizeof(struct ctt_paired) /
+                                       sizeof(int64_t)) };
 
-    return of[k % 5];
-}
 
 /* ---- lines ---- */
 
-static int print_row(FILE *f, const void *arg)
+static int print_result(FILE *f, const void *arg)
 {
     struct ctt_budget_row r = *(const struct ctt_budget_row *)arg;
     struct ctt_json_out o = { f, "", 0 };
@@ -40,7 +34,7 @@ static int print_row(FILE *f, const void *arg)
     ctt_json_put_crc(&o, "model", r.model);
     ctt_json_begin(&o, "seen", '[');
     for (int k = 0; k < NUMBERS; k++)
-        ctt_json_put_int(&o, NULL, *number_at(&r, k));
+        ctt_json_put_int(&o, NULL, ((const int64_t *)r.seen)[k]);
     ctt_json_finish(&o, ']');
     ctt_json_put_text(&o, "mix", r.mix);
     ctt_json_finish(&o, '}');
@@ -67,13 +61,14 @@ static int read_numbers(const struct ctt_value *v, struct ctt_budget_row *r)
                ctt_json_real(ctt_json_get(v, "faster"), NAN,
                              &r->costs.faster) &&
                ctt_json_real(ctt_json_get(v, "loss"), NAN, &r->loss) &&
+               !(r->costs.faster < 0) && !(r->loss < 0) &&
                ctt_json_int(ctt_json_get(v, "steps"), 0, INT_MAX, &r->steps);
 
     for (int k = 0; k < CTT_COSTS && good; k++)
         good = ctt_json_real(ctt_json_get(v, ctt_cost_words[k]), NAN,
-                             &r->costs.cost[k]);
+                             &r->costs.cost[k]) && !(r->costs.cost[k] < 0);
     for (int k = 0; k < NUMBERS && good; k++)
-        good = ctt_json_int64(ctt_json_at(seen, k), 0, number_at(r, k));
+        good = ctt_json_int64(ctt_json_at(seen, k), 0, (int64_t *)r->seen + k);
     return good;
 }
 
@@ -103,7 +98,7 @@ int ctt_budget_row_log(struct ctt_sensitivity_log *log,
     char *line = NULL;
     int rc;
 
-    CTT_TRY(ctt_text_collect("--budget", print_row, row, &line));
+    CTT_TRY(ctt_text_collect("--budget", print_result, row, &line));
     CTT_TRY(ctt_sensitivity_log_line(log, line));
 out:
     ctt_free(line);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* The key of a proof: the model and the clips. */
-static struct ctt_budget_row row_of(const struct ctt_budget_row *row,
+static struct ctt_budget_row proof_row(const struct ctt_budget_row *row,
                                     const struct ctt_data *d)
 {
     return (struct ctt_budget_row){ .kind = CTT_BUDGET_PROVED,
@@ -18,7 +18,7 @@ static struct ctt_budget_row row_of(const struct ctt_budget_row *row,
 }
 
 /* The row of the log with that model; *others: how many it has of others. */
-static const struct ctt_budget_row *find(const struct ctt_budget_job *r,
+static const struct ctt_budget_row *find_proof(const struct ctt_budget_job *r,
                                          const struct ctt_budget_row *like,
                                          int *others)
 {
@@ -38,7 +38,7 @@ static const struct ctt_budget_row *find(const struct ctt_budget_job *r,
     return found;
 }
 
-static int score(struct ctt_budget_job *r, const struct ctt_model *m,
+static int test_both(struct ctt_budget_job *r, const struct ctt_model *m,
                  struct ctt_data *d, struct ctt_budget_row *row)
 {
     struct ctt_metrics *was = NULL, *is = NULL;
@@ -55,64 +55,57 @@ out:
     return rc;
 }
 
-static void add_row(const char *what, const int64_t right[CTT_ACCURACIES],
-                    int64_t clips, struct ctt_table *t)
+static int print_proof(const struct ctt_budget_job *r,
+                       const struct ctt_budget_row *row, int known, int others)
 {
-    double n = clips > 0 ? (double)clips : 1;
-
-    ctt_table_row(t, "%s\t%.1f\t%.1f\t%.1f", what,
-                  100 * (double)right[0] / n, 100 * (double)right[1] / n,
-                  100 * (double)right[2] / n);
-}
-
-static int say(const struct ctt_budget_job *r,
-               const struct ctt_budget_row *row, int known, int others)
-{
-    const struct ctt_paired *seen = row->seen[0];
-    struct ctt_table t = { NULL, 0, 0, 0 };
-    int64_t was[CTT_ACCURACIES], is[CTT_ACCURACIES];
+    const struct ctt_paired *t = row->seen[0];
+    double n = t->clips > 0 ? (double)t->clips / 100 : 1;
+    struct ctt_table all = { NULL, 0, 0, 0 };
     int rc;
 
-    for (int k = 0; k < CTT_ACCURACIES; k++) {
-        was[k] = seen[k].was;
-        is[k] = seen[k].is;
-    }
-    ctt_table_row(&t, "top-1 %% of\tat 25%%\t50%%\t100%%");
-    add_row(r->j->path, was, seen[0].clips, &t);
-    add_row(r->s.out, is, seen[0].clips, &t);
-    ctt_tool_say("\nsplit 'test', %" PRId64 " clips, which chose nothing%s:",
-                 seen[0].clips, known ? ", as it was tested before" : "");
-    CTT_TRY(ctt_table_print(&t));
+    ctt_table_row(&all, "top-1 %% of\tat 25%%\t50%%\t100%%");
+    ctt_table_row(&all, "%s\t%.1f\t%.1f\t%.1f", r->j->path,
+                  (double)t[0].was / n, (double)t[1].was / n,
+                  (double)t[2].was / n);
+    ctt_table_row(&all, "%s\t%.1f\t%.1f\t%.1f", r->s.out,
+                  (double)t[0].is / n, (double)t[1].is / n,
+                  (double)t[2].is / n);
+    ctt_tool_say("\nsplit 'test', %" PRId64 " held-out clips, never used for "
+                 "training or choices%s:",
+                 t->clips, known ? ", as it was tested before" : "");
+    CTT_TRY(ctt_table_print(&all));
     if (others)
         ctt_tool_say("these clips have tested %d other model%s of this log: "
                      "the best of several is flattered", others,
                      others == 1 ? "" : "s");
 out:
-    ctt_table_free(&t);
+    ctt_table_free(&all);
     return rc;
 }
 
-int ctt_budget_prove(struct ctt_budget_job *r, const struct ctt_model *m,
+int ctt_budget_prove(void *arg, const struct ctt_model *m,
                      const struct ctt_budget_row *row)
 {
+    struct ctt_budget_job *r = arg;
     const struct ctt_compress_job *j = r->j;
     const struct ctt_budget_row *known;
     struct ctt_budget_row now;
     struct ctt_data *d = NULL;
     int rc = 0, opened, others;
 
-    opened = ctt_held_out_open(&j->c.train, m, j->data, r->whole, &d);
+    opened = ctt_held_out_open(&j->c.train, m,
+                               j->whole ? j->whole : j->data, r->whole, &d);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
     if (!d) {
         ctt_tool_say("\nno third set proves it: %s",
                      ctt_held_out_missing(opened));
         goto out;
     }
-    now = row_of(row, d);
-    known = find(r, &now, &others);
+    now = proof_row(row, d);
+    known = find_proof(r, &now, &others);
     if (!known)
-        CTT_TRY(score(r, m, d, &now));
-    CTT_TRY(say(r, known ? known : &now, known != NULL, others));
+        CTT_TRY(test_both(r, m, d, &now));
+    CTT_TRY(print_proof(r, known ? known : &now, known != NULL, others));
 out:
     ctt_data_close(&d);
     return rc;

@@ -10,8 +10,9 @@
 /* ---- for a few steps ---- */
 
 /* arg: a struct ctt_compress_job with short_steps.  A recipe of one epoch
- * retrains once. */
-static int retrain(void *arg, const char *stage, int epochs,
+ * retrains once, and then shared values if it has some, for a third as long. */
+enum { SHARED = 3 };
+static int retrain_steps(void *arg, const char *stage, int epochs,
                    const struct ctt_changes *during, struct ctt_model *m)
 {
     struct ctt_compress_job *j = arg;
@@ -24,6 +25,7 @@ static int retrain(void *arg, const char *stage, int epochs,
     (void)epochs;
     cfg.max_steps = j->short_steps;
     cfg.epochs = (int)(j->short_steps / ctt_compress_batches(j)) + 1;
+    j->short_steps = (j->short_steps + SHARED - 1) / SHARED;
     cfg.warmup = 0;
     cfg.checkpoint = NULL;
     cfg.wiring.changes = during;
@@ -38,7 +40,7 @@ out:
 /* A third of the frames that are enough elsewhere, as retraining follows, and
  * sampling would take longer than that. */
 enum { FRAMES = 1000 };
-static int sample(void *arg, const struct ctt_model *m, int clips,
+static int sample_fewer(void *arg, const struct ctt_model *m, int clips,
                   const int *node, int nodes, enum ctt_sampled what,
                   void (*take)(void *to, int k, const float *row), void *to)
 {
@@ -57,8 +59,8 @@ static int train_short(struct ctt_compress_job *j, const struct ctt_recipe *o,
                        struct ctt_model **m, struct ctt_report **report)
 {
     struct ctt_recipe_calls all = ctt_compress_calls(j);
-    const struct ctt_recipe_calls calls = { .arg = j, .retrain = retrain,
-        .norms = all.norms, .sample = all.sample ? sample : NULL,
+    const struct ctt_recipe_calls calls = { .arg = j, .retrain = retrain_steps,
+        .norms = all.norms, .sample = all.sample ? sample_fewer : NULL,
         .slow_bytes = all.slow_bytes };
     int rc;
 
@@ -67,7 +69,9 @@ static int train_short(struct ctt_compress_job *j, const struct ctt_recipe *o,
     j->watch.span = (struct ctt_epochs){ .done = 0 };
     j->short_steps = steps;
     rc = o ? ctt_recipe_run(o, &calls, path, NULL, m, report)
-           : retrain(j, "", 1, NULL, *m);
+           : retrain_steps(j, "", 1, NULL, *m);
+    if (!o && rc >= 0)
+        rc = ctt_model_save(path, *m);
     j->busy[0] = '\0';
     return rc;
 }

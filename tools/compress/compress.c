@@ -174,7 +174,7 @@ static int drop_unread(struct ctt_compress_job *j)
     return rc;
 }
 
-static int run(struct ctt_compress_job *j, struct ctt_report **r)
+static int run_recipe(struct ctt_compress_job *j, struct ctt_report **r)
 {
     struct ctt_compress_cfg *c = &j->c;
     struct ctt_recipe_calls calls;
@@ -214,7 +214,7 @@ static int compress(struct ctt_compress_job *j)
     struct ctt_report *r = NULL;
     int rc;
 
-    CTT_TRY(run(j, &r));
+    CTT_TRY(run_recipe(j, &r));
     CTT_TRY(ctt_compress_say(r));
     CTT_TRY(ctt_compress_prove(j, r));
     if (j->c.report)
@@ -324,8 +324,13 @@ int main(int argc, char **argv)
     ctt_model_free(&j.given);
     ctt_metrics_free(&j.base);
     ctt_metrics_free(&j.was);
+    if (j.whole) {
+        ctt_fold_close(&j.val);
+        ctt_fold_close(&j.data);
+    }
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
+    ctt_data_close(&j.whole);
     ctt_model_free(&j.m);
     for (size_t i = 0; i < CTT_LEN(j.claim); i++)
         ctt_newfile_drop(&j.claim[i]);

@@ -37,8 +37,8 @@ void ctt_budget_pair(const struct ctt_metrics *was,
     }
 }
 
-static int test(void *arg, const struct ctt_model *m, int half, double *loss,
-                struct ctt_paired seen[CTT_ACCURACIES])
+static int test_half(void *arg, const struct ctt_model *m, int half,
+                     double *loss, struct ctt_paired seen[CTT_ACCURACIES])
 {
     struct ctt_budget_job *r = arg;
     struct ctt_metrics *is = NULL;
@@ -58,7 +58,7 @@ out:
 
 /* ---- other calls of the search ---- */
 
-static int keep_row(void *arg, const struct ctt_budget_row *row)
+static int log_row(void *arg, const struct ctt_budget_row *row)
 {
     const struct ctt_budget_job *r = arg;
 
@@ -79,7 +79,7 @@ out:
     return rc;
 }
 
-static void say(void *arg, const char *line)
+static void print_line(void *arg, const char *line)
 {
     (void)arg;
     ctt_tool_say(line[0] == '\n' ? "\n%s" : "%s", line + (line[0] == '\n'));
@@ -106,16 +106,10 @@ static void refused(void *arg)
     r->j->status = CTT_EXIT_USAGE;
 }
 
-static int prove(void *arg, const struct ctt_model *m,
-                 const struct ctt_budget_row *row)
-{
-    return ctt_budget_prove(arg, m, row);
-}
-
 /* ---- the start ---- */
 
 /* The two halves of the validation clips: the first validates retraining. */
-static int split(struct ctt_budget_job *r)
+static int split_clips(struct ctt_budget_job *r)
 {
     struct ctt_compress_job *j = r->j;
     struct ctt_train_cfg cfg = j->c.train;
@@ -201,18 +195,14 @@ out:
     return rc;
 }
 
-static int64_t all_steps(const struct ctt_compress_job *j)
-{
-    return (j->c.recipe.epochs + j->c.recipe.share.epochs) *
-           ctt_compress_batches(j);
-}
-
-/* Of --budget-steps auto: 30 to 60 times as many are made, which then take
- * about as long as one whole retraining.  Fewer than ENOUGH tell little, but
- * are no more than an eighth of it. */
+/* Of --budget-steps auto: about 22 times as many are made, which then take
+ * about half as long as one whole retraining.  Fewer than ENOUGH tell little,
+ * but are no more than an eighth of it. */
 enum { PART = 60, MOST = 8, ENOUGH = 24, LEAST = 8 };
-static int choose_steps(int64_t all)
+static int choose_steps(const struct ctt_compress_job *j)
 {
+    int64_t all = (j->c.recipe.epochs + j->c.recipe.share.epochs) *
+                  ctt_compress_batches(j);
     int64_t steps = all / PART > ENOUGH ? all / PART : ENOUGH;
 
     steps = steps > all / MOST ? all / MOST : steps;
@@ -226,7 +216,7 @@ static int read_row(void *arg, const struct ctt_value *line)
     return ctt_budget_row_read(&r->s.rows, line);
 }
 
-static int open_all(struct ctt_budget_job *r)
+static int open_inputs(struct ctt_budget_job *r)
 {
     struct ctt_compress_job *j = r->j;
     int rc;
@@ -238,21 +228,22 @@ static int open_all(struct ctt_budget_job *r)
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(open_teachers(j));
     CTT_TRY(ctt_compress_open_clips(j));
-    CTT_TRY(split(r));
+    CTT_TRY(split_clips(r));
 out:
     return rc;
 }
 
 /* Sets what the search needs of the job. */
-static int fill(struct ctt_budget_job *r)
+static int set_search(struct ctt_budget_job *r)
 {
     struct ctt_compress_job *j = r->j;
     struct ctt_budget_run *s = &r->s;
     int rc;
 
     r->times = ctt_compress_calls(j);
-    r->calls = (struct ctt_budget_calls){ r, &r->times, ctt_budget_train, test,
-        keep_row, progress, say, print_table, refused, prove };
+    r->calls = (struct ctt_budget_calls){ r, &r->times, ctt_budget_train,
+        test_half, log_row, progress, print_line, print_table, refused,
+        ctt_budget_prove };
     s->calls = &r->calls;
     s->m = j->m;
     s->path = j->path;
@@ -260,9 +251,8 @@ static int fill(struct ctt_budget_job *r)
     s->o = j->c.recipe;
     s->timed = is_timed(r);
     s->dry_run = j->c.dry_run;
-    s->all_steps = all_steps(j);
     if (j->c.budget_steps == CTT_OPT_WORD)
-        j->c.budget_steps = choose_steps(s->all_steps);
+        j->c.budget_steps = choose_steps(j);
     s->steps = j->c.budget_steps;
     CTT_TRY(ctt_compress_how(j, &s->how));
     CTT_TRY(ctt_sensitivity_new(j->m, &s->s));
@@ -270,14 +260,14 @@ out:
     return rc;
 }
 
-static int search(struct ctt_budget_job *r)
+static int run_search(struct ctt_budget_job *r)
 {
     const struct ctt_sensitivity_extra extra = { r, read_row };
     const char *csv = r->j->c.budget_csv;
     int rc;
 
-    CTT_TRY(open_all(r));
-    CTT_TRY(fill(r));
+    CTT_TRY(open_inputs(r));
+    CTT_TRY(set_search(r));
     CTT_TRY(ctt_budget_begin(&r->s));
     CTT_TRY(test_given(r));
     CTT_TRY(ctt_compress_measure(r->j, &extra, r->s.timed, r->s.s, &r->log));
@@ -291,7 +281,7 @@ out:
 int ctt_compress_budget(struct ctt_compress_job *j)
 {
     struct ctt_budget_job r = { .j = j };
-    int rc = search(&r);
+    int rc = run_search(&r);
 
     ctt_sensitivity_log_close(&r.log);
     ctt_budget_rows_free(&r.s.rows);

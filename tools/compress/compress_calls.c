@@ -16,7 +16,7 @@ static int stopped(const struct ctt_compress_job *j, const char *stage)
                      j->saved ? j->c.train.checkpoint : "");
 }
 
-static int save(void *arg, struct ctt_model *m, const char *place)
+static int save_checkpoint(void *arg, struct ctt_model *m, const char *place)
 {
     struct ctt_compress_job *j = arg;
     int rc = 0;
@@ -31,8 +31,8 @@ out:
     return rc;
 }
 
-static int retrain(void *arg, const char *stage, int epochs,
-                   const struct ctt_changes *during, struct ctt_model *m)
+static int retrain_stage(void *arg, const char *stage, int epochs,
+                         const struct ctt_changes *during, struct ctt_model *m)
 {
     struct ctt_compress_job *j = arg;
     struct ctt_train_cfg cfg = j->c.train;
@@ -69,9 +69,9 @@ static int test_given(struct ctt_compress_job *j)
 }
 
 /* Tests m on the validation clips; base and all as of ctt_compress_test(). */
-static int test(struct ctt_compress_job *j, const char *stage,
-                const struct ctt_model *m, const struct ctt_metrics *base,
-                struct ctt_score *s, struct ctt_metrics **all)
+static int test_model(struct ctt_compress_job *j, const char *stage,
+                      const struct ctt_model *m, const struct ctt_metrics *base,
+                      struct ctt_score *s, struct ctt_metrics **all)
 {
     char far[128];
     int rc;
@@ -94,7 +94,7 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
     int rc = 0;
 
     CTT_TRY(test_given(j));
-    CTT_TRY(test(j, stage, m, j->base, s, j->base ? NULL : &j->base));
+    CTT_TRY(test_model(j, stage, m, j->base, s, j->base ? NULL : &j->base));
     ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
                  100 * s->top1[0], 100 * s->top1[1], 100 * s->top1[2]);
 out:
@@ -107,7 +107,7 @@ static int against(void *arg, const char *stage, const struct ctt_model *was)
     struct ctt_score s;
 
     ctt_metrics_free(&j->was);
-    return test(j, stage, was, NULL, &s, &j->was);
+    return test_model(j, stage, was, NULL, &s, &j->was);
 }
 
 static int loss(void *arg, const char *stage, const struct ctt_model *m,
@@ -118,7 +118,7 @@ static int loss(void *arg, const char *stage, const struct ctt_model *m,
     struct ctt_score s;
     int rc = 0;
 
-    CTT_TRY(test(j, stage, m, NULL, &s, &is));
+    CTT_TRY(test_model(j, stage, m, NULL, &s, &is));
     ctt_compress_loss(j->was, is, ctt_data_clips(j->val), out);
     ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%; %.1f "
                  "points lost in the mean, standard error %.1f", stage,
@@ -161,7 +161,7 @@ static void span(void *arg, const struct ctt_epochs *s)
     j->watch.span.each = each;
 }
 
-static void say(void *arg, const char *line)
+static void print_line(void *arg, const char *line)
 {
     (void)arg;
     ctt_tool_say("%s", line);
@@ -186,7 +186,7 @@ static int timed_threads(const struct ctt_compress_job *j)
     return j->c.time_threads ? j->c.time_threads : j->c.train.threads;
 }
 
-static int measure(void *arg, const char *path, struct ctt_speed *s)
+static int time_model(void *arg, const char *path, struct ctt_speed *s)
 {
     const struct ctt_compress_job *j = arg;
 
@@ -194,8 +194,8 @@ static int measure(void *arg, const char *path, struct ctt_speed *s)
                              timed_threads(j), 0, s);
 }
 
-static int compare(void *arg, const char *base, const char *path,
-                   struct ctt_speed *s)
+static int compare_models(void *arg, const char *base, const char *path,
+                          struct ctt_speed *s)
 {
     const struct ctt_compress_job *j = arg;
 
@@ -213,13 +213,13 @@ int ctt_compress_may_time(const struct ctt_compress_cfg *c)
 
 struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
 {
-    struct ctt_recipe_calls calls = { .arg = j, .time = measure,
+    struct ctt_recipe_calls calls = { .arg = j, .time = time_model,
         .slow_bytes = ctt_dev_has(j->c.train.device,
                                   CTT_DEV_OWN_MEMORY) };
 
     if (ctt_compress_may_time(&j->c))
-        calls.compare = compare;
-    calls.say = say;
+        calls.compare = compare_models;
+    calls.say = print_line;
     calls.busy = busy;
     if (j->val) {
         calls.accuracy = accuracy;
@@ -232,9 +232,9 @@ struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
     if (j->data)
         calls.sample = sample;
     if (j->c.recipe.epochs > 0) {
-        calls.retrain = retrain;
+        calls.retrain = retrain_stage;
         calls.span = span;
-        calls.save = save;
+        calls.save = save_checkpoint;
     }
     return calls;
 }

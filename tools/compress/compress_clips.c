@@ -52,6 +52,28 @@ static void tell_few(const struct ctt_compress_job *j)
                      "values on: others may be clipped", clips);
 }
 
+/* Of data without a split to validate on: a fifth, or of few clips that are not
+ * trained on all. */
+static int hold_out(struct ctt_compress_job *j)
+{
+    const struct ctt_train_cfg *c = &j->c.train;
+    const struct ctt_graph *g = j->m->g;
+    int rc = ctt_hold_out(c, &g->node[ctt_graph_input(g)].attr.input, &j->data,
+                          &j->val, &j->whole);
+
+    if (rc == CTT_EINVAL)
+        j->status = CTT_EXIT_USAGE;
+    CTT_TRY(rc);
+    if (rc || j->val)
+        return 0;
+    CTT_CHECK(spares_data(j), CTT_EINVAL, "%s: has no split '%s' to validate "
+              "on; pass --val", c->data, c->val_split);
+    j->val = j->data;
+    j->data = NULL;
+out:
+    return rc;
+}
+
 int ctt_compress_open_clips(struct ctt_compress_job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
@@ -65,12 +87,16 @@ int ctt_compress_open_clips(struct ctt_compress_job *j)
         tell_few(j);
         goto out;
     }
-    CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
+    if (j->data && !c->val)
+        CTT_TRY(hold_out(j));
+    if (!j->val)
+        CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split,
+                          &j->val));
     if (spares_data(j) && j->data && ctt_data_same(j->data, j->val))
         ctt_data_close(&j->data);
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
-              "%s: has no split '%s' to validate on; pass --val",
-              c->data, c->val_split);
+              "%s: --val has the same clips; without it a fifth is held out",
+              c->val);
     if (j->data) {
         CTT_TRY(ctt_say_set("training", j->data));
         CTT_TRY(ctt_say_shared("validation", j->val, "training",

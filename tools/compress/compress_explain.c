@@ -81,7 +81,7 @@ struct explain {
 /* A sum of numbers of clips, and of their squares. */
 struct sum { double n, x, squares; };
 
-static void add(struct sum *s, double x)
+static void add_number(struct sum *s, double x)
 {
     s->n++;
     s->x += x;
@@ -108,8 +108,9 @@ static int is_read(const struct ctt_metrics *r, int clip)
 }
 
 /* Means over clips that all have read. */
-static void compare(const struct explain *a, const struct ctt_metrics *was,
-                    const struct ctt_metrics *is, struct ctt_gain *out)
+static void compare_answers(const struct explain *a,
+                            const struct ctt_metrics *was,
+                            const struct ctt_metrics *is, struct ctt_gain *out)
 {
     struct sum all = { 0, 0, 0 }, kl[CTT_ACCURACIES] = { { 0, 0, 0 } },
                top1[CTT_ACCURACIES] = { { 0, 0, 0 } };
@@ -125,11 +126,11 @@ static void compare(const struct explain *a, const struct ctt_metrics *was,
                           ctt_answers_divergence(&a->a, is, at);
 
             sum += gain;
-            add(&kl[k], gain);
-            add(&top1[k], (double)(is->verdict[at] == CTT_RIGHT) -
+            add_number(&kl[k], gain);
+            add_number(&top1[k], (double)(is->verdict[at] == CTT_RIGHT) -
                           (double)(was->verdict[at] == CTT_RIGHT));
         }
-        add(&all, sum / CTT_ACCURACIES);
+        add_number(&all, sum / CTT_ACCURACIES);
     }
     out->kl_error = error_of(&all);
     for (int k = 0; k < CTT_ACCURACIES; k++) {
@@ -141,7 +142,8 @@ static void compare(const struct explain *a, const struct ctt_metrics *was,
 
 /* ---- what ctt_explain_run() calls ---- */
 
-static int keep(void *arg, enum ctt_explain_base b, const struct ctt_model *m)
+static int keep_base(void *arg, enum ctt_explain_base b,
+                     const struct ctt_model *m)
 {
     struct explain *a = arg;
 
@@ -157,7 +159,7 @@ static int gain(void *arg, enum ctt_explain_base b, const struct ctt_model *m,
     int rc;
 
     CTT_TRY(ctt_answers_of(&a->a, m, &is));
-    compare(a, a->base[b], is, out);
+    compare_answers(a, a->base[b], is, out);
     for (int k = 0; k < CTT_ACCURACIES; k++)
         CTT_CHECK(isfinite(out->kl[k]), CTT_ENAN, "--explain: answers are not "
                   "finite");
@@ -168,7 +170,7 @@ out:
 
 /* The dense model teaches; the last weights count, as clips that choose an
  * epoch would be those that the result is measured on. */
-static int train(void *arg, const char *freeze, struct ctt_model *m)
+static int train_weight(void *arg, const char *freeze, struct ctt_model *m)
 {
     struct explain *a = arg;
     const struct ctt_model *const teachers[] = { a->dense, NULL };
@@ -188,7 +190,7 @@ static int train(void *arg, const char *freeze, struct ctt_model *m)
     return rc < 0 ? rc : 0;
 }
 
-static int begin(void *arg, const struct ctt_explain *e, int point)
+static int begin_point(void *arg, const struct ctt_explain *e, int point)
 {
     const struct explain *a = arg;
     const struct ctt_explain_point *p = &e->point[point];
@@ -199,7 +201,7 @@ static int begin(void *arg, const struct ctt_explain *e, int point)
     return ctt_answers_begin(&a->a, what);
 }
 
-static int end(void *arg, const struct ctt_explain *e, int point)
+static int log_point(void *arg, const struct ctt_explain *e, int point)
 {
     struct explain *a = arg;
 
@@ -240,11 +242,12 @@ out:
     return rc;
 }
 
-static int measure(struct explain *a, struct ctt_explain *e)
+static int measure_points(struct explain *a, struct ctt_explain *e)
 {
     struct ctt_recipe_calls calls = ctt_compress_calls(a->a.j);
-    struct ctt_explain_calls all = { a, &calls, keep, gain,
-        a->a.j->c.explain_steps > 0 ? train : NULL, begin, end };
+    struct ctt_explain_calls all = { a, &calls, keep_base, gain,
+        a->a.j->c.explain_steps > 0 ? train_weight : NULL, begin_point,
+        log_point };
     int rc;
 
     CTT_TRY(open_log(a, e, calls.compare != NULL));
@@ -272,12 +275,12 @@ static void say_both(const struct explain *a)
 
     say_model(a->a.j->c.dense, a->a.was);
     say_model(a->a.j->path, is);
-    compare(a, is, a->a.was, &g);
+    compare_answers(a, is, a->a.was, &g);
     ctt_tool_say("divergence of its answers: %.4f, %.4f, %.4f nats", g.kl[0],
                  g.kl[1], g.kl[2]);
 }
 
-static int write_all(const struct explain *a, const struct ctt_explain *e)
+static int write_tables(const struct explain *a, const struct ctt_explain *e)
 {
     const struct ctt_compress_cfg *c = &a->a.j->c;
     int rc;
@@ -323,8 +326,8 @@ int ctt_compress_explain(struct ctt_compress_job *j)
     a.dense = e->dense;
     CTT_TRY(ctt_compress_open_clips(j));
     a.a.clips = j->val;
-    CTT_TRY(measure(&a, e));
-    CTT_TRY(write_all(&a, e));
+    CTT_TRY(measure_points(&a, e));
+    CTT_TRY(write_tables(&a, e));
 out:
     ctt_line_log_close(&a.log);
     ctt_answers_close(&a.a);

@@ -8,8 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void add(struct ctt_report *r, const char *used_for, const char *path,
-                const char *split, const struct ctt_data *d)
+static void add_use(struct ctt_report *r, const char *used_for,
+                    const char *path,
+                    const char *split, const struct ctt_data *d)
 {
     r->clips[r->sets++] = (struct ctt_clips){ used_for, path, split,
                                               ctt_data_clips(d) };
@@ -49,8 +50,8 @@ static const char *choice(const struct ctt_recipe *o,
 }
 
 /* Tests both; base: of the model as given. */
-static int test(const struct ctt_compress_job *j, struct ctt_data *d,
-                struct ctt_report *r)
+static int test_both(const struct ctt_compress_job *j, struct ctt_data *d,
+                     struct ctt_report *r)
 {
     const struct ctt_train_cfg *c = &j->c.train;
     struct ctt_metrics *base = NULL;
@@ -60,7 +61,7 @@ static int test(const struct ctt_compress_job *j, struct ctt_data *d,
     CTT_TRY(ctt_model_load(j->path, 0, &given));
     CTT_TRY(ctt_compress_test(given, c, d, NULL, &r->proof[0], &base));
     CTT_TRY(ctt_compress_test(j->m, c, d, base, &r->proof[1], NULL));
-    add(r, "proof", c->data, "test", d);
+    add_use(r, "proof", c->data, "test", d);
 out:
     ctt_metrics_free(&base);
     ctt_model_free(&given);
@@ -73,15 +74,17 @@ static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
     char text[160];
     int rc = 0, opened;
 
-    opened = ctt_held_out_open(&j->c.train, j->m, j->data, j->val, &d);
+    opened = ctt_held_out_open(&j->c.train, j->m,
+                               j->whole ? j->whole : j->data, j->val, &d);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
     choice(&j->c.recipe, r, text, sizeof(text));
     ctt_tool_say("\ntop-1 is that of the validation clips, which chose %s: "
                  "it flatters; %s%s", text,
-                 d ? "split 'test' chose nothing:" : "nothing proves it: ",
+                 d ? "split 'test' was never used for training or choices:"
+                   : "no held-out clips: ",
                  d ? "" : ctt_held_out_missing(opened));
     if (d)
-        CTT_TRY(test(j, d, r));
+        CTT_TRY(test_both(j, d, r));
 out:
     ctt_data_close(&d);
     return rc;
@@ -89,7 +92,7 @@ out:
 
 /* ---- as text ---- */
 
-static int say(const struct ctt_report *r)
+static int print_uses(const struct ctt_report *r)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     char line[1024];
@@ -121,13 +124,13 @@ int ctt_compress_prove(const struct ctt_compress_job *j, struct ctt_report *r)
         goto out;
     chose = *choice(&j->c.recipe, r, text, sizeof(text)) != '\0';
     if (j->data)
-        add(r, j->c.recipe.epochs > 0 ? "training" : "statistics", c->data,
-            c->split, j->data);
-    add(r, chose ? "choice" : "test", c->val ? c->val : c->data, c->val_split,
-        j->val);
+        add_use(r, j->c.recipe.epochs > 0 ? "training" : "statistics", c->data,
+                c->split, j->data);
+    add_use(r, chose ? "choice" : "test", c->val ? c->val : c->data,
+            c->val_split, j->val);
     if (chose)
         CTT_TRY(prove(j, r));
-    CTT_TRY(say(r));
+    CTT_TRY(print_uses(r));
 out:
     return rc;
 }

@@ -53,7 +53,8 @@ static const char *last_training(const char *history)
 }
 
 /* Copies the value of " name=value" in a line to value; 0: it has none. */
-static int find(const char *line, const char *name, char *value, size_t size)
+static int read_setting(const char *line, const char *name, char *value,
+                        size_t size)
 {
     size_t all = strcspn(line, "\n"), n = strlen(name);
 
@@ -81,7 +82,7 @@ int ctt_retrain_rewind(const struct ctt_model *m, struct ctt_train_cfg *cfg)
     char value[32];
     int rc = 0;
 
-    CTT_CHECK(line && find(line, "epochs", value, sizeof(value)) &&
+    CTT_CHECK(line && read_setting(line, "epochs", value, sizeof(value)) &&
               (cfg->wiring.last_of = number_of_epochs(value)) > 0, CTT_EINVAL,
               "--retrain-schedule=rewind: the model's history has no training");
     for (size_t i = 0; i < CTT_LEN(names); i++) {
@@ -89,7 +90,7 @@ int ctt_retrain_rewind(const struct ctt_model *m, struct ctt_train_cfg *cfg)
         CTT_CHECK(ctt_opt_is_default(&ctt_train_opts[k], cfg), CTT_EINVAL,
                   "--%s: --retrain-schedule=rewind takes it from the model's "
                   "history", names[i]);
-        if (find(line, names[i], value, sizeof(value)))
+        if (read_setting(line, names[i], value, sizeof(value)))
             CTT_TRY(ctt_opt_set(ctt_train_opts, cfg, names[i], value));
     }
 out:

@@ -110,8 +110,9 @@ out:
 }
 
 /* The mean over clips that both have read. */
-static void compare(const struct ctt_answers *a, const struct ctt_metrics *is,
-                    struct ctt_change *out)
+static void compare_answers(const struct ctt_answers *a,
+                            const struct ctt_metrics *is,
+                            struct ctt_change *out)
 {
     int n = 0, points = CTT_ACCURACIES;
 
@@ -136,14 +137,15 @@ static void compare(const struct ctt_answers *a, const struct ctt_metrics *is,
 
 /* ---- what ctt_sensitivity_run() calls ---- */
 
-static int change(void *arg, const struct ctt_model *m, struct ctt_change *out)
+static int measure_change(void *arg, const struct ctt_model *m,
+                          struct ctt_change *out)
 {
     struct sense *a = arg;
     struct ctt_metrics *is = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_answers_of(&a->a, m, &is));
-    compare(&a->a, is, out);
+    compare_answers(&a->a, is, out);
     CTT_CHECK(isfinite(ctt_change_mean(out)), CTT_ENAN, "--sense: answers are "
               "not finite");
 out:
@@ -151,7 +153,7 @@ out:
     return rc;
 }
 
-static int begin(void *arg, const struct ctt_sensitivity *s, int point)
+static int begin_point(void *arg, const struct ctt_sensitivity *s, int point)
 {
     const struct sense *a = arg;
     const struct ctt_sensitivity_point *p = &s->point[point];
@@ -162,7 +164,7 @@ static int begin(void *arg, const struct ctt_sensitivity *s, int point)
     return ctt_answers_begin(&a->a, what);
 }
 
-static int end(void *arg, const struct ctt_sensitivity *s, int point)
+static int log_point(void *arg, const struct ctt_sensitivity *s, int point)
 {
     struct sense *a = arg;
 
@@ -198,8 +200,8 @@ int ctt_compress_key(const struct ctt_compress_job *j,
     return rc;
 }
 
-static int write_all(const struct ctt_compress_cfg *c,
-                     const struct ctt_sensitivity *s)
+static int write_tables(const struct ctt_compress_cfg *c,
+                        const struct ctt_sensitivity *s)
 {
     int rc;
 
@@ -214,12 +216,14 @@ out:
 }
 
 /* Runs all; a->log is open afterwards. */
-static int measure(struct sense *a, const struct ctt_sensitivity_extra *extra,
-                   int timed, struct ctt_sensitivity *s)
+static int measure_points(struct sense *a,
+                          const struct ctt_sensitivity_extra *extra,
+                          int timed, struct ctt_sensitivity *s)
 {
     struct ctt_compress_job *j = a->a.j;
     struct ctt_recipe_calls calls = ctt_compress_calls(j);
-    struct ctt_sensitivity_calls all = { a, &calls, change, begin, end };
+    struct ctt_sensitivity_calls all = { a, &calls, measure_change,
+        begin_point, log_point };
     struct ctt_sensitivity_key key;
     int rc;
 
@@ -270,47 +274,11 @@ int ctt_compress_measure(struct ctt_compress_job *j,
     int rc;
 
     ctt_memo_keep(MEMO);
-    rc = measure(&a, extra, timed, s);
+    rc = measure_points(&a, extra, timed, s);
     ctt_memo_keep(0);
     *log = a.log;
     a.log = NULL;
     close_sense(&a);
-    return rc;
-}
-
-/* ---- coding alone ---- */
-
-static int no_change(void *arg, const struct ctt_model *m,
-                     struct ctt_change *out)
-{
-    (void)arg;
-    (void)m;
-    *out = (struct ctt_change){ { 0 }, { 0 } };
-    return 0;
-}
-
-static int begin_coding(void *arg, const struct ctt_sensitivity *s, int point)
-{
-    int rc = 0;
-
-    (void)arg;
-    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; nothing is written");
-    ctt_tool_progress(0, "coding what weights can be, %d of %d", point + 1,
-                      s->points);
-out:
-    return rc;
-}
-
-int ctt_compress_code(struct ctt_compress_job *j, struct ctt_sensitivity *s)
-{
-    const struct ctt_recipe_calls plain = { .arg = j };
-    const struct ctt_sensitivity_calls calls = { j, &plain, no_change,
-                                                 begin_coding, NULL };
-    int rc;
-
-    ctt_memo_keep(MEMO);
-    rc = ctt_sensitivity_run(s, &calls, j->c.out);
-    ctt_memo_keep(0);
     return rc;
 }
 
@@ -347,8 +315,8 @@ int ctt_compress_sensitivity(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_open_clips(j));
     CTT_TRY(ctt_sensitivity_new(j->m, &s));
     ctt_memo_keep(MEMO);
-    CTT_TRY(measure(&a, NULL, 1, s));
-    CTT_TRY(write_all(&j->c, s));
+    CTT_TRY(measure_points(&a, NULL, 1, s));
+    CTT_TRY(write_tables(&j->c, s));
 out:
     ctt_memo_keep(0);
     close_sense(&a);

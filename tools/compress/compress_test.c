@@ -9,8 +9,9 @@ const struct ctt_point ctt_compress_points[CTT_ACCURACIES] = {
 };
 
 /* Whole clips that both have read. */
-static void compare(const struct ctt_metrics *base, const struct ctt_metrics *r,
-                    int clips, struct ctt_score *s)
+static void compare_verdicts(const struct ctt_metrics *base,
+                             const struct ctt_metrics *r,
+                             int clips, struct ctt_score *s)
 {
     for (int i = 0; i < clips; i++) {
         int at = (i + 1) * CTT_ACCURACIES - 1;
@@ -58,7 +59,7 @@ int ctt_compress_test(const struct ctt_model *m,
     for (int k = 0; k < CTT_ACCURACIES; k++)
         s->top1[k] = ctt_metrics_top1(r, k);
     if (base)
-        compare(base, r, ctt_data_clips(d), s);
+        compare_verdicts(base, r, ctt_data_clips(d), s);
     if (all) {
         *all = r;
         r = NULL;

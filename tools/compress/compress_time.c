@@ -42,7 +42,8 @@ int ctt_compress_time(const char *base, const char *path, const char *device,
     CTT_TRY(open_runner(base, device, threads, &r[0], &ram));
     CTT_TRY(open_runner(path, device, threads, &r[1], &ram));
     CTT_TRY(ctt_paired_timing_run(r, &paces[few], &t));
-    *out = (struct ctt_speed){ t.ms[1], t.ratio.median, ram };
+    *out = (struct ctt_speed){ t.ms[1], t.ratio.median, ram,
+                                !t.steady };
 out:
     ctt_runner_close(&r[1]);
     ctt_runner_close(&r[0]);

@@ -69,6 +69,7 @@ struct ctt_compress_job {
     struct ctt_teachers teachers;   /* teach m: that copy is in the list unless
                                        --teacher names others */
     struct ctt_data  *data, *val;
+    struct ctt_data  *whole;        /* of which they are parts, or NULL */
     struct ctt_metrics *base;       /* of the given model on val; NULL: not
                                        yet tested */
     struct ctt_metrics *was;        /* of the reference model of losses */
@@ -320,10 +321,6 @@ int ctt_compress_measure(struct ctt_compress_job *j,
                          struct ctt_sensitivity *s,
                          struct ctt_sensitivity_log **log);
 
-/* Codes the points of s that are not done, in files beside j->c.out, and tests
- * and times none: bytes are all that is known of them then. */
-int ctt_compress_code(struct ctt_compress_job *j, struct ctt_sensitivity *s);
-
 /* ---- explain_log.c ---- */
 
 /* What results depend on, besides the weight and what was done to it. */
@@ -430,15 +427,15 @@ int ctt_budget_train(void *arg, const struct ctt_recipe *o, int steps,
 
 /* ---- budget_prove.c ---- */
 
-/* Tests both models on the split "test", if there is one: m, of this row, and
- * the one as given.  The log keeps the result, and a model is tested once. */
-int ctt_budget_prove(struct ctt_budget_job *r, const struct ctt_model *m,
+/* The call prove() of struct ctt_budget_calls; arg: the job.  Tests m and the
+ * model as given on the split "test", if there is one.  The log keeps the
+ * result, and a model is tested once. */
+int ctt_budget_prove(void *arg, const struct ctt_model *m,
                      const struct ctt_budget_row *row);
 
-/* ---- budget_front.c ---- */
+/* ---- budget_csv.c ---- */
 
-/* All rows of the log, and which are on the front of accuracy against bytes and
- * time. */
+/* All rows of the log but those of split "test". */
 int ctt_budget_csv(const struct ctt_budget_job *r, const char *path);
 
 /* How the file begins. */

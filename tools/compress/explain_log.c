@@ -77,8 +77,9 @@ static int read_results(const struct ctt_value *v, struct ctt_explain_point *p)
            ctt_json_real(ctt_json_get(v, "faster"), NAN, &p->faster);
 }
 
-static struct ctt_explain_point *find(struct ctt_explain *e,
-                                      const char *weight, const char *what)
+static struct ctt_explain_point *find_point(struct ctt_explain *e,
+                                            const char *weight,
+                                            const char *what)
 {
     for (int i = 0; i < e->points; i++) {
         struct ctt_explain_point *p = &e->point[i];
@@ -91,7 +92,7 @@ static struct ctt_explain_point *find(struct ctt_explain *e,
 }
 
 /* A point that there is no more is left out. */
-static int read_line(void *arg, const struct ctt_value *v)
+static int read_result(void *arg, const struct ctt_value *v)
 {
     const char *weight = ctt_json_text(ctt_json_get(v, "weight"));
     const char *what = ctt_json_text(ctt_json_get(v, "what"));
@@ -100,7 +101,7 @@ static int read_line(void *arg, const struct ctt_value *v)
 
     if (!weight || !what || !read_results(v, &got))
         return 0;
-    p = find(r->e, weight, what);
+    p = find_point(r->e, weight, what);
     if (!p || p->done)
         return 1;
     got.weight = p->weight;
@@ -120,7 +121,7 @@ int ctt_explain_log_open(const char *path, const struct ctt_explain_key *key,
     char line[LINE], more[96];
     struct ctt_line_log_of of = { "--explain", CTT_EXPLAIN_LOG_BEGIN, line,
         "is of other models, clips, settings or another device: name another "
-        "--explain-log", &r, read_line };
+        "--explain-log", &r, read_result };
 
     *known = 0;
     snprintf(more, sizeof(more), "\"dense\":\"%08" PRIx32 "\",\"how\":\"%08"

@@ -18,7 +18,7 @@ struct panel {
     const char *form;
 };
 
-static double bytes_of(const struct ctt_explain_point *p)
+static double saved_bytes(const struct ctt_explain_point *p)
 {
     return isnan(ctt_explain_cost(p)) ? NAN : (double)p->bytes;
 }
@@ -31,7 +31,7 @@ static double time_of(const struct ctt_explain_point *p)
 
 static const struct panel panels[PANELS] = {
     { "costs: divergence, nats", ctt_explain_cost, "%.4f" },
-    { "saves: bytes", bytes_of, "%.0f" },
+    { "saves: bytes", saved_bytes, "%.0f" },
     { "saves: % of a frame's time", time_of, "%.1f" },
 };
 

@@ -12,7 +12,7 @@ enum { TEXT = 64 };
 
 /* ---- tables ---- */
 
-static double mean(const double x[CTT_ACCURACIES])
+static double mean_share(const double x[CTT_ACCURACIES])
 {
     return (x[0] + x[1] + x[2]) / CTT_ACCURACIES;
 }
@@ -34,7 +34,7 @@ static const char *print_kl(const struct ctt_gain *g, char text[TEXT])
         snprintf(text, TEXT, "-");
     else
         snprintf(text, TEXT, "%.4f +-%.4f",
-                 rint(1e4 * mean(g->kl)) / 1e4 + 0.0, g->kl_error);
+                 rint(1e4 * mean_share(g->kl)) / 1e4 + 0.0, g->kl_error);
     return text;
 }
 
@@ -63,9 +63,9 @@ static int is_measured(const struct ctt_explain_point *p)
 
 /* With a tab between two cells; "put back" has its own if it is not the only
  * way. */
-static void add_row(const struct ctt_explain *e,
-                    const struct ctt_explain_point *p, int steps,
-                    struct ctt_table *t)
+static void add_point_row(const struct ctt_explain *e,
+                          const struct ctt_explain_point *p, int steps,
+                          struct ctt_table *t)
 {
     const struct ctt_gain *g = main_gain(p, steps);
     char line[16 * TEXT], x[CTT_ACCURACIES][TEXT], kl[TEXT], faster[TEXT];
@@ -78,7 +78,8 @@ static void add_row(const struct ctt_explain *e,
     if (steps > 0)
         n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%s\t%s",
                       print_kl(&p->back, kl),
-                      print_number(100 * mean(p->back.top1), "%.1f", x[0]));
+                      print_number(100 * mean_share(p->back.top1), "%.1f",
+                                   x[0]));
     snprintf(line + n, sizeof(line) - (size_t)n, "\t%" PRId64 "\t%s",
              p->bytes, print_number(p->faster, "%.2f", faster));
     ctt_table_row(t, "%s", line);
@@ -99,7 +100,7 @@ static int say_table(const struct ctt_explain *e, int all, int steps)
                     "bytes saved\tfaster");
     for (int i = 0; i < n; i++)
         if (is_measured(&e->point[order[i]]))
-            add_row(e, &e->point[order[i]], steps, &t);
+            add_point_row(e, &e->point[order[i]], steps, &t);
     if (t.rows > 1)
         CTT_TRY(ctt_table_print(&t));
 out:
@@ -146,7 +147,7 @@ out:
 
 /* ---- CSV ---- */
 
-static void put_number(FILE *f, double x)
+static void put_csv_number(FILE *f, double x)
 {
     if (!isnan(x))
         fprintf(f, "%.6g", x);
@@ -156,13 +157,13 @@ static void put_number(FILE *f, double x)
 static void put_numbers(FILE *f, const double x[CTT_ACCURACIES], double unit)
 {
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        put_number(f, unit * x[k]);
+        put_csv_number(f, unit * x[k]);
 }
 
 static void put_gain(FILE *f, const struct ctt_gain *g)
 {
     put_numbers(f, g->kl, 1);
-    put_number(f, g->kl_error);
+    put_csv_number(f, g->kl_error);
     put_numbers(f, g->top1, 100);
     put_numbers(f, g->error, 100);
 }
@@ -189,7 +190,7 @@ static void put_point(FILE *f, const struct ctt_explain *e,
     fprintf(f, "\n");
 }
 
-static int print_csv(FILE *f, const void *arg)
+static int print_points_csv(FILE *f, const void *arg)
 {
     static const char *const of[] = { "trained", "back" };
     static const char *const what[] = { "kl25", "kl50", "kl100", "kl_error",
@@ -208,5 +209,5 @@ static int print_csv(FILE *f, const void *arg)
 
 int ctt_explain_csv(const struct ctt_explain *e, const char *path)
 {
-    return ctt_file_print(path, print_csv, e);
+    return ctt_file_print(path, print_points_csv, e);
 }

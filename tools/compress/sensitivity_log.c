@@ -66,9 +66,10 @@ struct reading {
     int                          *known;
 };
 
-static struct ctt_sensitivity_point *find(struct ctt_sensitivity *s,
-                                          const char *weight,
-                                          const char *option, double value)
+static struct ctt_sensitivity_point *find_point(struct ctt_sensitivity *s,
+                                                const char *weight,
+                                                const char *option,
+                                                double value)
 {
     for (int i = 0; i < s->points; i++) {
         struct ctt_sensitivity_point *p = &s->point[i];
@@ -127,7 +128,7 @@ static int read_point(const struct ctt_value *v, struct reading *r)
 
     if (!weight || !option || !read_results(v, &got))
         return 0;
-    p = find(r->s, weight, option, got.value);
+    p = find_point(r->s, weight, option, got.value);
     if (!p || (p->done && !is_timed_now(p, &got)))
         return 1;
     *r->known += !p->done;
@@ -139,7 +140,7 @@ static int read_point(const struct ctt_value *v, struct reading *r)
     return 1;
 }
 
-static int read_line(void *arg, const struct ctt_value *v)
+static int read_result(void *arg, const struct ctt_value *v)
 {
     struct reading *r = arg;
 
@@ -161,7 +162,7 @@ int ctt_sensitivity_log_open(const char *path,
     char line[LINE];
     struct ctt_line_log_of of = { "--sense", CTT_SENSITIVITY_LOG_BEGIN, line,
         "is of another model, other clips, another device or other threads: "
-        "name another --sense-log", &r, read_line };
+        "name another --sense-log", &r, read_result };
     int rc = 0;
 
     *known = 0;

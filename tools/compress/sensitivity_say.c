@@ -28,8 +28,9 @@ static const char *print_value(const struct ctt_sensitivity_point *p,
     return text;
 }
 
-static void add_row(const struct ctt_sensitivity *s,
-                    const struct ctt_sensitivity_point *p, struct ctt_table *t)
+static void add_point_row(const struct ctt_sensitivity *s,
+                          const struct ctt_sensitivity_point *p,
+                          struct ctt_table *t)
 {
     const struct ctt_change *c = &p->change;
     char faster[TEXT], value[TEXT];
@@ -72,7 +73,7 @@ static int say_weight(const struct ctt_sensitivity *s, int weight)
                   "25%%\t50%%\t100%%\tbytes saved\tfaster");
     for (int i = 0; i < s->points; i++)
         if (s->point[i].weight == weight)
-            add_row(s, &s->point[i], &t);
+            add_point_row(s, &s->point[i], &t);
     if (t.rows > 1)
         CTT_TRY(ctt_table_print(&t));
     say_reasons(s, weight);
@@ -165,7 +166,7 @@ static void print_point(FILE *f, const struct ctt_sensitivity *s,
     fprintf(f, ",\n");
 }
 
-static int print_csv(FILE *f, const void *arg)
+static int print_points_csv(FILE *f, const void *arg)
 {
     const struct ctt_sensitivity *s = arg;
 
@@ -179,5 +180,5 @@ static int print_csv(FILE *f, const void *arg)
 
 int ctt_sensitivity_csv(const struct ctt_sensitivity *s, const char *path)
 {
-    return ctt_file_print(path, print_csv, s);
+    return ctt_file_print(path, print_points_csv, s);
 }

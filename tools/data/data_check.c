@@ -14,7 +14,7 @@ struct checker {
     int             clips;
     char          **why;
     uint64_t       *sum;
-    int             next, done, rc;
+    int             next, done, rc, lacks;    /* lacks: memory, of a clip */
     pthread_mutex_t lock;
 };
 
@@ -42,6 +42,7 @@ static void *check_worker(void *arg)
             k->why[i] = ctt_strdup(ctt_errmsg());
         pthread_mutex_lock(&k->lock);
         k->done++;
+        k->lacks = rc < 0 && !k->why[i] && k->rc >= 0 ? i : k->lacks;
         k->rc = rc < 0 && !k->why[i] ? CTT_ENOMEM : k->rc;
         ctt_tool_progress(0, "clip %d of %d", k->done, k->clips);
         pthread_mutex_unlock(&k->lock);
@@ -74,7 +75,8 @@ int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
         ++*bad;
     }
     if (k.rc < 0)    /* the error message is in another thread */
-        CTT_TRY(ctt_error(k.rc, "out of memory: clips"));
+        CTT_TRY(ctt_error(k.rc, "%s: out of memory for its frames (--memory)",
+                          ctt_source_list(s)->item[k.lacks].path));
 out:
     for (int i = 0; k.why && i < k.clips; i++)
         ctt_free(k.why[i]);

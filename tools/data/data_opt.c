@@ -60,14 +60,14 @@ static const struct ctt_opt pack_opts[] = {
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames; 0: no limit", 0, 100000, .arg = "N" },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
-      "clip, if a clip cannot be read or was cut short" },
+      "clip, if one cannot be read, was cut short or joined" },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };
 static const struct ctt_opt check_opts[] = {
     SPLIT, WORKERS,
-    { "strict", CTT_FLAG, FIELD(strict), "0", "a clip that was cut short or "
-      "has two classes is bad, too" },
+    { "strict", CTT_FLAG, FIELD(strict), "0", "a clip that was cut short, "
+      "joined or has two classes is bad, too" },
     CTT_LIMIT_ROWS(LIMIT, 0), { .name = NULL }
 };
 static const struct ctt_opt list_opts[] = {

@@ -203,8 +203,9 @@ static int write_clip(struct packer *p, struct ctt_pack *out,
     }
     CTT_CHECK(d->rc != CTT_ESTOP, CTT_ESTOP, "stopped; %s is not written",
               p->c->out);
-    CTT_CHECK(!lacks_memory(d), CTT_ENOMEM, "%s", d->why ? d->why :
-              "out of memory");
+    CTT_CHECK(!lacks_memory(d), CTT_ENOMEM, "%s: out of memory for its frames: "
+              "--max-frames cuts long clips, --memory sets the limit",
+              item->path);
     CTT_CHECK(!p->c->strict, d->rc, "%s", d->why);
     ctt_tool_warn("%s (skipped)", d->why);
     p->bad++;

@@ -276,6 +276,7 @@ static int open_model(struct tool *t, const char *path)
     r->frames = ctt_calloc((size_t)CTT_RECOGNISE_BATCH * (size_t)r->in.w *
                            (size_t)r->in.h, (size_t)r->in.c);
     CTT_TRY(r->label && r->probs && r->order && r->frames ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_renamed_open(r->classes, &r->renamed));
     for (int i = 0; i < r->classes; i++)
         r->label[i] = (char *)ctt_infer_class(t->m, i);
 out:
@@ -292,6 +293,7 @@ static void close_tool(struct tool *t)
     ctt_free(t->r.probs);
     ctt_free(t->r.order);
     ctt_free(t->r.frames);
+    ctt_free(t->r.renamed);
     ctt_free(t->r.frame.ms);
     ctt_free(t->r.answer.ms);
     ctt_free(t->r.decode.decode.ms);
@@ -367,6 +369,9 @@ static int say_results(struct tool *t)
         CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
     else
         CTT_TRY(ctt_say_accuracy(t->r.accuracy, t->r.ratios, t->c.json));
+    if (!t->r.watch)
+        CTT_TRY(ctt_renamed_tell(&t->r.accuracy[t->r.ratios - 1], t->r.classes,
+                                 t->r.renamed, t->r.label));
     CTT_TRY(say_times(t));
 out:
     return rc;

@@ -207,7 +207,7 @@ static const struct ctt_opt opts[] = {
       "frame", 0, CTT_SOURCE_FPS, .arg = "RATE", .section = "Data",
       .needs = CLIPS },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
-      "clip, if a clip cannot be read or was cut short", .section = "Data",
+      "clip, if one cannot be read, was cut short or joined", .section = "Data",
       .needs = CLIPS },
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips "
       "ahead, each with one clip in memory; 0: decode each clip when it is "

@@ -116,7 +116,9 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "answers late.\n\n"
       "--against=OTHER measures in pairs, a few frames of each model in turns, "
       "and prints the median and the quartiles of the ratio MODEL : OTHER of "
-      "their times. --tune holds for both, --type and --zeros for MODEL." },
+      "their times. Where the quartiles, or the medians of both halves, differ "
+      "by more than a fifth, the machine is too busy, and no ratio is "
+      "printed. --tune holds for both, --type and --zeros for MODEL." },
     { "STREAMS",
       "--stream takes one source: a file; - for standard input; a FIFO; a "
       "camera, /dev/video0; an address, rtsp://, rtsps:// (over TCP), http://, "
@@ -210,7 +212,8 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "0: success; of a stream, also that it was stopped by Ctrl-C, SIGTERM or "
       "SIGHUP, or that it was cut short: a line says so, and all frames that "
       "came are answered. A clip that was cut short is answered as far as it "
-      "goes, with a warning; with --strict it is an error. "
+      "goes, and one of joined files as one, with a warning; with --strict "
+      "it is an error. "
       "1: an error, or no clip could be read; a stream failed, also one of "
       "many, all of its --reconnects are spent, or standard output was closed; "
       "events, the video and the counts until then are complete. 2: a wrong "

@@ -73,6 +73,8 @@ static void count_right(const struct ctt_recogniser *r, const struct clip *c,
     s->top1 += r->order[0] == label;
     for (int i = 0; i < BEST && i < r->classes; i++)
         s->top5 += r->order[i] == label;
+    if (s == &r->accuracy[r->ratios - 1])
+        ctt_renamed_count(r->classes, r->renamed, label, r->order[0]);
 }
 
 static void say_classes(const struct ctt_recogniser *r, const struct clip *c)

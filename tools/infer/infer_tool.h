@@ -348,6 +348,16 @@ int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths);
 
 enum { CTT_RECOGNISE_RATIOS = 16, CTT_RECOGNISE_BATCH = 8 };
 
+/* infer_renamed.c: clips by label and answer, clips[label * classes + answer],
+ * kept for 2 to 1,024 classes.  best: the most right answers after renaming the
+ * classes one to one, and the answer for each label.  tell: warns if renaming
+ * makes most answers right, and more of them beyond the intervals. */
+int  ctt_renamed_open(int classes, int **clips);
+void ctt_renamed_count(int classes, int *clips, int label, int answer);
+int  ctt_renamed_best(int classes, const int *clips, int *answer);
+int  ctt_renamed_tell(const struct ctt_accuracy *s, int classes,
+                      const int *clips, char *const *name);
+
 /* The caller fills the first part; pointers stay the caller's. */
 struct ctt_recogniser {
     const struct ctt_infer_set *set;
@@ -362,6 +372,7 @@ struct ctt_recogniser {
 
     struct ctt_accuracy accuracy[CTT_RECOGNISE_RATIOS];
     int                 ratios;
+    int                *renamed;    /* clips by label and answer at the end */
     struct ctt_times    frame, answer;    /* with --time, and those below */
     struct ctt_decode_times decode;
     int                 read, skipped;    /* clips */

@@ -303,6 +303,8 @@ static int strip(const char *path, const char *out)
     struct ctt_model *m = NULL;
     int rc = 0;
 
+    CTT_CHECK(!ctt_tool_same_file(path, out), CTT_EINVAL, "%s: given for two "
+              "files", out);
     CTT_TRY(ctt_output_check(out, &ctt_output_model));
     CTT_TRY(ctt_model_load(path, 0, &m));
     CTT_TRY(ctt_model_save_inference(out, m));

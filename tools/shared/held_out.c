@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * held_out.c: the clips used neither for training nor for choosing the best
- * epoch: those of --test, or the split "test" of the data. */
+ * held_out.c: the clips that are not trained on: a fifth of those of a list
+ * without splits, to choose the best epoch by; and those that choose nothing
+ * either: --test, or the split "test" of the data. */
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 #include "base/limits.h"
@@ -21,6 +22,86 @@ static struct ctt_events quiet(void)
     ev.say = NULL;
     return ev;
 }
+
+/* ---- validation ---- */
+
+enum { FIFTH = 5, LEAST_CLIPS = 10 };
+
+/* 1 if each class of `all` has clips in `rest`, too; CTT_ENOMEM. */
+static int keeps_classes(const struct ctt_data *all,
+                         const struct ctt_data *rest)
+{
+    int *clips = NULL, before, rc;
+
+    CTT_TRY(ctt_data_classes(all, &clips));
+    before = rc;
+    ctt_free(clips);
+    CTT_TRY(ctt_data_classes(rest, &clips));
+    rc = rc == before;
+out:
+    ctt_free(clips);
+    return rc;
+}
+
+/* Sets *val to a fifth of *data and *data to the rest; 0: too few. */
+static int take_fifth(const struct ctt_train_cfg *cfg, struct ctt_data **data,
+                      struct ctt_data **val)
+{
+    struct ctt_train_cfg by = *cfg;
+    struct ctt_data *all = *data, *rest = NULL;
+    int rc;
+
+    by.folds = FIFTH;
+    by.seed = 1;    /* the same fifth in every program */
+    rc = ctt_data_clips(all) < LEAST_CLIPS
+             ? CTT_EINVAL : ctt_fold_open(all, &by, 0, &rest, val);
+    if (rc == CTT_EINVAL)
+        return 0;
+    CTT_TRY(rc);
+    CTT_TRY(keeps_classes(all, rest));
+    if (rc) {
+        *data = rest;
+        return 1;
+    }
+out:
+    ctt_fold_close(&rest);
+    ctt_fold_close(val);
+    return rc;
+}
+
+int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
+                 struct ctt_data **data, struct ctt_data **val,
+                 struct ctt_data **whole)
+{
+    int named = strcmp(cfg->val_split, "validation") != 0, rc;
+    struct ctt_data *all = *data;
+
+    rc = ctt_data_has_split(all, cfg->data, cfg->val_split, in, cfg);
+    if (rc == CTT_EINVAL && !named)
+        rc = 0;
+    CTT_TRY(rc);
+    if (rc)
+        return 1;
+    CTT_CHECK(!named, CTT_EINVAL, "%s: --val-split=%s has the same clips as "
+              "the split to train on", cfg->data, cfg->val_split);
+    if (cfg->task != CTT_PREDICT)
+        CTT_TRY(take_fifth(cfg, data, val));
+    if (!rc) {
+        ctt_tool_say("no validation clips: %s has no split '%s'%s", cfg->data,
+                     cfg->val_split, cfg->task == CTT_PREDICT ? "" :
+                     ", and too few clips to hold some out");
+        goto out;
+    }
+    *whole = all;
+    ctt_tool_say("validation: %d of %d clips are held out, as %s has no split "
+                 "'%s' (--val none: all are trained on)", ctt_data_clips(*val),
+                 ctt_data_clips(all), cfg->data, cfg->val_split);
+    rc = 0;
+out:
+    return rc;
+}
+
+/* ---- test ---- */
 
 static int was_used(const char *split)
 {
@@ -45,6 +126,12 @@ int ctt_held_out_open(const struct ctt_train_cfg *cfg,
     ctt_stop_set(NULL);
     if (!cfg->data || was_used(cfg->split) || was_used(cfg->val_split))
         goto out;
+    if (train) {    /* clips that are gone now may not make another set */
+        rc = ctt_data_has_split(train, cfg->data, test_name,
+                                &g->node[ctt_graph_input(g)].attr.input, cfg);
+        if (rc == 0)
+            goto out;
+    }
     rc = ctt_data_open(cfg->data, test_name,
                        &g->node[ctt_graph_input(g)].attr.input, m->label,
                        m->labels, cfg, &ev, &d);

@@ -31,12 +31,6 @@ int ctt_output_is(const char *path, const struct ctt_output_kind *kind)
     return kind->is ? kind->is(path) : ctt_output_has(path, 0, kind->begin);
 }
 
-/* By its end, so that a damaged model may be replaced. */
-static int is_model(const char *path)
-{
-    return ctt_kind_at(path) == CTT_KIND_MODEL;
-}
-
 static int is_checkpoint(const char *path)
 {
     struct ctt_model *m = NULL;
@@ -44,6 +38,12 @@ static int is_checkpoint(const char *path)
 
     ctt_model_free(&m);
     return is;
+}
+
+/* By its end, so that a damaged model may be replaced. */
+static int is_model(const char *path)
+{
+    return ctt_kind_at(path) == CTT_KIND_MODEL && !is_checkpoint(path);
 }
 
 /* WebM, and MP4. */

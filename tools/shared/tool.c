@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "net/file/h5.h"
 #include "base/limits.h"
+#include "base/warn.h"
 #include "base/visible.h"
 
 #include <fcntl.h>
@@ -46,6 +47,13 @@ static void open_standard(void)
             exit(CTT_EXIT_FAIL);
 }
 
+/* A warning of a library. */
+static void on_warning(void *arg, const char *text)
+{
+    (void)arg;
+    ctt_tool_warn("%s", text);
+}
+
 void ctt_tool_start(const char *name, char **argv)
 {
     open_standard();
@@ -53,6 +61,7 @@ void ctt_tool_start(const char *name, char **argv)
     ctt_h5_stay_open();
     signal(SIGXFSZ, SIG_IGN);    /* a write beyond the limit fails instead */
     program = name;
+    ctt_warn_to(on_warning, NULL);
     last_line = ctt_seconds();
     setvbuf(stdout, NULL, _IOLBF, 0);
 }

@@ -6,9 +6,12 @@
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { UNEQUAL = 10 };    /* ratio of the clips of two classes that is told */
 
 /* ---- progress ---- */
 
@@ -51,9 +54,9 @@ const char *ctt_say_clock(double s, char *buf, size_t size)
 const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
 {
     if (isnan(p->loss))
-        snprintf(buf, size, "loss -, top-1 -");
+        snprintf(buf, size, "train loss -, train top-1 -");
     else
-        snprintf(buf, size, "loss %.3f, top-1 %.1f%%", p->loss,
+        snprintf(buf, size, "train loss %.3f, train top-1 %.1f%%", p->loss,
                  100 * p->top1);
     return buf;
 }
@@ -74,8 +77,8 @@ static const char *put_both(const struct ctt_progress *p, char *buf,
 static const char *put_truth(const struct ctt_progress *p, char *buf,
                              size_t size)
 {
-    int n = isnan(p->loss) ? snprintf(buf, size, "loss -")
-                           : snprintf(buf, size, "loss %.5f", p->loss);
+    int n = isnan(p->loss) ? snprintf(buf, size, "train loss -")
+                           : snprintf(buf, size, "train loss %.5f", p->loss);
 
     if (p->truth < 1)
         snprintf(buf + n, size - (size_t)n, ", true frames %.1f%%",
@@ -335,19 +338,77 @@ int ctt_say_scores(const struct ctt_predict_scores *f)
     return ctt_table_print(&t);
 }
 
+/* The first class without a clip. */
+static int first_empty(const int *clips, int labels)
+{
+    int k = 0;
+
+    while (k + 1 < labels && clips[k])
+        k++;
+    return k;
+}
+
 int ctt_say_set(const char *what, const struct ctt_data *d)
 {
     struct ctt_duplicates r;
-    int classes, labels, rc;
+    int classes, labels, rc, *clips = NULL;
+    char *const *name = ctt_data_labels(d, &labels);
 
-    ctt_data_labels(d, &labels);
     CTT_TRY(ctt_data_duplicates(d, &r));
     ctt_tool_duplicates(what, &r);
-    CTT_TRY(classes = ctt_data_classes(d));
+    CTT_TRY(classes = ctt_data_classes(d, &clips));
     if (classes > 0 && classes < labels)
-        ctt_tool_warn("%s: only %d of the %d classes have clips", what, classes,
-                      labels);
+        ctt_tool_warn("%s: only %d of the %d classes have clips; '%s' has none",
+                      what, classes, labels, name[first_empty(clips, labels)]);
 out:
+    ctt_free(clips);
+    return rc < 0 ? rc : 0;
+}
+
+/* Whether two names differ in case or blanks only. */
+static int are_alike(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, " ");
+        b += strspn(b, " ");
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return 0;
+        if (!*a)
+            return 1;
+    }
+}
+
+static void tell_alike(char *const *name, int labels)
+{
+    for (int i = 0; i < labels; i++)
+        for (int k = 0; k < i; k++)
+            if (are_alike(name[i], name[k])) {
+                ctt_tool_warn("the classes '%s' and '%s' differ in case or "
+                              "blanks only", name[k], name[i]);
+                return;
+            }
+}
+
+int ctt_say_classes(const struct ctt_data *d, const struct ctt_train_cfg *cfg)
+{
+    int labels, rc, *clips = NULL, most = 0, least = 0;
+    char *const *name = ctt_data_labels(d, &labels);
+
+    CTT_TRY(ctt_data_classes(d, &clips));
+    if (!clips)
+        goto out;
+    tell_alike(name, labels);
+    for (int k = 1; k < labels; k++) {
+        most = clips[k] > clips[most] ? k : most;
+        least = clips[k] < clips[least] ? k : least;
+    }
+    if (labels && clips[most] >= UNEQUAL * clips[least] && clips[least] &&
+        cfg->sampler == CTT_PLAIN && cfg->class_weights == CTT_PLAIN)
+        ctt_tool_say("classes: %d clips of '%s', %d of '%s'; --sampler "
+                     "balanced or --class-weights balanced evens that out",
+                     clips[most], name[most], clips[least], name[least]);
+out:
+    ctt_free(clips);
     return rc < 0 ? rc : 0;
 }
 

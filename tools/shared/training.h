@@ -32,6 +32,16 @@ void ctt_tool_duplicates(const char *what, const struct ctt_duplicates *r);
 
 /* ---- held_out.c ---- */
 
+/* If cfg->data, opened as *data for frames of `in`, has no split to validate
+ * on: sets *val to a fifth of *data and *data to the rest, both closed by
+ * ctt_fold_close(), and *whole to all.  Clips that belong together stay so
+ * (ctt_fold_open).  If a class would lose all, or there are few clips, *val
+ * stays NULL; says which.  Returns 1 if there is that split, which is not
+ * opened. */
+int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
+                 struct ctt_data **data, struct ctt_data **val,
+                 struct ctt_data **whole);
+
 /* Opens split "test" of cfg->data for the model m: clips used neither for
  * training nor for choosing the best epoch.  *out NULL: no such split, without
  * classes, or with clips of train or val.  Warns and returns the error if the
@@ -59,6 +69,10 @@ extern const struct ctt_events ctt_say_events;
 /* Warns of clips that a set ("training", "validation", "test") has twice, and
  * of classes without clips; CTT_ENOMEM. */
 int ctt_say_set(const char *what, const struct ctt_data *d);
+
+/* Says of the training data that classes have names that are nearly the same,
+ * or very different numbers of clips, which cfg does not even out. */
+int ctt_say_classes(const struct ctt_data *d, const struct ctt_train_cfg *cfg);
 
 /* Warns of clips of d ("validation" or "test") that are also in the data called
  * `used`, which flatters the model; CTT_ENOMEM. */

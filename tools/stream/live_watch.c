@@ -155,6 +155,11 @@ static void plain_line(const struct ctt_watch *w, const char *name,
 {
     char text[64];
 
+    if (n[DECODED] == 0) {
+        ctt_tool_note("%s%s%.0f s: no frame could be decoded yet", name,
+                      *name ? ": " : "", ctt_seconds() - w->start);
+        return;
+    }
     ctt_tool_note("%s%s%.0f s: decoded %" PRId64 " = between %" PRId64
                   " + dropped %" PRId64 " + taken %" PRId64 ", late %" PRId64
                   "; steps %" PRId64 ", skipped %" PRId64 ", inferred %" PRId64

@@ -54,6 +54,8 @@ int ctt_ranks_open(struct ctt_train_cfg *cfg)
     CTT_TRY(ctt_comm_open("auto", &cfg->wiring.comm));
     ctt_tool_rank(ctt_comm_place(cfg->wiring.comm)->rank);
     CTT_TRY(check_alone(cfg));
+    if (!cfg->search)
+        CTT_TRY(ctt_train_ranks_suit(cfg));
     CTT_TRY(ctt_comm_share(cfg->wiring.comm, cfg->affinity == 0,
                            &cfg->threads));
     CTT_TRY(ctt_train_gpus(cfg, line, sizeof(line)));

@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -264,6 +265,51 @@ static void last_error(const char *path, char *line, size_t size)
         fclose(f);
 }
 
+/* How many clips a trial could not read, as it said for each set; the last of
+ * them in line. */
+static int count_lost(const char *path, char *line, size_t size)
+{
+    static const char before[] = "convtt-train: warning: ";
+    static const char one[] = " (skipped)", all[] = " bad clips skipped";
+    char text[2048], *end;
+    FILE *f = fopen(path, "re");
+    int n = 0;
+
+    line[0] = '\0';
+    while (f && fgets(text, sizeof(text), f)) {
+        if ((end = strstr(text, all)) != NULL) {
+            while (end > text && end[-1] >= '0' && end[-1] <= '9')
+                end--;
+            n += atoi(end);
+        } else if (strncmp(text, before, sizeof(before) - 1) == 0 &&
+                   (end = strstr(text, one)) != NULL)
+            snprintf(line, size, "%.*s", (int)(end - text) -
+                     (int)sizeof(before) + 1, text + sizeof(before) - 1);
+    }
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* Its line if a trial, which ended well, had fewer clips than the search. */
+static int judge_clips(const struct ctt_search_run *r, const char *said,
+                       char **failed)
+{
+    const struct ctt_training *j = r->j;
+    char line[1024], why[1200];
+    int more = count_lost(said, line, sizeof(line)), rc = 0;
+
+    more -= ctt_data_skipped(j->data) + ctt_data_skipped(j->val);
+    if (more <= 0)
+        goto out;
+    snprintf(why, sizeof(why), "%d clip%s lost that the search could read; "
+             "the last one skipped: %s", more, more > 1 ? "s" : "", line);
+    *failed = ctt_strdup(why);
+    rc = *failed ? 0 : CTT_ENOMEM;
+out:
+    return rc;
+}
+
 int ctt_search_judge(const struct ctt_search_run *r,
                      const struct ctt_search_job *job, int status,
                      char **failed)
@@ -277,7 +323,7 @@ int ctt_search_judge(const struct ctt_search_run *r,
               "%d; the same command goes on (what it said is in %s)",
               job->trial + 1, WTERMSIG(status), said);
     if (WEXITSTATUS(status) == 0)
-        goto out;
+        return judge_clips(r, said, failed);
     CTT_CHECK(WEXITSTATUS(status) != CANNOT_RUN, CTT_EIO, "trial %d: "
               "/proc/self/exe cannot be run", job->trial + 1);
     last_error(said, line, sizeof(line));

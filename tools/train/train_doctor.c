@@ -21,7 +21,7 @@ int ctt_doctor_glance(const struct ctt_model *m,
     for (int i = 0; i < all.count; i++) {
         const struct ctt_finding *f = &all.row[i];
         if (f->mends[0])
-            ctt_tool_say("warning: %s: %s; what mends it: %s", f->check,
+            ctt_tool_say("warning: %s: %s; fix: %s", f->check,
                          f->found, f->mends);
         else if (f->show)
             ctt_tool_say("%s: %s", f->check, f->found);
@@ -76,12 +76,14 @@ int ctt_doctor_table(const struct ctt_model *m,
     CTT_TRY(ctt_table_print(&t));
     for (int i = 0; i < all.count; i++)
         if (all.row[i].mends[0])
-            ctt_tool_say("warning: %s: what mends it: %s", all.row[i].check,
+            ctt_tool_say("warning: %s: fix: %s", all.row[i].check,
                          all.row[i].mends);
     if (cfg->sheet)
         CTT_TRY(write_sheet(cfg, in, train));
-    ctt_tool_say("%d of %d checks found what looks wrong", all.wrong,
-                 all.count);
+    if (all.wrong)
+        ctt_tool_say("%d of %d checks found a problem", all.wrong, all.count);
+    else
+        ctt_tool_say("%d checks: all fine", all.count);
     rc = all.wrong;
 out:
     return rc;

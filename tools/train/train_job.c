@@ -21,8 +21,13 @@ static const struct ctt_output_kind json_kind = {
 void ctt_training_close(struct ctt_training *j)
 {
     ctt_data_close(&j->test);
+    if (j->whole) {
+        ctt_fold_close(&j->val);
+        ctt_fold_close(&j->data);
+    }
     ctt_data_close(&j->val);
     ctt_data_close(&j->data);
+    ctt_data_close(&j->whole);
     ctt_model_free(&j->m);
     ctt_teachers_free(&j->teachers);
     ctt_graph_free(&j->g);
@@ -40,17 +45,6 @@ void ctt_training_input(const struct ctt_training *j, struct ctt_input *in)
     const struct ctt_graph *g = graph_of(j);
 
     *in = g->node[ctt_graph_input(g)].attr.input;
-}
-
-int ctt_training_data(struct ctt_training *j, const char *path,
-                      const char *split, struct ctt_data **out)
-{
-    struct ctt_input in;
-    char *const *known = j->m && j->m->labels ? j->m->label : NULL;
-
-    ctt_training_input(j, &in);
-    return ctt_data_open(path, split, &in, known, known ? j->m->labels : 0,
-                         &j->cfg, &ctt_say_events, out);
 }
 
 /* Differences between tasks. */
@@ -96,36 +90,58 @@ static const struct task *task_of(const struct ctt_training *j)
     return &tasks[j->cfg.task];
 }
 
+int ctt_training_data(struct ctt_training *j, const char *path,
+                      const char *split, struct ctt_data **out)
+{
+    struct ctt_input in;
+    char *const *known = NULL;
+    int labels = 0;
+
+    if (j->m && j->m->labels) {
+        known = j->m->label;
+        labels = j->m->labels;
+    } else if (j->data && task_of(j)->labels)
+        known = ctt_data_labels(j->data, &labels);
+    ctt_training_input(j, &in);
+    return ctt_data_open(path, split, &in, known, labels, &j->cfg,
+                         &ctt_say_events, out);
+}
+
 void ctt_training_tell(const struct ctt_training *j, const char *what,
                        const struct ctt_data *d)
 {
     task_of(j)->data(what, d);
 }
 
-/* Opens the validation clips: --val, or --val-split of the data, which may be
- * missing unless it was named; data that cannot be read is an error.  A list
- * without splits is the same for every split. */
+/* Opens the validation clips: --val, --val-split of the data, or of data
+ * without splits a fifth. */
 static int open_val(struct ctt_training *j)
 {
     const char *path = j->cfg.val ? j->cfg.val : j->cfg.data;
-    int named = strcmp(j->cfg.val_split, "validation") != 0;
-    int rc = ctt_training_data(j, path, j->cfg.val_split, &j->val);
+    struct ctt_input in;
+    int rc = 0;
 
-    if (rc != CTT_EINVAL || j->cfg.val || named)
-        CTT_TRY(rc);
-    if (rc < 0) {
-        rc = 0;
-        ctt_tool_say("no validation clips: %s", ctt_errmsg());
-    } else if (!j->cfg.val && ctt_data_same(j->data, j->val)) {
-        CTT_CHECK(!named, CTT_EINVAL, "%s: --val-split=%s has the same clips "
-                  "as the split to train on", path, j->cfg.val_split);
-        ctt_data_close(&j->val);
-        ctt_tool_say("no validation clips: %s has no split '%s'", j->cfg.data,
-                     j->cfg.val_split);
-    }
+    if (strcmp(path, "none") == 0)
+        goto out;
+    ctt_training_input(j, &in);
+    if (!j->cfg.val)
+        CTT_TRY(ctt_hold_out(&j->cfg, &in, &j->data, &j->val, &j->whole));
+    if (rc > 0 || j->cfg.val)
+        CTT_TRY(ctt_training_data(j, path, j->cfg.val_split, &j->val));
+out:
+    return rc;
+}
+
+static int tell_val(const struct ctt_training *j)
+{
+    int rc = 0;
+
     ctt_tool_warned();
     if (!j->val)
         goto out;
+    CTT_CHECK(j->cfg.doctor || !ctt_data_same(j->data, j->val), CTT_EINVAL,
+              "%s: --val has the same clips as the training data",
+              j->cfg.val ? j->cfg.val : j->cfg.data);
     ctt_training_tell(j, "validation", j->val);
     CTT_TRY(ctt_say_set("validation", j->val));
     CTT_TRY(ctt_say_shared("validation", j->val, "training", j->data));
@@ -321,11 +337,13 @@ int ctt_training_begin(struct ctt_training *j)
 
     CTT_TRY(ctt_training_check(j));
     CTT_TRY(ctt_training_data(j, j->cfg.data, j->cfg.split, &j->data));
+    CTT_TRY(open_val(j));
     CTT_TRY(ctt_training_model(j));
     ctt_tool_warned();
     ctt_training_tell(j, "training", j->data);
     CTT_TRY(ctt_say_set("training", j->data));
-    CTT_TRY(open_val(j));
+    CTT_TRY(ctt_say_classes(j->data, &j->cfg));
+    CTT_TRY(tell_val(j));
     CTT_TRY(open_test(j));
     tell_model(j);
 out:

@@ -3,12 +3,20 @@
 #include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "base/limits.h"
+#include "base/wilson.h"
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 
+#include <stdio.h>
+
+enum { SCORE = 96 };    /* bytes of a validation score in words */
+
 static int tell_accuracy(const struct ctt_train_cfg *cfg,
-                         const struct ctt_model *model, struct ctt_data *val)
+                         const struct ctt_model *model, struct ctt_data *val,
+                         char score[SCORE])
 {
+    char range[32];
+    double top1;
     struct ctt_metrics *m = NULL;
     struct ctt_point p[CTT_MAX_POINTS];
     int n, rc = 0;
@@ -17,19 +25,27 @@ static int tell_accuracy(const struct ctt_train_cfg *cfg,
                              p, &n));
     CTT_TRY(ctt_evaluate_recognise(model, cfg, val, p, n, &m));
     CTT_TRY(ctt_say_metrics(m, model->label));
+    top1 = ctt_metrics_top1(m, n - 1);
+    snprintf(score, SCORE, "top-1 %.1f%% (%s) of %lld validation clips",
+             100 * top1, ctt_wilson_text(top1, m->clips, range, sizeof(range)),
+             (long long)m->clips);
 out:
     ctt_metrics_free(&m);
     return rc;
 }
 
 static int tell_scores(const struct ctt_train_cfg *cfg,
-                       const struct ctt_model *m, struct ctt_data *val)
+                       const struct ctt_model *m, struct ctt_data *val,
+                       char score[SCORE])
 {
     struct ctt_predict_scores *f = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_evaluate_predict(m, cfg, val, &f));
     CTT_TRY(ctt_say_scores(f));
+    snprintf(score, SCORE, "MSE %.2fe-3 of %lld validation sequences",
+             1e3 * ctt_predict_scores_at(f, CTT_BY_MODEL, 0).mse,
+             (long long)f->sequences);
 out:
     ctt_predict_scores_free(&f);
     return rc;
@@ -37,7 +53,7 @@ out:
 
 static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
                               const struct ctt_model *m,
-                              struct ctt_data *val) = {
+                              struct ctt_data *val, char score[SCORE]) = {
     [CTT_RECOGNISE] = tell_accuracy, [CTT_PREDICT] = tell_scores,
     [CTT_BOTH] = tell_accuracy,
 };
@@ -46,9 +62,8 @@ static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
 static const char *choice(const struct ctt_train_cfg *cfg)
 {
     return ctt_picks_last(cfg)
-           ? "the weights of the last epoch, so validation chose nothing"
-           : "the best by validation, whose figures flatter it, as they made "
-             "the choice";
+           ? "they made no choice, as the weights are the last epoch's"
+           : "they chose the epoch, so their figures flatter it";
 }
 
 /* The role of the held-out clips, in words; opened: the result of opening split
@@ -57,8 +72,8 @@ static const char *proof(const struct ctt_train_cfg *cfg,
                          const struct ctt_data *test, int opened)
 {
     static const char *const words[2][2] = {
-        { "those of split 'test' do not", "neither did split 'test'" },
-        { "those of --test do not", "neither did --test" },
+        { "those of split 'test' do not", "nor did split 'test'" },
+        { "those of --test do not", "nor did --test" },
     };
 
     return test ? words[cfg->test != NULL][ctt_picks_last(cfg)]
@@ -79,11 +94,12 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                      struct ctt_data *given)
 {
     struct ctt_data *test = given, *own = NULL;
+    char score[SCORE] = "";
     int rc = 0, opened = 0;
 
     ctt_stop_set(NULL);    /* the model is written */
     if (val)
-        CTT_TRY(tell_of[cfg->task](cfg, m, val));
+        CTT_TRY(tell_of[cfg->task](cfg, m, val, score));
     if (val && !given) {
         opened = ctt_held_out_open(cfg, m, train, val, &own);
         CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
@@ -93,7 +109,7 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
     if (test)
         CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test));
     if (val)
-        ctt_tool_say("%s written: %s; %s", cfg->out, choice(cfg),
+        ctt_tool_say("%s written: %s; %s; %s", cfg->out, score, choice(cfg),
                      proof(cfg, test, opened));
     else
         ctt_tool_say("%s written", cfg->out);

@@ -29,6 +29,7 @@ struct ctt_training {
     struct ctt_model *m;
     struct ctt_teachers teachers;
     struct ctt_data  *data, *val;
+    struct ctt_data  *whole;        /* of which they are parts, or NULL */
     struct ctt_data  *test;         /* of --test, or NULL */
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     int               status;       /* of the program if it fails now */

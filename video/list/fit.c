@@ -2,23 +2,67 @@
  * fit.c: fits the classes of a list to those of a model and to a subset: by
  * their names or numbers. */
 #include "video/list/list.h"
+#include "base/warn.h"
 #include "video/disk.h"
 #include "video/list/split.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { SUBSET_LIMIT = 1 << 22, NAME = 512 };
+enum {
+    SUBSET_LIMIT = 1 << 22, NAME = 512,
+    SHOWN = 6, TABLE = SHOWN * 32 + 16    /* classes in a message */
+};
 
-/* 1 if all names are numbers. */
-static int are_numbers(const struct ctt_names *n)
+static int is_number(const char *name)
 {
     int value;
 
+    return ctt_text_number(name, &value);
+}
+
+/* How many of the names are numbers. */
+static int count_numbers(const struct ctt_names *n)
+{
+    int count = 0;
+
     for (int i = 0; i < n->count; i++)
-        if (!ctt_text_number(n->name[i], &value))
-            return 0;
-    return 1;
+        count += is_number(n->name[i]);
+    return count;
+}
+
+/* The first classes for a message: names, each behind its number if that is
+ * another text; number: NULL: there are none. */
+static const char *table(const struct ctt_names *name,
+                         const struct ctt_names *number, char out[TABLE])
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (int i = 0; i < name->count && i < SHOWN; i++) {
+        const char *x = number && i < number->count ? number->name[i] : "";
+
+        x = strcmp(x, name->name[i]) == 0 ? "" : x;
+        n += (size_t)snprintf(out + n, TABLE - n, "%s%s%s%.16s",
+                              i ? ", " : "", x, *x ? " " : "", name->name[i]);
+    }
+    if (name->count > SHOWN)
+        snprintf(out + n, TABLE - n, " ... (%d)", name->count);
+    return out;
+}
+
+/* Labels that are no classes of the model.  name: of one, or NULL: why. */
+static int refuse(const struct ctt_listing *s, const struct ctt_names *model,
+                  const char *name, const char *why)
+{
+    char list[TABLE], known[TABLE], one[160];
+
+    snprintf(one, sizeof(one), "class '%.60s' is none of the model's %d "
+             "classes", name ? name : "", model->count);
+    return ctt_error(CTT_EINVAL, "%s: %s; labels of the list: %s; classes of "
+                     "the model: %s", s->path, name ? one : why,
+                     table(&s->names, &s->numbers, list),
+                     table(model, NULL, known));
 }
 
 void ctt_class_plain(const char *s, char *out, size_t room)
@@ -34,17 +78,18 @@ void ctt_class_plain(const char *s, char *out, size_t room)
 /* The class that a line of the subset file names, or -1. */
 static int subset_class(const struct ctt_listing *s, const char *word)
 {
-    int i = ctt_names_find(&s->names, word);
+    int i = ctt_names_find(&s->names, word), number;
     char plain[NAME];
 
     if (i >= 0)
         return i;
     ctt_class_plain(word, plain, sizeof(plain));
     i = ctt_names_find(&s->names, plain);
-    if (i < 0 && (!ctt_text_number(word, &i) || i >= s->names.count ||
-                  are_numbers(&s->names)))
-        i = -1;
-    return i;
+    if (i >= 0 || !ctt_text_number(word, &number))
+        return i;
+    if (s->numbers.count)
+        return ctt_names_find(&s->numbers, word);
+    return number < s->names.count && !count_numbers(&s->names) ? number : -1;
 }
 
 /* Adds the names of the classes in the subset file. */
@@ -90,24 +135,6 @@ out:
     return rc;
 }
 
-/* The model's class for each class of the data, by the number that the data
- * gives it: the one of this name, or in this place; -1: none. */
-static void match_numbers(const struct ctt_names *text,
-                          const struct ctt_names *model, int *to)
-{
-    int named = are_numbers(model), numbers = are_numbers(text), number;
-    char name[16];
-
-    for (int i = 0; i < text->count; i++) {
-        number = i;
-        if (numbers)
-            ctt_text_number(text->name[i], &number);
-        snprintf(name, sizeof(name), "%d", number);
-        to[i] = named ? ctt_names_find(model, name) :
-                number < model->count ? number : -1;
-    }
-}
-
 /* Whether the model lacks the name of a class that a clip has. */
 static int lacks_a_name(const struct ctt_listing *s,
                         const struct ctt_names *model)
@@ -120,28 +147,69 @@ static int lacks_a_name(const struct ctt_listing *s,
     return 0;
 }
 
-/* If the data or the model has only numbers, the data's numbers are those of
- * the model's classes: the data's classes get the model's names. */
+/* Whether each number of the data is the place of the model's class that has
+ * the name of its folder; only numbers 0, 1 ... have such names. */
+static int are_places(const struct ctt_listing *s,
+                      const struct ctt_names *model)
+{
+    for (int i = 0; i < s->numbers.count; i++)
+        if (ctt_names_find(model, s->names.name[i]) != i)
+            return 0;
+    return 1;
+}
+
+/* The model's class for each number of the data.  A model whose classes are
+ * numbers has the one of this name.  Otherwise a number is a place, in data
+ * that have a 0: without one, they may count from 1. */
+static int match_numbers(const struct ctt_listing *s,
+                         const struct ctt_names *number,
+                         const struct ctt_names *model, int *to)
+{
+    int named = count_numbers(model) > 0, rc = 0, value;
+
+    if (!named && ctt_names_find(number, "0") < 0)
+        CTT_TRY(refuse(s, model, NULL, "numbers are the places of classes only "
+                       "in a list that has a 0, write the names"));
+    for (int i = 0; i < number->count; i++) {
+        ctt_text_number(number->name[i], &value);
+        to[i] = named ? ctt_names_find(model, number->name[i]) :
+                value < model->count ? value : -1;
+    }
+out:
+    return rc;
+}
+
+/* Gives the data's classes the model's names by their numbers, where they have
+ * no names of it. */
 static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
 {
-    const struct ctt_names *text = s->numbers.count ? &s->numbers : &s->names;
-    int rc = 0, *to = NULL;
+    const struct ctt_names *number = s->numbers.count ? &s->numbers : &s->names;
+    int rc = 0, *to = NULL, named = count_numbers(model) > 0;
+    char known[TABLE];
 
-    if (!s->numeric || !lacks_a_name(s, model) ||
-        !(are_numbers(&s->names) || are_numbers(model)))
+    if (!s->numeric || count_numbers(number) < number->count)
         goto out;
-    to = ctt_calloc((size_t)text->count + 1, sizeof(*to));
+    if (!named && !lacks_a_name(s, model)) {
+        if (!are_places(s, model))
+            CTT_TRY(refuse(s, model, NULL, "the numbers and the folders of its "
+                           "clips are different classes, write the names"));
+        goto out;
+    }
+    to = ctt_calloc((size_t)number->count + 1, sizeof(*to));
     CTT_TRY(to ? 0 : CTT_ENOMEM);
-    match_numbers(text, model, to);
+    CTT_TRY(match_numbers(s, number, model, to));
     for (int i = 0; i < s->list->count; i++) {
         int *label = &s->list->item[i].label, was = *label;
 
         *label = was < 0 ? was : to[was];
-        CTT_CHECK(was < 0 || *label >= 0, CTT_EINVAL, "%s: class number %s is "
-                  "none of the model's %d", s->path, text->name[was],
-                  model->count);
+        if (was >= 0 && *label < 0)
+            CTT_TRY(refuse(s, model, number->name[was], NULL));
     }
+    if (!named)
+        ctt_warn("%s: its numbers are taken as the places of the model's "
+                 "classes, from 0: %s", s->path, table(model, NULL, known));
     ctt_names_clear(&s->names);
+    ctt_names_clear(&s->numbers);
     for (int i = 0; i < model->count; i++)
         CTT_TRY(ctt_names_add(&s->names, model->name[i]));
     rc = 0;
@@ -164,9 +232,8 @@ static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
 
         if (name)
             item.label = ctt_names_find(keep, name);
-        CTT_CHECK(!name || item.label >= 0 || subset, CTT_EINVAL, "%s: class "
-                  "'%s' is none of the model's %d classes", s->path, name,
-                  keep->count);
+        if (name && item.label < 0 && !subset)
+            CTT_TRY(refuse(s, keep, name, NULL));
         if (!name || item.label >= 0)
             l->item[n++] = item;
     }

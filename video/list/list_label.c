@@ -26,15 +26,18 @@ static int parent(const char *path, char *out, size_t room)
     return 1;
 }
 
-/* Names the numbers after the folders of their clips: 1; 0: a number has
- * several, or two have the same. */
+/* Names the numbers, which are 0, 1 ... without a gap so that they stay the
+ * places of the names, after the folders of their clips: 1; 0: a number has
+ * several, two have the same, or one is called by a number. */
 static int folder_names(const struct ctt_rows *r, int labels,
                         struct ctt_names *out)
 {
     char **folder = ctt_calloc((size_t)labels, sizeof(*folder)), name[256];
-    int rc = folder ? 0 : CTT_ENOMEM, good = 1;
+    int rc = folder ? 0 : CTT_ENOMEM, good, value;
 
     CTT_TRY(rc);
+    ctt_text_number(r->s->numbers.name[labels - 1], &value);
+    good = value == labels - 1;
     for (int i = 0; i < r->count && good; i++) {
         char **f = &folder[r->row[i].value];
 
@@ -45,7 +48,7 @@ static int folder_names(const struct ctt_rows *r, int labels,
     }
     for (int i = 0; i < labels && good; i++) {
         CTT_TRY(ctt_names_add(out, folder[i]));
-        good = rc == i;
+        good = rc == i && !ctt_text_number(folder[i], &value);
     }
     if (!good)
         ctt_names_clear(out);
@@ -53,6 +56,14 @@ static int folder_names(const struct ctt_rows *r, int labels,
 out:
     ctt_free(folder);
     return rc;
+}
+
+static int add_number(struct ctt_names *n, int value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", value);
+    return ctt_names_add(n, text);
 }
 
 /* Reads classInd.txt of UCF101 (Soomro et al. 2012): lines "1 ApplyEyeMakeup".
@@ -83,6 +94,7 @@ static int index_names(struct ctt_listing *s, const char *path, int *first)
         CTT_CHECK(rc == out->count - 1 && out->count <= ctt_limits()->classes,
                   CTT_EFORMAT, "%s:%d: a second '%s', or one too many", path,
                   number, name);
+        CTT_TRY(add_number(&s->numbers, value));
     }
     rc = 0;
 out:
@@ -102,22 +114,18 @@ static int by_number(const void *a, const void *b)
 static int rank_numbers(struct ctt_rows *r)
 {
     struct ctt_names found = { 0 }, *all = &r->s->numbers;
-    char text[16];
     int rc = 0;
 
-    for (int i = 0; i < r->count; i++) {
-        snprintf(text, sizeof(text), "%d", r->row[i].value);
-        CTT_TRY(ctt_names_add(&found, text));
-    }
+    for (int i = 0; i < r->count; i++)
+        CTT_TRY(add_number(&found, r->row[i].value));
     CTT_CHECK(found.count <= ctt_limits()->classes, CTT_EFORMAT, "%s: more "
               "than %d classes", r->path, ctt_limits()->classes);
     qsort(found.name, (size_t)found.count, sizeof(*found.name), by_number);
     for (int i = 0; i < found.count; i++)
         CTT_TRY(ctt_names_add(all, found.name[i]));
-    for (int i = 0; i < r->count; i++) {
-        snprintf(text, sizeof(text), "%d", r->row[i].value);
-        r->row[i].value = ctt_names_find(all, text);
-    }
+    for (int i = 0; i < r->count; i++)
+        CTT_TRY(r->row[i].value = add_number(all, r->row[i].value));
+    rc = 0;
 out:
     ctt_names_clear(&found);
     return rc;
@@ -175,6 +183,15 @@ out:
     return rc;
 }
 
+/* Whether a label is several: "a|b", "0,3". */
+static int is_several(const char *s)
+{
+    size_t n = strspn(s, "0123456789");
+
+    return strchr(s, '|') || (n && s[n] && strchr(",; ", s[n]) &&
+                              !s[strspn(s, "0123456789,; ")]);
+}
+
 /* Reads labels as numbers: 1; if one is a name, all are names: 0. */
 static int read_numbers(struct ctt_rows *r)
 {
@@ -187,6 +204,9 @@ static int read_numbers(struct ctt_rows *r)
             n++;
             continue;
         }
+        CTT_CHECK(!is_several(row->label), CTT_EFORMAT, "%s:%d: several "
+                  "labels, '%s'; a clip has one", r->path, row->number,
+                  row->label);
         CTT_CHECK(!ctt_text_is_number(row->label), CTT_EFORMAT, "%s:%d: the "
                   "label %s is no class number (0, 1, 2 ...); clips without a "
                   "class are listed without a label", r->path, row->number,

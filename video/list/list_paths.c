@@ -49,22 +49,37 @@ int ctt_row_kind(const char *dir, const char *s, enum ctt_disk_kind *out)
     return find_clip(dir, s, NULL, out);
 }
 
+/* Cuts the last field off; NULL: there is one only. */
+static char *cut_last(char *s)
+{
+    char *end = s + strlen(s);
+
+    while (end > s && !strchr(" \t,;", end[-1]))
+        end--;
+    if (end == s)
+        return NULL;
+    end[-1] = '\0';
+    ctt_text_trim(s);
+    return end;
+}
+
 /* 1 if a path at the beginning of the line exists below dir. */
 static int starts_with_path(const char *dir, const char *line, int *yes)
 {
-    char *copy = ctt_strdup(line), *sep;
+    char *copy = ctt_strdup(line), *end = copy ? ctt_text_quote(copy) : NULL;
     int rc = copy ? 0 : CTT_ENOMEM;
     enum ctt_disk_kind k;
 
     CTT_TRY(rc);
+    if (end) {
+        end[1] = '\0';
+        ctt_text_unquote(copy);
+    }
     for (int i = 0; i < COLUMNS && !*yes; i++) {
         CTT_TRY(ctt_row_kind(dir, copy, &k));
         *yes = *copy && k != CTT_DISK_NONE;
-        sep = copy + strlen(copy);
-        while (sep > copy && (!*sep || !strchr(" \t,;", *sep)))
-            sep--;
-        *sep = 0;
-        ctt_text_trim(copy);
+        if (!cut_last(copy))
+            break;
     }
 out:
     ctt_free(copy);
@@ -138,7 +153,8 @@ static int read_part(const struct ctt_rows *r, const struct ctt_row *row,
     CTT_CHECK(count || (row->start && row->end && *row->path &&
               ctt_part_between(row->start, row->end, row->unit, p)),
               CTT_EFORMAT, "%s:%d: not a video, start, end (later, in seconds "
-              "or as #FRAME) and label", r->path, row->number);
+              "or as #FRAME) and label; several labels are not supported",
+              r->path, row->number);
     if (!count)
         goto out;
     p->kind = CTT_PART_FRAMES;
@@ -147,6 +163,30 @@ static int read_part(const struct ctt_rows *r, const struct ctt_row *row,
               CTT_EFORMAT, "%s:%d: not a folder, %snumber of frames and label",
               r->path, row->number, row->start ? "offset, " : "");
 out:
+    return rc;
+}
+
+/* A video that is missing, but is there without the last fields of its path,
+ * has labels there. */
+static int check_labels(const struct ctt_rows *r, const char *dir,
+                        const struct ctt_row *row)
+{
+    char *copy = strpbrk(row->path, " \t,;") ? ctt_strdup(row->path) : NULL;
+    const char *label = "";
+    enum ctt_disk_kind k;
+    int rc = copy || !strpbrk(row->path, " \t,;") ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    while (copy && label && !strchr(label, '.')) {
+        CTT_TRY(ctt_row_kind(dir, copy, &k));
+        CTT_CHECK(!*label || k != CTT_DISK_FILE, CTT_EFORMAT, "%s:%d: %s "
+                  "behind '%s'; a clip has one label", r->path, row->number,
+                  r->labelled ? "several labels" : "a label that others lack",
+                  copy);
+        label = k == CTT_DISK_NONE ? cut_last(copy) : NULL;
+    }
+out:
+    ctt_free(copy);
     return rc;
 }
 
@@ -164,6 +204,8 @@ static int add_clip(const struct ctt_rows *r, const char *dir,
     CTT_CHECK(rc != CTT_EFORMAT, rc, "%s:%d: %s", r->path, row->number,
               ctt_errmsg());
     CTT_TRY(rc);
+    if (!file)
+        CTT_TRY(check_labels(r, dir, row));
     CTT_TRY(ctt_listing_part(r->s, file ? "" : dir, file ? file : row->path,
                              &part, label));
 out:

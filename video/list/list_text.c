@@ -25,6 +25,17 @@ ssize_t ctt_list_begin(const char *path, char *some, size_t room)
     return n;
 }
 
+/* Whether a text comes before the first 0 byte, as no container begins. */
+static int begins_as_text(const char *some, size_t n)
+{
+    size_t k = 0;
+
+    while (k < n && ((unsigned char)some[k] >= ' ' ||
+                     (some[k] && strchr("\t\r\n", some[k]))))
+        k++;
+    return k >= 8 && k < n && some[k] == '\0';
+}
+
 int ctt_list_text_is(const char *path)
 {
     static const char *const ending[] = { ".txt", ".csv", ".list", ".lst",
@@ -39,7 +50,9 @@ int ctt_list_text_is(const char *path)
         return 1;
     n = known ? ctt_list_begin(path, some, sizeof(some)) : -1;
     return n >= 0 && (!memchr(some, 0, (size_t)n) ||
-                      ctt_mark_utf16(some, (size_t)n));
+                      ctt_mark_utf16(some, (size_t)n) ||
+                      (*ctt_path_ending(path) &&
+                       begins_as_text(some, (size_t)n)));
 }
 
 /* Whether a line is the heading of a table, "path label", which no clip has as
@@ -73,10 +86,12 @@ static int read_lines(struct ctt_rows *r, char *text, int *frames)
 
     *frames = 0;
     for (char *at = text, *s; (s = ctt_text_line(&at, &number)) != NULL;) {
+        CTT_CHECK(*s != '"' || ctt_text_quote(s), CTT_EFORMAT, "%s:%d: a quote "
+                  "that is not closed", r->path, number);
         if (r->count == 0 && is_heading(s))
             *frames = names_frames(s);
         else if (*s && *s != '#')
-            CTT_TRY(ctt_rows_new(r, s, number, &row));
+            CTT_TRY(ctt_rows_new(r, ctt_text_unquote(s), number, &row));
     }
 out:
     return rc;
@@ -94,14 +109,23 @@ static int is_in_times(const char *s, const char *p)
     return t - s >= 3 && strncmp(t - 3, "#t=", 3) == 0;
 }
 
-/* The last separator in s; for ' ' a tab counts too. */
+/* The last separator in s that no quotes enclose; for ' ' a tab counts too. */
 static char *last_separator(char *s, char sep)
 {
     char *p = strrchr(s, sep), *tab = sep == ' ' ? strrchr(s, '\t') : NULL;
 
-    if (p && sep == ',' && is_in_times(s, p))
-        return NULL;
-    return !p || (tab && tab > p) ? tab : p;
+    p = !p || (tab && tab > p) ? tab : p;
+    if (p && strchr(s, '"')) {
+        p = NULL;
+        for (char *at = s; *at; at++) {
+            int begins = at == s || strchr(" \t,;", at[-1]) != NULL;
+            char *end = begins ? ctt_text_quote(at) : NULL;
+
+            at = end ? end : at;
+            p = *at == sep || (sep == ' ' && *at == '\t') ? at : p;
+        }
+    }
+    return p && sep == ',' && is_in_times(s, p) ? NULL : p;
 }
 
 /* Counts lines with the separator, and lines with a number after it. */
@@ -147,7 +171,8 @@ static char *cut_field(char *s, char sep)
         return NULL;
     *p = 0;
     ctt_text_trim(s);
-    return ctt_text_trim(p + 1);
+    ctt_text_unquote(s);
+    return ctt_text_unquote(ctt_text_trim(p + 1));
 }
 
 int ctt_text_is_number(const char *s)

@@ -47,8 +47,7 @@ struct ctt_stream_told {
     double  stamp;      /* of the frame that ctt_video_ahead() gave last, in
                            seconds, as it is in the stream; NAN: none */
     int64_t bytes;      /* of all packets so far */
-    int64_t jumps;      /* times that went back by more than a second: the
-                           frames follow on those before */
+    int64_t jumps;      /* stamps that were corrected (video/stamps.h) */
     int64_t damaged;    /* packets and frames left out, or concealed */
 };
 void ctt_video_told(const struct ctt_video *v, struct ctt_stream_told *out);

@@ -86,8 +86,7 @@ static void test_bytes(void)
     ctt_model_free(&m);
 }
 
-/* Sharing the same bits harms factors more, as they are smaller, or as was
- * measured. */
+/* Sharing the same bits harms factors more, as they are smaller. */
 static void test_harm(void)
 {
     struct ctt_model *m = small_model(sensed_net, 3);
@@ -100,10 +99,6 @@ static void test_harm(void)
     left = ctt_sensitivity_left(s, w.form);
     form = ctt_assigned_harm(s, 0, &w, NULL, 0) - w.form->fit;
     CU_ASSERT_DOUBLE_EQUAL(form, whole / left, 1e-9);
-    for (int i = 0; i < s->points; i++)
-        s->point[i].shared[ctt_sensitivity_step(w.share)] = 7;
-    form = ctt_assigned_harm(s, 0, &w, NULL, 0) - w.form->fit;
-    CU_ASSERT_DOUBLE_EQUAL(form, 7 * whole, 1e-9);
     ctt_sensitivity_free(&s);
     ctt_model_free(&m);
 }

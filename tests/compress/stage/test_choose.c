@@ -23,7 +23,7 @@ static void test_by_time(void)
     struct ctt_choice *c = machine_row(&x, CTT_CHOICE_FORM, "block, int8");
     char s[512];
 
-    CU_ASSERT(c->chosen && machine_says(&x, "chosen for ms: block, int8\n"));
+    CU_ASSERT(c->chosen && machine_says(&x, "chosen for speed: block, int8\n"));
     CU_ASSERT_DOUBLE_EQUAL(c->ms, 4 * 0.5 * 0.8, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(ctt_report_gain(x.r, c), 2.5, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(c->lost, 0, 1e-9);

@@ -389,6 +389,28 @@ static void bad_clips_are_skipped(void)
     CU_ASSERT(strstr(ctt_errmsg(), "no usable clip") != NULL);
 }
 
+/* Where memory ends while a clip is read, it is named, and what mends it. */
+static void clip_without_memory_is_named(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_input in = clip_input();
+    struct ctt_data *d = NULL;
+    int rc = CTT_ENOMEM, named = 0;
+
+    cfg.workers = 1;
+    for (int k = 1; rc == CTT_ENOMEM && k < 400; k++) {
+        ctt_fail_alloc(k);
+        rc = ctt_data_open(clip_path("list.txt"), "train", &in, NULL, 0, &cfg,
+                           NULL, &d);
+        ctt_fail_alloc(0);
+        named += rc == CTT_ENOMEM && strstr(ctt_errmsg(), "webm: out of mem") &&
+                 strstr(ctt_errmsg(), "--max-frames");
+    }
+    CHECK_OK(rc);
+    CU_ASSERT(named > 3);
+    ctt_data_close(&d);
+}
+
 static void short_clips_are_bad_long_ones_cut(void)
 {
     const struct ctt_events ev = { .clip = on_clip };
@@ -482,6 +504,7 @@ int main(void)
           gamma_bends_within_the_light_of_the_clip },
         { "colours change the picture", colours_change_the_picture },
         { "bad clips are skipped", bad_clips_are_skipped },
+        { "a clip without memory", clip_without_memory_is_named },
         { "lengths are limited", short_clips_are_bad_long_ones_cut },
         { "vanished clips end it", vanished_clips_end_it },
         { "allocations fail", allocations_fail },

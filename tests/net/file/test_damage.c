@@ -83,7 +83,7 @@ static void test_not_a_model(void)
     saved_spill(saved_path, (const uint8_t *)"input x c=1\n", 12);
     saved_refused(saved_path, CTT_EFORMAT, "not a model file");
     saved_spill(saved_path, (const uint8_t *)TEXT TEXT, sizeof(TEXT TEXT));
-    saved_refused(saved_path, CTT_EFORMAT, "not a model file (no HDF5");
+    saved_refused(saved_path, CTT_EFORMAT, "not a model file (a text");
     saved_spill(saved_path, (const uint8_t *)"\x89HDF\r\n\x1a\n\0" TEXT, 32);
     saved_refused(saved_path, CTT_EFORMAT, "cut short");
 }

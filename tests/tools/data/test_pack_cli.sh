@@ -80,7 +80,7 @@ says 0 '^n.h5: 12 clips' "$data" pack named.txt -o n.h5 --model tiny.net
 train() {
     "$bin/convtt-train" "$@" -o m.ctt --epochs 1 --batch 4 --threads 1
 }
-says 0 'm.ctt written' train tiny.net --data n.h5 --val one.h5
+says 0 'm.ctt written' train tiny.net --data n.h5 --val none
 infer() { "$bin/convtt-infer" m.ctt --threads 1 "$@"; }
 says 0 '100% +12' infer one.h5
 says 0 '100% +12' infer n.h5
@@ -88,11 +88,11 @@ says 0 '100% +12' infer mixed.txt
 grep -q 'zero' out || fail "no names: $(head -3 out)"
 sed 's/ 2$/ 3/' mixed.txt | grep -v bad | grep -v gone > high.txt
 says 0 'high.h5: [0-9]+ clips' "$data" pack high.txt -o high.h5 --model tiny.net
-says 2 'class number 3 is none of the model.s 3' infer high.h5
+says 2 "class '3' is none of the model.s 3 classes; labels" infer high.h5
 
 # 6. Clips in training and validation are noticed by their frames.
-says 0 '12 validation clips are also in the training data, such as' \
-    train tiny.net --data n.h5 --val one.h5
+says 1 'n.h5: --val has the same clips as the training data' \
+    train tiny.net --data n.h5 --val n.h5
 head -9 good | sed 's/$/ a/; 2,5s/a$/b/' > train.txt
 cp "$(sed -n 3p good)" renamed.webm
 { sed -n '10,12s/$/ a/p' good; echo 'renamed.webm b'; } > val.txt
@@ -113,7 +113,7 @@ says 0 "1 clip of 'validation' is also in 'train', such as .*y.webm .*x.webm" \
 { cat train.txt; echo "$(sed -n 1p good) a"; echo "renamed.webm $(sed -n \
     's/.* //; 3p' train.txt)"; } > twice.txt
 says 0 'training: 2 clips have the frames of another one, such as .* and ' \
-    train tiny.net --data twice.txt --strict
+    train tiny.net --data twice.txt --strict --val none
 says 0 "'train'|train: 2 clips have the frames of another one, such as" \
     "$data" check twice.txt --strict
 grep -q 'another class' err && fail "the same class is another: $(cat err)"

@@ -154,7 +154,7 @@ static void test_windows(void)
 
 static void make_pack(int labels)
 {
-    static char *label[] = { "a", "b", "c" };
+    static char *label[] = { "0", "1", "2" };    /* as the model's */
     static const char *const name[] = { "long", "short" };
     struct ctt_input in = { .d = 1, .h = H, .w = W, .c = 1, .fps = 5,
         .mean = { 0.2f, 0.2f, 0.2f }, .std = { 0.5f, 0.5f, 0.5f },

@@ -149,7 +149,8 @@ too_large() {
     too_large c.h5 "$compress" m.h5 $less -o c.h5
     too_large t.pack "$data" pack clips -o t.pack --model tiny.net
     too_large clips/labels.json "$data" synth clips --clips 60 --size 24
-    too_large m.h5 "$info" m.h5 --strip m.h5
+    cp m.h5 m2.h5
+    too_large m2.h5 "$info" m.h5 --strip m2.h5
 }
 for out in '--strip s.png' '--video v.webm' '--frames f.h5' '--csv a.csv'; do
     # shellcheck disable=SC2086

@@ -49,6 +49,27 @@ static void test_status(void)
     CU_ASSERT_EQUAL(failures_of("sleep 1000", FOREVER, 0.1), 1);
 }
 
+/* What this process inherited does not win over what the event says, nor does
+ * it look like a part of that. */
+static void test_inherited(void)
+{
+    char *const event[] = { variable, (char[]){ "CONVTT_CLASS=new" }, NULL };
+    struct ctt_hook *h = NULL;
+
+    CU_ASSERT_EQUAL(setenv("CONVTT_CLASS", "old", 1), 0);
+    CU_ASSERT_EQUAL(setenv("CONVTT_OTHER", "old", 1), 0);
+    CHECK_OK(ctt_hook_open("test \"$CONVTT_CLASS\" = new && "
+                           "test \"${CONVTT_OTHER-none}\" = none && "
+                           "test -n \"$PATH\" && test -n \"$F\"", PATIENCE,
+                           &h));
+    CU_ASSERT_EQUAL(ctt_hook_run(h, "", event), 1);
+    ctt_hook_wait(h, PATIENCE);
+    CU_ASSERT_EQUAL(ctt_hook_failed(h), 0);
+    ctt_hook_close(&h);
+    unsetenv("CONVTT_CLASS");
+    unsetenv("CONVTT_OTHER");
+}
+
 /* Why a command failed, which ends by itself or is ended. */
 static void test_why(void)
 {
@@ -202,7 +223,7 @@ static int clean_up(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        { "status", test_status },
+        { "status", test_status }, { "inherited", test_inherited },
         { "reasons", test_why },
         { "too long", test_too_long },
         { "all at once", test_all },

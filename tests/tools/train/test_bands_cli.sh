@@ -136,13 +136,13 @@ sed 's/h=11 w=8/h=1 w=88/' deep.net > flat.net
   echo 'conv y in=p out=2'; } > small.net
 { sed 's/ in=x out=4/ in=g out=4/; /^input/a halo g in=x' deep.net; } > halo.net
 one halo halo.net $sgd
-for wrong in "1|--bands=2 is for 2 proc.*there is 1|1|deep.net --bands 2" \
-    "1|--bands=4 is for 4 proc.*there are 2|2|deep.net --bands 4" \
+for wrong in "2|--bands=2 is for 2 proc.*there is 1|1|deep.net --bands 2" \
+    "2|--bands=4 is for 4 proc.*there are 2|2|deep.net --bands 4" \
     "1|b: kind=batch would be the statistics|2|batch.net --bands 2" \
     "1|dc: a deconv adds to rows of other bands|2|deconv.net --bands 2" \
     "1|no conv has enough rows for 2 bands|2|flat.net --bands 2" \
     "1|has 5 filters or more|5|small.net --filters 5" \
-    "1|--filters=2 is for 2 proc.*there are 3|3|deep.net --filters 2" \
+    "2|--filters=2 is for 2 proc.*there are 3|3|deep.net --filters 2" \
     "2|--bands=1 divides nothing|2|deep.net --bands 1" \
     "2|--deterministic must be on|2|deep.net --bands 2 --deterministic off" \
     "1|--teacher: g passes values|2|deep.net --bands 2 --teacher halo.h5" \

@@ -124,7 +124,7 @@ wrong() {   # wrong STATUS PATTERN COMMAND...
 one="$bin/convtt-train class.net -o a.h5 --threads 1 --batch 8"
 wrong 2 "unknown option '--no'" mpirun -np 4 $one --no
 wrong 1 'nowhere: no such' mpirun -np 2 $one --data nowhere
-wrong 1 '3 processes: not a power of two' mpirun -np 3 $one --data train.txt
+wrong 2 '3 processes: not a power of two' mpirun -np 3 $one --data train.txt
 wrong 1 '--batch=6 has 2 shards, which 4 processes cannot share' \
     mpirun -np 4 $one --data train.txt --batch 6
 [ "$every" != 1 ] ||

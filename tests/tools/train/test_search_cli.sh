@@ -82,7 +82,7 @@ grep -q '^x' now && fail "files of what was refused: $(cat now)"
 
 # 2. A search: its model, its log, and nothing else.
 common='--trials 5 --jobs 1'
-says 0 'a.h5 written: the best by validation' search $common -o a.h5 \
+says 0 'a.h5 written: top-1 .* they chose the epoch' search $common -o a.h5 \
     --search-csv a.csv --search-plot a.svg
 [ "$(ls -d a.* | paste -sd' ')" = 'a.csv a.h5 a.h5.search.jsonl a.svg' ] ||
     fail "other files: $(ls)"
@@ -273,6 +273,22 @@ echo 'freeze choice none1 none2' > all.txt
 says 1 'all 3 trials failed' train --search all.txt --epochs 2 --trials 6 \
     -o g.h5
 [ -e g.h5 ] && fail 'a model of trials that failed'
+
+# A trial that lost a clip which the search and the first trial had says so.
+for k in $(seq 8); do
+    cp clips/20bn-something-something-v2/$k.webm l$k.webm
+    echo "l$k.webm $((k % 2))"
+done > lost.txt
+echo 'lr log 1e-3 0.1' > lr.txt
+"$bin/convtt-train" tiny.net --data lost.txt --val lost.txt --search lr.txt \
+    --epochs 1 --trials 4 --jobs 1 --repeats 1 --threads 1 -o l.h5 \
+    > lost.out 2>&1 & pid=$!
+await 'a trial' grep -q '^trial 1' lost.out
+mv l3.webm gone.webm
+wait $pid    # the clip is gone for the end of the search, too
+[ $? = 1 ] || fail "a search with lost clips: $(cat lost.out)"
+grep -q '^trial 4 failed: 2 clips lost that the search .*l3.webm:' lost.out ||
+    fail "lost clips: $(cat lost.out)"
 
 # 10. Repeats with other seeds, three if nothing else is said; prediction.
 says 0 'r.h5 written' train --search space.txt --epochs 2 --trials 4 --jobs 2 \

@@ -201,8 +201,9 @@ two 'rank 1: w.h5.trials is not the folder of rank 0: --search needs a file' \
 two 'rank 1: not the settings of rank 0' "$here" "$here --trials 8"
 two 'rank 1: not the search space of rank 0' "$here" \
     "${here/space/other}"
+sed 1d val.txt > less.txt
 two 'rank 1: not the validation clips of rank 0' "$here" \
-    "${here/val.txt/train.txt}"
+    "${here/val.txt/less.txt}"
 two 'rank 1: .*none.txt: ' "$here" "${here/space/none}"
 want=2
 two '.*none.txt: ' "${here/space/none}" "${here/space/none}"

@@ -160,7 +160,7 @@ done
 under 3 small.net --batch 8 --epochs 1 -o small.h5 --stages auto ||
     fail "three sections of a small model: $(head -3 err)"
 grep -q '^section 3, y to y: ' out || fail "its sections: $(cat out)"
-for wrong in "1|at least two processes|1|deep.net --stages auto" \
+for wrong in "2|at least two processes|1|deep.net --stages auto" \
     "1|no node nn|2|deep.net --stages nn" \
     "1|y stands after clip|2|deep.net --stages y" \
     "1|into [0-9]* sections at most, not into 6|6|small.net --stages auto" \

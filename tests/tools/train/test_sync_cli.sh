@@ -147,9 +147,9 @@ done
 one="class.net -o x.h5 --data train.txt --threads 1 --batch 8"
 for wrong in "2|needs --deterministic=off|3|--sync async" \
     "2|needs --deterministic=off|3|--sync backup=1" \
-    "1|at least two processes|1|--sync central" \
-    "1|a server and 3 workers: not a power of two|4|--sync central" \
-    "1|backup=2: of 2 workers at least one|3|--sync backup=2 $off" \
+    "2|at least two processes|1|--sync central" \
+    "2|a server and 3 workers: not a power of two|4|--sync central" \
+    "2|backup=2: of 2 workers at least one|3|--sync backup=2 $off" \
     "2|not a number from 1|3|--sync backup=0 $off" \
     "2|not a number from 1|3|--sync backup= $off" \
     "2|not all, central, backup=B or async|3|--sync async=2" \

@@ -230,7 +230,8 @@ static void test_own(void)
     clip_folder("o/fly");
     expect_own("o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
     touch("o/fly/1.mp4");
-    expect_own("o", "test", "/o: class 'fly' is none of the model's 2 classes");
+    expect_own("o", "test", "/o: class 'fly' is none of the model's 2 classes; "
+               "labels of the list: fly, run; classes of the model: jump, run");
     clip_folder("o/val");
     expect_own("o", "test", "/o: no folder 'test' in it");
 }

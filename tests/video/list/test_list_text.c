@@ -27,14 +27,14 @@ static void test_gaps(void)
                 "3|7|900000000\ng/x.mp4:2\ng/y.mp4:0");
     clip_text("g/named.txt", "a/x.mp4 3\nb/y.mp4 7\n");
     list_expect(clip_path("g/named.txt"), "train", NULL, 0, NULL,
-                "a|b\na/x.mp4:0\nb/y.mp4:1");
+                "3|7\na/x.mp4:0\nb/y.mp4:1");
     list_expect(clip_path("g/named.txt"), "test", numbers, 3, NULL,
                 "3|7|900000000\na/x.mp4:0\nb/y.mp4:1");
     clip_text("g/index.txt", "x.mp4 2\ny.mp4 0\n");
     list_expect(clip_path("g/index.txt"), "test", folders, 3, NULL,
                 "a|b|c\ng/x.mp4:2\ng/y.mp4:0");
     list_refuse(clip_path("g/gap.txt"), "test", folders, 3, NULL,
-                "class number 7 is none");
+                "only in a list that has a 0");
     clip_text("g/keep.txt", "7\n");
     list_expect(clip_path("g/gap.txt"), "train", NULL, 0,
                 clip_path("g/keep.txt"), "7\ng/x.mp4:0");
@@ -165,6 +165,85 @@ static void test_text(void)
     }
 }
 
+/* Quotes enclose separators, and are no part of a name. */
+static void test_quotes(void)
+{
+    static const struct { const char *text, *is; } row[] = {
+        { "\"q/e.mp4 run\n", "?quotes.txt:1: a quote that is not closed" },
+        { "\"q/a, b.mp4\" run\n\"q/c d.mp4\" walk\n",
+          "run|walk\nq/a, b.mp4:0\nq/c d.mp4:1" },
+        { "\"q/a, b.mp4\",\"run, far\"\nq/e.mp4,\"say \"\"go\"\"\"\n",
+          "run, far|say \"go\"\nq/a, b.mp4:0\nq/e.mp4:1" },
+        { "\"q/a, b.mp4\" \"1\"\nq/e.mp4 0\n",
+          "0|1\nq/a, b.mp4:1\nq/e.mp4:0" },
+        { "\"q/c d.mp4\" 0 1.5 \"run far\"\n\"q/a, b.mp4\" 2 3 walk\n",
+          "run far|walk\nq/c d.mp4#t=0,1.5:0\nq/a, b.mp4#t=2,3:1" },
+        { "\"q/c d.mp4\"\n\"q/a, b.mp4\"\n",
+          "\nq/c d.mp4:-1\nq/a, b.mp4:-1" },
+        { "q/5\".mp4 run\nq/e.mp4 walk\n",
+          "run|walk\nq/5\".mp4:0\nq/e.mp4:1" },
+    };
+
+    clip_folder("q");
+    clip_text("q/a, b.mp4", "");
+    clip_text("q/c d.mp4", "");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("quotes.txt", row[r].text);
+        (*row[r].is == '?' ? list_refuse : list_expect)(
+            clip_path("quotes.txt"), "train", NULL, 0, NULL,
+            row[r].is + (*row[r].is == '?'));
+    }
+    list_without_memory(clip_path("quotes.txt"), NULL);
+}
+
+/* One label: a line with several is refused, not read as another path. */
+static void test_several(void)
+{
+    static const struct { const char *text, *says; } row[] = {
+        { "s/a.mp4 0 3\ns/b.mp4 1 2\n",
+          ":1: several labels behind 's/a.mp4'; a clip has one label" },
+        { "s/a.mp4 0 3\ns/b.mp4 1\n", ":1: several labels behind 's/a.mp4'" },
+        { "s/a 0 3\ns/b 1\n", ":1: several labels behind 's/a'" },
+        { "s/a.mp4,0,3,7\ns/b.mp4,1\n", "label; several labels are not" },
+        { "s/a.mp4 0 1 2\ns/b.mp4 1\n", ":2: not a video, start, end (later, "
+          "in seconds or as #FRAME) and label; several labels are not" },
+        { "s/a.mp4 0 1 2\ns/b.mp4 2 1 0\n", "several labels" },
+        { "s/a.mp4 0 1 2\ns/b.mp4 0 1 2 3\n", ":2: several labels" },
+        { "s/a.mp4 0,3\ns/b.mp4 1\n", ":1: several labels, '0,3'" },
+        { "s/a.mp4 0,3\ns/b.mp4 1,2\n", ":1: several labels" },
+        { "s/a.mp4,run,jump\ns/b.mp4,run\n", ":1: several labels" },
+        { "s/a.mp4 run|jump\ns/b.mp4 run\n", ":1: several labels, 'run|j" },
+        { "path,label\ns/a.mp4,\"0,3\"\ns/b.mp4,1\n", ":2: several labels" },
+        { "path,label\ns/a.mp4,a|b\ns/b.mp4,c\n", ":2: several labels" },
+        { "s/a.mp4\ns/b.mp4 1\n", ":2: a label that others lack" },
+    };
+
+    clip_folder("s");
+    clip_text("s/a.mp4", "");
+    clip_text("s/b.mp4", "");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("several.txt", row[r].text);
+        list_refuse(clip_path("several.txt"), "train", NULL, 0, NULL,
+                    row[r].says);
+    }
+    clip_text("s/a 3.mp4", "");
+    clip_text("several.txt", "s/a 3.mp4 run\ns/a 4.mp4 walk\ns/a 3 walk\n");
+    list_expect(clip_path("several.txt"), "train", NULL, 0, NULL,
+                "run|walk\ns/a 3.mp4:0\ns/a 4.mp4:1\ns/a 3.mp4:1");
+}
+
+/* A 0 byte in a list is no clip of that name. */
+static void test_zero(void)
+{
+    static const char text[] = "s/a.mp4 0\n\0s/b.mp4 1\n";
+    FILE *f = fopen(clip_path("zero.txt"), "wb");
+
+    CU_ASSERT_FATAL(f && fwrite(text, 1, sizeof(text) - 1, f) > 0 &&
+                    fclose(f) == 0);
+    list_refuse(clip_path("zero.txt"), "train", NULL, 0, NULL,
+                "zero.txt: not a text, byte 11 is 0");
+}
+
 /* The limit of classes is that of the process. */
 static void test_many(void)
 {
@@ -215,6 +294,9 @@ static void test_known(void)
     list_refuse(clip_path("k1.txt"), "val", names, 2, NULL,
                 "none of the model's");
     clip_text("k2.txt", "a/x.mp4 0\nhit/y.mp4 1\n");    /* by folder */
+    list_refuse(clip_path("k2.txt"), "val", names, 2, NULL,
+                "labels of the list: 0 a, 1 hit; classes of the model: hit, a");
+    clip_text("k2.txt", "a/x.mp4 1\nhit/y.mp4 0\n");
     list_expect(clip_path("k2.txt"), "val", names, 2, NULL,
                 "hit|a\na/x.mp4:1\nhit/y.mp4:0");
     clip_text("k3.txt", "x.mp4 0\ny.mp4 1\nx/z.mp4 0\n");    /* no folders */
@@ -225,6 +307,59 @@ static void test_known(void)
     clip_text("k4.txt", "x.mp4 hit\ny.mp4 b\n");
     list_refuse(clip_path("k4.txt"), "val", names, 2, NULL,
                 "class 'b' is none of the model's 2");
+}
+
+/* A number means the same in each list, or the second one is refused: the
+ * classes of a list, and a list for the model that it trained. */
+static void test_same_number(void)
+{
+    static const struct { const char *train, *other, *is; } row[] = {
+        /* numbers from 1 on, in folders and not */
+        { "red/x 1\ngreen/x 2\nblue/x 3\n", "v/r 1\nv/g 2\n",
+          "1|2|3\nv/r:0\nv/g:1" },
+        { "red/x 1\ngreen/x 2\nblue/x 3\n", "blue/x 3\nv/g 2\n",
+          "1|2|3\nblue/x:2\nv/g:1" },
+        /* gaps, and folders that say otherwise */
+        { "a/x 0\nb/x 2\nc/x 5\n", "v/x 5\nv/y 2\nv/z 0\n",
+          "0|2|5\nv/x:2\nv/y:1\nv/z:0" },
+        { "a/x 0\nb/x 2\nc/x 5\n", "b/x 0\na/y 2\n",
+          "0|2|5\nb/x:0\na/y:1" },
+        { "1/x 0\n0/x 1\n", "v/x 0\nv/y 1\n", "0|1\nv/x:0\nv/y:1" },
+        /* numbers that are places of names */
+        { "red/x 0\ngreen/x 1\nblue/x 2\n", "v/b 2\nv/r 0\n",
+          "red|green|blue\nv/b:2\nv/r:0" },
+        { "red/x 0\ngreen/x 1\nblue/x 2\n", "v/b 2\nv/g 1\n",
+          "?only in a list that has a 0, write the names; labels of the list: "
+          "1, 2; classes of the model: red, green, blue" },
+        { "red/x 0\ngreen/x 1\n", "green/x 2\nred/y 1\n",
+          "?only in a list that has a 0" },
+        { "red/x 0\ngreen/x 1\n", "green/x 0\nred/y 1\n",
+          "?folders of its clips are different classes" },
+        /* one class is a number */
+        { "x 1\ny 2\nz other\n", "x 2\ny 1\n",
+          "1|2|other\nv/x:1\nv/y:0" },
+        { "x 1\ny 2\nz other\n", "x 0\ny 1\n",
+          "?class '0' is none of the model's 3 classes; labels of the list: "
+          "0, 1; classes of the model: 1, 2, other" },
+        { "x 1\ny 2\n", "x red\ny green\n",
+          "?labels of the list: green, red; classes of the model: 1, 2" },
+        { "x red\ny green\n", "x red\ny Green\n",
+          "?labels of the list: Green, red; classes of the model: green, red" },
+    };
+
+    clip_folder("v");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        struct ctt_list *l = NULL;
+
+        clip_text("v/train.txt", row[r].train);
+        clip_text("v/other.txt", row[r].other);
+        CHECK_OK(ctt_list_open(clip_path("v/train.txt"), "train", NULL, 0,
+                               NULL, &l));
+        (*row[r].is == '?' ? list_refuse : list_expect)(
+            clip_path("v/other.txt"), "val", l->label, l->labels, NULL,
+            row[r].is + (*row[r].is == '?'));
+        ctt_list_free(&l);
+    }
 }
 
 /* UCF101: labels from 1 on, and their names beside the list. */
@@ -238,6 +373,9 @@ static void test_index(void)
                 "Apply Makeup|Archery\nA/v1.avi:0\nB/v2.avi:1");
     list_refuse(clip_path("u/bad.txt"), "train", NULL, 0, NULL,
                 ":1: no class has number 0");
+    clip_text("u/keep.txt", "2\n");
+    list_expect(clip_path("u/trainlist01.txt"), "train", NULL, 0,
+                clip_path("u/keep.txt"), "Archery\nB/v2.avi:0");
     clip_text("u/classInd.txt", "1 a\n3 b\n");
     list_refuse(clip_path("u/trainlist01.txt"), "train", NULL, 0, NULL,
                 "classInd.txt:2: number 3 is out of order");
@@ -295,8 +433,10 @@ int main(void)
         { "parts of videos", test_parts },
         { "paths of parts", test_part_paths },
         { "text", test_text }, { "its errors", test_text_errors },
-        { "many classes", test_many },
-        { "known labels", test_known }, { "class index", test_index },
+        { "quotes", test_quotes }, { "several labels", test_several },
+        { "a 0 byte", test_zero }, { "many classes", test_many },
+        { "known labels", test_known }, { "same number", test_same_number },
+        { "class index", test_index },
         { "subset", test_subset }, { "memory", test_memory },
         { NULL, NULL } };
     static CU_SuiteInfo suites[] = {

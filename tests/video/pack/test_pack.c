@@ -240,6 +240,66 @@ static void test_damage(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), live);
 }
 
+/* 1 if the list and the input of the pack at path are those that were written;
+ * where it is refused, too. */
+static int is_listed(const char *path)
+{
+    struct ctt_input in = input();
+    struct ctt_pack *p = NULL;
+    const struct ctt_list *l;
+    const struct ctt_input *got;
+    int same;
+
+    if (ctt_pack_open(path, &p) < 0)
+        return 1;
+    l = ctt_pack_list(p);
+    got = ctt_pack_input(p);
+    same = l->count == CLIPS && l->labels == 3 && got->fps == in.fps &&
+           memcmp(got->mean, in.mean, sizeof(in.mean)) == 0 &&
+           memcmp(got->std, in.std, sizeof(in.std)) == 0 &&
+           got->fit == in.fit && got->colour == in.colour &&
+           got->h == in.h && got->w == in.w && got->scale == in.scale;
+    for (int i = 0; same && i < 3; i++)
+        same = strcmp(l->label[i], labels[i]) == 0;
+    for (int i = 0; same && i < CLIPS; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "clip %d.webm", i);
+        same = l->item[i].label == i % 4 - 1 &&
+               strcmp(l->item[i].id, id) == 0;
+    }
+    ctt_pack_close(&p);
+    return same;
+}
+
+/* Each bit of the end: a flip is noticed, or it is one of HDF5's own, which
+ * nothing here reads, as all that is read is the same. */
+static void test_bits(void)
+{
+    enum { WHOLE = 512, END = 8192, STEP = 61 };    /* bytes, bits */
+    const char *path = clip_path("bits.pack");
+    int fd, noticed = 0, own = 0;
+    size_t n, from;
+    uint8_t *p = clip_bytes(clip_path("a.pack"), &n);
+
+    clip_file("bits.pack", p, n);
+    fd = open(path, O_WRONLY);
+    from = n > END ? 8 * (n - END) : 0;
+    for (size_t i = from; i < 8 * n; i += i / 8 + WHOLE < n ? STEP : 1) {
+        uint8_t was = p[i / 8], now = (uint8_t)(was ^ 1u << i % 8);
+        CU_ASSERT_EQUAL(pwrite(fd, &now, 1, (off_t)(i / 8)), 1);
+        CU_ASSERT(is_listed(path));
+        if (try_pack(path))
+            noticed++;
+        else
+            own++;
+        CU_ASSERT_EQUAL(pwrite(fd, &was, 1, (off_t)(i / 8)), 1);
+    }
+    close(fd);
+    ctt_free(p);
+    CU_ASSERT(noticed > 100);
+    printf("%d bits noticed, %d are HDF5's own ", noticed, own);
+}
+
 /* A disk that is full: here, a limit on the size of files. */
 static void test_full(void)
 {
@@ -477,6 +537,7 @@ int main(void)
         { "round trip", test_round_trip }, { "HDF5", test_hdf5 },
         { "same bytes", test_same_bytes },
         { "refused", test_refused }, { "damage", test_damage },
+        { "bits", test_bits },
         { "full disk", test_full }, { "clips in two sets", test_shared },
         { "sums of frames", test_frames_sum },
         { "two writers", test_two }, { "changed bytes", test_changed },

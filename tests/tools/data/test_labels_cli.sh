@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_labels_cli.sh: numbers of classes are the same in every list that a model
+# meets; labels that do not fit are refused, or said.
+set -u
+tools="convtt-data convtt-infer convtt-train"
+. "${srcdir:-.}/tests/lib/cli.sh"
+
+# Pictures of three colours, of which two lists have the numbers 1, 2, 3.
+mkdir red green blue val
+pixels=$(printf '%064d' 0 | tr 0 x)
+for k in 0 1 2 3 4 5 6 7; do
+    lo="\\01$k" hi="\\34$k"
+    rgb=("$hi$lo$lo" "$lo$hi$lo" "$lo$lo$hi") n=0
+    for c in red green blue; do
+        to=val/$c$k.ppm
+        [ $k -lt 4 ] && to=$c/$k.ppm
+        printf "P6\\n8 8\\n255\\n${pixels//x/${rgb[$n]}}" > $to
+        n=$((n + 1))
+        [ $k -lt 4 ] && echo "$to $n" >> t.txt && continue
+        echo "$to $n" >> v.txt
+        echo "$to $((n % 3 + 1))" >> turned.txt
+        echo "$to $c" >> named.txt
+    done
+done
+grep -v 'blue' v.txt > two.txt
+cat > m.net << 'END'
+input x h=8 w=8 c=3 fps=10
+conv c in=x out=8 kernel=3 pad=1
+act a in=c kind=relu
+pool q in=a kind=avg
+conv y in=q out=3
+END
+learn() {
+    "$bin/convtt-train" m.net --data t.txt -o m.h5 --lr 3e-2 --batch 6 \
+        --augment off --threads 1 "$@"
+}
+infer() { "$bin/convtt-infer" m.h5 --observe 1 -k 1 --threads 1 "$@"; }
+
+# 1. The model keeps the numbers.
+says 0 'validation: .* 100.0% at 100%' learn --epochs 4 --val two.txt
+says 0 '^100% +8 +100.0%' infer two.txt
+says 0 '^100% +12 +100.0%' infer v.txt
+[ ! -s err ] || fail "a warning: $(cat err)"
+
+# 2. What cannot be matched is refused, with both tables.
+both='labels of the list: blue, green, red; classes of the model: 1, 2, 3'
+says 2 "$both" infer named.txt
+says 1 "$both" learn --val named.txt
+sed 's/ 3$/ 0/' v.txt > zero.txt
+says 2 "class '0' is none of the model's 3 classes; labels of the list: 0, 1" \
+    infer zero.txt
+
+# 3. Turned labels are noticed by the answers.
+says 0 "top-1 would be 100.0% with other names .*'1' is answered as '3'" \
+    infer turned.txt
+
+# 4. What looks wrong with classes is one line each at the start.
+says 0 "validation: only 2 of the 3 classes have clips; '3' has none" learn \
+    --epochs 1 --val two.txt
+sed 's/ /,/; 1s/,.*/,Red one/; 2,$s/,1$/,red  One/' t.txt > alike.txt
+says 0 "the classes 'Red one' and 'red  One' differ in case or blanks only" \
+    learn --epochs 1 --data alike.txt
+for k in 0 1 2 3 4 5 6 7 8 9; do cat t.txt; done | grep -v ' 3$' > far.txt
+grep ' 3$' t.txt | head -4 >> far.txt
+far="^classes: 40 clips of '1', 4 of '3'; --sampler balanced or --class-w"
+says 0 "$far" learn --epochs 1 --data far.txt --val none
+says 0 'training: 84' learn --epochs 1 --data far.txt --val none \
+    --sampler balanced
+grep -qE "$far" out && fail "balanced: $(cat out)"
+
+# 5. Validation clips are others than those of the training, in whatever list;
+# lists may come from standard input.
+cat t.txt > same.txt
+for val in t.txt ./t.txt same.txt; do
+    says 1 "$val: --val has the same clips as the training data" learn \
+        --val $val
+done
+from() { "${@:2}" < "$1"; }
+piped() { cat "$1" | "${@:2}"; }
+reads() {   # reads PATTERN COMMAND...
+    "${@:2}" > out 2> err || fail "${*:2}: $(cat err)"
+    grep -qE "$1" out || fail "${*:2}: $(cat out)"
+}
+for with in from piped; do
+    reads 'training: 12 clips of 3' $with t.txt learn --epochs 1 --data - \
+        --val v.txt
+    reads 'validation: 12 clips of 3' $with v.txt learn --epochs 1 \
+        --val /dev/stdin
+    reads '^100% +12 ' $with v.txt infer /dev/stdin
+done
+exit $failed
