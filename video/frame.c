@@ -202,7 +202,7 @@ int ctt_frames_fit(const char *path, int64_t bytes)
     int rc = 0;
 
     CTT_CHECK(bytes <= most, CTT_EFORMAT, "%s: its frames take more than %s; "
-              "a shorter clip (--max-frames) fits", path,
+              "shorten it, or train and pack with --max-frames", path,
               most == LOAD_MAX ? "2 GiB" :
               "a quarter of the memory limit (--memory)");
 out:
