@@ -170,9 +170,6 @@ static int run_operand(struct tool *t, const char *path)
     rc = ctt_source_open(path, &set, &t->r.in, &s);
     if (rc < 0)
         return refuse(t, path, ctt_stream_redact(path, rc));
-    if (t->r.calibrator)
-        CTT_TRY(note_usage(t, ctt_calibrator_source(t->r.calibrator, path,
-                                                    s)));
     rc = (t->c.every ? run_streams : run_clips)(t, &s);
 out:
     ctt_source_close(&s);

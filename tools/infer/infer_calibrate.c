@@ -25,8 +25,6 @@ struct ctt_calibrator {
     struct ctt_answers answers;
     struct ctt_trials  t;
     struct ctt_smooth  smooth;
-    int64_t            used[2];    /* CRC-32 of lists of clips that a checkpoint
-                                      trained and tested on, or 0 */
     int                again;      /* the file had thresholds, now replaced */
     int                unknown;    /* clips without a class of the model */
     int                fitted;     /* clips that the head was fitted on, which
@@ -35,15 +33,6 @@ struct ctt_calibrator {
 
 /* ---- the model ---- */
 
-static void read_used(struct ctt_calibrator *c, const struct ctt_model *m)
-{
-    const struct ctt_array *a = m->train ? ctt_state_find(m->train, "data")
-                                         : NULL;
-
-    if (a && a->size == 8 && a->count == 2)
-        memcpy(c->used, a->data, sizeof(c->used));
-}
-
 static int read_model(struct ctt_calibrator *c)
 {
     struct ctt_model *m = NULL;
@@ -51,7 +40,6 @@ static int read_model(struct ctt_calibrator *c)
 
     CTT_TRY(ctt_model_load(c->path, 1, &m));
     CTT_TRY(ctt_decision_sign(m, &c->d));
-    read_used(c, m);
 out:
     ctt_model_free(&m);
     return rc;
@@ -71,6 +59,9 @@ int ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
         .p = ctt_calloc((size_t)classes, sizeof(float)) };
     CTT_TRY(c->smooth.p ? 0 : CTT_ENOMEM);
     snprintf(c->d.type, sizeof(c->d.type), "%s", type);
+    CTT_CHECK(!ctt_output_is(path, &ctt_output_checkpoint), CTT_EINVAL,
+              "%s: is a checkpoint of a training: calibrate the model that the "
+              "training writes", path);
     CTT_TRY(ctt_output_check(path, &ctt_output_model));
     CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write: %s", path,
               strerror(errno));
@@ -92,21 +83,6 @@ void ctt_calibrator_close(struct ctt_calibrator **c)
     ctt_free((*c)->smooth.p);
     ctt_free(*c);
     *c = NULL;
-}
-
-int ctt_calibrator_source(const struct ctt_calibrator *c, const char *path,
-                          const struct ctt_source *s)
-{
-    static const char *const what[] = { "trained", "tested" };
-    int64_t crc = (int64_t)ctt_source_crc(s, 1);
-    int rc = 0;
-
-    for (int k = 0; k < 2; k++)
-        CTT_CHECK(!c->used[k] || c->used[k] != crc, CTT_EINVAL,
-                  "%s: %s was %s on these clips; --calibrate needs others",
-                  path, c->path, what[k]);
-out:
-    return rc;
 }
 
 /* ---- clips ---- */

@@ -307,11 +307,6 @@ int  ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
                          struct ctt_calibrator **out);
 void ctt_calibrator_close(struct ctt_calibrator **c);
 
-/* CTT_EINVAL if the model file says that it was trained or tested on the clips
- * of the source. */
-int ctt_calibrator_source(const struct ctt_calibrator *c, const char *path,
-                          const struct ctt_source *s);
-
 /* Collects the answers for a decoded clip in r->calibrator. */
 int ctt_calibrate_clip(struct ctt_recogniser *r, const struct ctt_item *item,
                        const struct ctt_frames *f);

@@ -192,9 +192,11 @@ says 1 'i.h5: has no thresholds' "$infer" --decide i.h5 list.csv
 "$bin/convtt-info" --strip s.h5 m.h5 || fail 'no s.h5'
 says 0 '"decided"' "$infer" --decide s.h5 list.csv --json
 
-# 5. Clips that a checkpoint knows; clips that are there twice; no class known.
-says 2 'k.h5 was tested on these clips' "$infer" --calibrate k.h5 clips \
+# 5. A checkpoint keeps its state; clips that are there twice; no class known.
+cp k.h5 before.h5
+says 1 'k.h5: is a checkpoint of a training' "$infer" --calibrate k.h5 clips \
     --split validation --max-gap 0.9
+cmp k.h5 before.h5 || fail 'calibration changed a checkpoint'
 says 0 'warning: --split val: if these clips chose' "$infer" --calibrate m.h5 \
     clips --split val --max-gap 0.9
 sed 's|new/|./new/|' list.csv > again.csv
