@@ -106,7 +106,8 @@ void ctt_opt_print(const struct ctt_opt *tab, const void *cfg, FILE *f);
  * four blanks is printed as it is. */
 struct ctt_chapter { const char *title, *text; };
 
-/* The texts of --help, --help=all and the manual page (--help=man). */
+/* The texts of --help, --help=SECTION, --help=all, the manual page (--help=man)
+ * and completion (--help=bash, --help=zsh). */
 struct ctt_program {
     const char *name;             /* of a command with its program's: "a b" */
     const char *summary;          /* a few words; NULL: it has no manual page */
@@ -128,8 +129,8 @@ struct ctt_program {
 int  ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
                   char **argv, int *done);
 
-/* Prints the answer to --help, --help=all, --help=man or --version to stdout;
- * 0: word is none of these. */
+/* Prints the answer to --help, --help=..., or --version to stdout; 0: word is
+ * none of these. */
 int  ctt_opt_answer(const struct ctt_program *p, const char *word);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt_help.c: --help and --help=all, printed to stdout. */
+ * opt_help.c: --help, --help=SECTION and --help=all, printed to stdout. */
 #include "base/opt_inside.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { WIDTH = 79, COLUMN = 28 };
@@ -57,6 +58,14 @@ void ctt_opt_arg_text(const struct ctt_opt *o, char text[CTT_OPT_TEXT])
         append_parts(text, i ? "|" : "", o->choices[i], "");
 }
 
+static void append_default(char text[CTT_OPT_TEXT], const struct ctt_opt *o)
+{
+    if (!o->dflt)
+        append_parts(text, " (required)", "", "");
+    else if (o->dflt[0] && o->type != CTT_FLAG)
+        append_parts(text, " [", o->dflt, "]");
+}
+
 /* The help with the conditions and the default. */
 static void describe(const struct ctt_opt *tab, const struct ctt_opt *o,
                      char text[CTT_OPT_TEXT])
@@ -68,25 +77,52 @@ static void describe(const struct ctt_opt *tab, const struct ctt_opt *o,
     ctt_opt_needs_text(tab, o, needs);
     if (needs[0])
         append_parts(text, " (", needs, ")");
-    if (!o->dflt)
-        append_parts(text, " (required)", "", "");
-    else if (o->dflt[0] && o->type != CTT_FLAG)
-        append_parts(text, " [", o->dflt, "]");
+    append_default(text, o);
 }
 
-static void print_option(const struct ctt_opt *tab, const struct ctt_opt *o)
+void ctt_opt_brief(const struct ctt_opt *o, char text[CTT_OPT_TEXT])
 {
-    char name[CTT_OPT_TEXT] = "    ", text[CTT_OPT_TEXT];
+    size_t n = 0;
+
+    for (int depth = 0; o->help[n] && (depth || o->help[n] != ';'); n++)
+        depth += (o->help[n] == '(') - (o->help[n] == ')');
+    text[0] = '\0';
+    ctt_opt_add(text, o->help);
+    if (n < strlen(text))
+        text[n] = '\0';
+}
+
+static void print_named(const struct ctt_opt *o, const char *text)
+{
+    char name[CTT_OPT_TEXT] = "    ", arg[CTT_OPT_TEXT];
 
     if (o->letter)
         snprintf(name, sizeof(name), "-%c, ", o->letter);
     append_parts(name, "--", o->name, o->type == CTT_FLAG ? "" : "=");
     if (o->type != CTT_FLAG) {
-        ctt_opt_arg_text(o, text);
-        ctt_opt_add(name, text);
+        ctt_opt_arg_text(o, arg);
+        ctt_opt_add(name, arg);
     }
-    describe(tab, o, text);
     print_entry(name, text);
+}
+
+static void print_option(const struct ctt_opt *tab, const struct ctt_opt *o)
+{
+    char text[CTT_OPT_TEXT];
+
+    describe(tab, o, text);
+    print_named(o, text);
+}
+
+/* The first clause of the help, and the default unless the clause has it. */
+static void print_brief(const struct ctt_opt *o)
+{
+    char text[CTT_OPT_TEXT];
+
+    ctt_opt_brief(o, text);
+    if (text[0] && text[strlen(text) - 1] != ']')
+        append_default(text, o);
+    print_named(o, text);
 }
 
 static void print_heading(const char *section)
@@ -153,22 +189,62 @@ static void print_end(const struct ctt_program *p, const char *sentence)
 
 static void print_answers(void)
 {
-    print_entry("    --help[=all]", "show this help, or every option");
+    print_entry("    --help[=SECTION|all]", "show this help, a section of the "
+                "options, or every option");
     print_entry("    --version", "show the version");
+}
+
+/* "data, model, ...": the sections' names as --help= reads them. */
+static void list_sections(const struct ctt_opt *tab, char text[CTT_OPT_TEXT])
+{
+    text[0] = '\0';
+    for (const struct ctt_opt *o = tab; o->name; o++)
+        if (is_first(tab, o))
+            append_parts(text, text[0] ? ", " : "", section_of(o), "");
+    for (char *c = text; *c; c++)
+        *c = (char)(*c == ' ' && c[-1] != ',' ? '-' : tolower(*c));
 }
 
 static void print_common(const struct ctt_program *p)
 {
-    char all[64];
+    char list[CTT_OPT_TEXT], all[64];
 
     printf("\nCommon options:\n");
     for (const struct ctt_opt *o = p->opts; o->name; o++)
         if (o->tags & CTT_OPT_COMMON)
-            print_option(p->opts, o);
+            print_brief(o);
     print_answers();
+    list_sections(p->opts, list);
+    printf("\nSections: ");
+    print_filled(list, 10, 10);
     snprintf(all, sizeof(all), "--help=all lists all %d options",
              count_tagged(p->opts, 0));
     print_end(p, all);
+}
+
+/* "mixed-precision" or its beginning names the section "Mixed precision". */
+static int is_named(const char *section, const char *word)
+{
+    for (; *word; word++, section++)
+        if (tolower((unsigned char)*section) !=
+            (*word == '-' ? ' ' : tolower((unsigned char)*word)))
+            return 0;
+    return 1;
+}
+
+static int help_section(const struct ctt_program *p, const char *word)
+{
+    const struct ctt_opt *first = p->commands ? NULL : p->opts;
+
+    while (first && first->name && !is_named(section_of(first), word))
+        first++;
+    if (!first || !first->name || !*word)
+        return 0;
+    print_heading(section_of(first));
+    for (const struct ctt_opt *o = first; o->name; o++)
+        if (strcmp(section_of(o), section_of(first)) == 0)
+            print_option(p->opts, o);
+    return 1;
 }
 
 static void print_all(const struct ctt_program *p)
@@ -223,17 +299,19 @@ int ctt_opt_answer(const struct ctt_program *p, const char *word)
     static const struct {
         const char *word;
         void      (*answer)(const struct ctt_program *p);
+        int         page;    /* only of whole programs */
     } answers[] = {
-        { "--help", help }, { "--help=all", help_all },
-        { "--help=man", ctt_opt_man }, { "--version", version },
+        { "--help", help, 0 }, { "--help=all", help_all, 0 },
+        { "--help=man", ctt_opt_man, 1 },
+        { "--help=bash", ctt_opt_bash, 1 }, { "--help=zsh", ctt_opt_zsh, 1 },
+        { "--version", version, 0 },
     };
 
-    for (size_t i = 0; i < CTT_LEN(answers); i++) {
-        int page = answers[i].answer == ctt_opt_man;
-        if (strcmp(word, answers[i].word) == 0 && (!page || p->summary)) {
+    for (size_t i = 0; i < CTT_LEN(answers); i++)
+        if (strcmp(word, answers[i].word) == 0 &&
+            (!answers[i].page || p->summary)) {
             answers[i].answer(p);
             return 1;
         }
-    }
-    return 0;
+    return strncmp(word, "--help=", 7) == 0 && help_section(p, word + 7);
 }

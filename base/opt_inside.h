@@ -32,8 +32,14 @@ void ctt_opt_needs_text(const struct ctt_opt *tab, const struct ctt_opt *o,
 /* The name of a row's value in help: "FILE", or "O0|O1|O2". */
 void ctt_opt_arg_text(const struct ctt_opt *o, char text[CTT_OPT_TEXT]);
 
-/* Prints the manual page of a program to stdout, in roff with man macros. */
+/* The first clause of a row's help: up to a semicolon outside parentheses. */
+void ctt_opt_brief(const struct ctt_opt *o, char text[CTT_OPT_TEXT]);
+
+/* Print to stdout the manual page of a program, in roff with man macros, and
+ * the functions that complete its options in bash and in zsh. */
 void ctt_opt_man(const struct ctt_program *p);
+void ctt_opt_bash(const struct ctt_program *p);
+void ctt_opt_zsh(const struct ctt_program *p);
 
 /* Calls print for each row of a table, section by section: sections in the
  * order of their first rows, rows in theirs.  heading is called before the

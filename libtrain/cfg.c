@@ -176,7 +176,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "clips; predict: predict their next frames; both: classify, and learn "
       "to predict the next frame by the model's line 'ahead', which the "
       "trained model does not have", .choices = tasks, .section = "Model",
-      .tags = COMMON | TRAINER },
+      .tags = TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
       "model", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
@@ -199,7 +199,7 @@ const struct ctt_opt ctt_train_opts[] = {
     { "batch", CTT_INT, FIELD(batch), "16", "clips per batch; convtt-train: "
       "auto is the largest power of two that fits into --memory, up to the "
       "number of clips", 1, 4096, .word = CTT_CFG_WORD, .letter = 'b',
-      .arg = "N", .section = "Optimiser", .tags = STEP | COMMON },
+      .arg = "N", .section = "Optimiser", .tags = STEP },
     { "shards", CTT_INT, FIELD(shards), "1", "compute a batch in this many "
       "equal parts, one after the other, and add their gradients (gradient "
       "accumulation); values take the memory of one part, and batch norms, "
@@ -396,7 +396,7 @@ const struct ctt_opt ctt_train_opts[] = {
     { "amp", CTT_CHOICE, FIELD(amp), "O0", "mixed precision: O0 computes in "
       "fp32, O1 in 16 bits where the op allows it, with weights in fp32, O2 in "
       "16 bits except for losses", .choices = amps,
-      .section = "Mixed precision", .tags = STEP | COMMON },
+      .section = "Mixed precision", .tags = STEP },
     { "amp-type", CTT_CHOICE, FIELD(amp_type), "fp16", "16-bit type",
       .choices = amp_types, .section = "Mixed precision",
       .needs = MIXED, .tags = STEP },
@@ -437,7 +437,7 @@ const struct ctt_opt ctt_train_opts[] = {
 
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
       .choices = ctt_dev_names,
-      .section = "Device", .tags = COMMON | RESUME },
+      .section = "Device", .tags = RESUME },
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor, divided among the processes of a machine", 0, 4096,
       .letter = 't', .arg = "N", .section = "Device", .tags = RESUME },

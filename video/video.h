@@ -337,12 +337,21 @@ int  ctt_mnist_frames(const struct ctt_mnist *m, uint64_t seed, int64_t i,
 
 /* ---- synth*.c: generated labelled clips, for the demo and the tests ---- */
 
+/* test: clips of the test split, which follow the others; 0: an eighth of
+ * these.  actions: bit k stands for classes 2k and 2k + 1; 0: all. */
 struct ctt_synth {
     int      clips, size, workers;
     uint64_t seed;
+    int      test;
+    unsigned actions;
 };
-enum { CTT_SYNTH_CLASSES = 12 };
+enum { CTT_SYNTH_CLASSES = 12, CTT_SYNTH_PAIRS = CTT_SYNTH_CLASSES / 2 };
 extern const char *const ctt_synth_template[CTT_SYNTH_CLASSES];
+
+/* Sets s->actions from names separated by commas, "across,tear"; CTT_EINVAL
+ * lists the names.  The number of classes that it makes. */
+int ctt_synth_choose(struct ctt_synth *s, const char *names);
+int ctt_synth_classes(const struct ctt_synth *s);
 
 /* Generates clip i in memory: its class, and frames in RGB, 12 per second.  The
  * same seed and i give the same bytes. */

@@ -212,11 +212,12 @@ _Static_assert(CTT_INT8_AUTO == 1 + CTT_RANGE_METHODS,
 static const struct ctt_opt options[] = {
     { .name = "int8", .type = CTT_CHOICE, .off = FIELD(method),
       .dflt = "auto", .help = "with --data: convs read bytes and multiply "
-      "whole numbers: how the range of values is chosen from those that clips "
-      "give: all, --int8-percentile, where clipping loses least information, "
-      "or least squared error; auto: none or mse, as --for decides, for a "
-      "model that is thinned, factorised or pruned, without --half; convs that "
-      "then cost more than --int8-harm stay in floats", .choices = words,
+      "whole numbers; the range of values is that of all values that clips "
+      "give, that of --int8-percentile, the one whose clipping loses least "
+      "information, or the one of least squared error; auto: none or mse, as "
+      "--for decides, for a model that is thinned, factorised or pruned, "
+      "without --half; convs that then cost more than --int8-harm stay in "
+      "floats", .choices = words,
       .tags = CTT_OPT_COMMON },
     { .name = "int8-percentile", .type = CTT_FLOAT, .off = FIELD(percentile),
       .dflt = "99.99", .help = "share of the values, in percent, that is not "

@@ -162,9 +162,18 @@ else
     echo 'not tested: CMake (not installed)'
 fi
 if ${PKG_CONFIG:-pkg-config} --version > text 2>&1; then
-    flags=$(PKG_CONFIG_PATH=$bin ${PKG_CONFIG:-pkg-config} --cflags --libs \
-        convtt-infer) && [[ $flags == *-lconvtt-infer* ]] ||
+    # A .pc file that knows its place gives that of a moved installation.
+    here=$at/lib/pkgconfig
+    ! grep -q '^prefix=${pcfiledir}/../../..$' "$bin/convtt-infer.pc" ||
+        here=$at/lib/arch/pkgconfig
+    mkdir -p "$here"
+    cp "$bin/convtt-infer.pc" "$here"
+    flags=$(PKG_CONFIG_PATH=$here ${PKG_CONFIG:-pkg-config} --cflags --libs \
+            convtt-infer) && [[ $flags == *-lconvtt-infer* ]] ||
         fail "pkg-config: $flags"
+    ! grep -q '^prefix=${pcfiledir}' "$bin/convtt-infer.pc" ||
+        [[ $flags == *-I$here/../../*include* ]] ||
+        fail "pkg-config of a moved installation: $flags"
 fi
 
 # 4. Python, from the same frames.

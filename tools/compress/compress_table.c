@@ -36,7 +36,7 @@ static const struct ctt_opt own[] = {
       "48.. more until the mean accuracy after 25, 50 and 100% of the "
       "validation clips is back, two repetitions gain nothing, or "
       "--retrain-limit",
-      .arg = "N|auto", .section = "Retraining", .tags = CTT_OPT_COMMON },
+      .arg = "N|auto", .section = "Retraining" },
     { .name = "retrain-limit", .type = CTT_INT, .off = FIELD(recipe.limit),
       .dflt = "96", .help = "auto: most epochs, 12 or more", .min = 1,
       .max = 100000, .arg = "N", .section = "Retraining", .needs = "data" },

@@ -24,12 +24,14 @@ static void tell_done(void *arg, int i, int n)
 
 static int synth(const struct ctt_data_cfg *c, const char *path)
 {
-    struct ctt_synth s = { c->clips, c->size, c->workers, (uint64_t)c->seed };
+    struct ctt_synth s = { .clips = c->clips, .size = c->size,
+        .workers = c->workers, .seed = (uint64_t)c->seed, .test = c->test };
     int rc = 0;
 
+    CTT_TRY(ctt_synth_choose(&s, c->actions));
     CTT_TRY(ctt_synth_write(&s, path, tell_done, NULL));
-    ctt_tool_say("%s: %d clips of %d classes", path, c->clips,
-                 CTT_SYNTH_CLASSES);
+    ctt_tool_say("%s: %d clips of %d classes", path, c->clips + c->test,
+                 ctt_synth_classes(&s));
 out:
     return rc;
 }

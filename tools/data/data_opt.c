@@ -24,6 +24,11 @@
 static const struct ctt_opt synth_opts[] = {
     { "clips", CTT_INT, FIELD(clips), "1200", "number of clips", 1, 1000000,
       .arg = "N" },
+    { "test", CTT_INT, FIELD(test), "0", "further clips, which are the test "
+      "split; 0: the test split is an eighth of the clips", 0, 1000000,
+      .arg = "N" },
+    { "actions", CTT_STRING, FIELD(actions), "across,upward,nearer,turn,tear,"
+      "poke", "pairs of actions to make", .arg = "NAME,..." },
     { "size", CTT_INT, FIELD(size), "96", "width and height, even", 16, 1024,
       .arg = "PIXELS" },
     { "seed", CTT_INT, FIELD(seed), "1", "seed; the same seed gives the same "

@@ -24,7 +24,8 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
 /* Settings of all commands; each command has options for some of them. */
 struct ctt_data_cfg {
     int   clips, size, seed, workers, max_frames, strict;
-    const char *out, *model, *split, *classes, *background;
+    int   test;             /* synth */
+    const char *out, *model, *split, *classes, *background, *actions;
     float fps;
     struct ctt_mnist_job mnist;
     struct ctt_limits limits;

@@ -291,6 +291,7 @@ static void close_tool(struct tool *t)
     ctt_free(t->r.order);
     ctt_free(t->r.frames);
     ctt_free(t->r.renamed);
+    ctt_judged_free(&t->r.judged);
     ctt_free(t->r.frame.ms);
     ctt_free(t->r.answer.ms);
     ctt_free(t->r.decode.decode.ms);
@@ -355,6 +356,27 @@ out:
     return rc;
 }
 
+/* Accuracy and wrong clips, printed and as files. */
+static int say_judged(struct tool *t)
+{
+    struct ctt_recogniser *r = &t->r;
+    int clips = r->accuracy[r->ratios - 1].clips, rc;
+
+    CTT_TRY(ctt_say_accuracy(r->accuracy, r->ratios, r->classes, t->c.json));
+    if (!t->c.json)
+        CTT_TRY(ctt_judged_say(&r->judged, r->label, clips));
+    CTT_CHECK(clips || !(t->c.wrong || t->c.confusion), CTT_EINVAL,
+              "--%s: no clip has a class of the model",
+              t->c.wrong ? "wrong" : "confusion");
+    if (t->c.wrong)
+        CTT_TRY(ctt_judged_write(&r->judged, r->label, t->c.wrong));
+    if (t->c.confusion)
+        CTT_TRY(ctt_confusion_write(r->renamed, r->classes, r->label,
+                                    t->c.confusion));
+out:
+    return rc;
+}
+
 /* Prints the results of all clips. */
 static int say_results(struct tool *t)
 {
@@ -365,7 +387,7 @@ static int say_results(struct tool *t)
     else if (t->c.decide.on)
         CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
     else
-        CTT_TRY(ctt_say_accuracy(t->r.accuracy, t->r.ratios, t->c.json));
+        CTT_TRY(say_judged(t));
     if (!t->r.watch)
         CTT_TRY(ctt_renamed_tell(&t->r.accuracy[t->r.ratios - 1], t->r.classes,
                                  t->r.renamed, t->r.label));
@@ -380,6 +402,8 @@ static int recognise_all(struct tool *t, const char *model, char **path,
     int rc = 0;
 
     CTT_TRY(open_decision(t, model));
+    CTT_TRY(note_usage(t, ctt_judged_check(t->c.wrong, t->c.confusion,
+                                           t->r.classes)));
     CTT_TRY(ctt_decoder_open(t->c.every ? 0 : t->c.workers, 0, 0,
                              t->c.time ? &t->r.decode : NULL, &t->decoder));
     CTT_TRY(take_operands(t, path, paths));

@@ -133,8 +133,7 @@ struct table {
     char *const              *name;
 };
 
-/* A field of a table, quoted, as a name may have commas. */
-static void put_quoted(FILE *f, const char *s)
+void ctt_csv_quoted(FILE *f, const char *s)
 {
     putc('"', f);
     for (; *s; s++) {
@@ -153,10 +152,10 @@ static int print(FILE *f, const void *arg)
     for (int i = 0; i < t->a->count; i++) {
         const struct ctt_answer *a = t->a->of[i];
         for (int k = 0; k < a->checks; k++) {
-            put_quoted(f, a->id);
-            put_quoted(f, t->name[a->label]);
-            put_quoted(f, t->name[a->end]);
-            put_quoted(f, t->name[a->answer[k]]);
+            ctt_csv_quoted(f, a->id);
+            ctt_csv_quoted(f, t->name[a->label]);
+            ctt_csv_quoted(f, t->name[a->end]);
+            ctt_csv_quoted(f, t->name[a->answer[k]]);
             fprintf(f, "%d,%d,%.9g\n", a->frames, ctt_decision_frame(k),
                     (double)a->sure[k]);
         }

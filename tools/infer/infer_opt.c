@@ -36,10 +36,18 @@ static const struct ctt_opt opts[] = {
     { "every", CTT_INT, FIELD(every), "0", "answer after every N frames and "
       "at the end; with --stream print these answers, too, and compute no "
       "others", 0, 1 << 20, .letter = 'e', .arg = "N", .section = "Recognition",
-      .needs = ANSWERS, .tags = COMMON },
+      .needs = ANSWERS },
     { "top", CTT_INT, FIELD(top), "3", "show the K most likely classes", 1,
       1 << 20, .letter = 'k', .arg = "K", .section = "Recognition",
       .needs = ANSWERS, .tags = COMMON },
+
+    { "wrong", CTT_STRING, FIELD(wrong), "", "write a table of the clips whose "
+      "last answer is not their true class, with both probabilities",
+      .arg = "FILE.csv", .section = "Recognition",
+      .needs = ANSWERS " !stream !streams" },
+    { "confusion", CTT_STRING, FIELD(confusion), "", "write the last answers "
+      "by true class as an SVG picture (confusion matrix)", .arg = "FILE.svg",
+      .section = "Recognition", .needs = ANSWERS " !stream !streams" },
 
     { "decide", CTT_FLAG, FIELD(decide.on), "0", "answer once per clip, as "
       "soon as the thresholds of --calibrate allow it; of a stream: once "
@@ -73,7 +81,7 @@ static const struct ctt_opt opts[] = {
       .needs = CLIPS, .tags = COMMON },
     { "input-frames", CTT_INT, FIELD(predict.seen), "10", "observed frames per "
       "clip, before those to predict", 1, 4096, .arg = "N",
-      .section = "Prediction", .needs = PREDICTS, .tags = COMMON },
+      .section = "Prediction", .needs = PREDICTS },
     { "windows", CTT_INT, FIELD(predict.windows), "0", "windows of "
       "--input-frames and --predict frames to measure per clip, one after the "
       "other from its start, as in the test of convtt-train; 0: all", 0,
@@ -225,7 +233,7 @@ static const struct ctt_opt opts[] = {
 
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
       .choices = ctt_dev_names,
-      .section = "Device", .tags = COMMON },
+      .section = "Device" },
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .arg = "N", .section = "Device",
       .tags = COMMON },
@@ -233,7 +241,7 @@ static const struct ctt_opt opts[] = {
       "multiply: bf16: weights and values in 16 bits where that is faster (a "
       "warning says if the processor multiplies floats instead); int8: with "
       "--bench of a model text, as of convtt-compress --int8",
-      .choices = ctt_type_words, .section = "Device", .tags = COMMON },
+      .choices = ctt_type_words, .section = "Device" },
     { "tune", CTT_CHOICE, FIELD(bench.tune), "off", "on: choose the code of "
       "each conv by timing, once per machine and model, and keep the choice "
       "in $XDG_CACHE_HOME/convtt or ~/.cache/convtt; off: by rule",
@@ -246,7 +254,7 @@ static const struct ctt_opt opts[] = {
       .tags = COMMON },
     { "time", CTT_FLAG, FIELD(time), "0", "measure the time of each frame and "
       "answer, of decoding each clip and of waiting for it", .letter = 't',
-      .section = "Output", .needs = CLIPS, .tags = COMMON },
+      .section = "Output", .needs = CLIPS },
     { .name = NULL }
 };
 
@@ -313,6 +321,7 @@ out:
 
 int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
 {
+    const char *const judged[] = { c->wrong, c->confusion };
     int rc;
 
     CTT_TRY(ctt_opt_check(opts, c));
@@ -326,8 +335,11 @@ int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
     CTT_TRY(check_calibration(c, path, paths));
     CTT_TRY(ctt_stream_check(&c->stream, path, paths));
     CTT_TRY(ctt_predict_apart(&c->predict));
-    for (int i = 0; i < paths; i++)
+    CTT_TRY(ctt_tool_apart(judged, (int)CTT_LEN(judged)));
+    for (int i = 0; i < paths; i++) {
         CTT_TRY(ctt_predict_spares(&c->predict, path[i]));
+        CTT_TRY(ctt_tool_spares(judged, (int)CTT_LEN(judged), path[i]));
+    }
 out:
     return rc;
 }

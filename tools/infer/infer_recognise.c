@@ -62,31 +62,51 @@ static int label_of(const struct ctt_recogniser *r, const struct clip *c)
     return ctt_recognise_label(r, c->item);
 }
 
-static void count_right(const struct ctt_recogniser *r, const struct clip *c,
+static void count_right(const struct ctt_recogniser *r, int label,
                         struct ctt_accuracy *s)
 {
-    int label = label_of(r, c);
-
-    if (label < 0)
-        return;
     s->clips++;
     s->top1 += r->order[0] == label;
     for (int i = 0; i < BEST && i < r->classes; i++)
         s->top5 += r->order[i] == label;
-    if (s == &r->accuracy[r->ratios - 1])
-        ctt_renamed_count(r->classes, r->renamed, label, r->order[0]);
 }
 
-static void say_classes(const struct ctt_recogniser *r, const struct clip *c)
+static struct ctt_said answer_of(const struct ctt_recogniser *r,
+                                 const struct clip *c)
 {
-    struct ctt_said a = { .file = c->item->path, .id = c->item->id,
+    return (struct ctt_said){ .file = c->item->path, .id = c->item->id,
         .frame = c->seen, .frames = c->total, .ms = c->ms, .name = r->label,
-        .probs = r->probs, .order = r->order, .top = r->set->top };
+        .probs = r->probs, .order = r->order, .top = r->set->top,
+        .seconds = c->fps > 0 ? c->seen / c->fps : -1,
+        .label = label_of(r, c) >= 0 ? r->label[label_of(r, c)] : NULL };
+}
 
-    a.seconds = c->fps > 0 ? c->seen / c->fps : -1;
-    if (label_of(r, c) >= 0)
-        a.label = r->label[label_of(r, c)];
+static void say_classes(struct ctt_recogniser *r, const struct clip *c)
+{
+    const struct ctt_said a = answer_of(r, c);
+
+    if (!r->said++ && !r->set->json)
+        ctt_say_heading();
     ctt_say_answer(&a, r->set->json);
+}
+
+/* Counts the answer of a clip of a known class. */
+static int judge(struct ctt_recogniser *r, const struct clip *c,
+                 struct ctt_accuracy *s)
+{
+    const struct ctt_said a = answer_of(r, c);
+    int label = label_of(r, c), rc = 0;
+
+    if (label < 0)
+        goto out;
+    count_right(r, label, s);
+    if (s != &r->accuracy[r->ratios - 1])
+        goto out;
+    ctt_renamed_count(r->classes, r->renamed, label, r->order[0]);
+    if (r->order[0] != label)
+        CTT_TRY(ctt_judged_add(&r->judged, &a, label));
+out:
+    return rc;
 }
 
 /* Reads and prints an answer; s: the accuracy it counts in, or NULL. */
@@ -103,7 +123,7 @@ static int answer(struct ctt_recogniser *r, struct clip *c,
         CTT_TRY(ctt_times_add(&r->answer, ms));
     rank_classes(r);
     if (s)
-        count_right(r, c, s);
+        CTT_TRY(judge(r, c, s));
     say_classes(r, c);
 out:
     return rc;
@@ -204,7 +224,7 @@ static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
     if (ctt_feed_whole(feed) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
     if (answered == c->seen)
-        count_right(r, c, &r->accuracy[0]);
+        CTT_TRY(judge(r, c, &r->accuracy[0]));
     else
         CTT_TRY(answer(r, c, &r->accuracy[0]));
     if (r->set->time)

@@ -34,6 +34,16 @@ static void json_answer(const struct ctt_said *a)
     printf("],\"ms\":%.3f}\n", a->ms);
 }
 
+void ctt_say_heading(void)
+{
+    printf("%-20s %9s %8s         answers\n", "clip", "frame", "time");
+}
+
+static const char *verdict(const struct ctt_said *a)
+{
+    return a->label == a->name[a->order[0]] ? "right" : "wrong";
+}
+
 static void plain_answer(const struct ctt_said *a)
 {
     char text[TEXT];
@@ -44,9 +54,13 @@ static void plain_answer(const struct ctt_said *a)
         printf("/%-4d", a->frames);
     if (a->seconds >= 0)
         printf(" %6.2f s", a->seconds);
+    if (a->label)
+        printf("  %s", verdict(a));
     for (int i = 0; i < a->top; i++)
         printf("  %5.1f%% %s", 100 * (double)a->probs[a->order[i]],
                ctt_visible(a->name[a->order[i]], 0, text, sizeof(text)));
+    if (a->label && a->label != a->name[a->order[0]])
+        printf("  (true: %s)", ctt_visible(a->label, 0, text, sizeof(text)));
     printf("\n");
 }
 
@@ -75,9 +89,11 @@ static void json_scores(const struct ctt_accuracy *s, int scores)
     printf("]}\n");
 }
 
-int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json)
+int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int classes,
+                     int json)
 {
     struct ctt_table table = { 0 };
+    int few = classes <= 5;
     char range[32];
 
     if (!s[scores - 1].clips)
@@ -86,13 +102,15 @@ int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json)
         json_scores(s, scores);
         return 0;
     }
-    ctt_table_row(&table, "seen\tclips\ttop-1\t95%%\ttop-5");
+    ctt_table_row(&table, few ? "seen\tclips\ttop-1\t95%%"
+                              : "seen\tclips\ttop-1\t95%%\ttop-5");
     for (int i = 0; i < scores; i++, s++) {
         ctt_wilson_text((double)s->top1 / s->clips, s->clips, range,
                         sizeof(range));
-        ctt_table_row(&table, "%g%%\t%d\t%.1f%%\t%s\t%.1f%%", 100 * s->seen,
-                      s->clips, 100.0 * s->top1 / s->clips, range,
-                      100.0 * s->top5 / s->clips);
+        ctt_table_row(&table, few ? "%g%%\t%d\t%.1f%%\t%s"
+                                  : "%g%%\t%d\t%.1f%%\t%s\t%.1f%%",
+                      100 * s->seen, s->clips, 100.0 * s->top1 / s->clips,
+                      range, 100.0 * s->top5 / s->clips);
     }
     printf("\n");
     return ctt_table_print(&table);

@@ -37,11 +37,15 @@ struct ctt_said {
 };
 void ctt_say_answer(const struct ctt_said *a, int json);
 
+/* The names of the columns of plain answers. */
+void ctt_say_heading(void);
+
 /* Accuracy after the ratio `seen` of clips with a known label: numbers of
- * clips, of correct first classes, and of correct classes among the first five.
- * */
+ * clips, of correct first classes, and of correct classes among the first five,
+ * which the table has if the model has more than five classes. */
 struct ctt_accuracy { double seen; int clips, top1, top5; };
-int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json);
+int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int classes,
+                      int json);
 
 /* Quality of the frames predicted at one horizon: sums over the windows of
  * clips whose true frame is known; last, linear: mean squared error of the
@@ -276,9 +280,44 @@ int  ctt_answers_trials(const struct ctt_answers *a,
                         const struct ctt_head *head, struct ctt_trials *out);
 void ctt_answers_trials_free(struct ctt_trials *t);
 
+/* Prints a field of a table and a comma; quoted, as a name may have commas. */
+void ctt_csv_quoted(FILE *f, const char *s);
+
 /* Writes a table with a line per clip and check.  name: the classes. */
 int  ctt_answers_write(const struct ctt_answers *a, char *const *name,
                        const char *path);
+
+/* ---- infer_judged.c ---- */
+
+/* A clip whose last answer is not its true class. */
+struct ctt_wrong {
+    char *id, *file;
+    int   label, answer, frames;
+    float p_true, p;    /* the probabilities of both */
+};
+
+/* Zeros at first. */
+struct ctt_judged {
+    struct ctt_wrong *of;
+    int               count, room;
+};
+int  ctt_judged_add(struct ctt_judged *j, const struct ctt_said *a, int label);
+void ctt_judged_free(struct ctt_judged *j);
+
+/* Prints the surest wrong answers, if there are any; writes all as CSV.
+ * name: the classes; clips: those with a known class. */
+int  ctt_judged_say(struct ctt_judged *j, char *const *name, int clips);
+int  ctt_judged_write(struct ctt_judged *j, char *const *name,
+                      const char *path);
+
+/* Writes the confusion matrix as SVG: clips[classes * classes] by true class
+ * and answer, at most CTT_CONFUSION_MOST classes. */
+enum { CTT_CONFUSION_MOST = 64 };
+int  ctt_confusion_write(const int *clips, int classes, char *const *name,
+                         const char *path);
+
+/* CTT_EINVAL or CTT_EIO if a file, unless NULL, cannot be written. */
+int  ctt_judged_check(const char *wrong, const char *confusion, int classes);
 
 /* ---- calibrate_head.c ---- */
 
@@ -319,7 +358,7 @@ int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
 /* ---- infer_opt.c ---- */
 
 struct ctt_infer_set {
-    const char *split, *classes, *observe, *device;
+    const char *split, *classes, *observe, *device, *wrong, *confusion;
     float fps;
     int every, top, json, time, strict, threads, workers;
     struct ctt_predict predict;
@@ -368,6 +407,8 @@ struct ctt_recogniser {
     struct ctt_accuracy accuracy[CTT_RECOGNISE_RATIOS];
     int                 ratios;
     int                *renamed;    /* clips by label and answer at the end */
+    struct ctt_judged   judged;
+    int                 said;       /* answers printed */
     struct ctt_times    frame, answer;    /* with --time, and those below */
     struct ctt_decode_times decode;
     int                 read, skipped;    /* clips */

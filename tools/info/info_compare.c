@@ -140,7 +140,8 @@ static int measure_model(const struct ctt_info_cfg *cfg, const char *path,
                          const struct ctt_model *m, struct measured *out)
 {
     const struct ctt_source_set set = { .split = cfg->split,
-        .label = m->label, .labels = m->labels, .drawn_for = "--predict" };
+        .classes = cfg->classes, .label = m->label, .labels = m->labels,
+        .drawn_for = "--predict" };
     struct meter k = { .cfg = cfg };
     struct measured r = { .clips = 0 };
     int n, rc = 0;

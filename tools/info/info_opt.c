@@ -11,20 +11,27 @@ static const char *const tune_words[] = { "off", "on", NULL };
 
 static const struct ctt_opt opts[] = {
     { "ops", CTT_FLAG, FIELD(ops), "0", "list the model language: ops, cells "
-      "and their attributes", .section = "What to show" },
+      "and their attributes", .section = "What to show",
+      .tags = CTT_OPT_COMMON },
     { "net", CTT_FLAG, FIELD(net), "0", "print only the text of the model",
-      .section = "What to show" },
+      .section = "What to show", .tags = CTT_OPT_COMMON },
     { "plan", CTT_FLAG, FIELD(plan), "0", "print the kernel of each node on "
       "this machine, the reason and its time, and the kernels of the "
-      "gradients of convs", .section = "What to show" },
+      "gradients of convs", .section = "What to show", .tags = CTT_OPT_COMMON },
     { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
-      "models even for a single one", .section = "What to show" },
+      "models even for a single one", .section = "What to show",
+      .tags = CTT_OPT_COMMON },
     { "strip", CTT_STRING, FIELD(strip), "", "write the model without its "
-      "training state to OUT", .arg = "OUT", .section = "What to show" },
+      "training state to OUT", .arg = "OUT", .section = "What to show",
+      .tags = CTT_OPT_COMMON },
     { "data", CTT_STRING, FIELD(data), "", "clips for the time and accuracy "
-      "in the table", .letter = 'd', .arg = "PATH", .section = "Data" },
+      "in the table", .letter = 'd', .arg = "PATH", .section = "Data",
+      .tags = CTT_OPT_COMMON },
     { "split", CTT_STRING, FIELD(split), "validation", "split of --data",
-      .arg = "NAME", .section = "Data" },
+      .arg = "NAME", .section = "Data", .tags = CTT_OPT_COMMON },
+    { "classes", CTT_STRING, FIELD(classes), "", "file with the names or "
+      "numbers of the classes of --data to use, one per line", .arg = "FILE",
+      .needs = "data", .section = "Data" },
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
       .choices = ctt_dev_names,
       .section = "Device" },

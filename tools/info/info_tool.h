@@ -12,7 +12,7 @@
 
 struct ctt_info_cfg {
     int   ops, net, plan, compare, threads, tune;
-    const char *strip, *data, *split, *device;
+    const char *strip, *data, *split, *classes, *device;
     struct ctt_limits limits;
 };
 

@@ -61,7 +61,7 @@ void ctt_sheet_close(struct ctt_sheet *s);
 void ctt_svg_begin(FILE *f, int width, int height);
 void ctt_svg_end(FILE *f);
 
-/* anchor: start, middle or end. */
+/* anchor: start, middle or end; words: any text, which is escaped. */
 void ctt_svg_text(FILE *f, double x, double y, const char *anchor,
                   const char *words);
 

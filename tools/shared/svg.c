@@ -3,6 +3,8 @@
 #include "tools/shared/picture.h"
 #include "base/ctt.h"
 
+#include <string.h>
+
 static const char *const colours[] = { "#1f5fbf", "#e07b10", "#2a9d4a",
     "#c02a2a", "#7d4fc0", "#8c5a3c", "#d860b0", "#707070", "#b0a010",
     "#10a5b5" };
@@ -29,11 +31,22 @@ void ctt_svg_end(FILE *f)
     fprintf(f, "</svg>\n");
 }
 
+/* Names of classes and files may have any characters. */
+static void put_escaped(FILE *f, const char *words)
+{
+    for (; *words; words++)
+        if (strchr("<>&\"", *words))
+            fprintf(f, "&#%d;", *words);
+        else
+            putc(*words, f);
+}
+
 void ctt_svg_text(FILE *f, double x, double y, const char *anchor,
                   const char *words)
 {
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x,
-            y, anchor, words);
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    put_escaped(f, words);
+    fprintf(f, "</text>\n");
 }
 
 void ctt_svg_line(FILE *f, double x0, double y0, double x1, double y1,

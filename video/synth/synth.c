@@ -10,6 +10,7 @@
 #include "video/synth/synth_draw.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { THINGS = 3 };    /* objects per frame, at most */
 
@@ -42,6 +43,10 @@ static const struct action action[CTT_SYNTH_CLASSES] = {
     { 0, 0, 0, 0, PREP_PULL, 1 },  { 0, 0, 0, 0, PREP_PULL, 0 },
     { 0, 0, 0, 0, PREP_POKE, 1 },  { 0, 0, 0, 0, PREP_POKE, 0 },
 };
+
+/* The names of classes 2k and 2k + 1 together. */
+static const char *const pair[CTT_SYNTH_PAIRS] = { "across", "upward", "nearer",
+                                                   "turn", "tear", "poke" };
 
 static const float pi = 3.14159265f;
 
@@ -283,26 +288,72 @@ static void draw_frame(const struct script *s, struct ctt_canvas *v,
     ctt_draw_bytes(v, &pixels, w.gain, s->noise, out);
 }
 
-/* Each block of 12 clips contains each class once, in random order. */
-int ctt_synth_label(const struct ctt_synth *s, int i)
+static unsigned actions_of(const struct ctt_synth *s)
 {
-    int order[CTT_SYNTH_CLASSES], block = i / CTT_SYNTH_CLASSES;
-    struct ctt_rng r = { ~s->seed, (uint64_t)block << 28 };
-
-    for (int k = 0; k < CTT_SYNTH_CLASSES; k++) {
-        int j = ctt_rng_below(&r, k + 1);
-        order[k] = order[j];
-        order[j] = k;
-    }
-    return order[i % CTT_SYNTH_CLASSES];
+    return s->actions ? s->actions : (1u << CTT_SYNTH_PAIRS) - 1;
 }
 
-/* Of eight blocks, six are for training, one for validation and one for test,
- * so every split has the same share of each class. */
-int ctt_synth_split(int i)
+int ctt_synth_choose(struct ctt_synth *s, const char *names)
 {
-    int block = i / CTT_SYNTH_CLASSES % 8;
+    unsigned chosen = 0;
+    int rc = 0, k;
 
+    for (size_t n; *names; names += n + (names[n] == ',')) {
+        n = strcspn(names, ",");
+        for (k = 0; k < CTT_SYNTH_PAIRS; k++)
+            if (strlen(pair[k]) == n && memcmp(pair[k], names, n) == 0)
+                break;
+        CTT_CHECK(k < CTT_SYNTH_PAIRS, CTT_EINVAL, "no action '%.*s': across, "
+                  "upward, nearer, turn, tear or poke", (int)n, names);
+        chosen |= 1u << k;
+    }
+    s->actions = chosen;
+out:
+    return rc;
+}
+
+int ctt_synth_classes(const struct ctt_synth *s)
+{
+    int n = 0;
+
+    for (unsigned a = actions_of(s); a; a >>= 1)
+        n += 2 * (int)(a & 1);
+    return n;
+}
+
+int ctt_synth_class(const struct ctt_synth *s, int k)
+{
+    int at = 0;
+
+    for (unsigned a = actions_of(s); k >= 2 * (int)(a & 1); a >>= 1, at += 2)
+        k -= 2 * (int)(a & 1);
+    return at + k;
+}
+
+/* Each block of as many clips as there are classes contains each class once, in
+ * random order. */
+int ctt_synth_label(const struct ctt_synth *s, int i)
+{
+    int order[CTT_SYNTH_CLASSES], n = ctt_synth_classes(s), block = i / n;
+    struct ctt_rng r = { ~s->seed, (uint64_t)block << 28 };
+
+    for (int k = 0; k < n; k++) {
+        int j = ctt_rng_below(&r, k + 1);
+        order[k] = order[j];
+        order[j] = ctt_synth_class(s, k);
+    }
+    return order[i % n];
+}
+
+/* Of eight blocks, six are for training, one for validation and one, unless
+ * test clips follow, for test, so every split has the same share of each class.
+ */
+int ctt_synth_split(const struct ctt_synth *s, int i)
+{
+    int block = i / ctt_synth_classes(s) % 8;
+
+    if (s->test)
+        return i >= s->clips ? 2 : block == 1;
     return block == 1 ? 1 : block == 2 ? 2 : 0;
 }
 

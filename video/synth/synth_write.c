@@ -48,6 +48,11 @@ struct set {
     char                    message[512];
 };
 
+static int clips_of(const struct set *y)
+{
+    return y->s->clips + y->s->test;
+}
+
 /* A template with its placeholder replaced. */
 static const char *sentence(int label, const char *with, char *text, size_t n)
 {
@@ -61,15 +66,15 @@ static const char *sentence(int label, const char *with, char *text, size_t n)
 
 static void labels_print(FILE *f, const struct set *y, int split)
 {
+    int classes = ctt_synth_classes(y->s);
     char text[128];
 
-    (void)y;
     (void)split;
     fputs("{\n", f);
-    for (int k = 0; k < CTT_SYNTH_CLASSES; k++)
+    for (int k = 0; k < classes; k++)
         fprintf(f, "\"%s\":\"%d\"%s\n",
-                sentence(k, "something", text, sizeof(text)), k,
-                k + 1 < CTT_SYNTH_CLASSES ? "," : "");
+                sentence(ctt_synth_class(y->s, k), "something", text,
+                         sizeof(text)), k, k + 1 < classes ? "," : "");
     fputs("}\n", f);
 }
 
@@ -90,8 +95,8 @@ static void split_print(FILE *f, const struct set *y, int split)
 {
     const char *mark = "[\n";
 
-    for (int i = 0; i < y->s->clips; i++) {
-        if (ctt_synth_split(i) != split)
+    for (int i = 0; i < clips_of(y); i++) {
+        if (ctt_synth_split(y->s, i) != split)
             continue;
         fprintf(f, "%s{\"id\":\"%d\"", mark, i + 1);
         if (split != 2)
@@ -106,8 +111,8 @@ static void answers_print(FILE *f, const struct set *y, int split)
 {
     char text[128];
 
-    for (int i = 0; i < y->s->clips; i++)
-        if (ctt_synth_split(i) == split)
+    for (int i = 0; i < clips_of(y); i++)
+        if (ctt_synth_split(y->s, i) == split)
             fprintf(f, "%d;%s\n", i + 1,
                     sentence(y->caption[i].label, "something", text,
                              sizeof(text)));
@@ -198,7 +203,7 @@ static int check_place(const struct set *y)
         snprintf(path, sizeof(path), "%s/%s", y->dir, lists[k].name);
         CTT_TRY(check_free(path));
     }
-    for (int i = 0; i < y->s->clips; i++)
+    for (int i = 0; i < clips_of(y); i++)
         CTT_TRY(check_free(clip_path(y, i, path)));
 out:
     return rc;
@@ -227,7 +232,7 @@ static void *write_clips(void *arg)
     int i, rc;
 
     pthread_mutex_lock(&y->lock);
-    while (y->rc >= 0 && y->next < y->s->clips) {
+    while (y->rc >= 0 && y->next < clips_of(y)) {
         i = y->next++;
         pthread_mutex_unlock(&y->lock);
         rc = clip_write(y, i);
@@ -236,7 +241,7 @@ static void *write_clips(void *arg)
             y->rc = rc;
             snprintf(y->message, sizeof(y->message), "%s", ctt_errmsg());
         } else if (rc >= 0 && y->done) {
-            y->done(y->arg, y->finished++, y->s->clips);
+            y->done(y->arg, y->finished++, clips_of(y));
         }
     }
     pthread_mutex_unlock(&y->lock);
@@ -274,15 +279,16 @@ int ctt_synth_write(const struct ctt_synth *s, const char *dir,
     int rc = 0;
 
     pthread_mutex_init(&y.lock, NULL);
-    CTT_CHECK(s->clips > 0 && s->clips <= 1000000, CTT_EINVAL,
-              "%d clips: 1 to 1000000 can be made", s->clips);
+    CTT_CHECK(s->clips > 0 && s->clips <= 1000000 && s->test >= 0 &&
+              s->test <= 1000000, CTT_EINVAL, "%d and %d clips: 1 to 1000000 "
+              "can be made", s->clips, s->test);
     CTT_CHECK(strlen(dir) < PATH_LEN - 64, CTT_EINVAL,
               "%.60s...: path too long", dir);
     CTT_TRY(check_place(&y));
     CTT_TRY(folder_make(dir));
     snprintf(path, sizeof(path), "%s/" FOLDER, dir);
     CTT_TRY(folder_make(path));
-    y.caption = ctt_calloc((size_t)s->clips, sizeof(*y.caption));
+    y.caption = ctt_calloc((size_t)clips_of(&y), sizeof(*y.caption));
     if (!y.caption) {
         rc = CTT_ENOMEM;
         goto out;

@@ -49,6 +49,30 @@ done
 exec 9>&-
 wait $pid || fail "paths from a pipe: $(cat err)"
 
+# Answers that can be judged: right or wrong, the clips that are wrong at the
+# end, as a file and as a picture.
+"$infer" m.h5 clips --wrong wrong.csv --confusion matrix.svg > plain 2> err ||
+    fail "--wrong: $(cat err)"
+head -1 plain | grep -qE '^clip +frame +time +answers$' ||
+    fail "no heading: $(head -1 plain)"
+clips=$(sed -n 's/^100%  *\([0-9]*\) .*/\1/p' plain)
+wrong=$(sed -n 's/^wrong at the end: \([0-9]*\) of .*/\1/p' plain)
+last='^[^ ]+ +([0-9]+)\/\1 .* (right|wrong) '
+[ "$(grep -cE "$last" plain)" = "$clips" ] || fail "answers: $(cat plain)"
+[ "$(grep -E "$last" plain | grep -c ' wrong ')" = "$wrong" ] ||
+    fail "not $wrong wrong answers: $(cat plain)"
+[ "$(grep -E "$last" plain | grep -c '(true: ')" = "$wrong" ] ||
+    fail "a wrong answer without its true class: $(cat plain)"
+[ "$(wc -l < wrong.csv)" = $((wrong + 1)) ] || fail "$(cat wrong.csv)"
+cells=$(grep -oE '<text[^>]*middle">[0-9]+<' matrix.svg | grep -oE '>[0-9]+' |
+        tr -d '>' | paste -sd+ | bc)
+[ "$cells" = "$clips" ] || fail "the picture has $cells clips, not $clips"
+says 2 'm.h5: given for two files' "$infer" m.h5 clips --wrong m.h5
+says 2 'is there already and is no table' "$infer" m.h5 clips \
+    --wrong "${files[0]}"
+says 1 'wrong: no clip has a class' "$infer" m.h5 "${files[0]}" --wrong no.csv
+[ ! -e no.csv ] || fail 'a table without clips'
+
 # 2. The times of decoding are there, per clip; that of waiting where clips are
 # decoded ahead.
 says 0 '^decode +8 ' "$infer" m.h5 --time "${files[@]:0:8}"

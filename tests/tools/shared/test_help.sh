@@ -44,15 +44,45 @@ for t in $tools; do
     cp page "$t.1"
 done
 
-# 2. --help shows about ten options and says how many there are.
-for t in convtt-train convtt-compress convtt-infer; do
+# 2. --help shows about eight options, in two lines each at most, and says how
+# many there are; a section of --help=all is shown by its name, or by enough of
+# it.
+for t in convtt-train convtt-compress convtt-infer convtt-info; do
     ask $t --help
-    n=$(in_help out | wc -l)
-    [ "$n" -ge 9 ] && [ "$n" -le 16 ] || fail "$t --help: $n options"
+    n=$(in_help out | grep -vcE '^--(help|version)')
+    [ "$n" -ge 7 ] && [ "$n" -le 10 ] || fail "$t --help: $n options"
+    [ "$(wc -l < out)" -le 45 ] || fail "$t --help: $(wc -l < out) lines"
     n=$(in_page $t.1 | wc -l)
     grep -q -e "--help=all lists all $n options; man $t" out ||
         fail "$t --help: does not say that there are $n options"
 done
+
+ask convtt-train --help=mixed
+mv out short
+ask convtt-train --help=Mixed-precision
+cmp short out || fail '--help=mixed is not --help=Mixed-precision'
+"$bin/convtt-train" --help=all |
+    sed -n '/^Mixed precision:/,/^$/p' | sed '$d' > want
+sed 1d out | cmp - want || fail '--help=mixed is not a section of --help=all'
+for t in $tools; do
+    "$bin/$t" --help=bash > complete && bash -n complete ||
+        fail "$t --help=bash: no script of bash"
+    type zsh > where 2>&1 || continue
+    "$bin/$t" --help=zsh > complete && zsh -n complete ||
+        fail "$t --help=zsh: no script of zsh"
+done
+completes() {   # completes WANTED WORD...: bash offers these for the last word
+    local want=$1 got
+    got=$(. <("$bin/$2" --help=bash); COMP_WORDS=("${@:2}")
+          COMP_CWORD=$(($# - 2)); compopt() { :; }
+          "_$(echo "$2" | tr - _)" "$2" "${*: -1}" "${@: -2:1}"
+          echo "${COMPREPLY[*]}")
+    [ "$got" = "$want" ] || fail "${*:2}: completed by '$got', not '$want'"
+}
+completes '--optimizer=' convtt-train --opti
+completes 'adam adamw' convtt-train --optimizer = adam
+completes 'sgd adam adamw' convtt-train --optimizer =
+completes 'synth' convtt-data sy
 
 # 3. Sections, in their order; a row with a misspelt one would add another.
 sections() {    # sections PROGRAM HEADING...

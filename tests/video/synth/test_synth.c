@@ -68,7 +68,7 @@ static void test_balance(void)
     int n[3][CTT_SYNTH_CLASSES] = { 0 }, moved = 0;
 
     for (int i = 0; i < 960; i++) {
-        n[ctt_synth_split(i)][ctt_synth_label(&s, i)]++;
+        n[ctt_synth_split(&s, i)][ctt_synth_label(&s, i)]++;
         moved += ctt_synth_label(&s, i) != i % CTT_SYNTH_CLASSES;
     }
     for (int k = 0; k < CTT_SYNTH_CLASSES; k++) {
@@ -80,6 +80,27 @@ static void test_balance(void)
             CU_ASSERT(strcmp(ctt_synth_template[k], ctt_synth_template[j]));
     }
     CU_ASSERT(moved > 480);    /* the classes are not in order */
+}
+
+/* Chosen pairs have their own numbers, in balance, and the test clips follow. */
+static void test_choice(void)
+{
+    struct ctt_synth s = { .seed = 3, .clips = 96, .test = 40 };
+    int n[3][CTT_SYNTH_CLASSES] = { { 0 } };
+
+    CHECK_OK(ctt_synth_choose(&s, "tear,across"));
+    CU_ASSERT_EQUAL(ctt_synth_classes(&s), 4);
+    CU_ASSERT(ctt_synth_class(&s, 0) == 0 && ctt_synth_class(&s, 1) == 1);
+    CU_ASSERT(ctt_synth_class(&s, 2) == 8 && ctt_synth_class(&s, 3) == 9);
+    for (int i = 0; i < s.clips + s.test; i++) {
+        CU_ASSERT((ctt_synth_split(&s, i) == 2) == (i >= s.clips));
+        n[ctt_synth_split(&s, i)][ctt_synth_label(&s, i)]++;
+    }
+    for (int k = 0; k < 4; k++)
+        for (int split = 0; split < 3; split++)
+            CU_ASSERT_EQUAL(n[split][ctt_synth_class(&s, k)],
+                            split == 2 ? 10 : split ? 3 : 21);
+    CU_ASSERT(ctt_synth_choose(&s, "across,fly") == CTT_EINVAL);
 }
 
 /* A thing that moves right ends further right, and so on: the templates and
@@ -317,6 +338,7 @@ int main(void)
     CU_TestInfo tests[] = {
         { "same seed, same pixels", test_seed },
         { "splits and classes", test_balance },
+        { "chosen actions and test clips", test_choice },
         { "motions as named", test_motion },
         { "written", test_write },
         { "read back", test_read },
