@@ -171,9 +171,10 @@ static void print_cell(FILE *f, const struct matrix *m, int label, int answer)
 /* A name, of which a long one is cut. */
 static void shorten(const char *name, char text[NAME])
 {
-    ctt_visible(name, 0, text, LONGEST);
-    if (strlen(name) > strlen(text))
-        strcat(text, "..");
+    char cut[LONGEST];
+
+    ctt_visible(name, 0, cut, sizeof(cut));
+    snprintf(text, NAME, "%s%s", cut, strlen(name) > strlen(cut) ? ".." : "");
 }
 
 static void print_row(FILE *f, const struct matrix *m, int label)

@@ -82,7 +82,7 @@ static void test_balance(void)
     CU_ASSERT(moved > 480);    /* the classes are not in order */
 }
 
-/* Chosen pairs have their own numbers, in balance, and the test clips follow. */
+/* Chosen pairs are numbered anew, in balance, and the test clips follow. */
 static void test_choice(void)
 {
     struct ctt_synth s = { .seed = 3, .clips = 96, .test = 40 };
