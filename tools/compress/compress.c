@@ -267,7 +267,7 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     CTT_CHECK(first < argc, CTT_EINVAL, "no model given (see --help)");
     CTT_CHECK(argc - first == 1, CTT_EINVAL, "one model expected, but "
               "also given: '%s'", argv[first + 1]);
-    j->path = argv[first];
+    j->path = ctt_tool_model(argv[first]);
     if (c->sense)
         return ctt_compress_check_sensitivity(j);
     if (c->explain)

@@ -361,6 +361,8 @@ int main(int argc, char **argv)
     if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan))
         return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net and --plan take "
                             "one model");
+    if (argc - first == 1)
+        argv[first] = ctt_tool_model(argv[first]);
     if (show_files(&cfg, argv + first, argc - first) < 0)
         return ctt_tool_fail(CTT_EXIT_FAIL);
     return ctt_tool_end(0);

@@ -32,6 +32,13 @@ int ctt_output_is(const char *path, const struct ctt_output_kind *kind);
 /* Returns 1 if the file has this text at an offset; for tests of a kind. */
 int ctt_output_has(const char *path, int64_t at, const char *text);
 
+/* ---- models.c ---- */
+
+/* The operand that names a model: a name without a slash that is no file here
+ * becomes the path of the installed model NAME.net, NAME.h5 or NAME, if there
+ * is one; else it is returned as it is.  Call it for one operand only. */
+char *ctt_tool_model(char *name);
+
 /* ---- files.c ---- */
 
 /* Returns 1 if path names a model text (NAME.net), not a model file. */

@@ -141,7 +141,7 @@ static int complete(struct ctt_training *j, int argc, char **argv, int first)
 
     CTT_CHECK(argc - first <= 1, CTT_EINVAL, "one model text expected, "
               "but also given: '%s'", argv[first + 1]);
-    j->text = first < argc ? argv[first] : NULL;
+    j->text = first < argc ? ctt_tool_model(argv[first]) : NULL;
     CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
               "no model text given (see --help)");
     CTT_CHECK(c->out || c->amp_plan || c->doctor, CTT_EINVAL,

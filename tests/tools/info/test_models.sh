@@ -72,4 +72,16 @@ for f in "$root"/models/*.net; do
     rows=$((rows + 1))
 done
 [ "$rows" -ge 12 ] || fail "only $rows models in $root/models"
+# An installed model is found by its name, wherever the installation lies; a
+# file of that name comes first.
+mkdir -p at/bin at/share/convtt/models
+cp "$bin/convtt-info" at/bin
+cp "$root/models/early-lstm.net" at/share/convtt/models
+at/bin/convtt-info --net early-lstm > found 2> err ||
+    fail "an installed model: $(cat err)"
+"$bin/convtt-info" --net "$root/models/early-lstm.net" | cmp - found ||
+    fail 'another model than the installed one'
+says 1 'early-lst: ' at/bin/convtt-info --net early-lst
+echo 'no model' > early-lstm
+says 1 '^convtt-info: early-lstm: ' at/bin/convtt-info --net early-lstm
 exit $failed
