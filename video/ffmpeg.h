@@ -24,8 +24,9 @@
     X(int, ctt_video_stream, (const char *path,                             \
                               const struct ctt_stream *how,                 \
                               struct ctt_video **out), (path, how, out))    \
-    X(int, ctt_save_png, (const char *path, const uint8_t *data, int w,     \
-                          int h, int c), (path, data, w, h, c))             \
+    X(int, ctt_png_encode, (const char *path, const uint8_t *data, int w,   \
+                            int h, int c, uint8_t **png, int64_t *size),    \
+      (path, data, w, h, c, png, size))                                     \
     X(int, ctt_saver_open, (const char *path, enum ctt_save_kind kind,      \
                             int w, int h, double fps,                       \
                             struct ctt_saver **out),                        \

@@ -407,19 +407,23 @@ out:
 }
 
 static int encode_png(const char *path, AVCodecContext *enc, const AVFrame *f,
-                      AVPacket *packet)
+                      AVPacket *packet, uint8_t **png, int64_t *size)
 {
     int rc = 0;
 
     CTT_AV(avcodec_send_frame(enc, f), path);
     CTT_AV(avcodec_send_frame(enc, NULL), path);
     CTT_AV(avcodec_receive_packet(enc, packet), path);
-    CTT_TRY(ctt_file_replace(path, packet->data, packet->size));
+    *png = ctt_calloc((size_t)packet->size, 1);
+    CTT_CHECK(*png, CTT_ENOMEM, "%s: out of memory", path);
+    memcpy(*png, packet->data, (size_t)packet->size);
+    *size = packet->size;
 out:
     return rc;
 }
 
-int ctt_save_png(const char *path, const uint8_t *data, int w, int h, int c)
+int ctt_png_encode(const char *path, const uint8_t *data, int w, int h, int c,
+                   uint8_t **png, int64_t *size)
 {
     AVFrame *f = av_frame_alloc();
     AVPacket *packet = av_packet_alloc();
@@ -437,7 +441,7 @@ int ctt_save_png(const char *path, const uint8_t *data, int w, int h, int c)
     for (int y = 0; y < h; y++)
         memcpy(f->data[0] + (ptrdiff_t)y * f->linesize[0],
                data + (size_t)y * (size_t)(w * c), (size_t)(w * c));
-    CTT_TRY(encode_png(path, enc, f, packet));
+    CTT_TRY(encode_png(path, enc, f, packet, png, size));
 out:
     avcodec_free_context(&enc);
     av_frame_free(&f);

@@ -6,7 +6,13 @@
 
 #include "base/ctt.h"
 
-/* Writes a PNG of h x w x c bytes: c = 1 gray, 3 red, green and blue. */
+/* Encodes h x w x c bytes as a PNG: c = 1 gray, 3 red, green and blue.  *png is
+ * to be freed; path: of the file that it is for, for messages.  CTT_EUNSUP if
+ * FFmpeg has no such encoder. */
+int ctt_png_encode(const char *path, const uint8_t *data, int w, int h, int c,
+                   uint8_t **png, int64_t *size);
+
+/* The same, written to path. */
 int ctt_save_png(const char *path, const uint8_t *data, int w, int h, int c);
 
 /* Encoder settings.  fine: high quality, for viewing; quick: fast, for many

@@ -403,7 +403,7 @@ static int recognise_all(struct tool *t, const char *model, char **path,
 
     CTT_TRY(open_decision(t, model));
     CTT_TRY(note_usage(t, ctt_judged_check(t->c.wrong, t->c.confusion,
-                                           t->r.classes)));
+                                           t->c.film, t->r.classes)));
     CTT_TRY(ctt_decoder_open(t->c.every ? 0 : t->c.workers, 0, 0,
                              t->c.time ? &t->r.decode : NULL, &t->decoder));
     CTT_TRY(take_operands(t, path, paths));

@@ -257,11 +257,13 @@ int ctt_confusion_write(const int *clips, int classes, char *const *name,
 
 /* ---- the files before the work ---- */
 
-int ctt_judged_check(const char *wrong, const char *confusion, int classes)
+int ctt_judged_check(const char *wrong, const char *confusion,
+                     const char *film, int classes)
 {
     int rc = 0;
 
     CTT_TRY(ctt_output_check(wrong, &ctt_output_wrong));
+    CTT_TRY(ctt_output_check(film, &ctt_output_plot));
     CTT_TRY(ctt_output_check(confusion, &ctt_output_plot));
     CTT_CHECK(!confusion || (classes > 1 && classes <= CTT_CONFUSION_MOST),
               CTT_EINVAL, "--confusion: a picture has 2 to %d classes, the "

@@ -48,6 +48,10 @@ static const struct ctt_opt opts[] = {
     { "confusion", CTT_STRING, FIELD(confusion), "", "write the last answers "
       "by true class as an SVG picture (confusion matrix)", .arg = "FILE.svg",
       .section = "Recognition", .needs = ANSWERS " !stream !streams" },
+    { "film", CTT_STRING, FIELD(film), "", "draw the first clip as an SVG "
+      "picture: frames and, below, the probabilities after each frame",
+      .arg = "FILE.svg", .section = "Recognition",
+      .needs = ANSWERS " !every !stream !streams" },
 
     { "decide", CTT_FLAG, FIELD(decide.on), "0", "answer once per clip, as "
       "soon as the thresholds of --calibrate allow it; of a stream: once "
@@ -321,7 +325,7 @@ out:
 
 int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
 {
-    const char *const judged[] = { c->wrong, c->confusion };
+    const char *const judged[] = { c->wrong, c->confusion, c->film };
     int rc;
 
     CTT_TRY(ctt_opt_check(opts, c));

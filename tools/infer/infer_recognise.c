@@ -263,6 +263,8 @@ int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
     if (ctt_frames_whole(&d->f, c.item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
     CTT_TRY(r->watch ? r->watch(r, c.item, &d->f) : observe(r, &c, &d->f));
+    if (r->set->film && !r->filmed++)
+        CTT_TRY(ctt_film_write(r, c.item, &d->f));
 out:
     ctt_frames_free(&d->f);
     return count_clip(r, rc, ctt_clip_is_bad(d->rc));

@@ -317,7 +317,8 @@ int  ctt_confusion_write(const int *clips, int classes, char *const *name,
                          const char *path);
 
 /* CTT_EINVAL or CTT_EIO if a file, unless NULL, cannot be written. */
-int  ctt_judged_check(const char *wrong, const char *confusion, int classes);
+int  ctt_judged_check(const char *wrong, const char *confusion,
+                      const char *film, int classes);
 
 /* ---- calibrate_head.c ---- */
 
@@ -358,7 +359,8 @@ int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
 /* ---- infer_opt.c ---- */
 
 struct ctt_infer_set {
-    const char *split, *classes, *observe, *device, *wrong, *confusion;
+    const char *split, *classes, *observe, *device, *wrong, *confusion,
+               *film;
     float fps;
     int every, top, json, time, strict, threads, workers;
     struct ctt_predict predict;
@@ -409,6 +411,7 @@ struct ctt_recogniser {
     int                *renamed;    /* clips by label and answer at the end */
     struct ctt_judged   judged;
     int                 said;       /* answers printed */
+    int                 filmed;     /* clips drawn, 0 or 1 */
     struct ctt_times    frame, answer;    /* with --time, and those below */
     struct ctt_decode_times decode;
     int                 read, skipped;    /* clips */
@@ -421,6 +424,11 @@ struct ctt_recogniser {
     struct ctt_decide_sums decided;       /* with --decide */
     struct ctt_calibrator *calibrator;    /* with --calibrate */
 };
+
+/* infer_film.c: draws a clip and the answers after each of its frames as the
+ * SVG picture r->set->film.  The session is left at the end of the clip. */
+int ctt_film_write(struct ctt_recogniser *r, const struct ctt_item *item,
+                   const struct ctt_frames *d);
 
 /* Reads --observe into the ratios of r. */
 int ctt_recognise_ratios(struct ctt_recogniser *r);

@@ -67,6 +67,13 @@ last='^[^ ]+ +([0-9]+)\/\1 .* (right|wrong) '
 cells=$(grep -oE '<text[^>]*middle">[0-9]+<' matrix.svg | grep -oE '>[0-9]+' |
         tr -d '>' | paste -sd+ | bc)
 [ "$cells" = "$clips" ] || fail "the picture has $cells clips, not $clips"
+says 0 '^1.webm' "$infer" m.h5 "${files[0]}" --film film.svg
+[ "$(grep -c '<image ' film.svg)" = 8 ] || fail 'frames of --film'
+points=$(sed -n 's/.*<polyline.* points="\([^"]*\)".*/\1/p' film.svg)
+frames=$(sed -n 's|^1.webm  *[0-9]*/\([0-9]*\) .*|\1|p' out | tail -1)
+[ "$(echo "$points" | wc -l)" = 5 ] &&
+    [ "$(echo "$points" | head -1 | wc -w)" = "$frames" ] ||
+    fail "curves of --film: $frames frames, $points"
 says 2 'm.h5: given for two files' "$infer" m.h5 clips --wrong m.h5
 says 2 'is there already and is no table' "$infer" m.h5 clips \
     --wrong "${files[0]}"
