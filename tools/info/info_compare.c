@@ -4,7 +4,9 @@
 #include "base/clock.h"
 #include "net/file/file.h"
 #include "base/wilson.h"
+#include "tools/bench/bench_tool.h"
 #include "tools/shared/infer_rc.h"
+#include "tools/shared/measure.h"
 #include "tools/info/info_tool.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
@@ -18,16 +20,18 @@ void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer)
         *(i < g->clip ? frame : answer) += (double)ctt_node_macs(g, i);
 }
 
-enum { RATIOS = 3, TIMED_CLIPS = 8, CELL = 48 };
+#define SIZES "model\tbytes\tparameters\tmult/frame\tmult/answer"
+
+enum { RATIOS = 3, TIMED_CLIPS = 8, ROUNDS = 3, CELL = 48 };
 static const double ratios[RATIOS] = { 0.25, 0.5, 1 };
 
-struct measured {
-    int    clips, skipped, right[RATIOS];
-    double frame_ms, answer_ms;    /* one frame at a time, as from a camera */
-};
+struct measured { int clips, skipped, right[RATIOS]; };
 
 struct meter {
     const struct ctt_info_cfg     *cfg;
+    const char           *path;
+    struct ctt_model     *about;
+    struct measured       got;
     struct ctt_input      in;
     struct ctt_infer     *model;
     struct ctt_session   *session;
@@ -36,8 +40,10 @@ struct meter {
     uint8_t              *frames;   /* of a clip, cropped to the model's size */
     size_t                room;
     int                   count;
-    double                push_s, read_s;
-    int                   pushes, reads;
+    struct ctt_times      frame, answer;  /* means of a clip, one frame at a
+                                             time, as from a camera */
+    struct ctt_times      ratio;          /* to the first model in turn with
+                                             it; its own to its first round */
 };
 
 /* Crops the middle of each stored frame. */
@@ -91,84 +97,145 @@ out:
     return rc;
 }
 
-static int time_clip(struct meter *k)
+/* The mean times of a frame and of an answer, in milliseconds. */
+static int time_clip(struct meter *k, double *frame, double *answer)
 {
-    size_t frame = (size_t)(k->in.h * k->in.w * k->in.c);
+    size_t size = (size_t)(k->in.h * k->in.w * k->in.c);
     int rc = 0;
 
+    *frame = *answer = 0;
     ctt_session_reset(k->session);
     for (int t = 0; t < k->count; t++) {
-        double a = ctt_seconds(), b;
+        double a = ctt_milliseconds(), b;
         CTT_TRY(ctt_infer_rc(ctt_session_push(k->session, k->frames +
-                                              (size_t)t * frame, 1)));
-        b = ctt_seconds();
+                                              (size_t)t * size, 1)));
+        b = ctt_milliseconds();
         CTT_TRY(ctt_infer_rc(ctt_session_read(k->session, k->probs)));
-        if (t == 0)
+        if (t == 0 && k->count > 1)
             continue;    /* the first one prepares */
-        k->push_s += b - a;
-        k->read_s += ctt_seconds() - b;
-        k->pushes++;
-        k->reads++;
+        *frame += b - a;
+        *answer += ctt_milliseconds() - b;
     }
+    *frame /= k->count > 1 ? k->count - 1 : 1;
+    *answer /= k->count > 1 ? k->count - 1 : 1;
 out:
     return rc;
 }
 
-static int measure_clip(struct meter *k, int i, struct measured *r)
+/* Reads clip i; 0: it is bad. */
+static int read_clip(struct meter *k, int i)
 {
-    const struct ctt_item *item = &ctt_source_list(k->source)->item[i];
     struct ctt_frames f = { 0 };
     int rc = ctt_source_frames(k->source, i, 0, 0, &f);
 
-    if (ctt_clip_is_bad(rc)) {
-        ctt_tool_warn("%s (skipped)", ctt_errmsg());
-        r->skipped++;
-        rc = 0;
-        goto out;
-    }
+    if (ctt_clip_is_bad(rc))
+        return 0;
     CTT_TRY(rc);
     CTT_TRY(crop_frames(k, &f));
-    CTT_TRY(ask_clip(k, item->label, r));
-    if (r->clips <= TIMED_CLIPS)
-        CTT_TRY(time_clip(k));
+    rc = 1;
 out:
     ctt_frames_free(&f);
     return rc;
 }
 
-static int measure_model(const struct ctt_info_cfg *cfg, const char *path,
-                         const struct ctt_model *m, struct measured *out)
+/* Times the models in turn on clip i, so that a slow phase of the machine
+ * affects all of them.  first: the times of the first model in the first
+ * round. */
+static int time_round(struct meter *k, int models, int i, double *first)
 {
-    const struct ctt_source_set set = { .split = cfg->split,
-        .classes = cfg->classes, .label = m->label, .labels = m->labels,
-        .drawn_for = "--predict" };
-    struct meter k = { .cfg = cfg };
-    struct measured r = { .clips = 0 };
-    int n, rc = 0;
+    double frame, answer, against = 0;
+    int rc = 0;
 
-    k.in = m->g->node[ctt_graph_input(m->g)].attr.input;
-    CTT_TRY(ctt_infer_rc(ctt_infer_open(path, cfg->device, cfg->threads,
-                                        &k.model)));
-    CTT_TRY(ctt_infer_rc(ctt_session_open(k.model, &k.session)));
-    CTT_TRY(ctt_source_open(cfg->data, &set, &k.in, &k.source));
-    k.probs = ctt_calloc((size_t)ctt_infer_classes(k.model), sizeof(float));
-    CTT_TRY(k.probs ? 0 : CTT_ENOMEM);
-    n = ctt_source_list(k.source)->count;
-    for (int i = 0; i < n; i++) {
-        ctt_tool_progress(0, "%s: clip %d of %d", path, i + 1, n);
-        CTT_TRY(measure_clip(&k, i, &r));
+    for (int m = 0; m < models; m++) {
+        rc = read_clip(&k[m], i);
+        if (rc <= 0)
+            break;
+        CTT_TRY(time_clip(&k[m], &frame, &answer));
+        if (m == 0 && !*first)
+            *first = frame;
+        if (m == 0)
+            against = frame;
+        CTT_TRY(ctt_times_add(&k[m].frame, frame));
+        CTT_TRY(ctt_times_add(&k[m].answer, answer));
+        CTT_TRY(ctt_times_add(&k[m].ratio, frame / (m ? against : *first)));
     }
-    CTT_CHECK(r.clips, CTT_EFORMAT, "%s: no usable clip in %d", cfg->data, n);
-    r.frame_ms = k.pushes ? 1e3 * k.push_s / k.pushes : 0;
-    r.answer_ms = k.reads ? 1e3 * k.read_s / k.reads : 0;
-    *out = r;
 out:
-    ctt_session_close(&k.session);
-    ctt_infer_close(&k.model);
-    ctt_source_close(&k.source);
-    ctt_free(k.probs);
-    ctt_free(k.frames);
+    return rc < 0 ? rc : 0;
+}
+
+static int time_models(struct meter *k, int models)
+{
+    int n = ctt_source_list(k->source)->count, rc = 0;
+    double first[TIMED_CLIPS] = { 0 };
+
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < n && i < TIMED_CLIPS; i++)
+            CTT_TRY(time_round(k, models, i, &first[i]));
+out:
     return rc;
+}
+
+static int measure_clip(struct meter *k, int i)
+{
+    const struct ctt_item *item = &ctt_source_list(k->source)->item[i];
+    int rc = read_clip(k, i);
+
+    if (rc == 0) {
+        ctt_tool_warn("%s (skipped)", ctt_errmsg());
+        k->got.skipped++;
+    }
+    return rc <= 0 ? rc : ask_clip(k, item->label, &k->got);
+}
+
+static int measure_model(struct meter *k)
+{
+    int n = ctt_source_list(k->source)->count, rc = 0;
+
+    for (int i = 0; i < n; i++) {
+        ctt_tool_progress(0, "%s: clip %d of %d", k->path, i + 1, n);
+        CTT_TRY(measure_clip(k, i));
+    }
+    CTT_CHECK(k->got.clips, CTT_EFORMAT, "%s: no usable clip in %d",
+              k->cfg->data, n);
+out:
+    return rc;
+}
+
+static int open_meter(struct meter *k, const struct ctt_info_cfg *cfg,
+                      const char *path)
+{
+    int rc;
+
+    k->cfg = cfg;
+    k->path = path;
+    CTT_TRY(ctt_model_load(path, 0, &k->about));
+    if (!cfg->data)
+        goto out;
+    k->in = k->about->g->node[ctt_graph_input(k->about->g)].attr.input;
+    CTT_TRY(ctt_infer_rc(ctt_infer_open(path, cfg->device, cfg->threads,
+                                        &k->model)));
+    CTT_TRY(ctt_infer_rc(ctt_session_open(k->model, &k->session)));
+    CTT_TRY(ctt_source_open(cfg->data, &(struct ctt_source_set){
+        .split = cfg->split, .classes = cfg->classes,
+        .label = k->about->label, .labels = k->about->labels,
+        .drawn_for = "--predict" }, &k->in, &k->source));
+    k->probs = ctt_calloc((size_t)ctt_infer_classes(k->model), sizeof(float));
+    CTT_TRY(k->probs ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
+static void close_meter(struct meter *k)
+{
+    ctt_session_close(&k->session);
+    ctt_infer_close(&k->model);
+    ctt_source_close(&k->source);
+    ctt_model_free(&k->about);
+    ctt_free(k->probs);
+    ctt_free(k->frames);
+    ctt_free(k->frame.ms);
+    ctt_free(k->answer.ms);
+    ctt_free(k->ratio.ms);
 }
 
 /* ---- comparing ---- */
@@ -185,51 +252,69 @@ static const char *accuracy(const struct measured *r, int ratio,
     return text;
 }
 
-static int compare_row(const struct ctt_info_cfg *cfg, const char *path,
-                       struct ctt_table *t)
+/* A median in milliseconds, or "busy" if others used the processor. */
+static const char *median(struct ctt_times *times, int steady, char text[CELL])
 {
-    struct ctt_model *m = NULL;
+    if (steady)
+        snprintf(text, CELL, "%.3f", ctt_times_spread(times).median);
+    else
+        snprintf(text, CELL, "busy");
+    return text;
+}
+
+static int compare_row(struct meter *k, int steady, struct ctt_table *t)
+{
+    const struct ctt_model *m = k->about;
     struct ctt_stored *s = NULL;
-    struct measured r = { .clips = 0 };
-    char params[32], macs[32], more[32], cell[RATIOS][CELL];
+    char params[32], macs[32], more[32], cell[RATIOS + 2][CELL];
     double frame, answer;
     int64_t bytes;
     int count, rc = 0;
 
-    CTT_TRY(ctt_model_load(path, 0, &m));
-    CTT_TRY(ctt_model_stored(path, &s, &count, &bytes));
+    CTT_TRY(ctt_model_stored(k->path, &s, &count, &bytes));
     ctt_info_macs(m->g, &frame, &answer);
     ctt_tool_count((double)ctt_model_params(m), params, sizeof(params));
     ctt_tool_count(frame, macs, sizeof(macs));
     ctt_tool_count(answer, more, sizeof(more));
-    if (!cfg->data) {
-        ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s", path, (long long)bytes,
+    if (!k->cfg->data) {
+        ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s", k->path, (long long)bytes,
                       params, macs, more);
         goto out;
     }
-    CTT_TRY(measure_model(cfg, path, m, &r));
-    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%.3f\t%.3f\t%s\t%s\t%s", path,
-                  (long long)bytes, params, macs, more, r.frame_ms,
-                  r.answer_ms, accuracy(&r, 0, cell[0]),
-                  accuracy(&r, 1, cell[1]), accuracy(&r, 2, cell[2]));
+    CTT_TRY(measure_model(k));
+    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", k->path,
+                  (long long)bytes, params, macs, more,
+                  median(&k->frame, steady, cell[3]),
+                  median(&k->answer, steady, cell[4]),
+                  accuracy(&k->got, 0, cell[0]), accuracy(&k->got, 1, cell[1]),
+                  accuracy(&k->got, 2, cell[2]));
 out:
     ctt_free(s);
-    ctt_model_free(&m);
     return rc;
 }
 
 int ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    int rc = 0;
+    struct meter *k = ctt_calloc((size_t)count, sizeof(*k));
+    int rc = k ? 0 : CTT_ENOMEM, steady = 1;
 
-    ctt_table_row(&t, "%s%s", "model\tbytes\tparameters\tmult/frame\t"
-                  "mult/answer", cfg->data ? "\tms/frame\tms/answer\t"
-                  "top-1 at 25%\tat 50%\tat 100%" : "");
+    CTT_TRY(rc);
+    ctt_table_row(&t, cfg->data ? SIZES "\tms/frame\tms/answer\ttop-1 at 25%%"
+                                        "\tat 50%%\tat 100%%" : SIZES);
     for (int i = 0; i < count; i++)
-        CTT_TRY(compare_row(cfg, path[i], &t));
+        CTT_TRY(open_meter(&k[i], cfg, path[i]));
+    if (cfg->data)
+        CTT_TRY(time_models(k, count));
+    for (int i = 0; cfg->data && i < count; i++)
+        steady = steady && ctt_ratios_steady(&k[i].ratio);
+    for (int i = 0; i < count; i++)
+        CTT_TRY(compare_row(&k[i], steady, &t));
     CTT_TRY(ctt_table_print(&t));
 out:
+    for (int i = 0; k && i < count; i++)
+        close_meter(&k[i]);
+    ctt_free(k);
     ctt_table_free(&t);
     return rc;
 }
