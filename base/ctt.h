@@ -62,6 +62,10 @@ static inline int64_t ctt_align(int64_t n, int64_t to)
 #define CTT_VERSION_DATE "2026-11-22"    /* printed in the manual pages */
 #define CTT_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Ends of nouns for n things: "1 clip", "2 clips"; "1 class", "2 classes". */
+#define ctt_s(n) ((n) == 1 ? "" : "s")
+#define ctt_es(n) ((n) == 1 ? "" : "es")
+
 /* A message is one line of UTF-8 that a terminal only shows, whatever the names
  * and texts are that it quotes (base/visible.h). */
 int ctt_error(int code, const char *fmt, ...)

@@ -165,8 +165,8 @@ static void say_shares(const struct ctt_train_cfg *cfg,
         snprintf(of, sizeof(of), "%d of the ", shards / share->parts);
     snprintf(line, sizeof(line), "%s on %d machine%s: %s%d shard%s of a "
              "batch%s, %d clip%s %s", who, p->machines,
-             p->machines > 1 ? "s" : "", of, shards, shards > 1 ? "s" : "",
-             whole ? "" : " each", clips, clips > 1 ? "s" : "",
+             ctt_s(p->machines), of, shards, ctt_s(shards),
+             whole ? "" : " each", clips, ctt_s(clips),
              whole ? "each" : "a shard");
     ctt_say(ev, line);
 }
@@ -182,7 +182,7 @@ static int check_ranks(const struct ctt_train_cfg *cfg,
     CTT_TRY(ctt_strategy_of(cfg)->share(cfg, p, &share));
     CTT_CHECK(cfg->shards % share.parts == 0, CTT_EINVAL, "--batch=%d has %d "
               "shard%s, which %d processes cannot share equally", cfg->batch,
-              cfg->shards, cfg->shards > 1 ? "s" : "", share.parts);
+              cfg->shards, ctt_s(cfg->shards), share.parts);
     if (p->ranks > 1)
         say_shares(cfg, &share, ev);
 out:

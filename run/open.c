@@ -55,8 +55,8 @@ int ctt_run_fits(const struct ctt_run *r, int64_t bytes)
     if (!ctt_dev_shared(r->dev))
         return 0;
     snprintf(what, sizeof(what), "the model's values for %d clip%s and %d "
-             "step%s", r->n, r->n > 1 ? "s" : "", r->room,
-             r->room > 1 ? "s" : "");
+             "step%s", r->n, ctt_s(r->n), r->room,
+             ctt_s(r->room));
     return ctt_memory_check(what, bytes);
 }
 

@@ -176,7 +176,7 @@ int ctt_frames_whole(const struct ctt_frames *f, const char *path)
     CTT_CHECK(!f->breaks, CTT_EFORMAT, "%s: its times break at %lld place%s "
               "(joined files, or wrong time stamps); frames are taken one "
               "after the other", path, (long long)f->breaks,
-              f->breaks > 1 ? "s" : "");
+              ctt_s(f->breaks));
 out:
     return rc;
 }

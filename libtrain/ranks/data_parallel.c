@@ -22,7 +22,7 @@ static void name_processes(const struct ctt_train_cfg *cfg, int ranks,
                            char *text, size_t size)
 {
     (void)cfg;
-    snprintf(text, size, "%d process%s", ranks, ranks > 1 ? "es" : "");
+    snprintf(text, size, "%d process%s", ranks, ctt_es(ranks));
 }
 
 /* Adds up the rows of all shards, in their order, as ctt_trainer_rows(). */

@@ -67,7 +67,7 @@ static int share_workers(const struct ctt_train_cfg *cfg,
               "workers: not a power of two", parts);
     CTT_CHECK(s.backup < parts, CTT_EINVAL, "--sync=backup=%d: of %d worker%s "
               "at least one must be waited for", s.backup, parts,
-              parts > 1 ? "s" : "");
+              ctt_s(parts));
     *out = (struct ctt_share){ .parts = parts, .apart = 1,
         .part = p->rank && parts > 1 ? p->rank - 1 : 0 };
 out:

@@ -19,8 +19,8 @@ static int check_classes(const struct ctt_graph *g,
     CTT_TRY(ctt_answer_check(g));
     CTT_TRY(ctt_data_check(d, g));
     CTT_CHECK(d->list->labels == classes, CTT_EINVAL,
-              "the model answers %d classes, the data has %d", classes,
-              d->list->labels);
+              "the model answers %d class%s, the data has %d", classes,
+              ctt_es(classes), d->list->labels);
 out:
     return rc;
 }

@@ -154,7 +154,7 @@ static void say_model(const struct ctt_bench_said *s)
     if (s->used < s->threads)
         snprintf(used, sizeof(used), " (%d used)", s->used);
     ctt_tool_say("device %s, %s, %d thread%s%s; timed: %s", s->device,
-                 type_of(s), s->threads, s->threads == 1 ? "" : "s", used,
+                 type_of(s), s->threads, ctt_s(s->threads), used,
                  unit_of(s)->words);
 }
 
@@ -232,7 +232,7 @@ static int say_fit(const struct ctt_bench_said *s)
     struct ctt_table t = { NULL, 0, 0, 0 };
 
     printf("\nstreams of %g frames per second that fit on %d core%s:\n",
-           f->rate, f->cores, f->cores == 1 ? "" : "s");
+           f->rate, f->cores, ctt_s(f->cores));
     ctt_table_row(&t, "as\tstreams\ta core");
     for (int i = 0; i < CTT_SERVE_KINDS; i++)
         ctt_table_row(&t, "%s\t%d\t%.1f", ctt_serve_words[i], f->streams[i],

@@ -77,7 +77,7 @@ static int print_proof(const struct ctt_budget_job *r,
     if (others)
         ctt_tool_say("these clips have tested %d other model%s of this log: "
                      "the best of several is flattered", others,
-                     others == 1 ? "" : "s");
+                     ctt_s(others));
 out:
     ctt_table_free(&all);
     return rc;

@@ -170,7 +170,7 @@ static int drop_unread(struct ctt_compress_job *j)
 
     if (rc > 0)
         ctt_tool_say("%d line%s that the answer does not depend on left out",
-                     rc, rc > 1 ? "s" : "");
+                     rc, ctt_s(rc));
     return rc;
 }
 

@@ -133,7 +133,8 @@ static void tell_found(const char *path, const struct split *part, int parts)
     for (int i = 0; i < parts && parts > 1; i++)
         n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %d",
                       i ? ", " : ": ", part[i].name, list_of(&part[i])->count);
-    ctt_tool_say("%s: %s with %d classes%s", path, l->form, l->labels, text);
+    ctt_tool_say("%s: %s with %d class%s%s", path, l->form, l->labels,
+                 ctt_es(l->labels), text);
     if (l->labels == 1)
         ctt_tool_warn("%s: one class: there is nothing to learn", path);
 }
@@ -151,7 +152,7 @@ static int tell_shared(const struct split *part, int last,
                                 &k));
         if (rc)
             ctt_tool_warn("%d clip%s of '%s' %s also in '%s', such as %s (%s)",
-                          rc, rc > 1 ? "s" : "", part[last].name,
+                          rc, ctt_s(rc), part[last].name,
                           rc > 1 ? "are" : "is", part[e].name,
                           b->item[k].path, a->item[i].path);
     }
@@ -193,7 +194,7 @@ static int check_clips(const struct ctt_data_cfg *c, const char *path)
         CTT_TRY(tell_shared(part, i, sum));
         all += clips;
     }
-    ctt_tool_say("%s: %d clips, %d bad", path, all, bad);
+    ctt_tool_say("%s: %d clip%s, %d bad", path, all, ctt_s(all), bad);
     rc = bad ? 1 : 0;
 out:
     for (int i = 0; i < SPLITS; i++)

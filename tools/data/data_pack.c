@@ -339,8 +339,8 @@ int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
               l->count);
     CTT_TRY(ctt_pack_finish(&p));
     ctt_tool_warned();
-    ctt_tool_say("%s: %d clips, %d bad clips skipped", c->out, l->count - bad,
-                 bad);
+    ctt_tool_say("%s: %d clip%s, %d bad clip%s skipped", c->out, l->count - bad,
+                 ctt_s(l->count - bad), bad, ctt_s(bad));
 out:
     ctt_pack_close(&p);
     ctt_source_close(&s);

@@ -47,7 +47,7 @@ int ctt_calibrate_head(struct ctt_answers *a, int classes,
     int64_t rows = 0;
 
     CTT_CHECK(n > 0, CTT_EINVAL, "--head: %d clip%s, too few: %d at least",
-              a->count, a->count == 1 ? "" : "s", SHARE);
+              a->count, ctt_s(a->count), SHARE);
     CTT_CHECK(classes <= CTT_HEAD_CLASSES, CTT_EINVAL, "--head: a model of %d "
               "classes: at most %d", classes, CTT_HEAD_CLASSES);
     draw(a, n);

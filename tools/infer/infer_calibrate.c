@@ -349,10 +349,10 @@ static void warn(const struct ctt_calibrator *c, char *const *name, int twice)
 
     if (c->unknown)
         ctt_tool_warn("%d clip%s without a class of the model left out",
-                      c->unknown, c->unknown > 1 ? "s" : "");
+                      c->unknown, ctt_s(c->unknown));
     if (twice)
         ctt_tool_warn("%d clip%s left out that have the frames of others: "
-                      "clips must be independent", twice, twice > 1 ? "s" : "");
+                      "clips must be independent", twice, ctt_s(twice));
     for (int k = 0; k < classes; k++)
         if (!ctt_answers_has(&c->answers, k)) {
             first = absent++ ? first : k;

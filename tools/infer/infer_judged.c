@@ -81,7 +81,7 @@ int ctt_judged_say(struct ctt_judged *j, char *const *name, int clips)
         return 0;
     sort(j);
     printf("\nwrong at the end: %d of %d clip%s%s\n", j->count, clips,
-           clips == 1 ? "" : "s", most < j->count ? "; the surest answers:"
+           ctt_s(clips), most < j->count ? "; the surest answers:"
                                                   : ":");
     ctt_table_row(&t, "clip\ttrue class\tits share\tanswer\tits share");
     for (int i = 0; i < most; i++) {
@@ -227,7 +227,7 @@ static int print_picture(FILE *f, const void *arg)
     for (int k = 0; k < m->classes; k++)
         all += clips_of(m, k);
     snprintf(title, sizeof(title), "Answers of the model at the end of %d "
-             "clip%s", all, all == 1 ? "" : "s");
+             "clip%s", all, ctt_s(all));
     ctt_svg_begin(f, m->left + (side > 320 ? side : 320) + 20,
                   TOP + side + slope + BAR);
     fprintf(f, "<g font-size=\"15\">");

@@ -47,7 +47,7 @@ static void tell_ops(void)
         if (op->max_in > op->min_in)
             printf(", %d to %d inputs\n", op->min_in, op->max_in);
         else
-            printf(", %d input%s\n", op->min_in, op->min_in == 1 ? "" : "s");
+            printf(", %d input%s\n", op->min_in, ctt_s(op->min_in));
         for (attr = op->attr; attr->name; attr++)
             tell_attribute(attr);
     }
@@ -226,9 +226,9 @@ static int tell_decision(const struct ctt_model *m)
     CTT_TRY(ctt_decision_parse(m->decision, &d));
     CTT_TRY(holds = ctt_decision_holds(&d, m));
     printf("early decision  %s gap of %g%% with probability %g, smooth %g, "
-           "%s, from %lld clips%s%s\n", ctt_guarantee_words[d.guarantee],
+           "%s, from %lld clip%s%s%s\n", ctt_guarantee_words[d.guarantee],
            100 * d.max_gap, 1 - d.delta, d.smooth, d.type, (long long)d.clips,
-           d.head.classes ? ", confidence head" : "",
+           ctt_s(d.clips), d.head.classes ? ", confidence head" : "",
            holds ? "" : ", but of another model: not used");
 out:
     return rc;
@@ -258,7 +258,7 @@ static int tell_model(const char *path)
         goto out;
     printf("\n");
     CTT_TRY(tell_stored(path, m));
-    printf("\n%d classes\n", m->labels);
+    printf("\n%d class%s\n", m->labels, ctt_es(m->labels));
     for (int i = 0; i < m->labels; i++)
         printf("  %d  %s\n", i,
                ctt_visible(m->label[i], 0, shown, sizeof(shown)));

@@ -107,7 +107,7 @@ const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
     else
         n = snprintf(buf, size, "loss scale %g", scale);
     snprintf(buf + n, size - (size_t)n, ", %lld step%s skipped",
-             (long long)skipped, skipped == 1 ? "" : "s");
+             (long long)skipped, ctt_s(skipped));
     return buf;
 }
 
@@ -141,7 +141,7 @@ static void on_progress(void *arg, const struct ctt_progress *p)
 static const char *point_text(const struct ctt_point *p, char *buf, size_t size)
 {
     if (p->frames)
-        snprintf(buf, size, "%d frame%s", p->frames, p->frames > 1 ? "s" : "");
+        snprintf(buf, size, "%d frame%s", p->frames, ctt_s(p->frames));
     else
         snprintf(buf, size, "%g%%", 100 * p->ratio);
     return buf;

@@ -169,7 +169,7 @@ static void say_decision(const struct ctt_live_one *o,
     } else
         printf("%-20s decided after %" PRId64 " frame%s %9.2f s  %5.1f%%  %s\n",
                ctt_visible(o->name, 0, stream, sizeof(stream)), d->frame,
-               d->frame == 1 ? "" : "s",
+               ctt_s(d->frame),
                o->frame.time, 100 * (double)d->confidence,
                ctt_visible(name, 0, text, sizeof(text)));
     fflush(stdout);

@@ -303,7 +303,7 @@ static int judge_clips(const struct ctt_search_run *r, const char *said,
     if (more <= 0)
         goto out;
     snprintf(why, sizeof(why), "%d clip%s lost that the search could read; "
-             "the last one skipped: %s", more, more > 1 ? "s" : "", line);
+             "the last one skipped: %s", more, ctt_s(more), line);
     *failed = ctt_strdup(why);
     rc = *failed ? 0 : CTT_ENOMEM;
 out:

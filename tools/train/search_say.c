@@ -186,7 +186,7 @@ static int say_weights(const struct ctt_search_run *r)
     }
     ctt_tool_say("\nwhat each setting alone explains of the trials' ranks "
                  "after %d epoch%s (variance, adjusted; -: too few trials):",
-                 w.epochs, w.epochs == 1 ? "" : "s");
+                 w.epochs, ctt_s(w.epochs));
     rc = ctt_table_print(&t);
 out:
     return rc;

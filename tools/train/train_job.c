@@ -75,8 +75,8 @@ static void tell_sequences(const char *what, const struct ctt_data *d)
 {
     char bad[48];
 
-    ctt_tool_say("%s: %d sequences%s", what, ctt_data_clips(d),
-                 skipped(d, bad, sizeof(bad)));
+    ctt_tool_say("%s: %d sequence%s%s", what, ctt_data_clips(d),
+                 ctt_s(ctt_data_clips(d)), skipped(d, bad, sizeof(bad)));
 }
 
 static const struct task tasks[] = {
