@@ -353,6 +353,22 @@ int ctt_source_same(const struct ctt_source *a, int i,
            strcmp(a->list->item[i].path, b->list->item[k].path) == 0;
 }
 
+int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out)
+{
+    struct ctt_part part;
+    char *file = NULL;
+    int rc = 0;
+
+    *out = 0;
+    if (!s->kind->files)
+        goto out;
+    CTT_TRY(ctt_part_of(s->list->item[i].path, &file, &part));
+    *out = ctt_disk_state(file);
+out:
+    ctt_free(file);
+    return rc;
+}
+
 int ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
                       int max, struct ctt_frames *out)
 {

@@ -153,6 +153,10 @@ uint32_t ctt_source_crc(const struct ctt_source *s, int classes);
 int  ctt_source_same(const struct ctt_source *a, int i,
                      const struct ctt_source *b, int k);
 
+/* *out: ctt_disk_state() of the file or folder of clip i; 0 for clips that are
+ * not files. */
+int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out);
+
 /* Loads the frames of clip i, at most max (0: all); CTT_EFORMAT if it was cut
  * short and the set was strict, else ctt_frames_whole() tells. seed and i
  * determine what is drawn; other sources ignore seed. Several threads may load
