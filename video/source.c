@@ -30,6 +30,7 @@ struct ctt_source {
     int64_t                first;     /* Moving-MNIST: number of sequence 0 */
     int                    digits, length;    /* per sequence */
     int                    strict;    /* cut short is an error */
+    uint64_t              *state;     /* of each clip, or NULL: not noted */
 };
 
 /* The path behind a prefix, or NULL. */
@@ -301,6 +302,7 @@ void ctt_source_close(struct ctt_source **s)
     ctt_pack_close(&(*s)->pack);
     ctt_mnist_close(&(*s)->mnist);
     ctt_digits_close(&(*s)->digit);
+    ctt_free((*s)->state);
     ctt_free(*s);
     *s = NULL;
 }
@@ -360,12 +362,34 @@ int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out)
     int rc = 0;
 
     *out = 0;
-    if (!s->kind->files)
-        goto out;
-    CTT_TRY(ctt_part_of(s->list->item[i].path, &file, &part));
-    *out = ctt_disk_state(file);
-out:
+    if (s->kind->files)
+        rc = ctt_part_of(s->list->item[i].path, &file, &part);
+    if (file)
+        *out = ctt_disk_state(file);
     ctt_free(file);
+    return rc == CTT_ENOMEM ? rc : 0;    /* reading it says what is wrong */
+}
+
+int ctt_source_note(struct ctt_source *s)
+{
+    int rc = 0;
+
+    s->state = ctt_calloc((size_t)s->list->count + 1, sizeof(*s->state));
+    CTT_TRY(s->state ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < s->list->count; i++)
+        CTT_TRY(ctt_source_state(s, i, &s->state[i]));
+out:
+    return rc;
+}
+
+int ctt_source_changed(const struct ctt_source *s, int i)
+{
+    uint64_t now;
+    int rc;
+
+    CTT_TRY(ctt_source_state(s, i, &now));
+    rc = s->state && s->state[i] && s->state[i] != now;
+out:
     return rc;
 }
 

@@ -157,6 +157,11 @@ int  ctt_source_same(const struct ctt_source *a, int i,
  * not files. */
 int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out);
 
+/* note: notes the states of all clips.  changed: 1 if clip i was there then and
+ * is gone or was written since. */
+int ctt_source_note(struct ctt_source *s);
+int ctt_source_changed(const struct ctt_source *s, int i);
+
 /* Loads the frames of clip i, at most max (0: all); CTT_EFORMAT if it was cut
  * short and the set was strict, else ctt_frames_whole() tells. seed and i
  * determine what is drawn; other sources ignore seed. Several threads may load

@@ -170,6 +170,8 @@ static int run_operand(struct tool *t, const char *path)
     rc = ctt_source_open(path, &set, &t->r.in, &s);
     if (rc < 0)
         return refuse(t, path, ctt_stream_redact(path, rc));
+    if (t->r.calibrator)
+        CTT_TRY(ctt_source_note(s));
     rc = (t->c.every ? run_streams : run_clips)(t, &s);
 out:
     ctt_source_close(&s);
@@ -360,15 +362,13 @@ static int say_results(struct tool *t)
 {
     int rc;
 
+    CTT_TRY(ctt_renamed_tell(t->r.classes, t->r.renamed, t->r.label));
     if (t->r.calibrator)
         CTT_TRY(say_calibration(t));
     else if (t->c.decide.on)
         CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
     else
         CTT_TRY(ctt_say_accuracy(t->r.accuracy, t->r.ratios, t->c.json));
-    if (!t->r.watch)
-        CTT_TRY(ctt_renamed_tell(&t->r.accuracy[t->r.ratios - 1], t->r.classes,
-                                 t->r.renamed, t->r.label));
     CTT_TRY(say_times(t));
 out:
     return rc;

@@ -350,8 +350,7 @@ enum { CTT_RECOGNISE_RATIOS = 16, CTT_RECOGNISE_BATCH = 8 };
 int  ctt_renamed_open(int classes, int **clips);
 void ctt_renamed_count(int classes, int *clips, int label, int answer);
 int  ctt_renamed_best(int classes, const int *clips, int *answer);
-int  ctt_renamed_tell(const struct ctt_accuracy *s, int classes,
-                      const int *clips, char *const *name);
+int  ctt_renamed_tell(int classes, const int *clips, char *const *name);
 
 /* The caller fills the first part; pointers stay the caller's. */
 struct ctt_recogniser {

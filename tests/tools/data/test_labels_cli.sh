@@ -54,6 +54,11 @@ says 2 "class '0' is none of the model's 3 classes; labels of the list: 0, 1" \
 # 3. Turned labels are noticed by the answers.
 says 0 "top-1 would be 100.0% with other names .*'1' is answered as '3'" \
     infer turned.txt
+cp m.h5 c.h5
+says 0 "top-1 would be 100.0% with other names" "$bin/convtt-infer" \
+    --calibrate c.h5 turned.txt --max-gap 0.9 --delta 0.5
+says 0 "top-1 would be 100.0% with other names" "$bin/convtt-infer" \
+    --decide c.h5 turned.txt
 
 # 4. What looks wrong with classes is one line each at the start.
 says 0 "validation: only 2 of the 3 classes have clips; '3' has none" learn \
