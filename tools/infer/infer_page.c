@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_page.c: the texts of convtt-infer's manual page. */
 #include "tools/infer/infer_tool.h"
+#include "tools/shared/tool.h"
 #include "video/source.h"
 
 const char ctt_infer_description[] =
@@ -217,8 +218,8 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "it is an error. "
       "1: an error, or no clip could be read; a stream failed, also one of "
       "many, all of its --reconnects are spent, or standard output was closed; "
-      "events, the video and the counts until then are complete. 2: a wrong "
-      "option or operand, reported in one line." },
+      "events, the video and the counts until then are complete. 2: "
+      CTT_USAGE_STATUS },
     { "EXAMPLES",
       "Answer every 6 frames:\n\n"
       "    convtt-infer small.h5 --every 6 clip.webm\n\n"

@@ -133,8 +133,8 @@ static void clip_is_copied_back(void)
     CU_ASSERT_EQUAL(utimensat(AT_FDCWD, one, when, 0), 0);
 }
 
-/* Opens the clips 0 and 2 of list.txt (1 is bad) as whole clips or as
- * sequences of 4 frames, changes the first file, reads them, and puts it back. */
+/* Opens the clips 0 and 2 of list.txt (1 is bad), whole or as sequences of 4
+ * frames, changes the first file, reads them, and puts it back. */
 static int read_again(int task, void (*change)(void))
 {
     struct ctt_train_cfg cfg = clip_cfg();
