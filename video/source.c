@@ -58,6 +58,12 @@ const char *ctt_source_idx(const char *path)
     return drawn ? drawn : after(path, CTT_SOURCE_DIGITS);
 }
 
+int ctt_source_is_lost(const char *path)
+{
+    return !ctt_source_idx(path) && (ctt_disk_kind(path) == CTT_DISK_NONE ||
+                                     ctt_disk_special(path));
+}
+
 /* ---- Moving-MNIST ---- */
 
 /* Names the sequences path#0, path#1 ... */

@@ -20,6 +20,9 @@ int  ctt_source_is_drawn(const char *path);
  * NULL: path is none of these. */
 const char *ctt_source_idx(const char *path);
 
+/* 1 if path can only be meant for a clip, and no file or folder is there. */
+int  ctt_source_is_lost(const char *path);
+
 /* The highest rate of folders of pictures. */
 enum { CTT_SOURCE_FPS = CTT_PART_RATE };
 

@@ -316,6 +316,13 @@ int ctt_calibrate_clip(struct ctt_recogniser *r, const struct ctt_item *item,
 int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
                           int json);
 
+/* ---- infer_input.c ---- */
+
+/* Gives `take` each path on standard input, one per line (LF or CRLF), as soon
+ * as it has come, since the writer may wait for an answer before the next one.
+ * CTT_EINVAL: no text, or a line of more than 8,190 bytes. */
+int ctt_input_paths(int (*take)(void *arg, const char *path), void *arg);
+
 /* ---- infer_opt.c ---- */
 
 struct ctt_infer_set {
