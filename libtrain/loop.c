@@ -6,7 +6,6 @@
 #include "libtrain/optim.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/recognise/aux_head.h"
-#include "net/code/zip.h"
 #include "run/back/exec.h"
 #include "base/clock.h"
 
@@ -359,17 +358,14 @@ static int is_paused(const struct ctt_trainer *t)
     return t->cfg->pause && t->at.epoch >= t->cfg->pause;
 }
 
-static uint32_t sum_weights(const struct ctt_trainer *t)
-{
-    return ctt_crc32(0, t->m->w, sizeof(*t->m->w), t->m->g->weights);
-}
-
 int ctt_trainer_loop(struct ctt_trainer *t, struct ctt_result *result)
 {
     enum why why = GOES_ON;
     int rc = 0;
 
-    t->w_first = sum_weights(t);
+    t->w_first = ctt_calloc((size_t)t->m->g->weights, sizeof(float));
+    CTT_TRY(t->w_first ? 0 : CTT_ENOMEM);
+    memcpy(t->w_first, t->m->w, (size_t)t->m->g->weights * sizeof(float));
     tell_done(t);
     CTT_TRY(ctt_trainer_test_given(t));
     if (rc == 1)
@@ -395,17 +391,18 @@ out:
     return rc;
 }
 
-/* Steps that leave each weight as it was are no training: CTT_ENAN.  A warning
+/* Steps that leave the weights as they were are no training: CTT_ENAN.  A warning
  * has said that a loss scale let all be skipped. */
 static int check_moved(const struct ctt_trainer *t)
 {
     int64_t steps = t->at.step - t->first;
 
     if (steps < 1 || t->at.scale.skipped >= steps ||
-        sum_weights(t) != t->w_first)
+        ctt_weights_moved(t->m->g, t->w_first, t->m->w))
         return 0;
-    return ctt_error(CTT_ENAN, "no weight has changed in %lld steps: learning "
-                     "rate %g, or no gradient (--lr, --doctor)",
+    return ctt_error(CTT_ENAN, "no weight has changed by more than rounding in "
+                     "%lld steps: learning rate %g, or no gradient (--lr, "
+                     "--doctor)",
                      (long long)steps, t->lr);
 }
 

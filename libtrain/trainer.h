@@ -73,7 +73,7 @@ struct ctt_trainer {
 
     /* Measurements since the start or resume. */
     int64_t                     first;     /* step at that time */
-    uint32_t                    w_first;   /* CRC-32 of the weights then */
+    float                      *w_first;   /* the weights then */
     double                      start, wait;    /* clock then; seconds without
                                                    data */
     double                      clips, train_seconds;
@@ -89,6 +89,12 @@ struct ctt_trainer {
  * errors of writing the logs. */
 int  ctt_trainer_open(struct ctt_trainer *t);
 int  ctt_trainer_close(struct ctt_trainer *t);
+
+/* moved.c: 1 if training has changed weights: of the trained ones that differ,
+ * one in a hundred by more than rounding, which is 2^-23 of its size, or of the
+ * root mean square of all if that is more: zeros become 1e-30 by any step. */
+int ctt_weights_moved(const struct ctt_graph *g, const float *was,
+                      const float *now);
 
 /* open_step.c: opens t->step for the whole graph.  blame returns rc; to
  * CTT_ENOMEM it adds the longest clip and settings that fit into memory. */

@@ -2,6 +2,7 @@
  * disk.c: folders, paths and text files. */
 #include "video/disk.h"
 #include "base/newfile.h"
+#include "base/random.h"
 #include "base/visible.h"
 
 #include <dirent.h>
@@ -30,6 +31,43 @@ const char *ctt_disk_special(const char *path)
         return NULL;
     return S_ISFIFO(st.st_mode) ? "a FIFO" :
            S_ISSOCK(st.st_mode) ? "a socket" : "a device";
+}
+
+static uint64_t state_of(const struct stat *st)
+{
+    uint64_t nano = (uint64_t)st->st_mtim.tv_sec * 1000000000u +
+                    (uint64_t)st->st_mtim.tv_nsec;
+
+    return ctt_splitmix(ctt_splitmix((uint64_t)st->st_size) + nano) | 1;
+}
+
+/* Of a folder, that of each entry counts: a picture may be written anew. */
+static uint64_t folder_state(const char *path)
+{
+    struct ctt_folder f = { 0 };
+    uint64_t state = 1;
+    struct stat st;
+
+    if (ctt_folder_read(path, &f) < 0)
+        return 0;
+    for (int i = 0; i < f.count; i++) {
+        char *name = ctt_path_join(path, f.name[i]);
+
+        state = ctt_splitmix(state + (name && stat(name, &st) == 0 ?
+                                      state_of(&st) : 0));
+        ctt_free(name);
+    }
+    ctt_folder_clear(&f);
+    return state | 1;
+}
+
+uint64_t ctt_disk_state(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return 0;
+    return S_ISDIR(st.st_mode) ? folder_state(path) : state_of(&st);
 }
 
 static int by_bytes(const void *a, const void *b)

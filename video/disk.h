@@ -13,6 +13,10 @@ enum ctt_disk_kind ctt_disk_kind(const char *path);
  * is nothing. */
 const char *ctt_disk_special(const char *path);
 
+/* A number that changes with the size or the time of change of a file, or of an
+ * entry of a folder; 0: there is nothing. */
+uint64_t ctt_disk_state(const char *path);
+
 /* A folder's entries, sorted by bytes, without hidden ones. */
 struct ctt_folder {
     char **name;

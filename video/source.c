@@ -30,6 +30,7 @@ struct ctt_source {
     int64_t                first;     /* Moving-MNIST: number of sequence 0 */
     int                    digits, length;    /* per sequence */
     int                    strict;    /* cut short is an error */
+    uint64_t              *state;     /* of each clip, or NULL: not noted */
 };
 
 /* The path behind a prefix, or NULL. */
@@ -55,6 +56,12 @@ const char *ctt_source_idx(const char *path)
     const char *drawn = after(path, CTT_SOURCE_DRAWN);
 
     return drawn ? drawn : after(path, CTT_SOURCE_DIGITS);
+}
+
+int ctt_source_is_lost(const char *path)
+{
+    return !ctt_source_idx(path) && (ctt_disk_kind(path) == CTT_DISK_NONE ||
+                                     ctt_disk_special(path));
 }
 
 /* ---- Moving-MNIST ---- */
@@ -301,6 +308,7 @@ void ctt_source_close(struct ctt_source **s)
     ctt_pack_close(&(*s)->pack);
     ctt_mnist_close(&(*s)->mnist);
     ctt_digits_close(&(*s)->digit);
+    ctt_free((*s)->state);
     ctt_free(*s);
     *s = NULL;
 }
@@ -351,6 +359,44 @@ int ctt_source_same(const struct ctt_source *a, int i,
 {
     return a->first == b->first &&
            strcmp(a->list->item[i].path, b->list->item[k].path) == 0;
+}
+
+int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out)
+{
+    struct ctt_part part;
+    char *file = NULL;
+    int rc = 0;
+
+    *out = 0;
+    if (s->kind->files)
+        rc = ctt_part_of(s->list->item[i].path, &file, &part);
+    if (file)
+        *out = ctt_disk_state(file);
+    ctt_free(file);
+    return rc == CTT_ENOMEM ? rc : 0;    /* reading it says what is wrong */
+}
+
+int ctt_source_note(struct ctt_source *s)
+{
+    int rc = 0;
+
+    s->state = ctt_calloc((size_t)s->list->count + 1, sizeof(*s->state));
+    CTT_TRY(s->state ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < s->list->count; i++)
+        CTT_TRY(ctt_source_state(s, i, &s->state[i]));
+out:
+    return rc;
+}
+
+int ctt_source_changed(const struct ctt_source *s, int i)
+{
+    uint64_t now;
+    int rc;
+
+    CTT_TRY(ctt_source_state(s, i, &now));
+    rc = s->state && s->state[i] && s->state[i] != now;
+out:
+    return rc;
 }
 
 int ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,

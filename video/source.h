@@ -20,6 +20,9 @@ int  ctt_source_is_drawn(const char *path);
  * NULL: path is none of these. */
 const char *ctt_source_idx(const char *path);
 
+/* 1 if path can only be meant for a clip, and no file or folder is there. */
+int  ctt_source_is_lost(const char *path);
+
 /* The highest rate of folders of pictures. */
 enum { CTT_SOURCE_FPS = CTT_PART_RATE };
 
@@ -152,6 +155,15 @@ uint32_t ctt_source_crc(const struct ctt_source *s, int classes);
 /* 1 if clip i of a is clip k of b. */
 int  ctt_source_same(const struct ctt_source *a, int i,
                      const struct ctt_source *b, int k);
+
+/* *out: ctt_disk_state() of the file or folder of clip i; 0 for clips that are
+ * not files. */
+int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out);
+
+/* note: notes the states of all clips.  changed: 1 if clip i was there then and
+ * is gone or was written since. */
+int ctt_source_note(struct ctt_source *s);
+int ctt_source_changed(const struct ctt_source *s, int i);
 
 /* Loads the frames of clip i, at most max (0: all); CTT_EFORMAT if it was cut
  * short and the set was strict, else ctt_frames_whole() tells. seed and i

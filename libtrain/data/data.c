@@ -35,21 +35,31 @@ static int in_memory(struct ctt_data *d, const struct ctt_clip *c, int start,
     return f->data != NULL;
 }
 
+/* A file that was written since may have the same frames, as after a copy: all
+ * are read to compare them. */
 static int decode_clip(struct ctt_data *d, const struct ctt_clip *c, int start,
                        struct ctt_frames *f)
 {
-    int end = start + c->length, max = d->steps ? end : d->max_frames;
-    int rc = ctt_source_frames(d->source, c->item, 0, max, f);
+    const char *path = d->list->item[c->item].path;
+    int whole = d->steps ? c->whole : c->length, count = start + c->length;
+    struct ctt_frames all = { 0 };
+    uint64_t state;
+    int rc;
 
-    if (rc >= 0 && f->count != end) {
-        int found = f->count;
-        ctt_frames_free(f);
-        rc = ctt_error(CTT_EFORMAT, "%s: had %d frames, now %d",
-                       d->list->item[c->item].path,
-                       d->steps ? c->whole : c->length, found);
-    }
-    if (rc >= 0 && start)
-        cut_frames(f, start, c->length);
+    CTT_TRY(ctt_source_state(d->source, c->item, &state));
+    count = state == c->state ? count : whole;
+    CTT_TRY(ctt_source_frames(d->source, c->item, 0,
+                              count < whole ? count : d->max_frames, &all));
+    CTT_CHECK(all.count == count, CTT_EFORMAT, "%s: had %d frames, now %d",
+              path, whole, all.count);
+    CTT_CHECK(state == c->state || ctt_frames_sum(&all) == c->sum, CTT_EFORMAT,
+              "%s: another file has taken its place", path);
+    if (all.count > c->length)
+        cut_frames(&all, start, c->length);
+    *f = all;
+    all = (struct ctt_frames){ 0 };
+out:
+    ctt_frames_free(&all);
     return rc;
 }
 

@@ -17,6 +17,7 @@ struct ctt_clip {
     int part, whole;
     uint64_t sum;                /* ctt_frames_sum() of the whole clip; 0:
                                     drawn */
+    uint64_t state;              /* ctt_source_state() when that was made */
 };
 
 /* The frames of an item of the list; data NULL: they are not kept. */
@@ -49,7 +50,7 @@ enum { CTT_TEST_SEED = 1 };
  * ctt_data_done(), which must be called when f is no longer read.  A sequence
  * of a clip begins at a frame that key determines, with key 0 (tests) at part *
  * steps; a drawn sequence is a different one for each key.  CTT_EFORMAT if the
- * clip's number of frames has changed. */
+ * clip has other frames than ctt_data_scan() found. */
 int  ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
                      struct ctt_frames *f, int *own);
 void ctt_data_done(struct ctt_data *d, int i, struct ctt_frames *f, int own);

@@ -37,6 +37,7 @@ static int scan_clip(struct scan *s, int i)
     c->label = d->steps ? -1 : item->label;
     CTT_CHECK(d->steps || item->label >= 0, CTT_EFORMAT,
               "%s: has no known class", item->path);
+    CTT_TRY(ctt_source_state(d->source, i, &c->state));
     CTT_TRY(ctt_source_frames(d->source, i, 0, d->max_frames, &f));
     CTT_CHECK(f.count >= d->min_frames, CTT_EFORMAT,
               "%s: too short: %d frames", item->path, f.count);

@@ -5,6 +5,7 @@
 #include "libtrain/layers.h"
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
+#include "libtrain/trainer.h"
 #include "run/back/exec.h"
 #include "tests/lib/toy_run.h"
 
@@ -259,6 +260,39 @@ static void patterns(void)
     CU_ASSERT(!ctt_glob(many, name));
 }
 
+/* Zeros that become tiny, and means that move by themselves, are no training;
+ * one layer that trains is. */
+static void weights_that_moved(void)
+{
+    struct ctt_model *m = NULL;
+    struct ctt_graph *g = NULL;
+    float *was;
+    const struct ctt_node *n;
+
+    CHECK_OK(ctt_net_parse("input x c=3\nconv a in=x out=40\n"
+                           "norm n in=a kind=batch\nconv y in=n out=2\n",
+                           &g));
+    CHECK_OK(ctt_model_new(g, &m));
+    ctt_init_weights(m, 3);
+    was = ctt_calloc((size_t)m->g->weights, sizeof(*was));
+    CU_ASSERT_FATAL(was != NULL);
+    memcpy(was, m->w, (size_t)m->g->weights * sizeof(*was));
+    CU_ASSERT(!ctt_weights_moved(m->g, was, m->w));
+    n = &m->g->node[ctt_graph_find(m->g, "n")];
+    for (int k = 0; k < n->nw; k++)
+        for (int64_t i = 0; n->fixed >> k & 1 && i < 40; i++)
+            m->w[n->at[k] + i] += 1;
+    for (int64_t i = 0; i < m->g->weights; i++)
+        m->w[i] += 1e-30f;
+    CU_ASSERT(!ctt_weights_moved(m->g, was, m->w));
+    n = &m->g->node[ctt_graph_find(m->g, "y")];
+    for (int64_t i = 0; i < 80; i++)
+        m->w[n->at[0] + i] *= 1.00001f;
+    CU_ASSERT(ctt_weights_moved(m->g, was, m->w));
+    ctt_free(was);
+    ctt_model_free(&m);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -267,6 +301,7 @@ int main(void)
         { "factors of the rate", factors_of_the_rate },
         { "patterns", patterns },
         { "bad patterns are refused", bad_patterns_are_refused },
+        { "weights that moved", weights_that_moved },
         CU_TEST_INFO_NULL
     };
 

@@ -4,19 +4,13 @@
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
 
-/* Clips of a split that is not there, or of other classes than the model's, are
- * a wrong argument. */
 static int open_data(struct ctt_compress_job *j, const char *path,
                      const char *split, struct ctt_data **out)
 {
     const struct ctt_graph *g = j->m->g;
-    int rc = ctt_data_open(path, split,
-                           &g->node[ctt_graph_input(g)].attr.input, j->m->label,
-                           j->m->labels, &j->c.train, &j->ev, out);
 
-    if (rc == CTT_EINVAL)
-        j->status = CTT_EXIT_USAGE;
-    return rc;
+    return ctt_data_open(path, split, &g->node[ctt_graph_input(g)].attr.input,
+                         j->m->label, j->m->labels, &j->c.train, &j->ev, out);
 }
 
 int ctt_compress_needs_data(const struct ctt_recipe *r)
@@ -58,12 +52,10 @@ static int hold_out(struct ctt_compress_job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
     const struct ctt_graph *g = j->m->g;
-    int rc = ctt_hold_out(c, &g->node[ctt_graph_input(g)].attr.input, &j->data,
-                          &j->val, &j->whole);
+    int rc;
 
-    if (rc == CTT_EINVAL)
-        j->status = CTT_EXIT_USAGE;
-    CTT_TRY(rc);
+    CTT_TRY(ctt_hold_out(c, &g->node[ctt_graph_input(g)].attr.input, &j->data,
+                         &j->val, &j->whole));
     if (rc || j->val)
         return 0;
     CTT_CHECK(spares_data(j), CTT_EINVAL, "%s: has no split '%s' to validate "
@@ -74,7 +66,7 @@ out:
     return rc;
 }
 
-int ctt_compress_open_clips(struct ctt_compress_job *j)
+static int open_clips(struct ctt_compress_job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
     int rc = 0;
@@ -108,5 +100,14 @@ int ctt_compress_open_clips(struct ctt_compress_job *j)
                  ctt_data_clips(j->val));
     tell_few(j);
 out:
+    return rc;
+}
+
+int ctt_compress_open_clips(struct ctt_compress_job *j)
+{
+    int rc = open_clips(j);
+
+    if (rc < 0)
+        j->status = ctt_tool_status(rc);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_opt.c: the manual page of convtt-compress, without its options. */
 #include "tools/compress/compress_tool.h"
+#include "tools/shared/tool.h"
 
 static const char description[] =
     "Factorisation comes first. An SVD (--svd-rank, --svd-energy or both, or "
@@ -274,7 +275,7 @@ static const struct ctt_chapter chapters[] = {
       "convtt-train --resume." },
     { "EXIT STATUS",
       "0: the model is written. 1: an error, or the run was stopped before "
-      "its end. 2: a wrong option or operand, reported in one line." },
+      "its end. 2: " CTT_USAGE_STATUS },
     { "EXAMPLES",
       "Factorise, prune 90% of the cores, and retrain:\n\n"
       "    convtt-compress dense.h5 -o small.h5 --data clips \\\n"

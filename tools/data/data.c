@@ -325,7 +325,7 @@ static int run_command(int k, int argc, char **argv)
     if (c.size % 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "--size: %d is not even", c.size);
     rc = commands[k].run(&c, argv[first]);
-    return rc < 0 ? ctt_tool_fail(CTT_EXIT_FAIL) : ctt_tool_end(rc);
+    return rc < 0 ? ctt_tool_fail(ctt_tool_status(rc)) : ctt_tool_end(rc);
 }
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
  * data_opt.c: the commands of convtt-data, their options and the manual page.
  */
 #include "tools/data/data_tool.h"
+#include "tools/shared/tool.h"
 #include "base/limits_opt.h"
 #include "video/source.h"
 
@@ -117,8 +118,8 @@ static const struct ctt_program commands[] = {
 
 static const struct ctt_chapter chapters[] = {
     { "EXIT STATUS",
-      "0: success. 1: an error, or a bad clip was found. 2: a wrong option or "
-      "operand, reported in one line." },
+      "0: success. 1: an error, or a bad clip was found. 2: "
+      CTT_USAGE_STATUS },
     { "EXAMPLES",
       "    convtt-data synth clips --clips 1200 --size 96\n"
       "    convtt-data check clips\n"

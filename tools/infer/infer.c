@@ -2,7 +2,6 @@
  * infer.c: convtt-infer: runs a model on the clips that the operands name. */
 #include "infer/inside.h"
 #include "base/clock.h"
-#include "base/visible.h"
 #include "tools/infer/infer_tool.h"
 #include "tools/stream/stream_tool.h"
 #include "tools/shared/infer_rc.h"
@@ -99,29 +98,6 @@ out:
     return rc;
 }
 
-/* After the clips before it: a path that cannot be opened counts as one clip
- * that cannot be read. */
-static int refuse(struct tool *t, const char *path, int bad)
-{
-    char *why = NULL;
-    int rc;
-
-    if (ctt_live_looks(path))
-        ctt_error(bad, "%s; --stream reads it", ctt_errmsg());
-    why = ctt_strdup(ctt_errmsg());
-    CTT_TRY(why ? 0 : CTT_ENOMEM);
-    CTT_TRY(run_rest(t));
-    rc = note_usage(t, ctt_error(bad, "%s", why));
-    if (!ctt_clip_is_bad(rc) || t->c.strict || t->status == CTT_EXIT_USAGE)
-        goto out;
-    ctt_tool_warn("%s; skipped", why);
-    t->r.skipped++;
-    rc = 0;
-out:
-    ctt_free(why);
-    return rc;
-}
-
 /* Returns 1 if the splits "train" and "validation" have different clips; 0 if
  * not, or if one cannot be opened (an error follows when the clips are opened).
  * */
@@ -160,72 +136,81 @@ out:
     return note_usage(t, rc);
 }
 
-static int run_operand(struct tool *t, const char *path)
+/* An operand of recognition: its clips, or why it is skipped. */
+struct operand {
+    struct ctt_source *s;
+    char              *why;
+};
+
+/* A clip that is not there is skipped as others that cannot be read; lists,
+ * folders and packs stand for clips that would all be left out. */
+static int open_operand(struct tool *t, const char *path, struct operand *out)
 {
     struct ctt_source_set set = which_clips(t);
-    struct ctt_source *s = NULL;
     int rc;
 
     CTT_TRY(check_split(t, path));
-    rc = ctt_source_open(path, &set, &t->r.in, &s);
-    if (rc < 0)
-        return refuse(t, path, ctt_stream_redact(path, rc));
-    rc = (t->c.every ? run_streams : run_clips)(t, &s);
-out:
-    ctt_source_close(&s);
-    return rc;
-}
-
-/* Recognition runs an operand, prediction first collects all. */
-static int take_operand(struct tool *t, const char *path)
-{
-    if (!t->ahead)
-        return run_operand(t, path);
-    return note_usage(
-        t, ctt_stream_redact(path, ctt_predictor_add(t->ahead, path)));
-}
-
-/* The first bytes of a container are no line of text. */
-static int check_first(const char *line)
-{
-    int rc = 0;
-
-    for (; *line && *line != '\n' && *line != '\r'; line++)
-        CTT_CHECK((unsigned char)*line >= ' ' || *line == '\t', CTT_EINVAL,
-                  "standard input: bytes, not paths, one per line; --stream - "
-                  "reads a video there");
-    CTT_CHECK(*line || feof(stdin), CTT_EINVAL, "standard input: a path of too "
-              "many bytes, or a video, which --stream - reads");
-out:
-    return rc;
-}
-
-/* Takes paths from standard input, one per line (LF or CRLF).  The writer may
- * wait for an answer before the next path. */
-static int take_input(struct tool *t)
-{
-    char line[8192], *path;
-    int rc = 0, first = 1;
-
-    while (fgets(line, sizeof(line), stdin)) {
-        size_t n = strcspn(line, "\n");
-        if (first)
-            CTT_TRY(note_usage(t, check_first(line)));
-        CTT_CHECK(line[n] || feof(stdin), CTT_EINVAL,
-                  "standard input: a path of more than %zu bytes",
-                  sizeof(line) - 2);
-        line[n] = '\0';
-        path = line + (first ? ctt_mark_utf8(line, n) : 0);
-        n = strlen(path);
-        if (n && path[n - 1] == '\r')
-            path[n - 1] = '\0';
-        if (*path)
-            CTT_TRY(take_operand(t, path));
-        if (t->decoder)
-            CTT_TRY(run_rest(t));
-        first = 0;
+    rc = note_usage(t, ctt_stream_redact(path, ctt_source_open(path, &set,
+                                                               &t->r.in,
+                                                               &out->s)));
+    if (rc < 0 && ctt_live_looks(path))
+        ctt_error(rc, "%s; --stream reads it", ctt_errmsg());
+    if (rc < 0 && rc != CTT_EINVAL && ctt_source_is_lost(path)) {
+        out->why = ctt_strdup(ctt_errmsg());
+        rc = out->why ? 0 : CTT_ENOMEM;
+    } else if (rc >= 0 && t->r.calibrator) {
+        rc = ctt_source_note(out->s);
     }
-    CTT_CHECK(!ferror(stdin), CTT_EIO, "standard input cannot be read");
+out:
+    return rc;
+}
+
+/* Runs the clips, or after those before it says that it is skipped. */
+static int run_operand(struct tool *t, struct operand *o)
+{
+    int rc;
+
+    if (o->s)
+        return (t->c.every ? run_streams : run_clips)(t, &o->s);
+    CTT_TRY(run_rest(t));
+    CTT_CHECK(!t->c.strict, CTT_EIO, "%s", o->why);
+    ctt_tool_warn("%s; skipped", o->why);
+    t->r.skipped++;
+out:
+    return rc;
+}
+
+static void close_operand(struct operand *o)
+{
+    ctt_source_close(&o->s);
+    ctt_free(o->why);
+}
+
+/* Takes a path of standard input: recognition runs it, prediction first
+ * collects all. */
+static int take_path(struct tool *t, const char *path)
+{
+    struct operand o = { NULL, NULL };
+    int rc;
+
+    if (t->ahead)
+        return note_usage(t, ctt_stream_redact(
+                             path, ctt_predictor_add(t->ahead, path)));
+    CTT_TRY(open_operand(t, path, &o));
+    CTT_TRY(run_operand(t, &o));
+out:
+    close_operand(&o);
+    return rc;
+}
+
+static int take_line(void *tool, const char *path)
+{
+    struct tool *t = tool;
+    int rc;
+
+    CTT_TRY(take_path(t, path));
+    if (t->decoder)
+        CTT_TRY(run_rest(t));
 out:
     return rc;
 }
@@ -298,14 +283,23 @@ static void close_tool(struct tool *t)
     ctt_free(t->r.decode.wait.ms);
 }
 
+/* Recognition opens all operands before it runs the first. */
 static int take_operands(struct tool *t, char **path, int paths)
 {
-    int rc = 0;
+    struct operand *o = ctt_calloc((size_t)paths + 1, sizeof(*o));
+    int rc = o ? 0 : CTT_ENOMEM;
 
+    CTT_TRY(rc);
+    for (int i = 0; i < paths && !t->ahead; i++)
+        if (strcmp(path[i], "-") != 0)
+            CTT_TRY(open_operand(t, path[i], &o[i]));
     for (int i = 0; i < paths; i++)
-        CTT_TRY(strcmp(path[i], "-") == 0 ? take_input(t)
-                                          : take_operand(t, path[i]));
+        CTT_TRY(strcmp(path[i], "-") == 0 ?
+                note_usage(t, ctt_input_paths(take_line, t)) : t->ahead ? take_path(t, path[i]) : run_operand(t, &o[i]));
 out:
+    for (int i = 0; o && i < paths; i++)
+        close_operand(&o[i]);
+    ctt_free(o);
     return rc;
 }
 
@@ -382,15 +376,13 @@ static int say_results(struct tool *t)
 {
     int rc;
 
+    CTT_TRY(ctt_renamed_tell(t->r.classes, t->r.renamed, t->r.label));
     if (t->r.calibrator)
         CTT_TRY(say_calibration(t));
     else if (t->c.decide.on)
         CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
     else
         CTT_TRY(say_judged(t));
-    if (!t->r.watch)
-        CTT_TRY(ctt_renamed_tell(&t->r.accuracy[t->r.ratios - 1], t->r.classes,
-                                 t->r.renamed, t->r.label));
     CTT_TRY(say_times(t));
 out:
     return rc;

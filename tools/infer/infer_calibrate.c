@@ -149,6 +149,7 @@ int ctt_calibrate_clip(struct ctt_recogniser *r, const struct ctt_item *item,
     a->frames = f->count;
     a->crc = ctt_crc32(0, f->data, 1, (int64_t)size * f->count);
     CTT_TRY(ask(&x, &c->smooth, a));
+    ctt_renamed_count(r->classes, r->renamed, label, a->end);
     ctt_tool_progress(0, "%d clips", c->answers.count);
 out:
     return rc;

@@ -170,6 +170,7 @@ static int compare_with_end(struct ctt_recogniser *r, struct clip *c, int label)
 
     if (c->made.early)
         CTT_TRY(run_to_end(r, c, &end));
+    ctt_renamed_count(r->classes, r->renamed, label, end);
     early = c->made.answer == label;
     s->known++;
     s->right += early;

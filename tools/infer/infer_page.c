@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_page.c: the texts of convtt-infer's manual page. */
 #include "tools/infer/infer_tool.h"
+#include "tools/shared/tool.h"
 #include "video/source.h"
 
 const char ctt_infer_description[] =
@@ -34,8 +35,9 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "before, for training, for choosing the epoch or the settings (the split "
       "validation), or for compression. The model file does not keep the names "
       "of its clips. --split=train is refused, data with splits needs a "
-      "--split, and a checkpoint refuses the lists that it trains and tests "
-      "on. Clips with the same frames count once. Parts of one video, or one "
+      "--split, and a checkpoint is refused. A clip that goes or is replaced "
+      "while a calibration runs ends it. Clips with the same frames count "
+      "once. Parts of one video, or one "
       "person several times, are not independent, and a camera that is moved "
       "needs a new calibration. To try several values of --max-gap on the same "
       "clips and to keep the best undoes the guarantee.\n\n"
@@ -216,8 +218,8 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "it is an error. "
       "1: an error, or no clip could be read; a stream failed, also one of "
       "many, all of its --reconnects are spent, or standard output was closed; "
-      "events, the video and the counts until then are complete. 2: a wrong "
-      "option or operand, reported in one line." },
+      "events, the video and the counts until then are complete. 2: "
+      CTT_USAGE_STATUS },
     { "EXAMPLES",
       "Answer every 6 frames:\n\n"
       "    convtt-infer small.h5 --every 6 clip.webm\n\n"

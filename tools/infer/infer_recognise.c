@@ -253,12 +253,30 @@ static struct clip clip_of(const struct ctt_source *from, int i)
                           .item = &ctt_source_list(from)->item[i] };
 }
 
+/* The guarantee of a calibration holds for clips that nothing has chosen from
+ * since they were listed. */
+static int check_same(const struct ctt_decoded *d)
+{
+    int rc;
+
+    CTT_TRY(ctt_source_changed(d->from, d->i));
+    CTT_CHECK(!rc, CTT_EIO, "%s: was there when the calibration began, and is "
+              "gone or another one now",
+              ctt_source_list(d->from)->item[d->i].path);
+out:
+    return rc;
+}
+
 int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
 {
     struct clip c = clip_of(d->from, d->i);
-    int rc = d->rc;
+    int rc = d->rc, bad = ctt_clip_is_bad(rc);
 
     ctt_session_reset(r->session);
+    if (r->calibrator && check_same(d) < 0) {
+        rc = CTT_EIO;
+        bad = 0;
+    }
     CTT_TRY(rc);
     if (ctt_frames_whole(&d->f, c.item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
@@ -267,7 +285,7 @@ int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
         CTT_TRY(ctt_film_write(r, c.item, &d->f));
 out:
     ctt_frames_free(&d->f);
-    return count_clip(r, rc, ctt_clip_is_bad(d->rc));
+    return count_clip(r, rc, bad);
 }
 
 int ctt_recognise_stream(struct ctt_recogniser *r,

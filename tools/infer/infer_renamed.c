@@ -118,27 +118,30 @@ static void list_renamed(int classes, const int *clips, const int *answer,
     }
 }
 
-int ctt_renamed_tell(const struct ctt_accuracy *s, int classes,
-                     const int *clips, char *const *name)
+int ctt_renamed_tell(int classes, const int *clips, char *const *name)
 {
     double range[2], given;
     char some[SHOWN * 64 + 1];
-    int rc = 0, *answer = NULL;
+    int rc = 0, *answer = NULL, all = 0, right = 0;
 
-    if (classes < 2 || classes > MOST || !s->clips)
+    for (int i = 0; i < classes * classes && classes <= MOST; i++) {
+        all += clips[i];
+        right += i % (classes + 1) == 0 ? clips[i] : 0;
+    }
+    if (!all)
         goto out;
-    ctt_wilson((double)s->top1 / s->clips, s->clips, range);
+    ctt_wilson((double)right / all, all, range);
     given = range[1];
     answer = ctt_calloc((size_t)classes, sizeof(*answer));
     CTT_TRY(answer ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_renamed_best(classes, clips, answer));
-    ctt_wilson((double)rc / s->clips, s->clips, range);
+    ctt_wilson((double)rc / all, all, range);
     if (range[0] <= 0.5 || range[0] <= given)
         goto out;
     list_renamed(classes, clips, answer, name, some, sizeof(some));
     ctt_tool_warn("top-1 would be %.1f%% with other names of the classes (%s): "
                   "the labels are probably those of another list",
-                  100.0 * rc / s->clips, some);
+                  100.0 * rc / all, some);
 out:
     ctt_free(answer);
     return rc < 0 ? rc : 0;

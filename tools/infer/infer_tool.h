@@ -356,6 +356,13 @@ int ctt_calibrate_clip(struct ctt_recogniser *r, const struct ctt_item *item,
 int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
                           int json);
 
+/* ---- infer_input.c ---- */
+
+/* Gives `take` each path on standard input, one per line (LF or CRLF), as soon
+ * as it has come, since the writer may wait for an answer before the next one.
+ * CTT_EINVAL: no text, or a line of more than 8,190 bytes. */
+int ctt_input_paths(int (*take)(void *arg, const char *path), void *arg);
+
 /* ---- infer_opt.c ---- */
 
 struct ctt_infer_set {
@@ -391,8 +398,7 @@ enum { CTT_RECOGNISE_RATIOS = 16, CTT_RECOGNISE_BATCH = 8 };
 int  ctt_renamed_open(int classes, int **clips);
 void ctt_renamed_count(int classes, int *clips, int label, int answer);
 int  ctt_renamed_best(int classes, const int *clips, int *answer);
-int  ctt_renamed_tell(const struct ctt_accuracy *s, int classes,
-                      const int *clips, char *const *name);
+int  ctt_renamed_tell(int classes, const int *clips, char *const *name);
 
 /* The caller fills the first part; pointers stay the caller's. */
 struct ctt_recogniser {

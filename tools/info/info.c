@@ -342,7 +342,7 @@ static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
 int main(int argc, char **argv)
 {
     struct ctt_info_cfg cfg;
-    int first, done = 0;
+    int first, done = 0, rc;
 
     ctt_tool_start("convtt-info", argv);
     memset(&cfg, 0, sizeof(cfg));
@@ -363,7 +363,6 @@ int main(int argc, char **argv)
                             "one model");
     if (argc - first == 1)
         argv[first] = ctt_tool_model(argv[first]);
-    if (show_files(&cfg, argv + first, argc - first) < 0)
-        return ctt_tool_fail(CTT_EXIT_FAIL);
-    return ctt_tool_end(0);
+    rc = show_files(&cfg, argv + first, argc - first);
+    return rc < 0 ? ctt_tool_fail(ctt_tool_status(rc)) : ctt_tool_end(0);
 }

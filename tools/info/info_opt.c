@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "base/limits_opt.h"
 #include "tools/info/info_tool.h"
+#include "tools/shared/tool.h"
 
 #define FIELD(f) offsetof(struct ctt_info_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
@@ -48,8 +49,7 @@ static const struct ctt_opt opts[] = {
 
 static const struct ctt_chapter chapters[] = {
     { "EXIT STATUS",
-      "0: success. 1: an error. 2: a wrong option or operand, reported in one "
-      "line." },
+      "0: success. 1: an error. 2: " CTT_USAGE_STATUS },
     { "EXAMPLES",
       "Compare two models in size, speed and accuracy:\n\n"
       "    convtt-info --compare dense.h5 small.h5 --data clips\n\n"

@@ -79,7 +79,7 @@ static int check_kind(const char *path, const struct ctt_output_kind *kind)
     int rc = 0;
 
     CTT_CHECK(stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-              st.st_size == 0 || ctt_output_is(path, kind), CTT_EINVAL,
+              st.st_size == 0 || ctt_output_is(path, kind), CTT_EIO,
               "%s: is there already and is no %s; remove it first", path,
               kind->name);
 out:

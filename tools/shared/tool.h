@@ -11,6 +11,18 @@
 
 enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2, CTT_EXIT_DOUBT = 3 };
 
+/* What the manual pages say of CTT_EXIT_USAGE. */
+#define CTT_USAGE_STATUS \
+    "a wrong option or operand, also a file given twice or clips that do not " \
+    "suit the model or have no such split; reported in one line."
+
+/* The status for an error rc before the work: CTT_EINVAL is such an operand.
+ */
+static inline int ctt_tool_status(int rc)
+{
+    return rc == CTT_EINVAL ? CTT_EXIT_USAGE : CTT_EXIT_FAIL;
+}
+
 /* Call first.  Opens closed standard streams, so that no file takes their
  * place. name: the program, for messages; argv: that of main(), for a restart.
  * */

@@ -61,6 +61,9 @@ int ctt_train_all_folds(struct ctt_training *j, int *status)
     CTT_CHECK(j->text || cfg.init, CTT_EINVAL, "--folds needs the model text "
               "or --init, also to resume");
     j->cfg.resume = 0;
+    j->status = CTT_EXIT_USAGE;
+    CTT_TRY(ctt_train_folds_spare(&cfg, j->own_ckpt));
+    j->status = CTT_EXIT_FAIL;
     CTT_TRY(ctt_training_start(j));
     CTT_TRY(ctt_training_check(j));
     CTT_TRY(ctt_training_data(j, cfg.data, cfg.split, &j->data));

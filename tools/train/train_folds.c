@@ -247,8 +247,7 @@ out:
 
 /* ---- all folds ---- */
 
-/* Fails if an output of fold k is an input of later folds. */
-static int check_fold(const struct ctt_train_cfg *cfg, int own, int k)
+static int spare_inputs(const struct ctt_train_cfg *cfg, int own, int k)
 {
     const char *const read[] = { cfg->init, cfg->data, cfg->classes };
     struct names *n = ctt_calloc(1, sizeof(*n));
@@ -267,12 +266,20 @@ out:
     return rc;
 }
 
-static int check_folds(const struct ctt_train_cfg *cfg, int own)
+int ctt_train_folds_spare(const struct ctt_train_cfg *cfg, int own)
 {
     int rc = 0;
 
     for (int k = 0; k < cfg->folds; k++)
-        CTT_TRY(check_fold(cfg, own, k));
+        CTT_TRY(spare_inputs(cfg, own, k));
+out:
+    return rc;
+}
+
+static int check_results(const struct ctt_train_cfg *cfg)
+{
+    int rc;
+
     CTT_TRY(ctt_output_check(cfg->log_csv, &csv_kind));
     CTT_TRY(ctt_output_check(cfg->log_json, &json_kind));
 out:
@@ -326,7 +333,7 @@ int ctt_train_folds(const struct ctt_train_cfg *cfg, int own,
     r.clips = ctt_calloc(folds, sizeof(*r.clips));
     r.top1 = ctt_calloc(folds, sizeof(*r.top1));
     CTT_TRY(r.clips && r.top1 ? 0 : CTT_ENOMEM);
-    CTT_TRY(check_folds(cfg, own));
+    CTT_TRY(check_results(cfg));
     for (int k = 0; k < r.folds; k++) {
         CTT_TRY(train_one(cfg, own, k, one, arg, &r));
         if (rc == 1)

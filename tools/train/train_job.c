@@ -95,7 +95,7 @@ int ctt_training_data(struct ctt_training *j, const char *path,
 {
     struct ctt_input in;
     char *const *known = NULL;
-    int labels = 0;
+    int labels = 0, rc;
 
     if (j->m && j->m->labels) {
         known = j->m->label;
@@ -103,8 +103,11 @@ int ctt_training_data(struct ctt_training *j, const char *path,
     } else if (j->data && task_of(j)->labels)
         known = ctt_data_labels(j->data, &labels);
     ctt_training_input(j, &in);
-    return ctt_data_open(path, split, &in, known, labels, &j->cfg,
-                         &ctt_say_events, out);
+    rc = ctt_data_open(path, split, &in, known, labels, &j->cfg,
+                       &ctt_say_events, out);
+    if (rc < 0)
+        j->status = ctt_tool_status(rc);
+    return rc;
 }
 
 void ctt_training_tell(const struct ctt_training *j, const char *what,
@@ -331,11 +334,10 @@ out:
     return rc;
 }
 
-int ctt_training_begin(struct ctt_training *j)
+static int open_sets(struct ctt_training *j)
 {
     int rc;
 
-    CTT_TRY(ctt_training_check(j));
     CTT_TRY(ctt_training_data(j, j->cfg.data, j->cfg.split, &j->data));
     CTT_TRY(open_val(j));
     CTT_TRY(ctt_training_model(j));
@@ -345,6 +347,19 @@ int ctt_training_begin(struct ctt_training *j)
     CTT_TRY(ctt_say_classes(j->data, &j->cfg));
     CTT_TRY(tell_val(j));
     CTT_TRY(open_test(j));
+out:
+    return rc;
+}
+
+int ctt_training_begin(struct ctt_training *j)
+{
+    int rc;
+
+    CTT_TRY(ctt_training_check(j));
+    rc = open_sets(j);
+    if (rc < 0)
+        j->status = ctt_tool_status(rc);
+    CTT_TRY(rc);
     tell_model(j);
 out:
     return rc;

@@ -3,6 +3,7 @@
  * settings (libtrain/cfg.c). */
 #include "libtrain/train.h"
 #include "tools/train/train_tool.h"
+#include "tools/shared/tool.h"
 #include "video/source.h"
 
 static const char description[] =
@@ -306,8 +307,8 @@ static const struct ctt_chapter chapters[] = {
     { "EXIT STATUS",
       "0: the model is written, or the run paused; with --doctor: all looks "
       "well. 1: an error, or "
-      "the run was stopped before its end. 2: a wrong option or operand, "
-      "reported in one line. 3: --doctor found something that looks wrong." },
+      "the run was stopped before its end. 2: " CTT_USAGE_STATUS
+      " 3: --doctor found something that looks wrong." },
     { "FILES",
       "OUT.ckpt is the checkpoint, removed at the end unless --checkpoint "
       "names it. --search keeps models, checkpoints and the output of its "

@@ -136,9 +136,9 @@ static int begin_search(struct ctt_search_run *r)
     CTT_TRY(name(j->cfg.search_log ? j->cfg.search_log : j->cfg.out,
                  j->cfg.search_log ? "" : ".search.jsonl", r->log_path));
     CTT_TRY(name(j->cfg.out, ".trials", r->folder));
-    if (writes(r))
-        CTT_TRY(check_search_files(r));
-    j->status = CTT_EXIT_FAIL;
+    rc = writes(r) ? check_search_files(r) : 0;
+    j->status = ctt_tool_status(rc);
+    CTT_TRY(rc);
     if (writes(r))
         CTT_TRY(ctt_newfile_claim(j->cfg.out, &j->claim[0]));
     CTT_TRY(open_clips(j));

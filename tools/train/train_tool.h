@@ -130,6 +130,9 @@ extern const struct ctt_point ctt_fold_points[CTT_FOLD_POINTS];
 int ctt_train_folds(const struct ctt_train_cfg *cfg, int own,
                     ctt_fold_train *one, void *arg);
 
+/* CTT_EINVAL if an output of a fold is an input of later ones. */
+int ctt_train_folds_spare(const struct ctt_train_cfg *cfg, int own);
+
 /* ---- train_fold.c ---- */
 
 /* Trains a model for each of --folds; data of all folds are read once.  Sets

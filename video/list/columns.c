@@ -103,8 +103,11 @@ int ctt_columns_name(struct ctt_columns *c, const char *name, int place)
     k = find_word(c->words, word, &rank);
     if (k < 0 && is_time(word))
         c->other = name;
+    if (k >= 0 && rank == c->rank[k])
+        c->again[k] = name;
     if (k < 0 || rank >= c->rank[k])
         return -1;
+    c->again[k] = NULL;
     c->rank[k] = rank;
     c->place[k] = place;
     c->name[k] = name;
@@ -135,6 +138,10 @@ int ctt_columns_check(const struct ctt_columns *c, const char *path, int line)
     const int *at = c->place;
     int rc = 0, one = -1;
 
+    for (int k = 0; k < CTT_COLUMNS; k++)
+        CTT_CHECK(!c->again[k], CTT_EFORMAT, "%s:%d: the columns '%s' and '%s' "
+                  "have one name: leave one out", path, line, c->name[k],
+                  c->again[k]);
     for (int k = CTT_COLUMN_START; k <= CTT_COLUMN_FRAME; k += 2) {
         if (at[k] >= 0 && at[k + 1] >= 0)
             goto out;

@@ -20,12 +20,13 @@ struct ctt_words { const char *of[CTT_COLUMNS][CTT_COLUMN_WORDS]; };
 extern const struct ctt_words ctt_words_usual;
 
 /* place: of each column, by the first of its words that occurs; -1: absent.
- * name: as it is written; other: that of a column that seems to be a begin or
- * an end, but has no known word, or NULL. */
+ * name: as it is written; again: as another one with the same word is written,
+ * or NULL; other: the name of a column that seems to be a begin or an end, but
+ * has no known word, or NULL. */
 struct ctt_columns {
     const struct ctt_words *words;
     int                     place[CTT_COLUMNS], rank[CTT_COLUMNS];
-    const char             *name[CTT_COLUMNS], *other;
+    const char             *name[CTT_COLUMNS], *again[CTT_COLUMNS], *other;
 };
 
 void ctt_columns_init(struct ctt_columns *c, const struct ctt_words *words);
@@ -43,8 +44,8 @@ int  ctt_columns_list(const struct ctt_columns *c);
 /* 1 for the columns of Kinetics: a youtube_id, a begin and an end. */
 int  ctt_columns_are_ids(const struct ctt_columns *c);
 
-/* CTT_EFORMAT if a begin has no end or the reverse, or `other` is set; path and
- * line: for the message. */
+/* CTT_EFORMAT if a begin has no end or the reverse, or `again` or `other` is
+ * set; path and line: for the message. */
 int  ctt_columns_check(const struct ctt_columns *c, const char *path,
                        int line);
 

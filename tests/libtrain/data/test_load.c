@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_load.c: the threads that load clips: whole batches, changed pictures,
- * and clips that cannot be read. */
+ * test_load.c: the threads that load clips: whole batches and changed pictures.
+ */
 #include "libtrain/chance.h"
 #include "tests/lib/allocs.h"
 #include "tests/lib/lights.h"
 #include "tests/lib/reader.h"
-#include "tests/lib/told.h"
 #include "tests/lib/toy.h"
 
 #include <math.h>
@@ -341,128 +340,6 @@ static void colours_change_the_picture(void)
     ctt_data_close(&d);
 }
 
-/* ---- bad clips ---- */
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-
-    CU_ASSERT_FATAL(f != NULL);
-    fputs(text, f);
-    CU_ASSERT_EQUAL(fclose(f), 0);
-}
-
-static void bad_clips_are_skipped(void)
-{
-    const struct ctt_synth s = { 12, 24, 1, 1 };
-    const struct ctt_events ev = { .clip = on_clip };
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in = clip_input();
-    struct ctt_data *d = NULL;
-    char list[512], a[128], b[128];
-
-    snprintf(a, sizeof(a), "%s", clip_path("a.webm"));
-    snprintf(b, sizeof(b), "%s", clip_path("set"));
-    CHECK_OK(ctt_synth_write(&s, b, NULL, NULL));
-    CHECK_OK(ctt_data_open(b, "train", &in, NULL, 0, &cfg, &ev, &d));
-    CU_ASSERT(ctt_data_clips(d) > 0 && told == 0);
-    snprintf(list, sizeof(list), "%s 0\n%s 1\n%s 1\n",
-             d->list->item[0].path, a, d->list->item[1].path);
-    ctt_data_close(&d);
-    write_file(a, "this is no video");
-    write_file(clip_path("list.txt"), list);
-    CHECK_OK(ctt_data_open(clip_path("list.txt"), "train", &in, NULL, 0, &cfg,
-                           &ev, &d));
-    CU_ASSERT_EQUAL(ctt_data_clips(d), 2);
-    CU_ASSERT_EQUAL(ctt_data_skipped(d), 1);
-    CU_ASSERT_EQUAL(told, 1);
-    CU_ASSERT(strstr(last_told, "a.webm") != NULL);
-    ctt_data_close(&d);
-    cfg.strict = 1;
-    CU_ASSERT(ctt_data_open(clip_path("list.txt"), "train", &in, NULL, 0, &cfg,
-                            &ev, &d) < 0);
-    CU_ASSERT(strstr(ctt_errmsg(), "a.webm") != NULL);
-    cfg.strict = 0;
-    cfg.min_frames = 1000;
-    CU_ASSERT_EQUAL(ctt_data_open(clip_path("list.txt"), "train", &in, NULL, 0,
-                                  &cfg, &ev, &d), CTT_EFORMAT);
-    CU_ASSERT(strstr(ctt_errmsg(), "no usable clip") != NULL);
-}
-
-/* Where memory ends while a clip is read, it is named, and what mends it. */
-static void clip_without_memory_is_named(void)
-{
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in = clip_input();
-    struct ctt_data *d = NULL;
-    int rc = CTT_ENOMEM, named = 0;
-
-    cfg.workers = 1;
-    for (int k = 1; rc == CTT_ENOMEM && k < 400; k++) {
-        ctt_fail_alloc(k);
-        rc = ctt_data_open(clip_path("list.txt"), "train", &in, NULL, 0, &cfg,
-                           NULL, &d);
-        ctt_fail_alloc(0);
-        named += rc == CTT_ENOMEM && strstr(ctt_errmsg(), "webm: out of mem") &&
-                 strstr(ctt_errmsg(), "--max-frames");
-    }
-    CHECK_OK(rc);
-    CU_ASSERT(named > 3);
-    ctt_data_close(&d);
-}
-
-static void short_clips_are_bad_long_ones_cut(void)
-{
-    const struct ctt_events ev = { .clip = on_clip };
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in = clip_input();
-    struct ctt_data *d = NULL;
-    int good = 0;
-
-    cfg.min_frames = 7;
-    cfg.max_frames = 9;
-    for (int i = 0; i < 30; i++)
-        good += clip_length(i) >= 7;
-    told = 0;
-    CHECK_OK(ctt_data_open(clip_path("toy.pack"), "train", &in, NULL, 0, &cfg,
-                           &ev, &d));
-    CU_ASSERT_EQUAL(ctt_data_clips(d), good);
-    CU_ASSERT_EQUAL(told, 30 - good);
-    CU_ASSERT_EQUAL(d->longest, 9);
-    ctt_data_close(&d);
-    in.fps = 30;
-    CU_ASSERT_EQUAL(ctt_data_open(clip_path("toy.pack"), "train", &in, NULL, 0,
-                                  &cfg, &ev, &d), CTT_EINVAL);
-}
-
-/* A clip that vanishes after the scan ends the run, which names it. */
-static void vanished_clips_end_it(void)
-{
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in = clip_input();
-    const struct ctt_augment none = { 0 };
-    struct ctt_data *d = NULL;
-    struct ctt_batch batch;
-    struct reader r;
-    char old[300], path[320];
-
-    cfg.cache = 0;
-    CHECK_OK(ctt_data_open(clip_path("list.txt"), "train", &in, NULL, 0, &cfg,
-                           NULL, &d));
-    CU_ASSERT_EQUAL_FATAL(d->clips, 2);
-    snprintf(old, sizeof(old), "%s", d->list->item[0].path);
-    snprintf(path, sizeof(path), "%s.away", old);
-    CU_ASSERT_EQUAL_FATAL(rename(old, path), 0);
-    CHECK_OK(reader_open(&r, d, 2, "1", 0));
-    reader_start(&r, &none, 0);
-    CU_ASSERT(reader_next(&r, &batch) < 0);
-    CU_ASSERT(strstr(ctt_errmsg(), strrchr(old, '/') + 1) != NULL);
-    CU_ASSERT(strstr(ctt_errmsg(), "it was read before") != NULL);
-    reader_close(&r);
-    ctt_data_close(&d);
-    CU_ASSERT_EQUAL(rename(path, old), 0);
-}
-
 /* ---- memory ---- */
 
 static int open_everything(void *arg)
@@ -503,10 +380,6 @@ int main(void)
         { "gamma bends within the light of the clip",
           gamma_bends_within_the_light_of_the_clip },
         { "colours change the picture", colours_change_the_picture },
-        { "bad clips are skipped", bad_clips_are_skipped },
-        { "a clip without memory", clip_without_memory_is_named },
-        { "lengths are limited", short_clips_are_bad_long_ones_cut },
-        { "vanished clips end it", vanished_clips_end_it },
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL
     };

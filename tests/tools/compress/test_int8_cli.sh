@@ -187,7 +187,7 @@ refused '--int8-homogenise: weights that are shared' --int8 mse \
 printf 'clips/20bn-something-something-v2/%d.webm,Moving something up\n' 1 2 3 \
     > one.txt
 sed 's/,.*/,Juggling/' one.txt > other.txt
-tells 1 "has no split 'validation' to validate on" m.ctt -o no.ctt --int8 mse \
+tells 2 "has no split 'validation' to validate on" m.ctt -o no.ctt --int8 mse \
     --data one.txt --threads 1 --retrain-epochs 0
 head -n 2 one.txt > two.txt
 tells 0 'int8: 2 training clips are few' m.ctt -o few.ctt --int8 mse \

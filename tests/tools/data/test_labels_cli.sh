@@ -46,7 +46,12 @@ says 0 '^100% +12 +100.0%' infer v.txt
 # 2. What cannot be matched is refused, with both tables.
 both='labels of the list: blue, green, red; classes of the model: 1, 2, 3'
 says 2 "$both" infer named.txt
-says 1 "$both" learn --val named.txt
+says 2 "$both" learn --val named.txt
+says 2 "$both" "$bin/convtt-info" --data named.txt m.h5
+says 2 "$both" "$bin/convtt-data" pack named.txt -o p.h5 --model m.h5
+says 2 "$both" "$bin/convtt-compress" m.h5 -o p.h5 --data named.txt --share 4
+says 2 'named.txt: given for two files' "$bin/convtt-data" pack named.txt \
+    -o named.txt --model m.h5
 sed 's/ 3$/ 0/' v.txt > zero.txt
 says 2 "class '0' is none of the model's 3 classes; labels of the list: 0, 1" \
     infer zero.txt
@@ -54,6 +59,11 @@ says 2 "class '0' is none of the model's 3 classes; labels of the list: 0, 1" \
 # 3. Turned labels are noticed by the answers.
 says 0 "top-1 would be 100.0% with other names .*'1' is answered as '3'" \
     infer turned.txt
+cp m.h5 c.h5
+says 0 "top-1 would be 100.0% with other names" "$bin/convtt-infer" \
+    --calibrate c.h5 turned.txt --max-gap 0.9 --delta 0.5
+says 0 "top-1 would be 100.0% with other names" "$bin/convtt-infer" \
+    --decide c.h5 turned.txt
 
 # 4. What looks wrong with classes is one line each at the start.
 says 0 "validation: only 2 of the 3 classes have clips; '3' has none" learn \
@@ -73,7 +83,7 @@ grep -qE "$far" out && fail "balanced: $(cat out)"
 # lists may come from standard input.
 cat t.txt > same.txt
 for val in t.txt ./t.txt same.txt; do
-    says 1 "$val: --val has the same clips as the training data" learn \
+    says 2 "$val: --val has the same clips as the training data" learn \
         --val $val
 done
 from() { "${@:2}" < "$1"; }

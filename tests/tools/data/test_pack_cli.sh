@@ -91,7 +91,7 @@ says 0 'high.h5: [0-9]+ clips' "$data" pack high.txt -o high.h5 --model tiny.net
 says 2 "class '3' is none of the model.s 3 classes; labels" infer high.h5
 
 # 6. Clips in training and validation are noticed by their frames.
-says 1 'n.h5: --val has the same clips as the training data' \
+says 2 'n.h5: --val has the same clips as the training data' \
     train tiny.net --data n.h5 --val n.h5
 head -9 good | sed 's/$/ a/; 2,5s/a$/b/' > train.txt
 cp "$(sed -n 3p good)" renamed.webm

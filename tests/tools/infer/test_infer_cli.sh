@@ -34,6 +34,10 @@ for n in 1 2 7; do
 done
 says 1 'bad.webm' "$infer" m.h5 --strict --workers 3 "$@"
 [ "$(grep -c '100\|[0-9]/' out)" = 9 ] || fail "before an error: $(cat out)"
+# A list that cannot be read ends it before the first answer.
+printf '%s,a\n%s,\n' "${files[0]}" "${files[1]}" > bad.txt
+says 1 'bad.txt:2: no label' "$infer" m.h5 "${files[0]}" bad.txt
+[ ! -s out ] || fail "before a bad list: $(cat out)"
 mkfifo ask
 "$infer" m.h5 --json --workers 4 - < ask > answers 2> err & pid=$!
 exec 9> ask

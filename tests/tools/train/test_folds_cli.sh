@@ -86,9 +86,9 @@ says 1 'folds=90: the 36 clips are' "$bin/convtt-train" $common -o x.h5 \
     --folds 90
 says 1 'whole.csv: is there already and is no results' "$bin/convtt-train" \
     $common -o x.h5 --log-json whole.csv
-says 1 'whole.fold2.h5: given for two files' "$bin/convtt-train" $common \
+says 2 'whole.fold2.h5: given for two files' "$bin/convtt-train" $common \
     -o whole.h5 --init whole.fold2.h5
-says 1 'whole.fold3.h5: given for two files' "$bin/convtt-train" $common \
+says 2 'whole.fold3.h5: given for two files' "$bin/convtt-train" $common \
     -o whole.h5 --teacher whole.fold3.h5
 [ ! -e x.fold1.h5 ] || fail "a model of a run that was refused"
 exit $failed

@@ -257,7 +257,7 @@ sed '3s/"seed":1/"seed":2/' a.h5.search.jsonl > o.jsonl
 says 2 'o.jsonl:3: is no result of this search' search $common -o x.h5 \
     --search-log o.jsonl
 cp a.csv o.jsonl
-says 2 'o.jsonl: is there already and is no log of --search' search $common \
+says 1 'o.jsonl: is there already and is no log of --search' search $common \
     -o x.h5 --search-log o.jsonl
 ls > now
 grep -q '^x' now && fail "files of what was refused: $(cat now)"

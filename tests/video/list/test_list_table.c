@@ -76,6 +76,8 @@ static void test_split(void)
     expect(mixed, "val", "y\nt/b.mp4:0");
     expect(mixed, "test", "\nt/c.mp4:-1");
     expect("path,label,split\na.mp4,x,train\n", "val", "x\nt/a.mp4:0");
+    expect("path,class,label,class\na.mp4,1,x,2\n", "train",
+           "x\nt/a.mp4:0");    /* of other names the best counts */
     list_refuse((clip_text("t/list.csv", mixed), clip_path("t/list.csv")),
                 "other", NULL, 0, NULL, "no clip of the split 'other'");
 }
@@ -94,6 +96,10 @@ static void test_errors(void)
         { "path,label,end_frame\na.mp4,x,1\n", "'end_frame' has no other one "
           "that is its begin" },
         { "path,label,start,end_frame\na.mp4,x,1,2\n", "has no other one" },
+        { "path,label,x,Label\na.mp4,x,1,y\n", "the columns 'label' and 'Label' "
+          "have one name" },
+        { "file,path,path,label\na.mp4,b.mp4,c.mp4,x\n", "'path' and 'path' have "
+          "one name" },
         { "path,label,start_ms,end_ms\na.mp4,x,1,2\n", "is not known; times" },
         { "path,label,start,end\na.mp4,x,0,1\na.mp4,x,2,1\n", "list.csv:3: "
           "not a video, start, end" },
