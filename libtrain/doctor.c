@@ -59,7 +59,7 @@ static int light(struct patient *p, struct ctt_finding *f)
 {
     const struct ctt_input *in = &p->train->in;
     const struct ctt_survey *s = &p->of;
-    double mean[3], std[3], off = 0, over = 1, under = 1;
+    double mean[3] = { 0 }, std[3] = { 0 }, off = 0, over = 1, under = 1;
     char text[4][32];
 
     if (in->normalise == CTT_NORMALISE_CLIP) {

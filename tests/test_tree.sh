@@ -202,11 +202,18 @@ echo '#include <cudnn.h>' |
 whole=$(grep -LE '^ *# *include *".*\.c"' $headers | grep -v '_tmpl\.h$')
 [ $have_cuda = yes ] || whole=$(echo "$whole" | grep -v '^device/cuda/')
 [ $have_cunit = yes ] || whole=$(echo "$whole" | grep -v '^tests/')
-echo "$whole" | alone $CC -std=c11 -x c
+# The build shows it of a header that a source file begins with.
+begun=$(awk 'FNR == 1 { open = 1 }
+             open && /^ *# *[a-z]/ { open = 0
+                 if (split($0, part, "\"") == 3 && $0 ~ /include/)
+                     print part[2] }' $(echo "$c_files" | grep '\.c$'))
+echo "$whole" | grep -vxF "$begun" | alone $CC -std=c11 -x c
 if [ $have_cxx = yes ]; then
     whole=$(echo "$whole" | grep -v '^tests/')    # read by C alone
-    for d in $(echo "$whole" | sed 's|/[^/]*$||' | sort -u); do
-        echo "$whole" | grep -E "^$d/[^/]*\$" | together $CXX -std=c++17 -x c++
+    # Names are those of a library; programs have some of the same.
+    for d in $libs $(echo "$whole" | grep -vE "^(${libs// /|})/" |
+            sed 's|/[^/]*$||' | sort -u); do
+        echo "$whole" | grep -E "^$d/" | together $CXX -std=c++17 -x c++
     done
 fi
 
@@ -230,8 +237,8 @@ picture() {
     esac
 }
 if [ $in_git = yes ]; then
-    list . | while read -r f; do
-        [ ! -s "$f" ] || grep -Iq . "$f" || picture "$f" || echo "$f:1"
+    list . | xargs -d '\n' grep -sLI . | while read -r f; do
+        [ ! -s "$f" ] || picture "$f" || echo "$f:1"
     done | refuse "is binary"
 else
     note "binary files (this is no git checkout)"

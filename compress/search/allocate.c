@@ -53,18 +53,45 @@ double ctt_aim_excess(const struct ctt_aim_at *a, const struct ctt_way *sum)
     for (int k = 0; k < LIMITS; k++) {
         double x = part_of(sum, k), limit = most_of(a, k);
 
-        if (!isinf(limit) && x > limit)
-            most = fmax(most, limit > 0 ? x / limit : INFINITY);
+        if (x > limit) {
+            double ratio = limit > 0 ? x / limit : INFINITY;
+
+            most = ratio > most ? ratio : most;
+        }
     }
     return most;
+}
+
+/* A sum that others are compared with: its excess and its value. */
+struct rival {
+    double excess, value;
+};
+
+static struct rival rival_of(const struct ctt_aim_at *a,
+                             const struct ctt_way *sum)
+{
+    return (struct rival){ ctt_aim_excess(a, sum), value_of(a, sum) };
+}
+
+/* The value first: most sums fail by it, and it takes no division. */
+static int beats(const struct ctt_aim_at *a, const struct ctt_way *x,
+                 const struct rival *y)
+{
+    int less = value_of(a, x) < y->value;
+    double p;
+
+    if (!less && y->excess <= 1)
+        return 0;
+    p = ctt_aim_excess(a, x);
+    return p < y->excess || (p <= y->excess && p <= 1 && less);
 }
 
 int ctt_aim_better(const struct ctt_aim_at *a, const struct ctt_way *x,
                    const struct ctt_way *y)
 {
-    double p = ctt_aim_excess(a, x), q = ctt_aim_excess(a, y);
+    struct rival other = rival_of(a, y);
 
-    return p < q || (p <= q && p <= 1 && value_of(a, x) < value_of(a, y));
+    return beats(a, x, &other);
 }
 
 /* By how much the sum exceeds the limits, as the sum of ratios. */
@@ -95,25 +122,29 @@ static double rank_of(const struct ctt_aim_at *a, const struct ctt_way *was,
 static int change_one(const struct ctt_ways *m, const struct ctt_aim_at *a,
                       int by_rank, int *pick, struct ctt_way *sum)
 {
-    struct ctt_way best = *sum;
+    struct rival best = rival_of(a, sum);
     double least = INFINITY;
     int at = -1, to = 0;
 
-    for (int i = 0; i < m->weights; i++)
-        for (int k = m->first[i]; k < m->first[i + 1]; k++) {
-            struct ctt_way now = *sum;
-            double rank;
+    for (int i = 0; i < m->weights; i++) {
+        struct ctt_way without = *sum;
 
-            add_costs(&now, &m->way[m->first[i] + pick[i]], -1);
+        add_costs(&without, &m->way[m->first[i] + pick[i]], -1);
+        for (int k = m->first[i]; k < m->first[i + 1]; k++) {
+            struct ctt_way now = without;
+            double rank = 0;
+
             add_costs(&now, &m->way[k], 1);
-            rank = by_rank ? rank_of(a, sum, &now) : 0;
-            if (by_rank ? rank >= least : !ctt_aim_better(a, &now, &best))
+            if (by_rank)
+                rank = rank_of(a, sum, &now);
+            if (by_rank ? rank >= least : !beats(a, &now, &best))
                 continue;
             least = rank;
-            best = now;
+            best = rival_of(a, &now);
             at = i;
             to = k - m->first[i];
         }
+    }
     if (at < 0)
         return 0;
     pick[at] = to;
