@@ -62,6 +62,13 @@ static int label_of(const struct ctt_recogniser *r, const struct clip *c)
     return ctt_recognise_label(r, c->item);
 }
 
+static int is_label(const struct ctt_recogniser *r, const struct clip *c,
+                    int class)
+{
+    return ctt_item_has(ctt_source_list(c->from), c->item, class) &&
+           class < r->classes;
+}
+
 static void count_right(const struct ctt_recogniser *r, const struct clip *c,
                         struct ctt_accuracy *s)
 {
@@ -70,10 +77,10 @@ static void count_right(const struct ctt_recogniser *r, const struct clip *c,
     if (label < 0)
         return;
     s->clips++;
-    s->top1 += r->order[0] == label;
-    for (int i = 0; i < BEST && i < r->classes; i++)
-        s->top5 += r->order[i] == label;
-    if (s == &r->accuracy[r->ratios - 1])
+    s->top1 += is_label(r, c, r->order[0]);
+    for (int i = 0, five = 0; i < BEST && i < r->classes && !five; i++)
+        s->top5 += five = is_label(r, c, r->order[i]);
+    if (s == &r->accuracy[r->ratios - 1] && !r->threshold)
         ctt_renamed_count(r->classes, r->renamed, label, r->order[0]);
 }
 
@@ -86,6 +93,12 @@ static void say_classes(const struct ctt_recogniser *r, const struct clip *c)
     a.seconds = c->fps > 0 ? c->seen / c->fps : -1;
     if (label_of(r, c) >= 0)
         a.label = r->label[label_of(r, c)];
+    if (r->threshold) {
+        a.list = a.label ? ctt_source_list(c->from) : NULL;
+        a.item = c->item;
+        a.threshold = r->threshold;
+        a.there = ctt_order_there(r->probs, r->threshold, r->classes, r->order);
+    }
     ctt_say_answer(&a, r->set->json);
 }
 
@@ -104,6 +117,9 @@ static int answer(struct ctt_recogniser *r, struct clip *c,
     rank_classes(r);
     if (s)
         count_right(r, c, s);
+    if (s && r->threshold && label_of(r, c) >= 0)
+        CTT_TRY(ctt_kept_add(&r->kept, ctt_source_list(c->from), c->item,
+                             (int)(s - r->accuracy), r->probs));
     say_classes(r, c);
 out:
     return rc;
@@ -203,9 +219,12 @@ static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
     }
     if (ctt_feed_whole(feed) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
-    if (answered == c->seen)
+    if (answered == c->seen) {
         count_right(r, c, &r->accuracy[0]);
-    else
+        if (r->threshold && label_of(r, c) >= 0)
+            CTT_TRY(ctt_kept_add(&r->kept, ctt_source_list(c->from), c->item, 0,
+                                 r->probs));
+    } else
         CTT_TRY(answer(r, c, &r->accuracy[0]));
     if (r->set->time)
         CTT_TRY(ctt_times_add(&r->decode.decode, ms));
@@ -239,6 +258,7 @@ int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
     int rc = d->rc;
 
     ctt_session_reset(r->session);
+    r->list = ctt_source_list(d->from);
     CTT_TRY(rc);
     if (ctt_frames_whole(&d->f, c.item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
