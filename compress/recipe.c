@@ -150,9 +150,9 @@ static int say_end(const struct run *a, enum end end, double miss)
         snprintf(line, sizeof(line), "%s: accuracy is back after %lld epochs "
                  "of retraining", k->name, (long long)spent);
     else
-        snprintf(line, sizeof(line), "%s: %.1f points of top-1 are missing "
-                 "after %lld epochs of retraining: %s", k->name, 100 * miss,
-                 (long long)spent, why[end]);
+        snprintf(line, sizeof(line), "%s: %.1f points of %s are missing after "
+                 "%lld epochs of retraining: %s", k->name, 100 * miss,
+                 ctt_report_score(k->r), (long long)spent, why[end]);
     if (k->calls->say)
         k->calls->say(k->calls->arg, line);
     return add_history(*k->m, line);
@@ -246,8 +246,8 @@ static int is_hurt(const struct run *a, const struct ctt_stage *s,
         lost += (was[i] - now->top1[i]) / CTT_ACCURACIES;
     if (!(lost <= s->harm(k->o)))
         return 1;
-    snprintf(line, sizeof(line), "%s: %.1f points of mean top-1 lost, so it is "
-             "not retrained", k->name, 100 * lost);
+    snprintf(line, sizeof(line), "%s: %.1f points of mean %s lost, so it is "
+             "not retrained", k->name, 100 * lost, ctt_report_score(k->r));
     if (k->calls->say)
         k->calls->say(k->calls->arg, line);
     return 0;

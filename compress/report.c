@@ -28,6 +28,7 @@ int ctt_report_new(const struct ctt_model *m, struct ctt_report **out)
     int rc = 0;
 
     CTT_TRY(r ? 0 : CTT_ENOMEM);
+    r->several = m->g->several;
     for (int k = 0; k < CTT_ACCURACIES; k++)
         r->proof[0].top1[k] = r->proof[1].top1[k] = NAN;
     r->weight = ctt_calloc((size_t)m->g->count, sizeof(*r->weight));

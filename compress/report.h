@@ -11,7 +11,8 @@ enum { CTT_MAX_CORES = 5, CTT_ACCURACIES = 3, CTT_REASON = 112 };
 /* The result of a test on clips; NAN: there was none. */
 struct ctt_score {
     double  top1[CTT_ACCURACIES];    /* 0..1, after 25%, 50% and 100% of each
-                                        clip */
+                                        clip; with several labels per clip the
+                                        mean average precision */
     int64_t clips;
     int64_t lost, won;               /* whole clips that the model as given has
                                         right and this one wrong, and the
@@ -122,6 +123,8 @@ struct ctt_clips {
 };
 
 struct ctt_report {
+    int                    several;    /* labels per clip: accuracies are mean
+                                          average precisions */
     struct ctt_stage_row  *stage;
     int                    stages, stage_room;
     struct ctt_weight_row *weight;
@@ -232,6 +235,9 @@ int  ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
 enum { CTT_BLAME_LINES = 9 };
 int  ctt_report_blame_cells(const struct ctt_report *r, int row, char *text,
                             size_t size);
+
+/* "top-1", or "mAP" of clips with several labels. */
+const char *ctt_report_score(const struct ctt_report *r);
 
 /* Writes the report as one JSON object, under a temporary name that is then
  * renamed to path; and how it begins. */

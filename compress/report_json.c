@@ -16,26 +16,34 @@ static void put_three(struct ctt_json_out *o, const char *name,
         ctt_json_put_reals(o, name, 6, a, CTT_ACCURACIES);
 }
 
-static void put_score(struct ctt_json_out *o, const struct ctt_score *s)
+static void put_intervals(struct ctt_json_out *o, const struct ctt_score *s)
 {
     double x[2];
 
-    put_three(o, "top1", s->top1);
-    if (isnan(s->top1[0]))
-        return;
-    ctt_json_put_int(o, "clips", s->clips);
     ctt_json_begin(o, "top1_95", '[');
     for (int k = 0; k < CTT_ACCURACIES; k++) {
         ctt_wilson(s->top1[k], s->clips, x);
         ctt_json_put_reals(o, NULL, 6, x, 2);
     }
     ctt_json_finish(o, ']');
+}
+
+static void put_score(struct ctt_json_out *o, const struct ctt_report *r,
+                      const struct ctt_score *s)
+{
+    put_three(o, r->several ? "map" : "top1", s->top1);
+    if (isnan(s->top1[0]))
+        return;
+    ctt_json_put_int(o, "clips", s->clips);
+    if (!r->several)
+        put_intervals(o, s);
     ctt_json_put_int(o, "lost", s->lost);
     ctt_json_put_int(o, "won", s->won);
     ctt_json_put_real(o, "mcnemar_p", 6, ctt_mcnemar(s->lost, s->won));
 }
 
-static void put_stage(struct ctt_json_out *o, const struct ctt_stage_row *s)
+static void put_stage(struct ctt_json_out *o, const struct ctt_report *r,
+                      const struct ctt_stage_row *s)
 {
     ctt_json_put_text(o, "stage", s->name);
     ctt_json_put_int(o, "bytes", s->bytes);
@@ -45,8 +53,9 @@ static void put_stage(struct ctt_json_out *o, const struct ctt_stage_row *s)
     ctt_json_put_int(o, "multiplications_an_answer", s->clip_macs);
     ctt_json_put_real(o, "pruned", 9, s->pruned);
     ctt_json_put_real(o, "pruned_of_prunable", 9, s->prunable);
-    put_three(o, "top1_before_retraining", s->before);
-    put_score(o, &s->after);
+    put_three(o, r->several ? "map_before_retraining"
+                            : "top1_before_retraining", s->before);
+    put_score(o, r, &s->after);
     ctt_json_put_int(o, "ram_bytes", s->ram);
     ctt_json_put_real(o, "ms_a_frame", 9, s->busy ? NAN : s->ms);
     ctt_json_put_real(o, "faster", 9, s->busy ? NAN : s->faster);
@@ -136,11 +145,11 @@ static void put_clips(struct ctt_json_out *o, const struct ctt_clips *s)
     ctt_json_put_int(o, "clips", s->clips);
 }
 
-static void put_proof(struct ctt_json_out *o, const char *name,
-                      const struct ctt_score *s)
+static void put_proof(struct ctt_json_out *o, const struct ctt_report *r,
+                      const char *name, const struct ctt_score *s)
 {
     ctt_json_put_text(o, "model", name);
-    put_score(o, s);
+    put_score(o, r, s);
 }
 
 /* Lists, each in a line of its own, with a row a line. */
@@ -173,14 +182,14 @@ static int print_report(FILE *f, const void *report)
         proofs++;
     ctt_json_begin(&o, NULL, '{');
     ctt_json_put_reals(&o, "observed", 3, observed, 3);
-    LIST(&o, "stages", r->stages, put_stage(&o, &r->stage[i]));
+    LIST(&o, "stages", r->stages, put_stage(&o, r, &r->stage[i]));
     LIST(&o, "weights", r->weights, put_weight(&o, &r->weight[i]));
     LIST(&o, "stored", r->nstored, put_stored(&o, &r->stored[i]));
     if (r->blames)
         LIST(&o, "int8", r->blames, put_blame(&o, &r->blame[i]));
     LIST(&o, "choices", r->choices, put_choice(&o, r, &r->choice[i]));
     LIST(&o, "clips", r->sets, put_clips(&o, &r->clips[i]));
-    LIST(&o, "proof", proofs, put_proof(&o, names[i], &r->proof[i]));
+    LIST(&o, "proof", proofs, put_proof(&o, r, names[i], &r->proof[i]));
     ctt_json_finish(&o, '}');
     fputc('\n', f);
     return 0;

@@ -19,13 +19,19 @@ static const char *percent3(const double a[CTT_ACCURACIES], char *s,
     return s;
 }
 
+const char *ctt_report_score(const struct ctt_report *r)
+{
+    return r->several ? "mAP" : "top-1";
+}
+
 /* "\t71.2-83.0" for each accuracy. */
-static const char *intervals(const struct ctt_score *s, char *text, size_t size)
+static const char *intervals(const struct ctt_report *r,
+                             const struct ctt_score *s, char *text, size_t size)
 {
     char one[32];
     size_t n = 0;
 
-    if (isnan(s->top1[0]))
+    if (isnan(s->top1[0]) || r->several)
         return "\t-\t-\t-";
     for (int k = 0; k < CTT_ACCURACIES && n < size; k++) {
         ctt_wilson_text(s->top1[k], s->clips, one, sizeof(one));
@@ -54,14 +60,14 @@ int ctt_report_score_cells(const struct ctt_report *r, int row, char *text,
     if (row > r->stages)
         return 0;
     if (row == 0) {
-        snprintf(text, size, "stage\tbefore retraining\ttop-1 %%\t95%%: at "
-                 "25%%\tat 50%%\tat 100%%\tlost\twon\tp");
+        snprintf(text, size, "stage\tbefore retraining\t%s %%\t95%%: at "
+                 "25%%\tat 50%%\tat 100%%\tlost\twon\tp", ctt_report_score(r));
         return 1;
     }
     snprintf(text, size, "%s\t%s\t%s%s\t%s", s->name,
              percent3(s->before, before, sizeof(before)),
              percent3(s->after.top1, after, sizeof(after)),
-             intervals(&s->after, ranges, sizeof(ranges)),
+             intervals(r, &s->after, ranges, sizeof(ranges)),
              against(&s->after, row == 1, pair, sizeof(pair)));
     return 1;
 }
@@ -110,13 +116,13 @@ int ctt_report_proof_cells(const struct ctt_report *r, int row, char *text,
     if (row > 2 || isnan(s->top1[0]))
         return 0;
     if (row == 0) {
-        snprintf(text, size, "model\ttop-1 %%\t95%%: at 25%%\tat 50%%\t"
-                 "at 100%%\tlost\twon\tp");
+        snprintf(text, size, "model\t%s %%\t95%%: at 25%%\tat 50%%\t"
+                 "at 100%%\tlost\twon\tp", ctt_report_score(r));
         return 1;
     }
     snprintf(text, size, "%s\t%s%s\t%s", names[row - 1],
              percent3(s->top1, after, sizeof(after)),
-             intervals(s, ranges, sizeof(ranges)),
+             intervals(r, s, ranges, sizeof(ranges)),
              against(s, row == 1, pair, sizeof(pair)));
     return 1;
 }

@@ -153,6 +153,35 @@ CTT_FN float ctt_l1l2_bwd(float e)
     return 2 * e + (float)(e > 0) - (float)(e < 0);
 }
 
+/* log(1 + exp(x)) without overflow, relative error below 1e-6.  With e =
+ * exp(-|x|) and s = e / (2 + e), log(1 + e) is 2 artanh(s), whose series of
+ * seven terms is exact to a float for s up to 1/3. */
+CTT_FN float ctt_softplus(float x)
+{
+    float e = ctt_exp(-ctt_abs(x)), s = e / (2 + e), t = s * s, p = 1.0f / 13;
+
+    p = p * t + 1.0f / 11;
+    p = p * t + 1.0f / 9;
+    p = p * t + 1.0f / 7;
+    p = p * t + 1.0f / 5;
+    p = p * t + 1.0f / 3;
+    return ctt_choose(x > 0, x, 0) + 2 * (s + s * t * p);
+}
+
+/* The cross entropy of one class that is there with weight a and is not with
+ * weight b, x its logit, and its derivative.  Without weight x is not seen. */
+CTT_FN float ctt_binary(float x, float a, float b)
+{
+    float y = a * ctt_softplus(-x) + b * ctt_softplus(x);
+
+    return ctt_choose(a + b == 0, 0, y);
+}
+
+CTT_FN float ctt_binary_bwd(float x, float a, float b)
+{
+    return ctt_choose(a + b == 0, 0, (a + b) * ctt_sigmoid(x) - a);
+}
+
 /* Dropout: the factor of element i of a call; keep = 1 / (1 - rate).
  * The top 24 bits make a number in 0..1 that is exact in a float. */
 CTT_FN float ctt_drop(uint64_t key, uint64_t i, float rate, float keep)

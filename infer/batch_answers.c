@@ -59,7 +59,7 @@ int ctt_batch_probs(struct ctt_batch *b, float *const *probs)
     for (int i = 0, ask = 0; i < b->streams; i++) {
         if (!probs[i])
             continue;
-        bad = ctt_engine_softmax(stream_answer(b, i, ask++, n), n, probs[i]);
+        bad = ctt_engine_probs(b->m, stream_answer(b, i, ask++, n), probs[i]);
         b->stream[i].bad = bad < 0;
         if (bad < 0 && rc == 0)
             rc = ctt_error(bad, "stream %d: %s: %s", i, b->m->path,

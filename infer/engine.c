@@ -94,7 +94,7 @@ out:
     return rc;
 }
 
-int ctt_engine_softmax(const float *z, int n, float *p)
+static int softmax(const float *z, int n, float *p)
 {
     float top = z[0];
     double sum = 0;
@@ -110,4 +110,22 @@ int ctt_engine_softmax(const float *z, int n, float *p)
         p[i] = (float)(exp((double)z[i] - (double)top) / sum);
 out:
     return rc;
+}
+
+static int sigmoids(const float *z, int n, float *p)
+{
+    int rc = 0;
+
+    for (int i = 0; i < n; i++)
+        CTT_CHECK(!isnan(z[i]), CTT_ENAN,
+                  "read: the model's answer is not finite");
+    for (int i = 0; i < n; i++)
+        p[i] = (float)(1 / (1 + exp(-(double)z[i])));
+out:
+    return rc;
+}
+
+int ctt_engine_probs(const struct ctt_infer *m, const float *z, float *p)
+{
+    return (m->several ? sigmoids : softmax)(z, m->classes, p);
 }

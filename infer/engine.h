@@ -30,7 +30,8 @@ int64_t ctt_engine_frame(const struct ctt_infer *m);
  * it, and answers become wrong frames later. */
 int  ctt_engine_finite(const float *x, int64_t n);
 
-/* Probabilities of n classes from the model's answer; CTT_ENAN. */
-int  ctt_engine_softmax(const float *z, int n, float *p);
+/* Probabilities of the classes from the model's answer z: by softmax, or where
+ * clips have several labels each by itself; CTT_ENAN. */
+int  ctt_engine_probs(const struct ctt_infer *m, const float *z, float *p);
 
 #endif

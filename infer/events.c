@@ -26,6 +26,7 @@ struct ctt_events {
     double                last;      /* time of the last push */
     int                   begun;     /* 1 after the first push */
     struct track         *track;     /* a row per class */
+    double               *enter;     /* of each class */
     struct ctt_event     *news;      /* room for two per class */
     int                   count, read;
 };
@@ -40,6 +41,10 @@ static int check_set(const struct ctt_events_set *s)
     CTT_CHECK(s->leave > 0 && s->leave <= s->enter && s->enter <= 1,
               CTT_EINVAL, "events: thresholds %g to enter and %g to leave: "
               "0 < leave <= enter <= 1 is needed", s->enter, s->leave);
+    for (int i = 0; s->enters && i < s->classes; i++)
+        CTT_CHECK(s->enters[i] > 0 && s->enters[i] <= 1, CTT_EINVAL,
+                  "events: a threshold of %g for class %d",
+                  (double)s->enters[i], i);
     CTT_CHECK(s->smooth >= 0 && isfinite(s->smooth) && s->least >= 0 &&
               isfinite(s->least) && s->gap >= 0 && isfinite(s->gap),
               CTT_EINVAL, "events: a time below 0, or none");
@@ -60,7 +65,11 @@ int ctt_events_open(const struct ctt_events_set *set, struct ctt_events **out)
     e->set = *set;
     e->track = ctt_calloc((size_t)set->classes, sizeof(*e->track));
     e->news = ctt_calloc(2 * (size_t)set->classes, sizeof(*e->news));
-    CTT_TRY(e->track && e->news ? 0 : CTT_ENOMEM);
+    e->enter = ctt_calloc((size_t)set->classes, sizeof(*e->enter));
+    CTT_TRY(e->track && e->news && e->enter ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < set->classes; i++)
+        e->enter[i] = set->enters ? (double)set->enters[i] : set->enter;
+    e->set.enters = NULL;    /* the caller's */
     *out = e;
     e = NULL;
 out:
@@ -73,6 +82,7 @@ void ctt_events_close(struct ctt_events **e)
     if (!e || !*e)
         return;
     ctt_free((*e)->track);
+    ctt_free((*e)->enter);
     ctt_free((*e)->news);
     ctt_free(*e);
     *e = NULL;
@@ -130,14 +140,22 @@ static int within_gap(const struct ctt_events *e, const struct track *k,
     return k->held.count && t - k->held.end <= e->set.gap;
 }
 
+/* The threshold below which an event of a class ends that begins at `enter`. */
+static double leave_of(const struct ctt_events *e, double enter)
+{
+    return enter == e->set.enter ? e->set.leave
+                                 : enter * (e->set.leave / e->set.enter);
+}
+
 static void update_track(struct ctt_events *e, int label, double t)
 {
     struct track *k = &e->track[label];
     struct run *now = &k->now;
+    double enter = e->enter[label];
 
-    if (k->p >= e->set.leave) {
+    if (k->p >= leave_of(e, enter)) {
         extend(now, t, k->p);
-        if (!now->sure && k->p >= e->set.enter) {
+        if (!now->sure && k->p >= enter) {
             now->sure = 1;
             if (within_gap(e, k, now->start))
                 merge(k);

@@ -146,7 +146,8 @@ int  ctt_infer_tune(struct ctt_infer *m, const char *file);
 /* Sessions and batches opened from now on decide early, by thresholds that
  * convtt-infer --calibrate found and stored in the model file.  Fails if the
  * file has none, or if they were found for a model with other weights, nodes or
- * labels: this one then has to be calibrated.  The type of
+ * labels: this one then has to be calibrated; and if clips have several labels.
+ * The type of
  * ctt_infer_multiply() must be that of the calibration, or they cannot be
  * opened. */
 int  ctt_infer_decide(struct ctt_infer *m);
@@ -164,6 +165,15 @@ int ctt_infer_predicts(const struct ctt_infer *m);
  * model is closed; NULL: there is no class i. */
 int         ctt_infer_classes(const struct ctt_infer *m);
 const char *ctt_infer_class(const struct ctt_infer *m, int i);
+
+/* 1 if a clip may show any number of the classes: the probability of each is
+ * then that it is there, whatever the others are, and their sum is not 1.  0 if
+ * exactly one of the classes is there.  threshold: the probability from which
+ * class i then counts as there: found by convtt-infer --calibrate and stored in
+ * the file, or 0.5; 0 for a model whose classes exclude each other, and if
+ * there is no class i. */
+int   ctt_infer_several(const struct ctt_infer *m);
+float ctt_infer_threshold(const struct ctt_infer *m, int i);
 
 /* The message of the last failure in this thread. */
 const char *ctt_infer_error(void);
@@ -191,7 +201,9 @@ int  ctt_session_push_float(struct ctt_session *s, const float *frames,
 int64_t ctt_session_frames(const struct ctt_session *s);
 
 /* The probabilities of the classes, ctt_infer_classes() of them, given all
- * frames pushed so far.  Fails if there is none, or if the model predicts. */
+ * frames pushed so far: that the clip is of this class, or where clips have
+ * several labels (ctt_infer_several()), that this is one of them.  Fails if
+ * there is no frame, or if the model predicts. */
 int  ctt_session_read(struct ctt_session *s, float *probs);
 
 /* Decision of a stream. */
@@ -325,13 +337,14 @@ int64_t ctt_batch_bytes(const struct ctt_batch *b);
  * ends to be seen.  They need no session: the times and the probabilities come
  * from the caller, and only these are looked at.
  *
- * Each class is followed by itself.  Its probability is smoothed exponentially
- * by time, so that pushes may come at any distance (Eckner 2012).  An event is
- * a longest run of pushes at which the result is at least `leave`, and once at
- * least `enter` (hysteresis: Canny 1986; for classes in time, Dinkel and Yu
- * 2019).  Runs that are at most `gap` apart are one event; one that is shorter
- * than `least` after that is none.  Memory is that of the classes, however long
- * the stream is. */
+ * Each class is followed by itself, so events of several may go on at once: of
+ * a model whose clips have several labels usually do.  Its probability is
+ * smoothed exponentially by time, so that pushes may come at any distance
+ * (Eckner 2012).  An event is a longest run of pushes at which the result is at
+ * least `leave`, and once at least `enter` (hysteresis: Canny 1986; for classes
+ * in time, Dinkel and Yu 2019).  Runs that are at most `gap` apart are one
+ * event; one that is shorter than `least` after that is none.  Memory is that
+ * of the classes, however long the stream is. */
 struct ctt_events;
 
 struct ctt_events_set {
@@ -341,6 +354,8 @@ struct ctt_events_set {
     double smooth;          /* seconds in which 63% of a change is followed; 0:
                                at once */
     double least, gap;      /* seconds */
+    const float *enters;    /* `enter` of each class, which `leave` follows in
+                               proportion; it is copied.  NULL: that of all */
 };
 
 enum ctt_event_kind { CTT_EVENT_BEGIN, CTT_EVENT_END };

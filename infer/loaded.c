@@ -3,6 +3,7 @@
 #include "infer/loaded.h"
 #include "infer/simplify.h"
 #include "device/device.h"
+#include "net/file/thresholds.h"
 #include "net/rewrite/aux_head.h"
 #include "base/half.h"
 #include "base/limits.h"
@@ -70,7 +71,11 @@ static int check_answer(const char *path, struct ctt_infer *m)
     const struct ctt_node *out = &node[m->output];
     int rc = 0;
 
+    m->several = m->model->g->several;
     m->predicts = is_frame(m->model, &node[m->input], out);
+    CTT_CHECK(!m->predicts || !m->several, CTT_EFORMAT, "%s: the line "
+              "'several' is for classes, answer %s is a frame", path,
+              out->name);
     if (m->predicts) {
         CTT_TRY(ctt_infer_blame(m, ctt_pixels_reversible(&node[m->input])));
         goto out;
@@ -110,11 +115,37 @@ out:
     return rc;
 }
 
+/* The thresholds of classes that may each be there, if they are of this
+ * model. */
+static int look_at_thresholds(struct ctt_infer *m)
+{
+    struct ctt_thresholds t;
+    const struct ctt_graph *g = m->model->g;
+    int rc = 0, n = (int)g->node[ctt_graph_output(g)].out.c;
+
+    m->threshold = ctt_calloc((size_t)n + 1, sizeof(*m->threshold));
+    CTT_TRY(m->threshold ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < n; i++)
+        m->threshold[i] = CTT_THRESHOLD;
+    if (!m->model->decision)
+        goto out;
+    CTT_TRY(ctt_thresholds_parse(m->model->decision, &t));
+    CTT_TRY(ctt_thresholds_hold(&t, m->model));
+    if (!rc || t.classes != n)
+        goto out;
+    m->clips = t.clips;
+    memcpy(m->threshold, t.of, (size_t)n * sizeof(*t.of));
+out:
+    return rc;
+}
+
 /* Reads the file's thresholds and compares them with the model. */
 static int look_at_decision(struct ctt_infer *m)
 {
     int rc = 0;
 
+    if (m->model->g->several)
+        return look_at_thresholds(m);
     m->has_decision = m->model->decision != NULL;
     if (!m->has_decision)
         goto out;
@@ -184,6 +215,7 @@ void ctt_infer_close(struct ctt_infer **m)
     ctt_free((*m)->path);
     ctt_free((*m)->device);
     ctt_free((*m)->number);
+    ctt_free((*m)->threshold);
     ctt_free(*m);
     *m = NULL;
 }
@@ -229,6 +261,9 @@ int ctt_infer_decide(struct ctt_infer *m)
     int rc = 0;
 
     GIVEN(m);
+    CTT_CHECK(!m->several, CTT_EINVAL, "%s: clips have several labels, so "
+              "there is no single answer to decide for early: read the "
+              "probabilities of the classes", m->path);
     CTT_CHECK(m->has_decision, CTT_EINVAL, "%s: has no thresholds for early "
               "decisions (convtt-infer --calibrate finds them)", m->path);
     CTT_CHECK(m->holds, CTT_EINVAL, "%s: its thresholds for early decisions "
@@ -258,6 +293,16 @@ int ctt_infer_classes(const struct ctt_infer *m)
 int ctt_infer_predicts(const struct ctt_infer *m)
 {
     return m && m->predicts;
+}
+
+int ctt_infer_several(const struct ctt_infer *m)
+{
+    return m && m->several;
+}
+
+float ctt_infer_threshold(const struct ctt_infer *m, int i)
+{
+    return m && m->several && i >= 0 && i < m->classes ? m->threshold[i] : 0;
 }
 
 const char *ctt_infer_class(const struct ctt_infer *m, int i)

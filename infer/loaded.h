@@ -20,6 +20,9 @@ struct ctt_infer {
     int                    decides;     /* sessions do */
     int                    input, output, classes;
     int                    predicts;    /* the output is a frame */
+    int                    several;     /* classes do not exclude each other */
+    float                 *threshold;   /* of each class then, or NULL */
+    int64_t                clips;       /* that these were found on; 0: none */
     char                 (*number)[CTT_INFER_DIGITS];    /* names of classes
                                                             without labels */
     struct ctt_infer_input wants;

@@ -248,8 +248,7 @@ int ctt_session_read(struct ctt_session *s, float *probs)
         CTT_TRY(run_steps(s, 0));
     }
     CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, 1, s->numbers));
-    CTT_TRY(ctt_infer_blame(s->m, ctt_engine_softmax(s->numbers, s->m->classes,
-                                                     probs)));
+    CTT_TRY(ctt_infer_blame(s->m, ctt_engine_probs(s->m, s->numbers, probs)));
 out:
     return rc;
 }

@@ -18,7 +18,9 @@ static int history(const struct ctt_trainer *t, char **out)
 {
     char test[64] = "";
 
-    if (t->at.best_epoch)
+    if (t->at.best_epoch && t->m->g->several)
+        snprintf(test, sizeof(test), " val_map=%.4f", t->at.val.map);
+    else if (t->at.best_epoch)
         snprintf(test, sizeof(test), " %s=%.4f", t->task->word,
                  score_of(t, &t->at.val));
     return ctt_history(t->m, t->cfg, t->data, t->at.step, test, out);

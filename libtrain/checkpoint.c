@@ -49,11 +49,12 @@ static int add_residual(struct ctt_state *s, float **residual, int64_t count)
 }
 
 static int fill_state(struct ctt_state *s, const struct ctt_data *d,
-                      const struct ctt_optim *o,
+                      int several, const struct ctt_optim *o,
                       const struct ctt_train_position *p, const float *best)
 {
     const struct ctt_checkpoint_values v = { .updates = o->t, .clips = d->clips,
-                                  .weights = o->weights, .at = *p };
+                                  .weights = o->weights, .several = several,
+                                  .at = *p };
     int rc = 0;
 
     CTT_TRY(ctt_values_write(&v, s));
@@ -127,7 +128,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
 
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(begin_state(cfg, d, val, &s));
-    CTT_TRY(fill_state(s, d, o, p, best));
+    CTT_TRY(fill_state(s, d, m->g->several, o, p, best));
     if (*residual)
         CTT_TRY(add_residual(s, residual, residuals));
     CTT_TRY(save_with(path, m, s));

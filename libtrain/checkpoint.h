@@ -53,6 +53,8 @@ int ctt_checkpoint_residual(const struct ctt_state *s, int64_t residuals,
 struct ctt_checkpoint_values {
     int64_t version, updates;    /* updates: t of struct ctt_optim */
     int64_t clips, weights;      /* numbers in the data; in the model */
+    int     several;             /* clips have several labels: a best mean
+                                    average precision is written */
     struct ctt_train_position at;
 };
 

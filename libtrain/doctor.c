@@ -260,13 +260,21 @@ static int classes(struct patient *p, struct ctt_finding *f)
     if (!clips)
         return CTT_ENOMEM;
     for (int i = 0; i < d->clips; i++)
-        clips[d->clip[i].label]++;
+        for (int k = 0, c; (c = ctt_clip_label(d, &d->clip[i], k)) >= 0; k++)
+            clips[c]++;
     for (int k = 0; k < labels; k++) {
         least = clips[k] && clips[k] < least ? clips[k] : least;
         most = clips[k] > most ? clips[k] : most;
         used += clips[k] > 0;
     }
     ctt_free(clips);
+    if (p->m->g->several) {
+        FOUND(f, "%d classes with %d to %d of %d clips, several labels per "
+              "clip", labels, least, most, d->clips);
+        if (most == d->clips)
+            MENDS(f, "no class that every clip has: its answer says nothing");
+        return 1;
+    }
     if (used < 2) {
         FOUND(f, "all clips are of one class: there is nothing to learn");
         MENDS(f, "--data PATH with clips of other classes, or a list of clips "
@@ -369,9 +377,17 @@ static int augmentation(struct patient *p, struct ctt_finding *f)
 
 /* ---- the first steps ---- */
 
+/* The loss of equal probabilities of all classes. */
+static double even_guess(const struct patient *p)
+{
+    int labels = p->train->list->labels;
+
+    return p->m->g->several ? labels * log(2) : log((double)labels);
+}
+
 static int first_loss(struct patient *p, struct ctt_finding *f)
 {
-    double even = log((double)p->train->list->labels);
+    double even = even_guess(p);
     struct ctt_first_steps *s = &p->steps;
     int rc = ctt_first_steps(p->m, p->cfg, p->train, s);
 
@@ -403,7 +419,7 @@ static int is_learnt(const struct patient *p)
 
     return s->lowest <= falls[p->cfg->task] * s->first ||
            (ctt_cfg_recognises(p->cfg) &&
-            s->lowest <= 0.5 * log((double)p->train->list->labels));
+            s->lowest <= 0.5 * even_guess(p));
 }
 
 static int one_batch(struct patient *p, struct ctt_finding *f)

@@ -20,7 +20,7 @@ struct ctt_log {
     FILE       *csv, *json;
     const char *csv_path, *json_path;
     int         kind;    /* bits below: the task, mixed precision, a server
-                            (--sync) */
+                            (--sync), several labels per clip */
 };
 
 enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
@@ -28,7 +28,7 @@ enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
 
 enum { BOTH = 1 << CTT_BOTH, RECOGNISE = 1 << CTT_RECOGNISE | BOTH,
        PREDICT = 1 << CTT_PREDICT, ANY = RECOGNISE | PREDICT, AMP = 1 << 4,
-       SERVED = 1 << 5 };
+       SERVED = 1 << 5, SEVERAL = 1 << 6 };
 
 #define COLUMN(of, name, kind, field) { of, name, kind, \
     offsetof(struct ctt_epoch, field) }
@@ -60,6 +60,8 @@ columns[] = {
     COLUMN(ANY, "seconds", REAL, p.seconds),
     COLUMN(RECOGNISE, "val_top1_low", TEST, val.top1_95[0]),
     COLUMN(RECOGNISE, "val_top1_high", TEST, val.top1_95[1]),
+    COLUMN(SEVERAL, "val_map", TEST, val.map),
+    COLUMN(SEVERAL, "val_mean_map", TEST, val.mean_map),
     COLUMN(SERVED, "stale_mean", REAL, p.stale_mean),
     COLUMN(SERVED, "stale_most", INT64, p.stale.most),
     COLUMN(SERVED, "dropped", INT64, p.stale.dropped),
@@ -159,7 +161,7 @@ static void head(const struct ctt_log *l)
     fputc('\n', l->csv);
 }
 
-int ctt_log_open(const struct ctt_train_cfg *cfg, int done,
+int ctt_log_open(const struct ctt_train_cfg *cfg, int several, int done,
                  struct ctt_log **out)
 {
     struct ctt_log *l = ctt_calloc(1, sizeof(*l));
@@ -167,7 +169,8 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int done,
 
     CTT_TRY(rc);
     l->kind = 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0) |
-              (ctt_train_has_server(cfg) ? SERVED : 0);
+              (ctt_train_has_server(cfg) ? SERVED : 0) |
+              (several ? SEVERAL : 0);
     l->csv_path = cfg->log_csv;
     l->json_path = cfg->log_json;
     CTT_TRY(open_one(l->csv_path, 0, done, &l->csv));

@@ -37,8 +37,17 @@ struct ctt_metrics {
                               [point]; NULL unless of
                               ctt_evaluate_recognise() */
     float   *answer;       /* logits of [clip of the set][point][class]; NULL
-                              unless of ctt_answer_recognise() */
+                              unless of ctt_answer_recognise(), or several */
+
+    /* Of clips with several labels: */
+    int      several, set;            /* 1; clips of the set */
+    uint8_t *there;                   /* [clip of the set][class]: a label */
+    double   map[CTT_MAX_POINTS];     /* mean average precision
+                                         (base/precision.h) */
+    double  *ap;                      /* of each class at the last point; NAN:
+                                         no clip has it */
 };
+
 
 int  ctt_metrics_new(int classes, const struct ctt_point *point, int points,
                      struct ctt_metrics **out);
@@ -49,6 +58,23 @@ void ctt_metrics_clear(struct ctt_metrics *m);
  * confusion matrix. */
 enum ctt_clip_verdict ctt_metrics_add(struct ctt_metrics *m, int point,
                                       const float *logits, int label);
+
+/* With several labels per clip, of a set of so many clips: there gives a clip a
+ * label, add_clip then counts an answer, which is right if its largest number
+ * is that of one of them, and rank sets map and ap when all are counted.
+ * CTT_ENOMEM. */
+int  ctt_metrics_several(struct ctt_metrics *m, int clips);
+void ctt_metrics_there(struct ctt_metrics *m, int clip, int label);
+enum ctt_clip_verdict ctt_metrics_add_clip(struct ctt_metrics *m, int point,
+                                           int clip, const float *logits);
+int  ctt_metrics_rank(struct ctt_metrics *m);
+
+/* The score that counts at a point: the mean average precision, or top-1; its
+ * name in texts and in JSON. */
+double ctt_metrics_score(const struct ctt_metrics *m, int point);
+const char *ctt_score_word(int several);
+const char *ctt_score_key(int several);
+
 /* Accuracy, 0..1, and mean loss at a point. */
 double ctt_metrics_top1(const struct ctt_metrics *m, int point);
 double ctt_metrics_top5(const struct ctt_metrics *m, int point);

@@ -247,7 +247,8 @@ static int open_trainer(struct ctt_trainer *t)
     if (!t->dw)
         t->dw = t->task->exec(t->step)->dw;
     tell_memory(t);
-    CTT_TRY(ctt_log_open(cfg, resumed ? t->at.epoch : -1, &t->log));
+    CTT_TRY(ctt_log_open(cfg, t->m->g->several, resumed ? t->at.epoch : -1,
+                         &t->log));
     t->seed = (uint64_t)cfg->seed;
     set_steps(t);
     CTT_TRY(ctt_dsd_check(cfg, t->steps));

@@ -169,9 +169,11 @@ struct ctt_progress {
 /* The result of a test.  Recognise: loss and accuracy, 0..1, at the last of
  * --val-ratios, and their means over all of these.  Predict: loss over all
  * frames but the first, and the mean quality of the future frames.  top1_95:
- * the 95% confidence interval of top1; checkpoints do not hold it. */
+ * the 95% confidence interval of top1; checkpoints do not hold it.  map: the
+ * mean average precision, 0 where clips have one label. */
 struct ctt_test_score { double loss, top1, top5, mse, psnr, ssim, ssim2,
-                               mean_loss, mean_top1, top1_95[2]; };
+                               mean_loss, mean_top1, top1_95[2], map,
+                               mean_map; };
 
 /* One row of the logs. */
 struct ctt_epoch {
@@ -243,6 +245,9 @@ char *const *ctt_data_labels(const struct ctt_data *d, int *count);
 /* The number of classes with a clip; 0 in prediction.  clips: of each class, to
  * be freed.  CTT_ENOMEM. */
 int  ctt_data_classes(const struct ctt_data *d, int **clips);
+
+/* 1 if a clip of the list has several labels; 0 in prediction. */
+int  ctt_data_several(const struct ctt_data *d);
 
 /* A CRC-32 of the classes and clips (ctt_source_crc), in prediction without
  * their classes: another set has another one.  Clips that were skipped count

@@ -17,7 +17,8 @@ enum { VERSION = 5, UNNAMED = 4, PLACE = 14, SUMS = 13 };
 
 enum { LINE = 64,    /* bytes for any line of the table: name=value\n */
        FIRST = PLACE + SUMS,    /* rows that all checkpoints have */
-       ROWS = FIRST + 5 };
+       ALWAYS = FIRST + 5,      /* those that are always written */
+       ROWS = ALWAYS + 2 };
 
 /* ---- the table ---- */
 
@@ -80,6 +81,8 @@ static const struct row rows[ROWS] = {
     DOUBLE("time-used", at.used, is_share),
     DOUBLE("sum-ahead", at.sums.ahead, is_any),
     DOUBLE("sum-values", at.sums.values, is_any),
+    DOUBLE("best-map", at.val.map, is_share),
+    DOUBLE("best-mean-map", at.val.mean_map, is_share),
 };
 
 static int64_t get_integer(const struct ctt_checkpoint_values *v,
@@ -125,7 +128,7 @@ int ctt_values_write(const struct ctt_checkpoint_values *v, struct ctt_state *s)
     int n = 0;
 
     now.version = VERSION;
-    for (int k = 0; k < ROWS; k++)
+    for (int k = 0; k < (v->several ? ROWS : ALWAYS); k++)
         n += print_value(&now, &rows[k], text + n);
     return ctt_state_add(s, "values", 1, n, text);
 }
@@ -191,8 +194,8 @@ out:
 }
 
 /* Values that older checkpoints lack: the last of --val-ratios decided alone,
- * the schedule ignored --time-limit, and no model predicted beside its answer.
- */
+ * the schedule ignored --time-limit, no model predicted beside its answer, and
+ * clips had one label. */
 static void complete(struct ctt_checkpoint_values *v, const char seen[ROWS])
 {
     if (!seen[FIRST])
@@ -203,6 +206,8 @@ static void complete(struct ctt_checkpoint_values *v, const char seen[ROWS])
         v->at.used = 0;
     if (!seen[FIRST + 3] || !seen[FIRST + 4])
         v->at.sums.ahead = v->at.sums.values = 0;
+    if (!seen[ALWAYS] || !seen[ALWAYS + 1])
+        v->at.val.map = v->at.val.mean_map = 0;
 }
 
 /* The version comes first, so that it is checked before unknown names are. */

@@ -31,7 +31,7 @@ enum ctt_act_kind  { CTT_ACT_RELU, CTT_ACT_SIGMOID, CTT_ACT_TANH,
 enum ctt_pool_kind { CTT_POOL_MAX, CTT_POOL_AVG };
 enum ctt_norm_kind { CTT_NORM_BATCH, CTT_NORM_LAYER };
 enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2,
-                     CTT_LOSS_SOFT };
+                     CTT_LOSS_SOFT, CTT_LOSS_BINARY };
 enum ctt_fit       { CTT_FIT_CROP, CTT_FIT_STRETCH, CTT_FIT_PAD };
 enum ctt_colour    { CTT_RGB, CTT_BGR, CTT_GRAY };
 enum ctt_axis      { CTT_AXIS_ROWS, CTT_AXIS_CHANNELS };
@@ -110,6 +110,9 @@ struct ctt_graph {
     int              clip;      /* index of the first clip node, or count if
                                    there is none; -1: not sealed and no 'clip'
                                    line yet */
+    int              several;   /* 1: classes do not exclude each other, and the
+                                   answer is a logit of each by itself: the
+                                   line 'several' */
     int              sealed;    /* 1: complete, nothing can be added */
     int64_t          weights;   /* floats, set when sealed */
     int             *place;     /* a hash table of names: index + 1, 0: free */
@@ -124,8 +127,8 @@ void ctt_graph_free(struct ctt_graph **g);
 int  ctt_graph_find(const struct ctt_graph *g, const char *name);
 
 /* line.c: adds the line "op name key=value ...", with a primitive op or a cell,
- * or the line "clip".  Fails with CTT_EFORMAT or CTT_EINVAL if the line breaks
- * a rule of the language; the graph can then only be freed. */
+ * or the line "clip" or "several".  Fails with CTT_EFORMAT or CTT_EINVAL if the
+ * line breaks a rule of the language; the graph can then only be freed. */
 int  ctt_graph_add(struct ctt_graph *g, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

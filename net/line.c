@@ -188,6 +188,13 @@ static int add_line(struct ctt_graph *g, const char *line)
         rc = 0;
         goto out;
     }
+    CTT_CHECK(!g->several, CTT_EFORMAT, "'several' stands last, nothing "
+              "follows it");
+    if (argc == 1 && strcmp(argv[0], "several") == 0) {
+        g->several = 1;
+        rc = 0;
+        goto out;
+    }
     CTT_CHECK(argc >= 2, CTT_EFORMAT, "'%s' needs a name", argv[0]);
     if (!is_cell(argc, argv))
         return add_primitive(g, text, argc, argv);

@@ -15,7 +15,7 @@ static const char *const act_kinds[] = { "relu", "sigmoid", "tanh", "relu6",
 static const char *const pool_kinds[] = { "max", "avg", NULL };
 static const char *const norm_kinds[] = { "batch", "layer", NULL };
 static const char *const loss_kinds[] = { "xent", "mse", "l1l2", "soft",
-                                          NULL };
+                                          "binary", NULL };
 static const char *const fills[] = { "zero", "first", NULL };
 static const char *const fits[] = { "crop", "stretch", "pad", NULL };
 static const char *const colours[] = { "rgb", "bgr", "gray", NULL };
@@ -140,7 +140,7 @@ static const struct ctt_opt loss_attr[] = {
     { "smooth", CTT_FLOAT, FIELD(loss.smooth), "0", "label smoothing", 0,
       0.9 },
     { "temperature", CTT_FLOAT, FIELD(loss.temperature), "1", "of the second "
-      "half of a soft target", 0.01, 1000 }, END
+      "half of a soft or binary target", 0.01, 1000 }, END
 };
 static const struct ctt_opt halo_attr[] = {
     { "up", CTT_INT, FIELD(halo.up), "0", "rows of the part above that are "

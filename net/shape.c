@@ -463,12 +463,13 @@ out:
 }
 
 /* xent: the target is a class number and a weight; soft: two distributions;
- * others: a number for each of the answer. */
+ * binary: four weights per class; others: a number for each of the answer. */
 int ctt_shape_loss(const struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_tensor *x = in(g, n, 0), *t = in(g, n, 1);
     int64_t c = n->attr.loss.kind == CTT_LOSS_XENT ? 2 :
-                n->attr.loss.kind == CTT_LOSS_SOFT ? 2 * x->c : x->c;
+                n->attr.loss.kind == CTT_LOSS_SOFT ? 2 * x->c :
+                n->attr.loss.kind == CTT_LOSS_BINARY ? 4 * x->c : x->c;
     int rc = 0;
 
     CTT_CHECK(same_rows(x, t) && t->c == c, CTT_EINVAL,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.c: the text form of a model: one node per line; '#' starts a comment;
- * the line 'clip' ends the part that runs every step. */
+ * the line 'clip' ends the part that runs every step, and the line 'several'
+ * says that classes do not exclude each other. */
 #include "net/kind.h"
 #include "base/newfile.h"
 #include "net/op.h"
@@ -70,6 +71,8 @@ static int print_net(FILE *f, const void *graph)
             fprintf(f, "clip\n");
         print_node(g, &g->node[i], f);
     }
+    if (g->several)
+        fprintf(f, "several\n");
     return 0;
 }
 

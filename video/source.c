@@ -350,6 +350,9 @@ uint32_t ctt_source_crc(const struct ctt_source *s, int classes)
         if (classes)
             crc = ctt_crc32(crc, &l->item[i].label,
                             (int)sizeof(l->item[i].label), 1);
+        for (int k = 1, c; classes && (c = ctt_item_label(l, &l->item[i], k))
+                           >= 0; k++)
+            crc = ctt_crc32(crc, &c, (int)sizeof(c), 1);
     }
     return crc;
 }

@@ -12,6 +12,7 @@ struct ctt_item {
     char *path;      /* of the clip, as ctt_video_open() takes it */
     char *id;        /* short name for tables: file name without folder */
     int   label;     /* index into the list's labels; -1: unknown */
+    int   also;      /* where its further labels begin in the list's also[] */
     int   row;       /* of a pack: number of the clip in the file */
 };
 
@@ -20,11 +21,35 @@ struct ctt_list {
     int              count, room;
     char           **label;    /* class names, by number */
     int              labels;
+    int             *also;     /* further labels of clips, those of each ended
+                                  by -1, as is place 0; NULL: there are none */
+    int              alsos, also_room;
+    int              several;  /* a clip of the data has several labels */
     int              all, all_labels;    /* counts without the subset */
     const char      *form;     /* layout found: "a folder per class" ... */
     struct ctt_pool_part *texts;    /* that hold all paths, ids and labels
                                        (names.h) */
 };
+
+/* The k-th label of a clip, from 0; -1: it has no more. */
+static inline int ctt_item_label(const struct ctt_list *l,
+                                 const struct ctt_item *item, int k)
+{
+    return k == 0 ? item->label : l->also ? l->also[item->also + k - 1] : -1;
+}
+
+/* 1 if a clip has that label. */
+static inline int ctt_item_has(const struct ctt_list *l,
+                               const struct ctt_item *item, int label)
+{
+    for (int k = 0, c; (c = ctt_item_label(l, item, k)) >= 0; k++)
+        if (c == label)
+            return 1;
+    return 0;
+}
+
+/* Gives the last clip of l, item, a further label. */
+int ctt_list_also(struct ctt_list *l, struct ctt_item *item, int label);
 
 /* Lists the clips at path, which is one of:
  *  - a folder in Something-Something V2's layout: labels.json and split.json
@@ -273,6 +298,7 @@ int  ctt_pack_create(const char *path, const struct ctt_input *in,
                      char *const *label, int labels, struct ctt_pack **out);
 int  ctt_pack_add(struct ctt_pack *p, const char *id, int label,
                   const struct ctt_frames *f);
+int  ctt_pack_also(struct ctt_pack *p, int label);    /* of the last clip */
 int  ctt_pack_finish(struct ctt_pack **p);    /* also frees it on failure */
 /* For reading.  is: 1 if the file at path is HDF5; of all data sources only
  * packs are. */

@@ -17,6 +17,25 @@ static void log_softmax(int c, const float *x, double *to)
         to[i] = (double)x[i] - most - log(sum);
 }
 
+/* log(1 + exp(x)) without overflow. */
+static double softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+double ctt_divergences(int c, const float *was, const float *now)
+{
+    double sum = 0;
+
+    for (int i = 0; i < c; i++) {
+        double x = (double)was[i], y = (double)now[i], p = 1 / (1 + exp(-x));
+
+        sum += p * (softplus(-y) - softplus(-x)) +
+               (1 - p) * (softplus(y) - softplus(x));
+    }
+    return sum;
+}
+
 double ctt_divergence(int c, const float *was, const float *now, double *p,
                       double *q)
 {

@@ -166,4 +166,8 @@ double ctt_change_mean(const struct ctt_change *c);
 double ctt_divergence(int c, const float *was, const float *now, double *p,
                       double *q);
 
+/* The same of classes that do not exclude each other: the sum of those of
+ * each. */
+double ctt_divergences(int c, const float *was, const float *now);
+
 #endif

@@ -25,6 +25,7 @@ int ctt_int8_frames(const struct ctt_graph *g)
 /* Rows of the answer of one model, then compared with those of another. */
 struct answers {
     int     c, frames, rc;
+    int     several;        /* classes do not exclude each other */
     float  *rows;
     int     count, room, next;
     double *p, *q;          /* probabilities of a row: c each */
@@ -49,7 +50,8 @@ static void keep_answer(void *to, int k, const float *row)
 static void add_divergence(struct answers *a, const float *was,
                            const float *now)
 {
-    a->sum += ctt_divergence(a->c, was, now, a->p, a->q);
+    a->sum += a->several ? ctt_divergences(a->c, was, now)
+                         : ctt_divergence(a->c, was, now, a->p, a->q);
 }
 
 static void add_errors(struct answers *a, const float *was, const float *now)
@@ -97,6 +99,7 @@ static int open_answers(const struct ctt_walk *k, const struct ctt_model *m,
 
     *a = (struct answers){ .c = (int)m->g->node[ctt_graph_output(m->g)].out.c,
                            .frames = ctt_int8_frames(m->g) };
+    a->several = m->g->several;
     a->p = ctt_calloc((size_t)a->c, sizeof(*a->p));
     a->q = ctt_calloc((size_t)a->c, sizeof(*a->q));
     CTT_TRY(a->p && a->q ? 0 : CTT_ENOMEM);

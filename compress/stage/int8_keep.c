@@ -173,9 +173,10 @@ static void say_loss(const struct ctt_walk *k, const struct try *t, int most)
 {
     char line[200];
 
-    snprintf(line, sizeof(line), "int8: %.1f points of mean top-1 lost "
+    snprintf(line, sizeof(line), "int8: %.1f points of mean %s lost "
              "(standard error %.1f) even with %d convs in floats, so %s",
-             100 * t->lost.mean, 100 * t->lost.error, most,
+             100 * t->lost.mean, ctt_report_score(k->r), 100 * t->lost.error,
+             most,
              k->o->int8.automatic ? "all stay in floats"
              : k->epochs > 0 ? "none stay there and training has to help"
              : "these stay there");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.c: cross entropy with a class or with distributions, squared error with
- * and without the absolute error, one number a row. */
+ * loss.c: cross entropy with a class, with distributions or of each class by
+ * itself, squared error with and without the absolute error, one number a
+ * row. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
@@ -131,6 +132,33 @@ static int soft_rows(const struct ctt_call *c, int back)
     return 0;
 }
 
+/* Loss of target rows with four parts: weights of the classes that are there
+ * and of those that are not, by labels, and by a teacher's answers. */
+static int binary_rows(const struct ctt_call *c, int back)
+{
+    int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
+    float t = c->node->attr.loss.temperature;
+
+    for (int64_t r = 0; r < rows; r++) {
+        const float *z = ctt_row(&c->in[0], r), *a = ctt_row(&c->in[1], r);
+        const float *b = a + n, *p = b + n, *q = p + n;
+        float sum = 0;
+        if (back) {
+            float scale = *ctt_row(&c->dout, r), *dz = ctt_row(&c->din[0], r);
+            SIMD for (int64_t j = 0; j < n; j++)
+                dz[j] = scale * (ctt_binary_bwd(z[j], a[j], b[j]) +
+                                 t * ctt_binary_bwd(z[j] / t, p[j], q[j])) +
+                        (c->add & 1 ? dz[j] : 0);
+            continue;
+        }
+        for (int64_t j = 0; j < n; j++)
+            sum += ctt_binary(z[j], a[j], b[j]) +
+                   t * t * ctt_binary(z[j] / t, p[j], q[j]);
+        *ctt_row(&c->out, r) = sum;
+    }
+    return 0;
+}
+
 /* The mean of f over a row's differences; bwd is f's slope. */
 #define MEAN_ROWS(name, f, bwd)                                           \
 static int name(const struct ctt_call *c, int back)                       \
@@ -161,6 +189,7 @@ MEAN_ROWS(l1l2_rows, ctt_l1l2, ctt_l1l2_bwd)    /* Su et al. 2020 */
 static int (*const losses[])(const struct ctt_call *c, int back) = {
     [CTT_LOSS_XENT] = xent_rows, [CTT_LOSS_MSE] = mse_rows,
     [CTT_LOSS_L1L2] = l1l2_rows, [CTT_LOSS_SOFT] = soft_rows,
+    [CTT_LOSS_BINARY] = binary_rows,
 };
 
 int K(loss_fwd)(struct ctt_dev *d, const struct ctt_call *c)

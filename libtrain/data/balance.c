@@ -7,49 +7,89 @@
 
 #include <string.h>
 
-/* first[k]: number of clips of the classes before k. */
-static void count_classes(const struct ctt_data *d, int *first)
+/* clips[k]: of class k, among others. */
+static void count_labels(const struct ctt_data *d, int *clips)
+{
+    memset(clips, 0, ((size_t)d->list->labels + 1) * sizeof(*clips));
+    for (int i = 0; i < d->clips; i++)
+        for (int k = 0, c; (c = ctt_clip_label(d, &d->clip[i], k)) >= 0; k++)
+            clips[c]++;
+}
+
+/* The label of a clip that the fewest clips have, by clips[]. */
+static int rarest(const struct ctt_data *d, const struct ctt_clip *clip,
+                  const int *clips)
+{
+    int best = clip->label;
+
+    for (int k = 1, c; (c = ctt_clip_label(d, clip, k)) >= 0; k++)
+        best = clips[c] < clips[best] ? c : best;
+    return best;
+}
+
+/* first[k]: number of clips whose rarest label is a class before k, and of[i]
+ * that of clip i.  first is also memory for the counts. */
+static void count_classes(const struct ctt_data *d, int *first, int *of)
 {
     int labels = d->list->labels;
 
+    count_labels(d, first);
+    for (int i = 0; i < d->clips; i++)
+        of[i] = rarest(d, &d->clip[i], first);
     memset(first, 0, ((size_t)labels + 1) * sizeof(*first));
     for (int i = 0; i < d->clips; i++)
-        first[d->clip[i].label + 1]++;
+        first[of[i] + 1]++;
     for (int k = 0; k < labels; k++)
         first[k + 1] += first[k];
 }
 
-int ctt_class_weights(const struct ctt_data *d, float **out)
+/* Weights with which a class that is there and one that is not count half of
+ * all clips each. */
+static void weigh_several(const struct ctt_data *d, const int *clips,
+                          float *weight)
+{
+    int labels = d->list->labels;
+
+    for (int k = 0; k < labels; k++) {
+        int rest = d->clips - clips[k];
+
+        weight[k] = clips[k] ? (float)((double)d->clips / 2 / clips[k]) : 0;
+        weight[labels + k] = rest ? (float)((double)d->clips / 2 / rest) : 0;
+    }
+}
+
+int ctt_class_weights(const struct ctt_data *d, int several, float **out)
 {
     int labels = d->list->labels, classes = 0, rc = 0;
-    int *first = ctt_calloc((size_t)labels + 1, sizeof(*first));
-    float *weight = ctt_calloc((size_t)labels + 1, sizeof(*weight));
+    int *clips = ctt_calloc((size_t)labels + 1, sizeof(*clips));
+    float *weight = ctt_calloc(2 * (size_t)labels + 1, sizeof(*weight));
 
-    CTT_TRY(first && weight ? 0 : CTT_ENOMEM);
-    count_classes(d, first);
+    CTT_TRY(clips && weight ? 0 : CTT_ENOMEM);
+    count_labels(d, clips);
     for (int k = 0; k < labels; k++)
-        classes += first[k + 1] > first[k];
-    for (int k = 0; k < labels; k++)
-        if (first[k + 1] > first[k])
-            weight[k] = (float)((double)d->clips / classes /
-                                (first[k + 1] - first[k]));
+        classes += clips[k] > 0;
+    for (int k = 0; k < labels && !several; k++)
+        if (clips[k])
+            weight[k] = (float)((double)d->clips / classes / clips[k]);
+    if (several)
+        weigh_several(d, clips, weight);
     *out = weight;
     weight = NULL;
 out:
-    ctt_free(first);
+    ctt_free(clips);
     ctt_free(weight);
     return rc;
 }
 
-/* Lists the clips by class, each class in a random order. */
+/* Lists the clips by class, each class in a random order; of: memory. */
 static void list_clips(const struct ctt_data *d, uint64_t key, int *first,
-                       int *list)
+                       int *of, int *list)
 {
     int labels = d->list->labels;
 
-    count_classes(d, first);
+    count_classes(d, first, of);
     for (int i = 0; i < d->clips; i++)
-        list[first[d->clip[i].label]++] = i;
+        list[first[of[i]]++] = i;
     for (int k = labels; k > 0; k--)    /* each has become the next one's */
         first[k] = first[k - 1];
     first[0] = 0;
@@ -66,7 +106,7 @@ void ctt_balanced_draws(const struct ctt_data *d, uint64_t key, int *first,
     int labels = d->list->labels, n = 0;
     int from = (int)((uint64_t)ctt_random(key, 0) * (uint64_t)labels >> 32);
 
-    list_clips(d, key, first, work);
+    list_clips(d, key, first, draws, work);
     for (int round = 0; n < d->clips; round++)
         for (int j = 0; j < labels && n < d->clips; j++) {
             int k = (from + j) % labels, clips = first[k + 1] - first[k];

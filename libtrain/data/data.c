@@ -340,9 +340,15 @@ int ctt_data_classes(const struct ctt_data *d, int **clips)
     if (!of)
         return CTT_ENOMEM;
     for (int i = 0; i < d->clips; i++)
-        n += of[d->clip[i].label]++ == 0;
+        for (int k = 0, c; (c = ctt_clip_label(d, &d->clip[i], k)) >= 0; k++)
+            n += of[c]++ == 0;
     *clips = of;
     return n;
+}
+
+int ctt_data_several(const struct ctt_data *d)
+{
+    return !d->steps && d->list->several;
 }
 
 uint32_t ctt_data_crc(const struct ctt_data *d)

@@ -43,6 +43,14 @@ struct ctt_data {
     int                    kept_end;  /* items from here on are not kept */
 };
 
+/* The k-th label of a clip, from 0; -1: it has no more. */
+static inline int ctt_clip_label(const struct ctt_data *d,
+                                 const struct ctt_clip *c, int k)
+{
+    return k == 0 ? c->label
+                  : ctt_item_label(d->list, &d->list->item[c->item], k);
+}
+
 /* The seed of drawn sequences for key 0, independent of --seed. */
 enum { CTT_TEST_SEED = 1 };
 

@@ -148,10 +148,10 @@ static void order_units(struct folding *f, uint64_t key)
     qsort(f->unit, (size_t)f->units, sizeof(*f->unit), large_first);
 }
 
-/* The class of the i-th clip of a unit. */
-static int label_of(const struct folding *f, const struct unit *u, int i)
+/* The k-th label of the i-th clip of a unit, or -1. */
+static int label_of(const struct folding *f, const struct unit *u, int i, int k)
 {
-    return f->d->clip[f->member[u->first + i]].label;
+    return ctt_clip_label(f->d, &f->d->clip[f->member[u->first + i]], k);
 }
 
 /* The fold with the fewest clips of the unit's classes, then with the fewest
@@ -164,7 +164,8 @@ static int choose_fold(const struct folding *f, const struct unit *u)
     for (int k = 0; k < f->folds; k++) {
         int64_t cost = 0;
         for (int i = 0; i < u->size; i++)
-            cost += f->of[k * f->labels + label_of(f, u, i)];
+            for (int j = 0, c; (c = label_of(f, u, i, j)) >= 0; j++)
+                cost += f->of[k * f->labels + c];
         if (cost < least || (cost == least && f->all[k] < f->all[best])) {
             least = cost;
             best = k;
@@ -179,7 +180,8 @@ static void assign_unit(struct folding *f, const struct unit *u, int *fold)
 
     for (int i = 0; i < u->size; i++) {
         fold[f->member[u->first + i]] = k;
-        f->of[k * f->labels + label_of(f, u, i)]++;
+        for (int j = 0, c; (c = label_of(f, u, i, j)) >= 0; j++)
+            f->of[k * f->labels + c]++;
         f->all[k]++;
     }
 }

@@ -134,6 +134,19 @@ struct recognise_scoring {
     struct ctt_metrics        *m;
 };
 
+static enum ctt_clip_verdict add_answer(const struct ctt_recognise_eval *e,
+                                        struct ctt_metrics *m, int k,
+                                        const float *z, int clip)
+{
+    const struct ctt_clip *c = &e->d->clip[clip];
+
+    for (int i = 0, label; m->several &&
+         (label = ctt_clip_label(e->d, c, i)) >= 0; i++)
+        ctt_metrics_there(m, clip, label);
+    return m->several ? ctt_metrics_add_clip(m, k, clip, z)
+                      : ctt_metrics_add(m, k, z, c->label);
+}
+
 static int run_answers(void *arg, const struct ctt_batch *b, void *answers)
 {
     const struct recognise_scoring *all = arg;
@@ -155,8 +168,8 @@ static int count_answers(void *arg, const struct ctt_batch *b,
             const float *z = (const float *)answers +
                              ((int64_t)j * e->points + k) * classes;
 
-            keep_verdict(e, all->m, b->clip[j], k, z, ctt_metrics_add(
-                all->m, k, z, e->d->clip[b->clip[j]].label));
+            keep_verdict(e, all->m, b->clip[j], k, z,
+                         add_answer(e, all->m, k, z, b->clip[j]));
         }
     }
     return 0;
@@ -165,11 +178,16 @@ static int count_answers(void *arg, const struct ctt_batch *b,
 int ctt_recognise_eval_run(struct ctt_recognise_eval *e, struct ctt_metrics *m)
 {
     struct recognise_scoring all = { e, m };
+    int rc;
 
     ctt_metrics_clear(m);
     e->r->stamp++;
-    return ctt_eval_set_run(&e->set, &(struct ctt_eval_job){
-        .arg = &all, .run = run_answers, .add = count_answers });
+    CTT_TRY(ctt_eval_set_run(&e->set, &(struct ctt_eval_job){
+        .arg = &all, .run = run_answers, .add = count_answers }));
+    if (rc == 0)
+        CTT_TRY(ctt_metrics_rank(m));
+out:
+    return rc;
 }
 
 /* ---- a model once ---- */
@@ -195,9 +213,11 @@ static int test_request(void *arg, struct ctt_dev *dev, const float *w)
                                     q->points, &e));
     CTT_TRY(ctt_metrics_new(ctt_answer_classes(q->m->g), q->point, q->points,
                             &q->out));
+    if (q->m->g->several)
+        CTT_TRY(ctt_metrics_several(q->out, q->d->clips));
     q->out->verdict = ctt_calloc((size_t)q->d->clips, (size_t)q->points);
     CTT_TRY(q->out->verdict ? 0 : CTT_ENOMEM);
-    if (q->answers)
+    if (q->answers && !q->out->answer)
         q->out->answer = ctt_calloc((size_t)q->d->clips * (size_t)q->points,
                                     (size_t)ctt_answer_classes(q->m->g) *
                                     sizeof(*q->out->answer));

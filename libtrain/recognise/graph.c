@@ -36,7 +36,7 @@ int ctt_recognise_graph(const struct ctt_graph *model,
                         struct ctt_graph **out)
 {
     const char *answer = model->node[ctt_graph_output(model)].name;
-    int soft = ctt_has_aims(cfg);
+    int soft = ctt_has_aims(model, cfg), classes = ctt_answer_classes(model);
     double smooth = soft ? 0 : (double)cfg->label_smooth;
     struct ctt_edit *e = NULL;
     int rc = 0, end = model->count;
@@ -47,10 +47,12 @@ int ctt_recognise_graph(const struct ctt_graph *model,
     if (cfg->task == CTT_BOTH)
         CTT_TRY(ctt_aux_head_graph(e, model));
     CTT_TRY(ctt_edit_add(e, end, "input train.target c=%d",
-                         soft ? 2 * ctt_answer_classes(model) : CTT_TARGET));
+                         model->several ? 4 * classes : soft ? 2 * classes
+                                                             : CTT_TARGET));
     CTT_TRY(ctt_edit_add(e, end, "loss train.loss in=%s,train.target "
                          "kind=%s smooth=%.9g temperature=%.9g", answer,
-                         soft ? "soft" : "xent", smooth,
+                         model->several ? "binary" : soft ? "soft" : "xent",
+                         smooth,
                          soft ? (double)cfg->temperature : 1));
     CTT_TRY(ctt_edit_graph(e, out));
     ctt_freeze(*out, cfg);

@@ -80,6 +80,8 @@ void ctt_metrics_free(struct ctt_metrics **m)
     ctt_free((*m)->confusion);
     ctt_free((*m)->verdict);
     ctt_free((*m)->answer);
+    ctt_free((*m)->there);
+    ctt_free((*m)->ap);
     ctt_free(*m);
     *m = NULL;
 }
@@ -92,6 +94,7 @@ void ctt_metrics_clear(struct ctt_metrics *m)
     memset(m->top5, 0, sizeof(m->top5));
     memset(m->confusion, 0, (size_t)m->classes * (size_t)m->classes *
            sizeof(*m->confusion));
+    memset(m->map, 0, sizeof(m->map));
 }
 
 /* The number of classes that rank before the label: a larger number, or the

@@ -57,8 +57,11 @@ struct ctt_teacher {
 /* 1 if a training with these settings has a teacher. */
 int  ctt_is_taught(const struct ctt_train_cfg *cfg);
 
-/* The probabilities p[n] of the logits z[n] at a temperature. */
+/* The probabilities p[n] of the logits z[n] at a temperature: of classes that
+ * exclude each other, and with `several` of each class by itself. */
 void ctt_probabilities(const float *z, int n, double temperature, float *p);
+void ctt_probabilities_of(int several, const float *z, int n,
+                          double temperature, float *p);
 
 /* CTT_EINVAL if a teacher of cfg takes other frames than the model g, or
  * answers other classes than those of d. */
@@ -72,11 +75,11 @@ int  ctt_teacher_open(const struct ctt_model *const *m, struct ctt_dev *dev,
 void ctt_teacher_close(struct ctt_teacher **t);
 
 /* Writes the mean probabilities of all classes at this temperature to the
- * second half of each row of p, which has one of 2 x classes for each goal;
- * those of a goal of weight 0 are zeros. */
+ * beginning of the second half of each row of p, which has one of `wide`
+ * numbers for each goal; those of a goal of weight 0 are zeros. */
 int  ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
                      const struct ctt_goal *goal, int goals,
-                     float temperature, float *p);
+                     float temperature, int wide, float *p);
 
 struct ctt_recognise_step {
     const struct ctt_train_cfg *cfg;
@@ -93,10 +96,17 @@ struct ctt_recognise_step {
     struct ctt_ask   *ask;       /* the same for the clip part */
     float            *row, *answers;    /* rows of the current window */
     struct ctt_teacher *teacher;        /* or NULL */
-    float            *share;     /* weight of each class, or NULL: 1 */
+    float            *share;     /* weight of each class, or NULL: 1; with
+                                    several labels per clip then that of each
+                                    class that is not there */
+    float            *hot;       /* with several labels: [clip of the batch]
+                                    [class] the share of a label in the target;
+                                    otherwise NULL */
     float            *aim;       /* the target distributions of the goals, times
                                     their weights: of labels, and of answers;
-                                    NULL: targets are classes */
+                                    NULL: targets are classes.  With several
+                                    labels each of them is two numbers per
+                                    class: that it is there, that it is not */
     float            *said;      /* with self_distil: the answer of each goal;
                                     otherwise NULL */
     struct ctt_aux_head *ahead;     /* of --task both; otherwise NULL */
@@ -115,6 +125,10 @@ struct ctt_recognise_step {
 
 /* Floats per row of a target that is a class: label, weight. */
 enum { CTT_TARGET = 2 };
+
+/* Fills s->hot; does nothing without it. */
+void ctt_aims_hot(struct ctt_recognise_step *s, const struct ctt_data *d,
+                  const struct ctt_batch *b);
 
 /* The training graph: the model with target and loss appended, with --task both
  * also those of its line `ahead`; weights keep their offsets. */
@@ -166,9 +180,9 @@ int  ctt_recognise_step_forward(struct ctt_recognise_step *s,
 int  ctt_recognise_step_blame(struct ctt_recognise_step *s,
                               const struct ctt_batch *b);
 
-/* aims.c: distributions as targets.  1 if a training with these settings has
- * them; CTT_EINVAL if their shares are more than the whole loss. */
-int  ctt_has_aims(const struct ctt_train_cfg *cfg);
+/* aims.c: distributions as targets.  1 if a training of g with these settings
+ * has them; CTT_EINVAL if their shares are more than the whole loss. */
+int  ctt_has_aims(const struct ctt_graph *g, const struct ctt_train_cfg *cfg);
 int  ctt_aims_check(const struct ctt_train_cfg *cfg);
 
 /* Makes s->aim of the labels and the teacher's answers, before the forward

@@ -28,13 +28,16 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
     s->ask = ctt_calloc(goals, sizeof(*s->ask));
     s->row = ctt_calloc(rows, (size_t)s->wide * sizeof(*s->row));
     s->answers = ctt_calloc(rows, classes * sizeof(*s->answers));
-    if (ctt_has_aims(s->cfg))
-        s->aim = ctt_calloc(goals, 2 * classes * sizeof(*s->aim));
+    if (ctt_has_aims(s->own, s->cfg))
+        s->aim = ctt_calloc(goals, (size_t)s->wide * sizeof(*s->aim));
+    if (s->own->several)
+        s->hot = ctt_calloc((size_t)n, classes * sizeof(*s->hot));
     if (s->cfg->self_distil > 0)
         s->said = ctt_calloc(goals, classes * sizeof(*s->said));
     s->kept = ctt_calloc(1, sizeof(*s->kept));
     return s->kept && s->want && s->goal && s->ask && s->row && s->answers &&
-           (s->aim || !ctt_has_aims(s->cfg)) &&
+           (s->aim || !ctt_has_aims(s->own, s->cfg)) &&
+           (s->hot || !s->own->several) &&
            (s->said || s->cfg->self_distil <= 0) ? 0 : CTT_ENOMEM;
 }
 
@@ -135,6 +138,7 @@ void ctt_recognise_step_close(struct ctt_recognise_step **s)
     ctt_teacher_close(&(*s)->teacher);
     ctt_aux_head_close(&(*s)->ahead);
     ctt_free((*s)->aim);
+    ctt_free((*s)->hot);
     ctt_free((*s)->share);
     ctt_free((*s)->said);
     ctt_free((*s)->row);
@@ -167,7 +171,7 @@ static int64_t answer_rows(const struct ctt_recognise_step *s,
 
 /* The target of the clip at a place of the batch: its label, the label of the
  * clip that is mixed into it, the loss weight of both by their classes, and the
- * share of the first. */
+ * share of the first.  With several labels per clip s->hot has these. */
 struct worth { int label, other; float weight, own; };
 
 static struct worth worth_of(const struct ctt_recognise_step *s,
@@ -180,6 +184,10 @@ static struct worth worth_of(const struct ctt_recognise_step *s,
     if (!b->length[j])
         return w;
     w.label = w.other = d->clip[b->clip[j]].label;
+    if (s->hot) {
+        w.weight = 1;
+        return w;
+    }
     if (b->blend) {
         w.other = d->clip[b->clip[b->blend[j].other]].label;
         own = b->blend[j].own;
@@ -200,6 +208,7 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
 {
     double sum = 0;
 
+    ctt_aims_hot(s, d, b);
     for (int j = 0; j < b->n; j++) {
         const struct ctt_clip *c = b->clip[j] < 0 ? NULL
                                                   : &d->clip[b->clip[j]];
@@ -309,6 +318,20 @@ static int is_largest(const float *z, int n, int label)
     return 1;
 }
 
+/* 1 if the largest number is that of the clip's label, or one of them. */
+static int is_right(const struct ctt_recognise_step *s,
+                    const struct ctt_goal *g, const float *z)
+{
+    const float *hot = s->hot ? s->hot + (int64_t)g->sample * s->classes : NULL;
+
+    if (!hot)
+        return is_largest(z, s->classes, g->label);
+    for (int j = 0; j < s->classes; j++)
+        if (hot[j] >= 0.5f && is_largest(z, s->classes, j))
+            return 1;
+    return 0;
+}
+
 /* Adds up the losses, and the clips whose last answer is right; keeps answers
  * that become targets. */
 static int take_answers(void *arg, struct ctt_exec *x,
@@ -338,7 +361,7 @@ static int take_answers(void *arg, struct ctt_exec *x,
             memcpy(s->said + i * classes, z, (size_t)classes * sizeof(*z));
         if (i % s->asks.total == s->asks.total - 1 &&
             s->batch->length[e.goal->sample])
-            s->right += is_largest(z, classes, e.goal->label);
+            s->right += is_right(s, e.goal, z);
     }
 out:
     return rc;

@@ -21,6 +21,9 @@ static int check_classes(const struct ctt_graph *g,
     CTT_CHECK(d->list->labels == classes, CTT_EINVAL,
               "the model answers %d class%s, the data has %d", classes,
               ctt_es(classes), d->list->labels);
+    CTT_CHECK(g->several || !ctt_data_several(d), CTT_EINVAL, "clips have "
+              "several labels, and the model's classes exclude each other: "
+              "train one on clips with several labels");
 out:
     return rc;
 }
@@ -59,7 +62,7 @@ static int open_section(const struct ctt_graph *g,
     CTT_TRY(ctt_recognise_section_open(g, job, w, cfg, dev, ctt_cfg_shard(cfg),
                                        d->longest, &s));
     if (cfg->class_weights == CTT_BALANCED)
-        CTT_TRY(ctt_class_weights(d, &s->share));
+        CTT_TRY(ctt_class_weights(d, s->own->several, &s->share));
     *out = s;
     s = NULL;
 out:
@@ -163,6 +166,8 @@ static int open_test(const struct ctt_graph *g, const float *w,
                                     &t->eval));
     CTT_TRY(ctt_metrics_new(ctt_answer_classes(g), point, points,
                             &t->metrics));
+    if (g->several)
+        CTT_TRY(ctt_metrics_several(t->metrics, d->clips));
     *out = made;
     made = NULL;
 out:
@@ -179,6 +184,15 @@ static double mean_top1(const struct ctt_metrics *m)
     for (int k = 0; k < m->points; k++)
         right += m->top1[k];
     return m->clips ? (double)right / (double)(m->points * m->clips) : 0;
+}
+
+static double mean_map(const struct ctt_metrics *m)
+{
+    double sum = 0;
+
+    for (int k = 0; k < m->points; k++)
+        sum += m->map[k];
+    return sum / m->points;
 }
 
 static double mean_loss(const struct ctt_metrics *m)
@@ -205,7 +219,8 @@ static int test_clips(void *e, const struct ctt_events *ev,
         .mean_top1 = mean_top1(t->metrics),
         .loss = ctt_metrics_loss(t->metrics, last),
         .top1 = ctt_metrics_top1(t->metrics, last),
-        .top5 = ctt_metrics_top5(t->metrics, last) };
+        .top5 = ctt_metrics_top5(t->metrics, last),
+        .map = t->metrics->map[last], .mean_map = mean_map(t->metrics) };
     ctt_wilson(out->top1, t->metrics->clips, out->top1_95);
     return rc;
 }
@@ -218,6 +233,8 @@ static const struct ctt_metrics *counts(const void *e)
 static int better(const struct ctt_test_score *a,
                   const struct ctt_test_score *b)
 {
+    if (a->mean_map != b->mean_map)    /* 0 where clips have one label */
+        return a->mean_map > b->mean_map;
     return a->mean_top1 > b->mean_top1 ||
            (a->mean_top1 == b->mean_top1 && a->mean_loss < b->mean_loss);
 }

@@ -67,6 +67,10 @@ int ctt_teacher_check(const struct ctt_train_cfg *cfg,
     for (int i = 0; m[i]; i++) {
         snprintf(who, sizeof(who), m[1] ? "teacher %d" : "the teacher", i + 1);
         CTT_TRY(same_frames(who, m[i]->g, g));
+        CTT_CHECK(m[i]->g->several == g->several, CTT_EINVAL, "%s answers with "
+                  "%s per clip, the model with %s", who, m[i]->g->several
+                  ? "several labels" : "one label", g->several
+                  ? "several" : "one");
         CTT_TRY(same_classes(who, m[i], d));
     }
 out:
@@ -147,6 +151,15 @@ void ctt_probabilities(const float *z, int n, double temperature, float *p)
         p[j] = (float)(exp(((double)z[j] - (double)top) / temperature) / sum);
 }
 
+void ctt_probabilities_of(int several, const float *z, int n,
+                          double temperature, float *p)
+{
+    if (!several)
+        ctt_probabilities(z, n, temperature, p);
+    for (int j = 0; j < n && several; j++)
+        p[j] = (float)(1 / (1 + exp(-(double)z[j] / temperature)));
+}
+
 static int forward_teacher(struct ctt_teacher *t, const struct ctt_batch *b,
                            const struct ctt_goal *goal, int goals)
 {
@@ -171,19 +184,19 @@ out:
 /* Adds a teacher's probabilities times `by` to p. */
 static int add_teacher(struct ctt_teacher *t, const struct ctt_batch *b,
                        const struct ctt_goal *goal, int goals,
-                       float temperature, float by, float *p)
+                       float temperature, float by, int wide, float *p)
 {
     int classes = ctt_answer_classes(t->g), rc;
 
     CTT_TRY(forward_teacher(t, b, goal, goals));
     for (int i = 0; i < goals; i++) {
-        float *to = p + (2 * i + 1) * classes;
+        float *to = p + (int64_t)i * wide + wide / 2;
         int64_t row = has_clip(t) ? i : (int64_t)goal[i].step * b->n +
                                         goal[i].sample;
         if (goal[i].weight <= 0)
             continue;
-        ctt_probabilities(t->answers + row * classes, classes,
-                          (double)temperature, t->p);
+        ctt_probabilities_of(t->g->several, t->answers + row * classes,
+                             classes, (double)temperature, t->p);
         for (int j = 0; j < classes; j++)
             to[j] += by * t->p[j];
     }
@@ -193,17 +206,18 @@ out:
 
 int ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
                     const struct ctt_goal *goal, int goals, float temperature,
-                    float *p)
+                    int wide, float *p)
 {
     int classes = ctt_answer_classes(t->g), count = 0, rc = 0;
 
     for (int i = 0; i < goals; i++)
-        memset(p + (2 * i + 1) * classes, 0, (size_t)classes * sizeof(*p));
+        memset(p + (int64_t)i * wide + wide / 2, 0,
+               (size_t)classes * sizeof(*p));
     for (struct ctt_teacher *at = t; at; at = at->next)
         count++;
     for (; t; t = t->next)
         CTT_TRY(add_teacher(t, b, goal, goals, temperature, 1 / (float)count,
-                            p));
+                            wide, p));
 out:
     return rc;
 }

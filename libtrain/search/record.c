@@ -387,6 +387,8 @@ static int read_epoch(const struct ctt_search *s, const char *line, int n,
     t->score[n] = NAN;
     t->loss[n] = INFINITY;
     if (rc) {
+        if (ctt_json_get(v, "val_mean_map"))    /* several labels per clip */
+            score = "val_mean_map";
         ctt_json_real(ctt_json_get(v, score), NAN, &t->score[n]);
         ctt_json_real(ctt_json_get(v, loss), INFINITY, &t->loss[n]);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decision.c: the text of the thresholds for early decisions, and which model
  * they belong to. */
-#include "net/file/decision.h"
+#include "net/file/thresholds.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"
 
@@ -217,10 +217,14 @@ void ctt_decision_drop(struct ctt_model *m)
 
 int ctt_model_decides(const struct ctt_model *m)
 {
+    struct ctt_thresholds t;
     struct ctt_decision d;
     int rc = 0;
 
-    if (m->decision) {
+    if (m->decision && m->g->several) {
+        CTT_TRY(ctt_thresholds_parse(m->decision, &t));
+        rc = ctt_thresholds_hold(&t, m);
+    } else if (m->decision) {
         CTT_TRY(ctt_decision_parse(m->decision, &d));
         rc = ctt_decision_holds(&d, m);
     }

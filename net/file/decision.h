@@ -67,7 +67,8 @@ int ctt_decision_sign(const struct ctt_model *m, struct ctt_decision *d);
  * 0. */
 int ctt_decision_holds(const struct ctt_decision *d, const struct ctt_model *m);
 
-/* 1 if m has a decision, m->decision, and it holds for m. */
+/* 1 if m has a decision, m->decision, or thresholds of its classes
+ * (thresholds.h) there, and they hold for m. */
 int ctt_model_decides(const struct ctt_model *m);
 
 /* Removes the decision of a model that will be changed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file_read.c: reads a model file.  The file is not trusted: every size is
  * checked against the text of the net before it is used. */
-#include "net/file/decision.h"
+#include "net/file/thresholds.h"
 #include "net/file/h5.h"
 #include "base/limits.h"
 #include "net/code/code.h"
@@ -102,12 +102,15 @@ out:
 
 static int read_decision(struct ctt_h5 *f, struct ctt_model *m)
 {
+    struct ctt_thresholds t;
     struct ctt_decision d;
     int rc;
 
     CTT_TRY(ctt_texts_one(f, CTT_STORE_DECISION, 0, CTT_DECISION_TEXT,
                           &m->decision));
-    if (m->decision)
+    if (m->decision && m->g->several)
+        IN_FILE(ctt_thresholds_parse(m->decision, &t));
+    else if (m->decision)
         IN_FILE(ctt_decision_parse(m->decision, &d));
 out:
     return rc;

@@ -299,7 +299,7 @@ int ctt_edit_sweep(struct ctt_edit *e)
 
 static size_t room_for(const struct ctt_edit *e)
 {
-    size_t room = sizeof("clip\n");
+    size_t room = sizeof("clip\nseveral\n");
 
     for (int i = 0; i <= e->g->count; i++) {
         const struct place *p = &e->place[i];
@@ -327,6 +327,8 @@ int ctt_edit_graph(const struct ctt_edit *e, struct ctt_graph **out)
                                p->line ? p->line : "", p->line ? "\n" : "",
                                p->after ? p->after : "");
     }
+    if (e->g->several)
+        snprintf(text + at, room - at, "several\n");
     CTT_TRY(ctt_net_parse(text, out));
 out:
     ctt_free(text);

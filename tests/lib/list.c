@@ -22,6 +22,8 @@ const char *list_text(const struct ctt_list *l)
             base--;
         n += (size_t)snprintf(text + n, sizeof(text) - n, "\n%s:%d",
                               base ? base : p, l->item[i].label);
+        for (int k = 1, c; (c = ctt_item_label(l, &l->item[i], k)) >= 0; k++)
+            n += (size_t)snprintf(text + n, sizeof(text) - n, ",%d", c);
     }
     return text;
 }

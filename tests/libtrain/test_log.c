@@ -13,7 +13,7 @@ static void write_rows(const struct ctt_train_cfg *cfg, int done, int first,
 {
     struct ctt_log *l = NULL;
 
-    CHECK_OK(ctt_log_open(cfg, done, &l));
+    CHECK_OK(ctt_log_open(cfg, 0, done, &l));
     for (int i = first; i <= last; i++) {
         struct ctt_epoch e = { .p = { .epoch = i, .step = 10 * i } };
         CHECK_OK(ctt_log_row(l, &e));
@@ -93,7 +93,7 @@ static void test_interval(void)
         uint8_t *text;
 
         cfg.task = row[r].task;
-        CHECK_OK(ctt_log_open(&cfg, -1, &l));
+        CHECK_OK(ctt_log_open(&cfg, 0, -1, &l));
         CHECK_OK(ctt_log_row(l, &e));
         CHECK_OK(ctt_log_close(&l));
         text = clip_bytes(cfg.log_csv, &n);

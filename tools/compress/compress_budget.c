@@ -224,6 +224,13 @@ static int open_inputs(struct ctt_budget_job *r)
     CTT_TRY(ctt_budget_read(j->c.budget, &r->s.b));
     CTT_TRY(ctt_budget_outputs(j));
     CTT_TRY(ctt_compress_load(j->path, "--budget", &j->m));
+    if (j->m->g->several) {
+        j->status = CTT_EXIT_USAGE;
+        CTT_TRY(ctt_error(CTT_EINVAL, "%s: --budget counts right and wrong "
+                          "clips, and these have several labels each: without "
+                          "it the stages and their options are yours to choose",
+                          j->path));
+    }
     CTT_TRY(ctt_compress_check_dense(j, j->m, j->path));
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(open_teachers(j));

@@ -95,8 +95,9 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
 
     CTT_TRY(test_given(j));
     CTT_TRY(test_model(j, stage, m, j->base, s, j->base ? NULL : &j->base));
-    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
-                 100 * s->top1[0], 100 * s->top1[1], 100 * s->top1[2]);
+    ctt_tool_say("%s: %s %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
+                 ctt_score_word(j->m->g->several), 100 * s->top1[0],
+                 100 * s->top1[1], 100 * s->top1[2]);
 out:
     return rc;
 }
@@ -120,9 +121,10 @@ static int loss(void *arg, const char *stage, const struct ctt_model *m,
 
     CTT_TRY(test_model(j, stage, m, NULL, &s, &is));
     ctt_compress_loss(j->was, is, ctt_data_clips(j->val), out);
-    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%; %.1f "
+    ctt_tool_say("%s: %s %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%; %.1f "
                  "points lost in the mean, standard error %.1f", stage,
-                 100 * s.top1[0], 100 * s.top1[1], 100 * s.top1[2],
+                 ctt_score_word(j->m->g->several), 100 * s.top1[0],
+                 100 * s.top1[1], 100 * s.top1[2],
                  100 * out->mean, 100 * out->error);
 out:
     ctt_metrics_free(&is);

@@ -263,7 +263,8 @@ out:
 
 static void say_model(const char *name, const struct ctt_metrics *r)
 {
-    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", name,
+    ctt_tool_say("%s: %s %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", name,
+                 r->several ? "likeliest class right" : "top-1",
                  100 * ctt_metrics_top1(r, 0), 100 * ctt_metrics_top1(r, 1),
                  100 * ctt_metrics_top1(r, 2));
 }

@@ -84,6 +84,8 @@ double ctt_answers_divergence(const struct ctt_answers *a,
 {
     int64_t i = at * is->classes;
 
+    if (is->several)
+        return ctt_divergences(is->classes, a->was->answer + i, is->answer + i);
     return ctt_divergence(is->classes, a->was->answer + i, is->answer + i,
                           a->p, a->q);
 }

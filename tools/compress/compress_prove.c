@@ -78,8 +78,8 @@ static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
                                j->whole ? j->whole : j->data, j->val, &d);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
     choice(&j->c.recipe, r, text, sizeof(text));
-    ctt_tool_say("\ntop-1 is that of the validation clips, which chose %s: "
-                 "it flatters; %s%s", text,
+    ctt_tool_say("\n%s is that of the validation clips, which chose %s: "
+                 "it flatters; %s%s", ctt_score_word(r->several), text,
                  d ? "split 'test' was never used for training or choices:"
                    : "no held-out clips: ",
                  d ? "" : ctt_held_out_missing(opened));

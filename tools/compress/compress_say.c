@@ -94,9 +94,11 @@ static int say_scores(const struct ctt_report *r)
 {
     char heading[192];
 
-    snprintf(heading, sizeof(heading), "top-1 after 25/50/100%% of %" PRId64
+    snprintf(heading, sizeof(heading), "%s after 25/50/100%% of %" PRId64
              " validation clips, and whole clips lost and won against the "
-             "model as given", r->stage[0].after.clips);
+             "model as given%s", ctt_score_word(r->several),
+             r->stage[0].after.clips,
+             r->several ? ", by their likeliest class" : "");
     return say_table(r, heading, ctt_report_score_cells);
 }
 

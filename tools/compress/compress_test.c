@@ -22,6 +22,30 @@ static void compare_verdicts(const struct ctt_metrics *base,
     }
 }
 
+/* Of a clip with several labels: the mean, over these, of the share of labels
+ * among the classes whose numbers are at least as large.  Clips have it each,
+ * as they have no mean average precision, so that its changes have a standard
+ * error. */
+static double ranking(const struct ctt_metrics *m, int clip, int k)
+{
+    const uint8_t *there = m->there + (int64_t)clip * m->classes;
+    const float *z = m->answer + ((int64_t)clip * m->points + k) * m->classes;
+    double sum = 0;
+    int labels = 0;
+
+    for (int i = 0; i < m->classes; i++) {
+        int all = 0, right = 0;
+
+        for (int j = 0; j < m->classes && there[i]; j++) {
+            all += z[j] >= z[i];
+            right += z[j] >= z[i] && there[j];
+        }
+        labels += there[i];
+        sum += all ? (double)right / all : 0;
+    }
+    return labels ? sum / labels : 0;
+}
+
 void ctt_compress_loss(const struct ctt_metrics *was,
                        const struct ctt_metrics *is, int clips,
                        struct ctt_loss *out)
@@ -35,7 +59,8 @@ void ctt_compress_loss(const struct ctt_metrics *was,
         if (a[0] == CTT_UNREAD || b[0] == CTT_UNREAD)
             continue;
         for (int k = 0; k < CTT_ACCURACIES; k++)
-            lost += (double)(a[k] == CTT_RIGHT) - (double)(b[k] == CTT_RIGHT);
+            lost += was->several ? ranking(was, i, k) - ranking(is, i, k) :
+                    (double)(a[k] == CTT_RIGHT) - (double)(b[k] == CTT_RIGHT);
         n++;
         sum += lost / CTT_ACCURACIES;
         squares += lost * lost / (CTT_ACCURACIES * CTT_ACCURACIES);
@@ -43,6 +68,11 @@ void ctt_compress_loss(const struct ctt_metrics *was,
     *out = (struct ctt_loss){ n > 0 ? sum / n : 0, 0 };
     if (n > 1)
         out->error = sqrt((squares / n - out->mean * out->mean) / (n - 1));
+    if (!was->several)
+        return;
+    out->mean = 0;
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        out->mean += (was->map[k] - is->map[k]) / CTT_ACCURACIES;
 }
 
 int ctt_compress_test(const struct ctt_model *m,
@@ -57,7 +87,7 @@ int ctt_compress_test(const struct ctt_model *m,
                                    CTT_ACCURACIES, &r));
     *s = (struct ctt_score){ .clips = r->clips };
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        s->top1[k] = ctt_metrics_top1(r, k);
+        s->top1[k] = ctt_metrics_score(r, k);
     if (base)
         compare_verdicts(base, r, ctt_data_clips(d), s);
     if (all) {

@@ -212,8 +212,11 @@ static int count_labels(const struct ctt_list *l, int **out)
 
     if (!n)
         return CTT_ENOMEM;
-    for (int i = 0; i < l->count; i++)
-        n[l->item[i].label < 0 ? l->labels : l->item[i].label]++;
+    for (int i = 0; i < l->count; i++) {
+        n[l->labels] += l->item[i].label < 0;
+        for (int k = 0, c; (c = ctt_item_label(l, &l->item[i], k)) >= 0; k++)
+            n[c]++;
+    }
     *out = n;
     return 0;
 }

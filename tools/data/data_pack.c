@@ -199,7 +199,10 @@ static int write_clip(struct packer *p, struct ctt_pack *out,
     if (d->rc >= 0) {
         if (ctt_frames_whole(&d->f, item->path) < 0)
             ctt_tool_warn("%s", ctt_errmsg());
-        return ctt_pack_add(out, item->id, item->label, &d->f);
+        CTT_TRY(ctt_pack_add(out, item->id, item->label, &d->f));
+        for (int k = 1, c; (c = ctt_item_label(p->list, item, k)) >= 0; k++)
+            CTT_TRY(ctt_pack_also(out, c));
+        goto out;
     }
     CTT_CHECK(d->rc != CTT_ESTOP, CTT_ESTOP, "stopped; %s is not written",
               p->c->out);

@@ -15,10 +15,12 @@
 struct tool {
     struct ctt_infer_set  c;
     struct ctt_infer     *m;
+    const char           *model;      /* its path */
     struct ctt_recogniser r;
     struct ctt_predictor *ahead;      /* NULL without --predict */
     struct ctt_decoder   *decoder;    /* of recognition */
     struct ctt_live_list sources;   /* of --stream and --streams */
+    float                *threshold;  /* of classes, or NULL */
     double                open_ms;
     int                   status;     /* of the program if it fails now */
 };
@@ -227,8 +229,22 @@ static void describe_model(struct tool *t)
     memcpy(t->r.in.mean, w->mean, sizeof(t->r.in.mean));
     memcpy(t->r.in.std, w->std, sizeof(t->r.in.std));
     t->r.classes = ctt_infer_classes(t->m);
+    t->r.kept = (struct ctt_kept_answers){ .classes = t->r.classes,
+        .ratios = t->c.decide.calibrate ? 1 : t->r.ratios };
     if (t->c.top > t->r.classes)
         t->c.top = t->r.classes;
+}
+
+/* Those of a model whose clips have several labels. */
+static int take_thresholds(struct tool *t)
+{
+    if (!ctt_infer_several(t->m))
+        return 0;
+    t->threshold = ctt_calloc((size_t)t->r.classes + 1, sizeof(*t->threshold));
+    for (int i = 0; i < t->r.classes && t->threshold; i++)
+        t->threshold[i] = ctt_infer_threshold(t->m, i);
+    t->r.threshold = t->threshold;
+    return t->threshold ? 0 : CTT_ENOMEM;
 }
 
 static int open_model(struct tool *t, const char *path)
@@ -261,6 +277,7 @@ static int open_model(struct tool *t, const char *path)
     CTT_TRY(ctt_renamed_open(r->classes, &r->renamed));
     for (int i = 0; i < r->classes; i++)
         r->label[i] = (char *)ctt_infer_class(t->m, i);
+    CTT_TRY(take_thresholds(t));
 out:
     return rc;
 }
@@ -272,6 +289,8 @@ static void close_tool(struct tool *t)
     ctt_infer_close(&t->m);
     ctt_live_list_free(&t->sources);
     ctt_free(t->r.label);
+    ctt_free(t->threshold);
+    ctt_kept_free(&t->r.kept);
     ctt_free(t->r.probs);
     ctt_free(t->r.order);
     ctt_free(t->r.frames);
@@ -325,6 +344,11 @@ static int open_decision(struct tool *t, const char *model)
     if (!c->calibrate)
         goto out;
     ctt_tool_catch();
+    if (t->r.threshold) {
+        t->r.watch = ctt_calibrate_several;
+        CTT_TRY(ctt_calibrate_check(model));
+        goto out;
+    }
     CTT_TRY(ctt_calibrator_open(c, model, ctt_type_run(t->c.bench.type),
                                 t->r.classes, &t->r.calibrator));
 out:
@@ -371,13 +395,31 @@ out:
     return rc;
 }
 
+/* Of clips with several labels. */
+static int say_several(struct tool *t)
+{
+    double map[CTT_RECOGNISE_RATIOS];
+    int rc;
+
+    if (t->c.decide.calibrate)
+        return ctt_calibrate_classes(&t->r.kept, t->model, t->r.label,
+                                     t->c.json);
+    CTT_TRY(ctt_kept_map(&t->r.kept, map));
+    CTT_TRY(ctt_say_precision(t->r.accuracy, map, t->r.ratios, t->c.json));
+out:
+    return rc;
+}
+
 /* Prints the results of all clips. */
 static int say_results(struct tool *t)
 {
     int rc;
 
-    CTT_TRY(ctt_renamed_tell(t->r.classes, t->r.renamed, t->r.label));
-    if (t->r.calibrator)
+    if (!t->r.threshold)
+        CTT_TRY(ctt_renamed_tell(t->r.classes, t->r.renamed, t->r.label));
+    if (t->r.threshold)
+        CTT_TRY(say_several(t));
+    else if (t->r.calibrator)
         CTT_TRY(say_calibration(t));
     else if (t->c.decide.on)
         CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
@@ -441,13 +483,15 @@ static int stream_all(struct tool *t)
         ctt_session_close(&t->r.session);
     return note_usage(t, ctt_live_run(&(struct ctt_live_with){ .set = &t->c,
         .m = t->m, .session = t->r.session, .in = &t->r.in, .label = t->r.label,
-        .classes = t->r.classes, .sources = &t->sources }));
+        .classes = t->r.classes, .threshold = t->r.threshold,
+        .sources = &t->sources }));
 }
 
 /* A model either recognises or predicts. */
 static int run_model(struct tool *t, const char *model, char **path, int paths)
 {
     int rc, predicts = ctt_infer_predicts(t->m);
+    int several = ctt_infer_several(t->m);
     int stream = ctt_stream_is_on(&t->c.stream);
 
     CTT_CHECK(predicts || !t->c.predict.count, CTT_EINVAL,
@@ -457,6 +501,14 @@ static int run_model(struct tool *t, const char *model, char **path, int paths)
               "predicts frames; --stream recognises classes", model);
     CTT_CHECK(!predicts || t->c.predict.count, CTT_EINVAL,
               "%s: this model predicts frames; pass --predict N", model);
+    CTT_CHECK(!several || !t->c.decide.answers, CTT_EINVAL, "--answers is a "
+              "table of early decisions, which a model with several labels per "
+              "clip does not make");
+    CTT_CHECK(!several || !(t->c.wrong || t->c.confusion), CTT_EINVAL,
+              "--%s: clips of this model have several labels; the table of "
+              "accuracy has their mean average precision",
+              t->c.wrong ? "wrong" : "confusion");
+    t->model = model;
     if (stream)
         rc = stream_all(t);
     else

@@ -45,6 +45,20 @@ out:
     return rc;
 }
 
+int ctt_calibrate_check(const char *path)
+{
+    int rc = 0;
+
+    CTT_CHECK(!ctt_output_is(path, &ctt_output_checkpoint), CTT_EINVAL,
+              "%s: is a checkpoint of a training: calibrate the model that the "
+              "training writes", path);
+    CTT_TRY(ctt_output_check(path, &ctt_output_model));
+    CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write: %s", path,
+              strerror(errno));
+out:
+    return rc;
+}
+
 int ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
                         const char *type, int classes,
                         struct ctt_calibrator **out)
@@ -59,12 +73,7 @@ int ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
         .p = ctt_calloc((size_t)classes, sizeof(float)) };
     CTT_TRY(c->smooth.p ? 0 : CTT_ENOMEM);
     snprintf(c->d.type, sizeof(c->d.type), "%s", type);
-    CTT_CHECK(!ctt_output_is(path, &ctt_output_checkpoint), CTT_EINVAL,
-              "%s: is a checkpoint of a training: calibrate the model that the "
-              "training writes", path);
-    CTT_TRY(ctt_output_check(path, &ctt_output_model));
-    CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write: %s", path,
-              strerror(errno));
+    CTT_TRY(ctt_calibrate_check(path));
     CTT_TRY(ctt_output_check(set->answers, &ctt_output_table));
     CTT_TRY(read_model(c));
     *out = c;

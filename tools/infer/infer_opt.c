@@ -59,7 +59,8 @@ static const struct ctt_opt opts[] = {
       .section = "Decision", .needs = DECIDES " !calibrate", .tags = COMMON },
     { "calibrate", CTT_FLAG, FIELD(decide.calibrate), "0", "find thresholds "
       "for --decide on clips used neither for training nor for choosing the "
-      "model, and store them in MODEL", .section = "Decision", .needs = DECIDES,
+      "model, and store them in MODEL; of a model with several labels per clip "
+      "the thresholds of its classes", .section = "Decision", .needs = DECIDES,
       .tags = COMMON },
     { "max-gap", CTT_DOUBLE, FIELD(decide.max_gap), "0.05", "largest share of "
       "clips with a wrong early answer and a right one at the end", 1e-6, 0.99,
@@ -146,7 +147,8 @@ static const struct ctt_opt opts[] = {
       "reset in turns, which takes twice the time; 0: off", 0, 86400,
       .arg = "SECONDS", .section = "Stream", .needs = STREAM " !decide" },
     { "threshold", CTT_DOUBLE, FIELD(stream.enter), "0.6", "smoothed "
-      "probability at which an event begins", 0.001, 1, .arg = "P",
+      "probability at which an event begins; of a model with several labels "
+      "per clip in place of what --calibrate found", 0.001, 1, .arg = "P",
       .section = "Stream", .needs = STREAM },
     { "leave", CTT_DOUBLE, FIELD(stream.leave), "0", "smoothed probability "
       "below which an event ends; 0: 0.8 of --threshold", 0.001, 1, .zero = 1,

@@ -62,13 +62,20 @@ static int label_of(const struct ctt_recogniser *r, const struct clip *c)
     return ctt_recognise_label(r, c->item);
 }
 
-static void count_right(const struct ctt_recogniser *r, int label,
+static int is_label(const struct ctt_recogniser *r, const struct clip *c,
+                    int class)
+{
+    return ctt_item_has(ctt_source_list(c->from), c->item, class) &&
+           class < r->classes;
+}
+
+static void count_right(const struct ctt_recogniser *r, const struct clip *c,
                         struct ctt_accuracy *s)
 {
     s->clips++;
-    s->top1 += r->order[0] == label;
-    for (int i = 0; i < BEST && i < r->classes; i++)
-        s->top5 += r->order[i] == label;
+    s->top1 += is_label(r, c, r->order[0]);
+    for (int i = 0, five = 0; i < BEST && i < r->classes && !five; i++)
+        s->top5 += five = is_label(r, c, r->order[i]);
 }
 
 static struct ctt_said answer_of(const struct ctt_recogniser *r,
@@ -83,10 +90,16 @@ static struct ctt_said answer_of(const struct ctt_recogniser *r,
 
 static void say_classes(struct ctt_recogniser *r, const struct clip *c)
 {
-    const struct ctt_said a = answer_of(r, c);
+    struct ctt_said a = answer_of(r, c);
 
     if (!r->said++ && !r->set->json)
         ctt_say_heading();
+    if (r->threshold) {
+        a.list = a.label ? ctt_source_list(c->from) : NULL;
+        a.item = c->item;
+        a.threshold = r->threshold;
+        a.there = ctt_order_there(r->probs, r->threshold, r->classes, r->order);
+    }
     ctt_say_answer(&a, r->set->json);
 }
 
@@ -99,8 +112,11 @@ static int judge(struct ctt_recogniser *r, const struct clip *c,
 
     if (label < 0)
         goto out;
-    count_right(r, label, s);
-    if (s != &r->accuracy[r->ratios - 1])
+    count_right(r, c, s);
+    if (r->threshold)
+        CTT_TRY(ctt_kept_add(&r->kept, ctt_source_list(c->from), c->item,
+                             (int)(s - r->accuracy), r->probs));
+    if (r->threshold || s != &r->accuracy[r->ratios - 1])
         goto out;
     ctt_renamed_count(r->classes, r->renamed, label, r->order[0]);
     if (r->order[0] != label)
@@ -273,10 +289,11 @@ int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
     int rc = d->rc, bad = ctt_clip_is_bad(rc);
 
     ctt_session_reset(r->session);
-    if (r->calibrator && check_same(d) < 0) {
+    if (r->set->decide.calibrate && check_same(d) < 0) {
         rc = CTT_EIO;
         bad = 0;
     }
+    r->list = ctt_source_list(d->from);
     CTT_TRY(rc);
     if (ctt_frames_whole(&d->f, c.item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());

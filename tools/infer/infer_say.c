@@ -12,8 +12,28 @@ enum { TEXT = 4096 };    /* bytes of a name as it is shown, at most */
 
 /* ---- answers ---- */
 
+/* The labels of a clip that has several. */
+static void json_labels(const struct ctt_said *a)
+{
+    printf(",\"labels\":[");
+    for (int i = 0, c; (c = ctt_item_label(a->list, a->item, i)) >= 0; i++) {
+        printf("%s", i ? "," : "");
+        ctt_json_put(stdout, a->name[c]);
+    }
+    printf("]");
+}
+
+/* With several labels per clip all classes that reach their thresholds are
+ * printed, or else the likeliest ones. */
+static int shown(const struct ctt_said *a)
+{
+    return a->there > a->top ? a->there : a->top;
+}
+
 static void json_answer(const struct ctt_said *a)
 {
+    int top = shown(a);
+
     printf("{\"file\":");
     ctt_json_put(stdout, a->file);
     printf(",\"frame\":%" PRId64, a->frame);
@@ -21,15 +41,20 @@ static void json_answer(const struct ctt_said *a)
         printf(",\"frames\":%d", a->frames);
     if (a->seconds >= 0)
         printf(",\"seconds\":%.3f", a->seconds);
-    if (a->label) {
+    if (a->list)
+        json_labels(a);
+    else if (a->label) {
         printf(",\"label\":");
         ctt_json_put(stdout, a->label);
     }
     printf(",\"top\":[");
-    for (int i = 0; i < a->top; i++) {
+    for (int i = 0; i < top; i++) {
         printf("%s{\"class\":", i ? "," : "");
         ctt_json_put(stdout, a->name[a->order[i]]);
-        printf(",\"probability\":%.6f}", (double)a->probs[a->order[i]]);
+        printf(",\"probability\":%.6f", (double)a->probs[a->order[i]]);
+        if (a->threshold)
+            printf(",\"there\":%s", i < a->there ? "true" : "false");
+        printf("}");
     }
     printf("],\"ms\":%.3f}\n", a->ms);
 }
@@ -44,9 +69,21 @@ static const char *verdict(const struct ctt_said *a)
     return a->label == a->name[a->order[0]] ? "right" : "wrong";
 }
 
+static void plain_labels(const struct ctt_said *a)
+{
+    char text[TEXT];
+
+    printf("  (true: ");
+    for (int i = 0, c; (c = ctt_item_label(a->list, a->item, i)) >= 0; i++)
+        printf("%s%s", i ? ", " : "",
+               ctt_visible(a->name[c], 0, text, sizeof(text)));
+    printf(")");
+}
+
 static void plain_answer(const struct ctt_said *a)
 {
     char text[TEXT];
+    int top = a->there ? a->there : a->top;
 
     printf("%-20s %4" PRId64, ctt_visible(a->id, 0, text, sizeof(text)),
            a->frame);
@@ -54,12 +91,16 @@ static void plain_answer(const struct ctt_said *a)
         printf("/%-4d", a->frames);
     if (a->seconds >= 0)
         printf(" %6.2f s", a->seconds);
-    if (a->label)
+    if (a->label && !a->threshold)
         printf("  %s", verdict(a));
-    for (int i = 0; i < a->top; i++)
+    if (a->threshold && !a->there)
+        printf("  none:");
+    for (int i = 0; i < top; i++)
         printf("  %5.1f%% %s", 100 * (double)a->probs[a->order[i]],
                ctt_visible(a->name[a->order[i]], 0, text, sizeof(text)));
-    if (a->label && a->label != a->name[a->order[0]])
+    if (a->list)
+        plain_labels(a);
+    else if (a->label && a->label != a->name[a->order[0]])
         printf("  (true: %s)", ctt_visible(a->label, 0, text, sizeof(text)));
     printf("\n");
 }

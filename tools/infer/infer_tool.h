@@ -34,6 +34,12 @@ struct ctt_said {
     const int   *order;      /* the best classes, by falling
                                 probability */
     int          top;        /* how many to print */
+    const struct ctt_list *list;    /* with several labels per clip: that of
+                                       `item`, or NULL */
+    const struct ctt_item *item;
+    const float *threshold;  /* of classes, or NULL: they exclude each other.
+                                The first `there` of order reach it */
+    int          there;
 };
 void ctt_say_answer(const struct ctt_said *a, int json);
 
@@ -46,6 +52,11 @@ void ctt_say_heading(void);
 struct ctt_accuracy { double seen; int clips, top1, top5; };
 int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int classes,
                       int json);
+
+/* The same of clips with several labels, with their mean average precision
+ * map[scores]. */
+int  ctt_say_precision(const struct ctt_accuracy *s, const double *map,
+                       int scores, int json);
 
 /* Quality of the frames predicted at one horizon: sums over the windows of
  * clips whose true frame is known; last, linear: mean squared error of the
@@ -339,6 +350,7 @@ int ctt_calibrate_head(struct ctt_answers *a, int classes,
 /* ---- infer_calibrate.c ---- */
 
 struct ctt_calibrator;
+struct ctt_kept_answers;
 
 /* path: of the model; type: the numbers that its convs multiply.  Fails if the
  * file cannot be replaced. */
@@ -355,6 +367,20 @@ int ctt_calibrate_clip(struct ctt_recogniser *r, const struct ctt_item *item,
  * and stores them.  name: the classes. */
 int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
                           int json);
+
+/* The same of a model whose clips have several labels: thresholds of its
+ * classes, from the probabilities that are kept of all clips at their ends. */
+int ctt_calibrate_classes(const struct ctt_kept_answers *k, const char *path,
+                          char *const *name, int json);
+
+/* Keeps these of a decoded clip. */
+int ctt_calibrate_several(struct ctt_recogniser *r,
+                          const struct ctt_item *item,
+                          const struct ctt_frames *f);
+
+/* Fails if the model at path cannot be calibrated: a checkpoint, or a file that
+ * cannot be replaced. */
+int ctt_calibrate_check(const char *path);
 
 /* ---- infer_input.c ---- */
 
@@ -400,6 +426,29 @@ void ctt_renamed_count(int classes, int *clips, int label, int answer);
 int  ctt_renamed_best(int classes, const int *clips, int *answer);
 int  ctt_renamed_tell(int classes, const int *clips, char *const *name);
 
+/* infer_several.c: probabilities of clips with several labels.  keep: those of
+ * a clip of a list at a ratio, which must be the next of the ratios for the
+ * clip; map: the mean average precision at each ratio; thresholds: those of the
+ * classes at which the harmonic mean of precision and recall is greatest at the
+ * last ratio (van Rijsbergen 1979), 0.5 of a class that no clip has. */
+struct ctt_kept_answers {
+    int      classes, ratios;
+    float   *p;        /* [clip][ratio][class] */
+    uint8_t *there;    /* [clip][class] */
+    int      clips, room, room_there;
+};
+int  ctt_kept_add(struct ctt_kept_answers *k, const struct ctt_list *l,
+                  const struct ctt_item *item, int ratio, const float *probs);
+int  ctt_kept_map(const struct ctt_kept_answers *k, double *map);
+int  ctt_kept_thresholds(const struct ctt_kept_answers *k, float *threshold,
+                         double *f1);
+void ctt_kept_free(struct ctt_kept_answers *k);
+
+/* Orders classes: those that reach their thresholds by falling probability, and
+ * then the others; returns the number of the former. */
+int  ctt_order_there(const float *probs, const float *threshold, int classes,
+                     int *order);
+
 /* The caller fills the first part; pointers stay the caller's. */
 struct ctt_recogniser {
     const struct ctt_infer_set *set;
@@ -407,6 +456,10 @@ struct ctt_recogniser {
     struct ctt_input    in;
     char              **label;      /* the model's classes */
     int                 classes;
+    const float        *threshold;  /* of each class, or NULL: they exclude
+                                       each other */
+    struct ctt_kept_answers kept;   /* with several labels per clip */
+    const struct ctt_list  *list;   /* of the current clip */
     uint8_t            *frames;     /* room for a batch in the model's size */
     float              *probs;      /* room for a value per class */
     int                *order;      /* the best classes, by falling

@@ -2,7 +2,7 @@
  * info.c: convtt-info: shows model files and the model language. */
 #include "device/device.h"
 #include "net/rewrite/aux_head.h"
-#include "net/file/decision.h"
+#include "net/file/thresholds.h"
 #include "net/init.h"
 #include "net/op.h"
 #include "net/unit.h"
@@ -39,7 +39,8 @@ static void tell_ops(void)
            "...', and # comments.\nin= names the inputs, separated by commas; "
            "plus= of a conv names a value that is\nadded to its result.  Nodes "
            "before the line 'clip' run at every step, those\nafter it when an "
-           "answer is requested.\n\nPrimitives:\n");
+           "answer is requested.  The line 'several' stands last if clips "
+           "have\nseveral labels.\n\nPrimitives:\n");
     for (int i = 0; i < CTT_NOPS; i++) {
         const struct ctt_op *op = &ctt_ops[i];
 
@@ -213,12 +214,36 @@ static void tell_history(const char *s)
     }
 }
 
+/* The thresholds of the classes of a model whose clips have several labels. */
+static int tell_thresholds(const struct ctt_model *m)
+{
+    struct ctt_thresholds t = { .classes = 0 };
+    int rc = 0, holds = 1;
+
+    printf("answers         several labels per clip: each class by itself\n");
+    if (m->decision) {
+        CTT_TRY(ctt_thresholds_parse(m->decision, &t));
+        CTT_TRY(holds = ctt_thresholds_hold(&t, m));
+    }
+    if (!t.classes)
+        printf("thresholds      0.5 (convtt-infer --calibrate)\n");
+    else
+        printf("thresholds      of each class, from %lld clips%s\n",
+               (long long)t.clips, holds ? "" : ", but of another model: not "
+               "used");
+    rc = 0;
+out:
+    return rc;
+}
+
 /* Which early decisions the file has thresholds for. */
 static int tell_decision(const struct ctt_model *m)
 {
     struct ctt_decision d;
     int rc = 0, holds;
 
+    if (m->g->several)
+        return tell_thresholds(m);
     if (!m->decision) {
         printf("early decision  no (convtt-infer --calibrate)\n");
         goto out;

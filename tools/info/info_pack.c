@@ -27,8 +27,12 @@ static int add_clips(const struct ctt_pack *p, struct sums **out)
     if (!s)
         return CTT_ENOMEM;
     for (int i = 0; i < l->count; i++) {
-        int label = l->item[i].label;
-        add_clip(&s[label < 0 ? l->labels : label], ctt_pack_length(p, i));
+        int frames = ctt_pack_length(p, i);
+
+        if (l->item[i].label < 0)
+            add_clip(&s[l->labels], frames);
+        for (int k = 0, c; (c = ctt_item_label(l, &l->item[i], k)) >= 0; k++)
+            add_clip(&s[c], frames);
         add_clip(&s[l->labels + 1], ctt_pack_length(p, i));
     }
     *out = s;
@@ -69,7 +73,8 @@ int ctt_info_pack(const char *path, const struct ctt_pack *p)
     ctt_opt_print(ctt_ops[CTT_OP_INPUT].attr, &in, stdout);
     printf("\nframes          %dx%dx%d, %lld bytes in all\n", w, h, in.input.c,
            (long long)s[l->labels + 1].frames * h * w * in.input.c);
-    printf("clips           %d of %d classes\n", l->count, l->labels);
+    printf("clips           %d of %d classes%s\n", l->count, l->labels,
+           l->several ? ", several labels per clip" : "");
     printf("checksums       index correct; 'convtt-data check %s' reads the "
            "clips\n\n", path);
     CTT_TRY(tell_classes(l, s));

@@ -174,6 +174,14 @@ static int say_classes(const struct ctt_train_cfg *cfg,
     int rc;
 
     CTT_TRY(ctt_evaluate_recognise(m, cfg, test, point, CTT_LEN(point), &r));
+    if (r->several) {
+        ctt_tool_say("%s on %s (%lld clips): mAP %.1f%%, %.1f%%, %.1f%% at 25, "
+                     "50, 100%%, top-1 %.1f%%", who,
+                     test_place(cfg, split, sizeof(split)), (long long)r->clips,
+                     100 * r->map[0], 100 * r->map[1], 100 * r->map[2],
+                     100 * ctt_metrics_top1(r, r->points - 1));
+        goto out;
+    }
     for (int k = 0; k < r->points; k++) {
         top1[k] = ctt_metrics_top1(r, k);
         ctt_wilson_text(top1[k], r->clips, range[k], sizeof(range[k]));

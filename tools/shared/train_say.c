@@ -153,11 +153,16 @@ void ctt_say_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
     char point[32];
     size_t n = 0;
 
+    if (val && val->several)
+        n = (size_t)snprintf(buf, size, " mAP");
     for (int k = 0; val && k < val->points && n + 64 < size; k++)
         n += (size_t)snprintf(buf + n, size - n, " %.1f%% at %s,",
-                              100 * ctt_metrics_top1(val, k),
+                              100 * ctt_metrics_score(val, k),
                               point_text(&val->point[k], point,
                                          sizeof(point)));
+    if (val && val->several)
+        n += (size_t)snprintf(buf + n, size - n, " top-1 %.1f%%,",
+                              100 * e->val.top1);
     snprintf(buf + n, size - n, " loss %.3f", e->val.loss);
 }
 
@@ -218,6 +223,43 @@ static int tell_points(const struct ctt_metrics *m)
         else
             ctt_table_row(&t, "%s\t%.1f%%\t%s\t%.3f", point, 100 * top1, range,
                           ctt_metrics_loss(m, k));
+    }
+    return ctt_table_print(&t);
+}
+
+/* The same of clips with several labels. */
+static int tell_precision(const struct ctt_metrics *m)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char point[32], range[32];
+
+    ctt_table_row(&t, "observed\tmAP\ttop-1\t95%%\tloss");
+    for (int k = 0; k < m->points; k++) {
+        double top1 = ctt_metrics_top1(m, k);
+
+        ctt_table_row(&t, "%s\t%.1f%%\t%.1f%%\t%s\t%.3f",
+                      point_text(&m->point[k], point, sizeof(point)),
+                      100 * m->map[k], 100 * top1,
+                      ctt_wilson_text(top1, m->clips, range, sizeof(range)),
+                      ctt_metrics_loss(m, k));
+    }
+    return ctt_table_print(&t);
+}
+
+/* The average precision of each class that a clip has. */
+static int tell_precisions(const struct ctt_metrics *m, char *const *label)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    ctt_table_row(&t, "class\tclips\taverage precision");
+    for (int i = 0; i < m->classes; i++) {
+        long long clips = 0;
+
+        for (int64_t k = 0; k < m->set; k++)
+            clips += m->there[k * m->classes + i];
+        if (clips)
+            ctt_table_row(&t, "%s\t%lld\t%.1f%%", label[i], clips,
+                          100 * m->ap[i]);
     }
     return ctt_table_print(&t);
 }
@@ -297,6 +339,11 @@ int ctt_say_metrics(const struct ctt_metrics *m, char *const *label)
 {
     int rc;
 
+    if (m->several) {
+        CTT_TRY(tell_precision(m));
+        CTT_TRY(tell_precisions(m, label));
+        goto out;
+    }
     CTT_TRY(tell_points(m));
     CTT_TRY(tell_classes(m, label));
     CTT_TRY(tell_confusion(m));

@@ -20,8 +20,10 @@ const char *const ctt_reset_words[] = {
     [CTT_RESET_NEVER] = "never", [CTT_RESET_CUT] = "cut", NULL
 };
 
-/* The share of --threshold that --leave is unless it is given. */
+/* The share of --threshold that --leave is unless it is given, and what
+ * --threshold is then. */
 #define LEAVE 0.8
+#define ENTER 0.6
 
 static double leave_of(const struct ctt_stream_set *s)
 {
@@ -113,8 +115,18 @@ static int class_of(const struct ctt_infer *m, const char *name)
     return -1;
 }
 
+/* 1 if thresholds of classes are not what all have without a calibration. */
+static int is_calibrated(const float *threshold, int classes)
+{
+    for (int i = 0; threshold && i < classes; i++)
+        if (threshold[i] != 0.5f)
+            return 1;
+    return 0;
+}
+
 int ctt_stream_events(const struct ctt_stream_set *s,
-                      const struct ctt_infer *m, struct ctt_events_set *out)
+                      const struct ctt_infer *m, const float *threshold,
+                      struct ctt_events_set *out)
 {
     const char *name = s->background ? s->background : "background";
     int i = class_of(m, name), rc = 0;
@@ -123,7 +135,9 @@ int ctt_stream_events(const struct ctt_stream_set *s,
               "--background: the model has no class '%s'", s->background);
     *out = (struct ctt_events_set){ .classes = ctt_infer_classes(m),
         .background = i, .enter = s->enter, .leave = leave_of(s),
-        .smooth = s->smooth, .least = s->least, .gap = s->merge };
+        .smooth = s->smooth, .least = s->least, .gap = s->merge,
+        .enters = s->enter == ENTER && is_calibrated(threshold,
+                  ctt_infer_classes(m)) ? threshold : NULL };
 out:
     return rc;
 }

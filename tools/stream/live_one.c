@@ -31,7 +31,7 @@ int ctt_live_one_open(const struct ctt_live_share *share, int number,
     o.probs = ctt_calloc(n, sizeof(*o.probs));
     o.order = ctt_calloc(n, sizeof(*o.order));
     CTT_TRY(o.probs && o.order ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_stream_events(s, w->m, &set));
+    CTT_TRY(ctt_stream_events(s, w->m, w->threshold, &set));
     CTT_TRY(ctt_infer_rc(ctt_events_open(&set, &o.events)));
     *out = o;
     return 0;
@@ -61,6 +61,18 @@ void ctt_live_one_say(const struct ctt_live_one *o, const char *line)
 
 /* ---- events ---- */
 
+/* With several labels per clip another event may go on: its class, or -1. */
+static int other_event(const struct ctt_live_one *o, int than)
+{
+    const struct ctt_live_with *w = o->share->with;
+    double p;
+
+    for (int i = 0; w->threshold && i < w->classes; i++)
+        if (i != than && ctt_events_now(o->events, i, &p) == 1)
+            return i;
+    return -1;
+}
+
 static int tell_event(struct ctt_live_one *o, const struct ctt_event *e)
 {
     struct ctt_event_line line = { e, o->share->with->label[e->label],
@@ -69,7 +81,7 @@ static int tell_event(struct ctt_live_one *o, const struct ctt_event *e)
     if (e->kind == CTT_EVENT_BEGIN)
         o->going = e->label;
     else if (o->going == e->label)
-        o->going = -1;
+        o->going = other_event(o, e->label);
     ctt_watch_event(o->share->watch, o->number);
     return ctt_event_out_put(o->share->out, &line);
 }
@@ -202,13 +214,16 @@ int ctt_live_one_place(const struct ctt_live_one *o)
 /* Locked, as the watch prints between any two calls. */
 static void say_answer(const struct ctt_live_one *o, double ms)
 {
-    const struct ctt_infer_set *c = o->share->with->set;
+    const struct ctt_live_with *w = o->share->with;
+    const struct ctt_infer_set *c = w->set;
+    int there = w->threshold ? ctt_order_there(o->probs, w->threshold,
+                                               w->classes, o->order) : 0;
 
     flockfile(stdout);
     ctt_say_answer(&(struct ctt_said){ .file = o->name, .id = o->name,
         .frame = o->seen, .seconds = o->frame.time, .ms = ms,
-        .name = o->share->with->label, .probs = o->probs, .order = o->order,
-        .top = c->top }, c->json);
+        .name = w->label, .probs = o->probs, .order = o->order,
+        .top = c->top, .threshold = w->threshold, .there = there }, c->json);
     fflush(stdout);
     funlockfile(stdout);
 }

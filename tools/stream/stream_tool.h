@@ -38,9 +38,11 @@ int ctt_stream_sources(const struct ctt_stream_set *s, char **path,
                        struct ctt_live_list *out);
 
 /* Returns the settings of events for a model; CTT_EINVAL if it lacks the class
- * --background. */
+ * --background.  threshold: of its classes, or NULL; where it was calibrated
+ * it takes the place of a --threshold that is not given. */
 int ctt_stream_events(const struct ctt_stream_set *s,
-                      const struct ctt_infer *m, struct ctt_events_set *out);
+                      const struct ctt_infer *m, const float *threshold,
+                      struct ctt_events_set *out);
 
 /* Returns rc; replaces the path at the beginning of its message by its public
  * name (ctt_live_name()), as an address given for a clip or a model may have a
@@ -263,6 +265,9 @@ struct ctt_live_with {
     const struct ctt_input       *in;
     char *const                  *label;      /* the model's classes */
     int                           classes;
+    const float                  *threshold;  /* of each class of a model whose
+                                                 clips have several labels;
+                                                 else NULL */
     const struct ctt_live_list *sources;
 };
 

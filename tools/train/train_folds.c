@@ -74,7 +74,8 @@ out:
 struct results {
     int     folds;
     int64_t *clips;                     /* [folds] */
-    double  (*top1)[CTT_FOLD_POINTS];    /* 0..1 */
+    double  (*top1)[CTT_FOLD_POINTS];    /* 0..1; or mAP */
+    int     several;                     /* labels per clip */
 };
 
 static double mean_of(const struct results *r, int k)
@@ -153,7 +154,7 @@ static void say_row(const struct results *r, int row, const char *name,
     int64_t n = clips_of(r, row);
 
     for (int k = 0; k < CTT_FOLD_POINTS; k++) {
-        if (row < r->folds)
+        if (row < r->folds && !r->several)
             snprintf(cell[k], sizeof(cell[k]), "%.1f%% (%s)", 100 * x[k],
                      ctt_wilson_text(x[k], n, range, sizeof(range)));
         else
@@ -169,10 +170,12 @@ static int say_folds(const struct ctt_train_cfg *cfg, const struct results *r)
     double x[CTT_FOLD_POINTS];
     char name[16];
 
-    ctt_table_row(&t, "fold\tclips\ttop-1 at 25%% (95%%)\tat 50%%\tat 100%%");
+    ctt_table_row(&t, "fold\tclips\t%s at 25%%%s\tat 50%%\tat 100%%",
+                  ctt_score_word(r->several), r->several ? "" : " (95%)");
     for (int i = 0; results_row(r, i, name, x); i++)
         say_row(r, i, name, x, &t);
-    say_all(r, &t);
+    if (!r->several)
+        say_all(r, &t);
     ctt_tool_say("%d folds; %s:", r->folds, ctt_picks_last(cfg)
                  ? "no clip that is tested chose anything"
                  : "each chose the best epoch of its model, which flatters it "
@@ -187,7 +190,7 @@ static int intervals_of(const struct results *r, int row,
 {
     for (int k = 0; k < CTT_FOLD_POINTS && row < r->folds; k++)
         ctt_wilson(x[k], clips_of(r, row), out[k]);
-    return row < r->folds;
+    return row < r->folds && !r->several;
 }
 
 static int print_folds_csv(FILE *f, const void *arg)
@@ -196,8 +199,10 @@ static int print_folds_csv(FILE *f, const void *arg)
     const struct results *r = arg;
     char name[16];
 
-    fprintf(f, CTT_FOLDS_CSV_BEGIN "clips,top1_25,top1_50,top1_100,low_25,"
-            "high_25,low_50,high_50,low_100,high_100\n");
+    fprintf(f, CTT_FOLDS_CSV_BEGIN "clips,%s_25,%s_50,%s_100,low_25,"
+            "high_25,low_50,high_50,low_100,high_100\n",
+            ctt_score_key(r->several), ctt_score_key(r->several),
+            ctt_score_key(r->several));
     for (int i = 0; results_row(r, i, name, x); i++) {
         int has = intervals_of(r, i, x, range);
         fprintf(f, "%s,%" PRId64 ",%.6g,%.6g,%.6g", name, clips_of(r, i), x[0],
@@ -221,8 +226,8 @@ static int print_json(FILE *f, const void *arg)
     for (int i = 0; results_row(r, i, name, x); i++) {
         const char *quote = i < r->folds ? "" : "\"";
         fprintf(f, CTT_FOLDS_JSON_BEGIN "%s%s%s,\"clips\":%" PRId64
-                ",\"top1\":[%.6g,%.6g,%.6g]", quote, name, quote,
-                clips_of(r, i), x[0], x[1], x[2]);
+                ",\"%s\":[%.6g,%.6g,%.6g]", quote, name, quote,
+                clips_of(r, i), ctt_score_key(r->several), x[0], x[1], x[2]);
         if (intervals_of(r, i, x, range))
             fprintf(f, ",\"interval\":[[%.6g,%.6g],[%.6g,%.6g],[%.6g,%.6g]]",
                     range[0][0], range[0][1], range[1][0], range[1][1],
@@ -300,8 +305,9 @@ static int train_one(const struct ctt_train_cfg *cfg, int own, int k,
     if (rc == 1)
         goto out;
     r->clips[k] = m->clips;
+    r->several = m->several;
     for (int i = 0; i < CTT_FOLD_POINTS; i++)
-        r->top1[k][i] = ctt_metrics_top1(m, i);
+        r->top1[k][i] = ctt_metrics_score(m, i);
     ctt_tool_say("%s written: fold %d of %d", c.out, k + 1, r->folds);
 out:
     ctt_metrics_free(&m);

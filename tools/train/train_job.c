@@ -67,8 +67,9 @@ static void tell_classes(const char *what, const struct ctt_data *d)
     int labels;
 
     ctt_data_labels(d, &labels);
-    ctt_tool_say("%s: %d clips of %d classes%s", what, ctt_data_clips(d),
-                 labels, skipped(d, bad, sizeof(bad)));
+    ctt_tool_say("%s: %d clips of %d classes%s%s", what, ctt_data_clips(d),
+                 labels, ctt_data_several(d) ? ", several labels per clip" : "",
+                 skipped(d, bad, sizeof(bad)));
 }
 
 static void tell_sequences(const char *what, const struct ctt_data *d)
@@ -207,6 +208,7 @@ static int same_model(struct ctt_training *j)
     CTT_TRY(read_model_text(j, &g));
     in = &j->m->g->node[ctt_graph_input(j->m->g)].attr.input;
     ctt_graph_set_light(g, in->mean, in->std);
+    g->several |= j->m->g->several;
     if (task_of(j)->labels)
         CTT_TRY(ctt_fit_classes(&g, j->m->labels));
     ours = ctt_net_print(g);
@@ -283,6 +285,8 @@ int ctt_training_model(struct ctt_training *j)
     struct ctt_graph *g;
     int count = 0, rc = 0;
 
+    if (!j->cfg.resume)    /* the data decides */
+        (j->m ? j->m->g : j->g)->several |= ctt_data_several(j->data);
     if (j->m)
         goto out;
     CTT_TRY(ctt_data_measure(j->data, j->g, &ctt_say_events));

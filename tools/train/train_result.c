@@ -26,9 +26,15 @@ static int tell_accuracy(const struct ctt_train_cfg *cfg,
     CTT_TRY(ctt_evaluate_recognise(model, cfg, val, p, n, &m));
     CTT_TRY(ctt_say_metrics(m, model->label));
     top1 = ctt_metrics_top1(m, n - 1);
-    snprintf(score, SCORE, "top-1 %.1f%% (%s) of %lld validation clips",
-             100 * top1, ctt_wilson_text(top1, m->clips, range, sizeof(range)),
-             (long long)m->clips);
+    if (m->several)
+        snprintf(score, SCORE, "mAP %.1f%%, top-1 %.1f%% of %lld validation "
+                 "clips", 100 * m->map[n - 1], 100 * top1,
+                 (long long)m->clips);
+    else
+        snprintf(score, SCORE, "top-1 %.1f%% (%s) of %lld validation clips",
+                 100 * top1, ctt_wilson_text(top1, m->clips, range,
+                                             sizeof(range)),
+                 (long long)m->clips);
 out:
     ctt_metrics_free(&m);
     return rc;

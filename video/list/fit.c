@@ -135,15 +135,24 @@ out:
     return rc;
 }
 
+/* Where the k-th label of a clip is; NULL: it has no more. */
+static int *place(const struct ctt_list *l, int clip, int k)
+{
+    struct ctt_item *item = &l->item[clip];
+    int *at = k == 0 ? &item->label : l->also ? &l->also[item->also + k - 1]
+                                              : NULL;
+
+    return at && *at >= 0 ? at : NULL;
+}
+
 /* Whether the model lacks the name of a class that a clip has. */
 static int lacks_a_name(const struct ctt_listing *s,
                         const struct ctt_names *model)
 {
-    for (int i = 0; i < s->list->count; i++) {
-        int label = s->list->item[i].label;
-        if (label >= 0 && ctt_names_find(model, s->names.name[label]) < 0)
-            return 1;
-    }
+    for (int i = 0; i < s->list->count; i++)
+        for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++)
+            if (ctt_names_find(model, s->names.name[*c]) < 0)
+                return 1;
     return 0;
 }
 
@@ -198,13 +207,12 @@ static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
     to = ctt_calloc((size_t)number->count + 1, sizeof(*to));
     CTT_TRY(to ? 0 : CTT_ENOMEM);
     CTT_TRY(match_numbers(s, number, model, to));
-    for (int i = 0; i < s->list->count; i++) {
-        int *label = &s->list->item[i].label, was = *label;
-
-        *label = was < 0 ? was : to[was];
-        if (was >= 0 && *label < 0)
-            CTT_TRY(refuse(s, model, number->name[was], NULL));
-    }
+    for (int i = 0; i < s->list->count; i++)
+        for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++) {
+            if (to[*c] < 0)
+                CTT_TRY(refuse(s, model, number->name[*c], NULL));
+            *c = to[*c];
+        }
     if (!named)
         ctt_warn("%s: its numbers are taken as the places of the model's "
                  "classes, from 0: %s", s->path, table(model, NULL, known));
@@ -218,6 +226,27 @@ out:
     return rc;
 }
 
+/* Gives a clip the numbers of its classes in keep; those of other classes go,
+ * and of a clip that has none left label is -1. */
+static int renumber_clip(const struct ctt_listing *s, int clip,
+                         const struct ctt_names *keep, int subset)
+{
+    int rc = 0, n = 0, all = 0, *c;
+
+    for (; (c = place(s->list, clip, all)) != NULL; all++) {
+        int to = ctt_names_find(keep, s->names.name[*c]);
+
+        if (to < 0 && !subset)
+            CTT_TRY(refuse(s, keep, s->names.name[*c], NULL));
+        if (to >= 0)
+            *place(s->list, clip, n++) = to;
+    }
+    if (n < all)
+        *place(s->list, clip, n) = -1;
+out:
+    return rc;
+}
+
 /* Gives clips the numbers of their classes in keep.  Those of other classes are
  * dropped if there is a subset; unlabelled clips stay. */
 static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
@@ -227,15 +256,11 @@ static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
     int rc = 0, n = 0;
 
     for (int i = 0; i < l->count; i++) {
-        struct ctt_item item = l->item[i];
-        const char *name = item.label < 0 ? NULL : s->names.name[item.label];
+        int labelled = l->item[i].label >= 0;
 
-        if (name)
-            item.label = ctt_names_find(keep, name);
-        if (name && item.label < 0 && !subset)
-            CTT_TRY(refuse(s, keep, name, NULL));
-        if (!name || item.label >= 0)
-            l->item[n++] = item;
+        CTT_TRY(renumber_clip(s, i, keep, subset));
+        if (!labelled || l->item[i].label >= 0)
+            l->item[n++] = l->item[i];
     }
     l->count = n;
 out:
@@ -250,12 +275,11 @@ static int check_classes(const struct ctt_listing *s,
     int *seen = ctt_calloc((size_t)keep->count + 1, sizeof(*seen));
 
     CTT_TRY(seen ? 0 : CTT_ENOMEM);
-    for (int i = 0; i < s->list->count; i++) {
-        if (s->list->item[i].label < 0)
-            continue;
-        seen[s->list->item[i].label] = 1;
-        labelled = 1;
-    }
+    for (int i = 0; i < s->list->count; i++)
+        for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++) {
+            seen[*c] = 1;
+            labelled = 1;
+        }
     for (int i = 0; i < keep->count && labelled; i++)
         if (!seen[i])
             CTT_TRY(ctt_error(CTT_EFORMAT, "%s: no clip of class '%s'",

@@ -74,7 +74,7 @@ static int read_note(const struct reading *r, const struct ctt_value *v,
         return ctt_json_error(r->j, "an annotation of '%s' without a label",
                               r->id);
     CTT_TRY(ctt_rows_new(r->rows, r->id, 0, &row));
-    CTT_TRY(copy_text(r, label, &row->label));
+    CTT_TRY(copy_text(r, label, &row->tag.text));
     row->split = r->split;
     row->cut = cut && segment;
     if (segment)

@@ -84,7 +84,7 @@ static int read_class(struct ctt_rows *r, const char *path, const char *class,
             continue;
         id = ctt_pool_add(&r->s->texts, name);
         CTT_TRY(id ? ctt_rows_new(r, id, number, &row) : CTT_ENOMEM);
-        row->label = r->s->names.name[label];
+        row->tag.text = r->s->names.name[label];
     }
     rc = 0;
 out:

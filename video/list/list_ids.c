@@ -137,20 +137,23 @@ static const char *missing_name(const struct ctt_layout *l,
     return name;
 }
 
-static int add_video(struct ctt_listing *s, const struct ctt_row *row,
+static int add_video(const struct ctt_rows *r, const struct ctt_row *row,
                      const struct ctt_videos *v, const struct ctt_layout *l,
                      const char *dir)
 {
-    int label = row->label ? ctt_names_find(&s->names, row->label) : -1, whole;
+    int whole, rc;
     const char *file = find_file(v, l, row, &whole);
     struct ctt_part part = { .kind = CTT_PART_ALL };
     char name[NAME];
 
     if (!whole)
         part = part_of(row);
-    return ctt_listing_part(s, file ? "" : dir,
-                            file ? file : missing_name(l, row, name), &part,
-                            label);
+    CTT_TRY(ctt_listing_part(r->s, file ? "" : dir,
+                             file ? file : missing_name(l, row, name), &part,
+                             ctt_tag_class(r, &row->tag)));
+    CTT_TRY(ctt_row_further(r, row));
+out:
+    return rc;
 }
 
 int ctt_rows_ids(struct ctt_rows *r, const struct ctt_layout *l,
@@ -160,15 +163,17 @@ int ctt_rows_ids(struct ctt_rows *r, const struct ctt_layout *l,
     char *first = NULL, name[NAME];
     int rc = 0;
 
-    if (r->s->names.count == 0)
+    if (r->s->names.count == 0) {
+        CTT_TRY(ctt_rows_several(r));
         CTT_TRY(ctt_rows_names(r));
+    }
     CTT_TRY(want_videos(&v, l, r));
     CTT_TRY(find_videos(&v, l, r->s, dir, &first));
     CTT_CHECK(v.found || !r->count || l->may_miss, CTT_EFORMAT, "%s: there is "
               "no video of its %d clips, such as %s, in %s or below", r->path,
               r->count, missing_name(l, r->row, name), dir);
     for (int i = 0; i < r->count; i++)
-        CTT_TRY(add_video(r->s, &r->row[i], &v, l, first ? first : dir));
+        CTT_TRY(add_video(r, &r->row[i], &v, l, first ? first : dir));
     r->s->list->form = form;
     rc = 1;
 out:

@@ -54,6 +54,35 @@ static int is_clip(const struct ctt_value *v)
            !ctt_json_get(v, "placeholders");
 }
 
+/* 1 if a member is an array of the labels of a clip. */
+static int takes_labels(const struct members *m, const char *key,
+                        const struct ctt_value *v)
+{
+    return m->words == &ctt_words_usual && ctt_json_kind(v) == '[' &&
+           ctt_column_of(m->words, key, strlen(key)) == CTT_COLUMN_LABEL;
+}
+
+/* Gives the last row the labels in an array. */
+static int add_labels(struct ctt_rows *r, struct ctt_json *j,
+                      const struct ctt_value *v)
+{
+    char digits[CTT_JSON_NUMBER];
+    int rc = 0;
+
+    for (int i = 0; i < ctt_json_size(v); i++) {
+        const char *text = ctt_json_scalar(ctt_json_at(v, i), digits);
+        char *label;
+
+        if (!text || !*text)
+            return ctt_json_error(j, "a label that is no text or number");
+        label = ctt_pool_add(&r->s->texts, text);
+        CTT_TRY(label ? 0 : CTT_ENOMEM);
+        CTT_TRY(ctt_row_tag(r, &r->row[r->count - 1], label));
+    }
+out:
+    return rc;
+}
+
 /* Adds the row that an object is.  Values that are no texts or numbers are
  * passed over, but those of a column must not be lost. */
 static int read_object(struct ctt_rows *r, struct ctt_json *j,
@@ -61,7 +90,7 @@ static int read_object(struct ctt_rows *r, struct ctt_json *j,
                        int line)
 {
     char *value[CTT_COLUMNS] = { NULL }, digits[CTT_JSON_NUMBER];
-    const struct ctt_value *member;
+    const struct ctt_value *member, *labels = NULL;
     const char *key, *text;
     struct ctt_columns c;
     int rc, k;
@@ -71,6 +100,11 @@ static int read_object(struct ctt_rows *r, struct ctt_json *j,
     ctt_columns_init(&c, m->words);
     for (void *at = NULL; ctt_json_each(v, &at, &key, &member);) {
         text = ctt_json_scalar(member, digits);
+        if (takes_labels(m, key, member)) {
+            if (ctt_columns_name(&c, key, 0) >= 0)
+                labels = member;
+            continue;
+        }
         if (!text && strchr("{[", ctt_json_kind(member)) &&
             ctt_column_of(m->words, key, strlen(key)) >= 0)
             return ctt_json_error(j, "the value of '%s' is no text or number",
@@ -80,9 +114,14 @@ static int read_object(struct ctt_rows *r, struct ctt_json *j,
             continue;
         value[k] = ctt_pool_add(&r->s->texts, text);
         CTT_TRY(value[k] ? 0 : CTT_ENOMEM);
+        labels = k == CTT_COLUMN_LABEL ? NULL : labels;
     }
+    if (labels)
+        value[CTT_COLUMN_LABEL] = NULL;
     CTT_TRY(ctt_columns_check(&c, r->path, line));
     CTT_TRY(ctt_rows_add(r, value, line, m->unnamed));
+    if (labels)
+        CTT_TRY(add_labels(r, j, labels));
 out:
     return rc;
 }
@@ -309,8 +348,8 @@ static int add_answers(struct ctt_rows *r)
         CTT_TRY(ctt_names_add(&ids, r->row[i].path));
     CTT_TRY(read_answers(r->s, path, &ids, label));
     for (int i = 0; i < r->count; i++)
-        if (!r->row[i].label)
-            r->row[i].label = label[ctt_names_find(&ids, r->row[i].path)];
+        if (!r->row[i].tag.text)
+            r->row[i].tag.text = label[ctt_names_find(&ids, r->row[i].path)];
 out:
     ctt_names_clear(&ids);
     ctt_free(label);
@@ -332,8 +371,8 @@ static int list_something(struct ctt_rows *r, struct ctt_json *j,
 
         CTT_CHECK(ctt_id_is_good(row->path), CTT_EFORMAT, "%s:%d: a bad id",
                   r->path, row->number);
-        if (row->label)
-            CTT_TRY(name_class(r->s, r->path, row->number, &row->label));
+        if (row->tag.text)
+            CTT_TRY(name_class(r->s, r->path, row->number, &row->tag.text));
     }
     CTT_TRY(add_answers(r));
     CTT_TRY(ctt_rows_ids(r, &something, "Something-Something V2", dir));
@@ -347,6 +386,7 @@ out:
 static int name_numbers(struct ctt_rows *r)
 {
     struct ctt_names names = { 0 };
+    struct ctt_tag *t;
     int rc, number;
     char *path;
 
@@ -355,15 +395,14 @@ static int name_numbers(struct ctt_rows *r)
     if (!r->labelled || ctt_disk_kind(path) != CTT_DISK_FILE)
         goto out;
     CTT_TRY(load_classes(path, '[', &names));
-    for (int i = 0; i < r->count; i++) {
-        struct ctt_row *row = &r->row[i];
-
-        CTT_CHECK(ctt_text_number(row->label, &number) && number < names.count,
-                  CTT_EFORMAT, "%s:%d: no class has number %s", r->path,
-                  row->number, row->label);
-        row->label = ctt_pool_add(&r->s->texts, names.name[number]);
-        CTT_TRY(row->label ? 0 : CTT_ENOMEM);
-    }
+    for (int i = 0; i < r->count; i++)
+        for (t = &r->row[i].tag; t; t = ctt_tag_next(r, t)) {
+            CTT_CHECK(ctt_text_number(t->text, &number) &&
+                      number < names.count, CTT_EFORMAT, "%s:%d: no class has "
+                      "number %s", r->path, r->row[i].number, t->text);
+            t->text = ctt_pool_add(&r->s->texts, names.name[number]);
+            CTT_TRY(t->text ? 0 : CTT_ENOMEM);
+        }
     rc = 0;
 out:
     ctt_names_clear(&names);

@@ -37,9 +37,9 @@ static int folder_names(const struct ctt_rows *r, int labels,
 
     CTT_TRY(rc);
     ctt_text_number(r->s->numbers.name[labels - 1], &value);
-    good = value == labels - 1;
+    good = value == labels - 1 && !r->several;
     for (int i = 0; i < r->count && good; i++) {
-        char **f = &folder[r->row[i].value];
+        char **f = &folder[r->row[i].tag.value];
 
         good = parent(r->row[i].path, name, sizeof(name)) &&
                (!*f || strcmp(*f, name) == 0);
@@ -114,17 +114,20 @@ static int by_number(const void *a, const void *b)
 static int rank_numbers(struct ctt_rows *r)
 {
     struct ctt_names found = { 0 }, *all = &r->s->numbers;
+    struct ctt_tag *t;
     int rc = 0;
 
     for (int i = 0; i < r->count; i++)
-        CTT_TRY(add_number(&found, r->row[i].value));
+        for (t = &r->row[i].tag; t; t = ctt_tag_next(r, t))
+            CTT_TRY(add_number(&found, t->value));
     CTT_CHECK(found.count <= ctt_limits()->classes, CTT_EFORMAT, "%s: more "
               "than %d classes", r->path, ctt_limits()->classes);
     qsort(found.name, (size_t)found.count, sizeof(*found.name), by_number);
     for (int i = 0; i < found.count; i++)
         CTT_TRY(ctt_names_add(all, found.name[i]));
     for (int i = 0; i < r->count; i++)
-        CTT_TRY(r->row[i].value = add_number(all, r->row[i].value));
+        for (t = &r->row[i].tag; t; t = ctt_tag_next(r, t))
+            CTT_TRY(t->value = add_number(all, t->value));
     rc = 0;
 out:
     ctt_names_clear(&found);
@@ -154,12 +157,14 @@ static int indexed_numbers(struct ctt_rows *r, int first)
     int rc = 0;
 
     for (int i = 0; i < r->count; i++) {
-        struct ctt_row *row = &r->row[i];
+        struct ctt_tag *t = &r->row[i].tag;
 
-        row->value -= first;
-        CTT_CHECK(row->value >= 0 && row->value < r->s->names.count,
-                  CTT_EFORMAT, "%s:%d: no class has number %s", r->path,
-                  row->number, row->label);
+        for (; t; t = ctt_tag_next(r, t)) {
+            t->value -= first;
+            CTT_CHECK(t->value >= 0 && t->value < r->s->names.count,
+                      CTT_EFORMAT, "%s:%d: no class has number %s", r->path,
+                      r->row[i].number, t->text);
+        }
     }
 out:
     return rc;
@@ -175,46 +180,35 @@ static int indexed_folders(struct ctt_rows *r, const char *index)
         struct ctt_row *row = &r->row[i];
 
         if (parent(row->path, name, sizeof(name)))
-            row->value = ctt_names_find(&r->s->names, name);
-        CTT_CHECK(row->value >= 0, CTT_EFORMAT, "%s:%d: '%s' is in no folder "
-                  "that %s names", r->path, row->number, row->path, index);
+            row->tag.value = ctt_names_find(&r->s->names, name);
+        CTT_CHECK(row->tag.value >= 0, CTT_EFORMAT, "%s:%d: '%s' is in no "
+                  "folder that %s names", r->path, row->number, row->path,
+                  index);
     }
 out:
     return rc;
 }
 
-/* Whether a label is several: "a|b", "0,3". */
-static int is_several(const char *s)
-{
-    size_t n = strspn(s, "0123456789");
-
-    return strchr(s, '|') || (n && s[n] && strchr(",; ", s[n]) &&
-                              !s[strspn(s, "0123456789,; ")]);
-}
-
 /* Reads labels as numbers: 1; if one is a name, all are names: 0. */
 static int read_numbers(struct ctt_rows *r)
 {
-    int n = 0, rc = 0;
+    struct ctt_tag *t;
+    int names = 0, rc = 0;
 
-    for (int i = 0; i < r->count; i++) {
-        struct ctt_row *row = &r->row[i];
-
-        if (ctt_text_number(row->label, &row->value)) {
-            n++;
-            continue;
+    for (int i = 0; i < r->count; i++)
+        for (t = &r->row[i].tag; t; t = ctt_tag_next(r, t)) {
+            if (ctt_text_number(t->text, &t->value))
+                continue;
+            CTT_CHECK(!ctt_text_is_number(t->text), CTT_EFORMAT, "%s:%d: the "
+                      "label %s is no class number (0, 1, 2 ...); clips "
+                      "without a class are listed without a label", r->path,
+                      r->row[i].number, t->text);
+            names = 1;
         }
-        CTT_CHECK(!is_several(row->label), CTT_EFORMAT, "%s:%d: several "
-                  "labels, '%s'; a clip has one", r->path, row->number,
-                  row->label);
-        CTT_CHECK(!ctt_text_is_number(row->label), CTT_EFORMAT, "%s:%d: the "
-                  "label %s is no class number (0, 1, 2 ...); clips without a "
-                  "class are listed without a label", r->path, row->number,
-                  row->label);
-    }
-    for (int i = 0; i < r->count && n < r->count; i++)
-        r->row[i].value = -1;
-    rc = n == r->count;
+    for (int i = 0; i < r->count && names; i++)
+        for (t = &r->row[i].tag; t; t = ctt_tag_next(r, t))
+            t->value = -1;
+    rc = !names;
 out:
     return rc;
 }
@@ -224,8 +218,10 @@ int ctt_rows_classes(struct ctt_rows *r)
     int rc = 0, first = -1;
     char *index;
 
-    if (r->labelled)
+    if (r->labelled) {
+        CTT_TRY(ctt_rows_several(r));
         CTT_TRY(read_numbers(r));
+    }
     if (r->labelled && rc == 0)
         return ctt_rows_names(r);
     CTT_TRY(ctt_rows_folder(r, &index));

@@ -153,7 +153,7 @@ static int read_part(const struct ctt_rows *r, const struct ctt_row *row,
     CTT_CHECK(count || (row->start && row->end && *row->path &&
               ctt_part_between(row->start, row->end, row->unit, p)),
               CTT_EFORMAT, "%s:%d: not a video, start, end (later, in seconds "
-              "or as #FRAME) and label; several labels are not supported",
+              "or as #FRAME) and label; several labels are written 0|3",
               r->path, row->number);
     if (!count)
         goto out;
@@ -180,9 +180,9 @@ static int check_labels(const struct ctt_rows *r, const char *dir,
     while (copy && label && !strchr(label, '.')) {
         CTT_TRY(ctt_row_kind(dir, copy, &k));
         CTT_CHECK(!*label || k != CTT_DISK_FILE, CTT_EFORMAT, "%s:%d: %s "
-                  "behind '%s'; a clip has one label", r->path, row->number,
-                  r->labelled ? "several labels" : "a label that others lack",
-                  copy);
+                  "behind '%s'%s", r->path, row->number, r->labelled
+                  ? "several labels" : "a label that others lack", copy,
+                  r->labelled ? "; they are written as one word, 0|3" : "");
         label = k == CTT_DISK_NONE ? cut_last(copy) : NULL;
     }
 out:
@@ -193,13 +193,11 @@ out:
 static int add_clip(const struct ctt_rows *r, const char *dir,
                     const struct ctt_row *row)
 {
-    int rc, label = row->value;
     struct ctt_part part;
     char *file = NULL;
+    int rc;
 
     CTT_TRY(read_part(r, row, &part));
-    if (row->label && label < 0)
-        label = ctt_names_find(&r->s->names, row->label);
     rc = find_clip(dir, row->path, &file, NULL);
     CTT_CHECK(rc != CTT_EFORMAT, rc, "%s:%d: %s", r->path, row->number,
               ctt_errmsg());
@@ -207,7 +205,8 @@ static int add_clip(const struct ctt_rows *r, const char *dir,
     if (!file)
         CTT_TRY(check_labels(r, dir, row));
     CTT_TRY(ctt_listing_part(r->s, file ? "" : dir, file ? file : row->path,
-                             &part, label));
+                             &part, ctt_tag_class(r, &row->tag)));
+    CTT_TRY(ctt_row_further(r, row));
 out:
     ctt_free(file);
     return rc;

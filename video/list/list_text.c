@@ -221,9 +221,9 @@ static int part_lines(struct ctt_rows *r, char sep)
     for (int i = 0; i < r->count; i++) {
         struct ctt_row *row = &r->row[i];
 
-        row->label = cut_field(row->path, sep);
+        row->tag.text = cut_field(row->path, sep);
         row->path = ctt_text_trim(row->path);
-        CTT_CHECK(*row->path && *row->label, CTT_EFORMAT, "%s:%d: no %s",
+        CTT_CHECK(*row->path && *row->tag.text, CTT_EFORMAT, "%s:%d: no %s",
                   r->path, row->number, *row->path ? "label" : "path");
     }
     r->labelled = 1;
@@ -251,17 +251,46 @@ static void cut_parts(struct ctt_rows *r, char sep, enum between between,
     }
 }
 
+/* A comma in every line may also stand in labels behind a blank, "a.mp4 0,3":
+ * 1 if one of the first lines then names a file or folder, and with the comma
+ * none does. */
+static int is_in_labels(const struct ctt_rows *r, const char *dir, int *yes)
+{
+    static const char seps[] = { ',', ' ' };
+    enum between between;
+    char *copy = NULL;
+    int rc = 0, known[2] = { 0, 0 };
+
+    for (int i = 0; i < r->count && i < CTT_ROWS_TRIED; i++)
+        for (int k = 0; k < 2 && !known[k]; k++) {
+            ctt_free(copy);
+            copy = ctt_strdup(r->row[i].path);
+            CTT_TRY(copy ? 0 : CTT_ENOMEM);
+            if (cut_field(copy, seps[k]))
+                CTT_TRY(line_between(dir, copy, seps[k], &between, &known[k]));
+        }
+    *yes = known[1] && !known[0];
+out:
+    ctt_free(copy);
+    return rc;
+}
+
 /* Detects the separator and splits the lines, unless they are just paths. */
 static int split_lines(struct ctt_rows *r, const char *dir, int frames)
 {
     enum between between = NOTHING;
     char sep = find_separator(r);
     enum ctt_disk_kind k;
-    int known = 0, rc;
+    int known = 0, rc, labels;
 
     CTT_TRY(ctt_row_kind(dir, r->row->path, &k));
     if (k != CTT_DISK_NONE || sep == 0)
         goto out;
+    if (sep == ',') {
+        CTT_TRY(is_in_labels(r, dir, &labels));
+        sep = labels ? ' ' : sep;
+    }
+    r->blanks = sep == ' ' || sep == '\t';
     CTT_TRY(part_lines(r, sep));
     for (int i = 0; i < r->count && i < CTT_ROWS_TRIED && !known; i++)
         CTT_TRY(line_between(dir, r->row[i].path, sep, &between, &known));

@@ -31,6 +31,31 @@ int ctt_list_labels(struct ctt_list *l, char *const *label, int labels)
     return 0;
 }
 
+/* The labels of the last clip that has several are at the end of l->also, in
+ * rising order. */
+int ctt_list_also(struct ctt_list *l, struct ctt_item *item, int label)
+{
+    int *more = ctt_grown(l->also, &l->also_room, l->alsos + 3, sizeof(*more));
+    int at;
+
+    if (!more)
+        return CTT_ENOMEM;
+    l->also = more;
+    if (l->alsos == 0)
+        l->also[l->alsos++] = -1;
+    if (!item->also) {
+        item->also = l->alsos;
+        l->also[l->alsos++] = -1;
+    }
+    l->also[l->alsos] = -1;
+    for (at = l->alsos - 1; at > item->also && l->also[at - 1] > label; at--)
+        l->also[at] = l->also[at - 1];
+    l->also[at] = label;
+    l->alsos++;
+    l->several = 1;
+    return 0;
+}
+
 static int add_clip(struct ctt_list *l, const char *path, int label)
 {
     struct ctt_item item = { .label = label }, *more;
@@ -63,6 +88,13 @@ int ctt_listing_part(struct ctt_listing *s, const char *dir, const char *file,
 
     ctt_free(path);
     return rc;
+}
+
+int ctt_listing_also(struct ctt_listing *s, int label)
+{
+    struct ctt_list *l = s->list;
+
+    return ctt_list_also(l, &l->item[l->count - 1], label);
 }
 
 /* ---- texts ---- */
@@ -126,6 +158,7 @@ void ctt_list_free(struct ctt_list **l)
         return;
     ctt_pool_clear(&(*l)->texts);
     ctt_free((*l)->item);
+    ctt_free((*l)->also);
     ctt_free((*l)->label);
     ctt_free(*l);
     *l = NULL;

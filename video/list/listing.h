@@ -32,6 +32,9 @@ int ctt_listing_add(struct ctt_listing *s, const char *dir, const char *file,
 int ctt_listing_part(struct ctt_listing *s, const char *dir, const char *file,
                      const struct ctt_part *part, int label);
 
+/* Gives the clip that was added last a further label. */
+int ctt_listing_also(struct ctt_listing *s, int label);
+
 /* Gives a clip a path, and the id that follows from it. */
 int ctt_list_name(struct ctt_list *l, struct ctt_item *item, const char *path);
 

@@ -14,7 +14,7 @@ int ctt_rows_new(struct ctt_rows *r, char *path, int number,
         return CTT_ENOMEM;
     r->row = more;
     *out = &r->row[r->count++];
-    **out = (struct ctt_row){ .path = path, .number = number, .value = -1 };
+    **out = (struct ctt_row){ .path = path, .number = number, .tag.value = -1 };
     return 0;
 }
 
@@ -48,7 +48,7 @@ int ctt_rows_add(struct ctt_rows *r, char *const value[CTT_COLUMNS],
     CTT_CHECK(is_given(value[CTT_COLUMN_PATH]), CTT_EFORMAT, "%s:%d: %s",
               r->path, number, unnamed);
     CTT_TRY(ctt_rows_new(r, value[CTT_COLUMN_PATH], number, &row));
-    row->label = value[CTT_COLUMN_LABEL];
+    row->tag.text = value[CTT_COLUMN_LABEL];
     row->split = value[CTT_COLUMN_SPLIT];
     set_part(row, value);
 out:
@@ -58,6 +58,7 @@ out:
 void ctt_rows_clear(struct ctt_rows *r)
 {
     ctt_free(r->row);
+    ctt_free(r->tag);
 }
 
 /* ---- the rows of a split ---- */
@@ -97,17 +98,17 @@ int ctt_rows_choose(struct ctt_rows *r, enum ctt_unlabelled rule)
               "'%s'; the first is of '%s'", r->path, r->s->split,
               split_of(r->row));
     for (int i = 0; i < r->count; i++)
-        r->labelled |= is_given(r->row[i].label);
+        r->labelled |= is_given(r->row[i].tag.text);
     n = r->count;
     r->count = 0;
     for (int i = 0; i < n; i++) {
         struct ctt_row row = r->row[i];
 
-        if (!is_given(row.label))
-            row.label = NULL;
-        CTT_CHECK(row.label || !r->labelled || rule != CTT_LABEL_ALL,
+        if (!is_given(row.tag.text))
+            row.tag.text = NULL;
+        CTT_CHECK(row.tag.text || !r->labelled || rule != CTT_LABEL_ALL,
                   CTT_EFORMAT, "%s:%d: no label", r->path, row.number);
-        if (row.label || !r->labelled || rule != CTT_LABEL_DROP)
+        if (row.tag.text || !r->labelled || rule != CTT_LABEL_DROP)
             r->row[r->count++] = row;
     }
 out:
@@ -119,11 +120,30 @@ int ctt_rows_names(struct ctt_rows *r)
     struct ctt_names n = { 0 };
     int rc = 0;
 
-    for (int i = 0; i < r->count; i++)
-        if (r->row[i].label)
-            CTT_TRY(ctt_names_add(&n, r->row[i].label));
+    for (int i = 0; i < r->count; i++) {
+        const struct ctt_tag *t = &r->row[i].tag;
+
+        for (; t && t->text; t = ctt_tag_next(r, t))
+            CTT_TRY(ctt_names_add(&n, t->text));
+    }
     CTT_TRY(ctt_listing_names(r->s, &n));
 out:
     ctt_names_clear(&n);
+    return rc;
+}
+
+int ctt_tag_class(const struct ctt_rows *r, const struct ctt_tag *t)
+{
+    return t->value >= 0 || !t->text ? t->value
+                                     : ctt_names_find(&r->s->names, t->text);
+}
+
+int ctt_row_further(const struct ctt_rows *r, const struct ctt_row *row)
+{
+    int rc = 0;
+
+    for (const struct ctt_tag *t = &row->tag; (t = ctt_tag_next(r, t)) != NULL;)
+        CTT_TRY(ctt_listing_also(r->s, ctt_tag_class(r, t)));
+out:
     return rc;
 }

@@ -14,13 +14,20 @@ enum ctt_row_unit {
     CTT_ROW_COUNT                       /* first frame, or NULL, and number */
 };
 
+/* A label; next: further ones of the row, in the rows' tag[]; 0: no more. */
+struct ctt_tag {
+    char *text;            /* NULL: none is stated */
+    int   value;           /* the class number, or -1: by name, or none */
+    int   next;
+};
+
 /* Its texts stay in s->texts. */
 struct ctt_row {
     char *path;            /* of the video, or its id */
-    char *label, *split;   /* NULL: not stated */
+    struct ctt_tag tag;
+    char *split;           /* NULL: not stated */
     char *start, *end;     /* of a part; both NULL: all */
     int   number;          /* line in the file */
-    int   value;           /* the class number, or -1: by name, or none */
     unsigned char unit;    /* enum ctt_row_unit */
     unsigned char cut;     /* the video may have been cut to that part */
 };
@@ -32,6 +39,10 @@ struct ctt_rows {
     int                 count, room;
     int                 others;    /* rows of other splits, behind these */
     int                 labelled;  /* there are labels */
+    int                 blanks;    /* columns are separated by blanks */
+    struct ctt_tag     *tag;       /* further labels, from number 1 on */
+    int                 tags, tag_room;
+    int                 several;   /* a row has several labels */
 };
 
 /* Adds a row, which is all of a video. */
@@ -48,6 +59,19 @@ void ctt_rows_clear(struct ctt_rows *r);
  * others are an error, left out, or kept. */
 enum ctt_unlabelled { CTT_LABEL_ALL, CTT_LABEL_DROP, CTT_LABEL_SOME };
 int  ctt_rows_choose(struct ctt_rows *r, enum ctt_unlabelled rule);
+
+/* several.c.  next: the next label of a row, or NULL.  tag: gives a row a
+ * label, which stays in s->texts, beside those that it has; again: nothing.
+ * several: splits the labels of rows that are several. */
+struct ctt_tag *ctt_tag_next(const struct ctt_rows *r, const struct ctt_tag *t);
+int  ctt_row_tag(struct ctt_rows *r, struct ctt_row *row, char *text);
+int  ctt_rows_several(struct ctt_rows *r);
+
+/* The number of a label's class, or -1. */
+int  ctt_tag_class(const struct ctt_rows *r, const struct ctt_tag *t);
+
+/* Gives the clip that was just listed the further labels of a row. */
+int  ctt_row_further(const struct ctt_rows *r, const struct ctt_row *row);
 
 /* Makes the labels of the rows the names of the classes, sorted. */
 int  ctt_rows_names(struct ctt_rows *r);

@@ -64,13 +64,23 @@ int ctt_sums_shared(const uint64_t *a, int n, const uint64_t *b, int m, int *i,
     return shared;
 }
 
+/* 1 if a has a label that b lacks. */
+static int has_more(const struct ctt_list *l, const struct ctt_item *a,
+                    const struct ctt_item *b)
+{
+    for (int k = 0, c; (c = ctt_item_label(l, a, k)) >= 0; k++)
+        if (!ctt_item_has(l, b, c))
+            return 1;
+    return 0;
+}
+
 /* Counts one pair of clips with the same frames; the first is described. */
 static void note_pair(const struct ctt_list *l, int i, int k, int labels,
                       struct ctt_duplicates *r)
 {
     const struct ctt_item *a = &l->item[i], *b = &l->item[k];
     int other = labels && a->label >= 0 && b->label >= 0 &&
-                a->label != b->label;
+                (has_more(l, a, b) || has_more(l, b, a));
 
     if (!other && r->same++ == 0)
         snprintf(r->twins, sizeof(r->twins), "%s and %s", a->path, b->path);

@@ -24,12 +24,12 @@ struct dataset {
 };
 
 static int read_tail(const struct ctt_pack *p, int64_t size,
-                     struct dataset *part, uint64_t *check, uint64_t *sum)
+                     struct dataset *part, uint64_t *version,
+                     uint64_t *check, uint64_t *sum)
 {
     uint8_t tail[8 * CTT_PACK_TAIL];
     int64_t end = size - (int64_t)sizeof(tail), left = end;
     enum ctt_kind kind;
-    uint64_t version;
     int rc = 0;
 
     CTT_CHECK(end > 0, CTT_EFORMAT, "%s: not a pack", p->path);
@@ -39,10 +39,11 @@ static int read_tail(const struct ctt_pack *p, int64_t size,
               "%s: %s, not a pack of clips", p->path, ctt_kind_word(kind));
     CTT_CHECK(kind == CTT_KIND_PACK, CTT_EFORMAT,
               "%s: not a pack, or cut short", p->path);
-    version = ctt_pack_get(tail + 8);
-    CTT_CHECK(version == CTT_PACK_VERSION, CTT_EUNSUP,
-              "%s: a pack of version %llu; this program reads %d", p->path,
-              (unsigned long long)version, CTT_PACK_VERSION);
+    *version = ctt_pack_get(tail + 8);
+    CTT_CHECK(*version == CTT_PACK_VERSION || *version == CTT_PACK_SEVERAL,
+              CTT_EUNSUP, "%s: a pack of version %llu; this program reads %d "
+              "and %d", p->path, (unsigned long long)*version,
+              CTT_PACK_VERSION, CTT_PACK_SEVERAL);
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
         uint64_t at = ctt_pack_get(tail + 16 + 16 * i);
         uint64_t n = ctt_pack_get(tail + 24 + 16 * i);
@@ -58,13 +59,14 @@ out:
     return rc;
 }
 
-static int read_parts(const struct ctt_pack *p, int64_t size,
-                      struct dataset *part)
+static int read_parts(struct ctt_pack *p, int64_t size, struct dataset *part)
 {
+    uint64_t version = 0;
     uint64_t check = 0, sum = 0;
     int rc;
 
-    CTT_TRY(read_tail(p, size, part, &check, &sum));
+    CTT_TRY(read_tail(p, size, part, &version, &check, &sum));
+    p->list->several = version == CTT_PACK_SEVERAL;
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
         part[i].data = ctt_calloc((size_t)part[i].size + 1, 1);
         CTT_TRY(part[i].data ? 0 : CTT_ENOMEM);
@@ -173,20 +175,45 @@ out:
     return rc;
 }
 
+/* The labels of clip i besides the first, from the bits of its row. */
+static int take_bits(struct ctt_pack *p, int i, const uint8_t *bits, int words)
+{
+    struct ctt_item *item = &p->list->item[i];
+    int rc = 0;
+
+    for (int k = 0; k < 64 * words; k++) {
+        int has = ctt_pack_get(bits + 8 * (k / 64)) >> k % 64 & 1;
+
+        CTT_CHECK(k < p->list->labels ? k != item->label || has : !has,
+                  CTT_EFORMAT, "%s: bad labels of clip '%s'", p->path,
+                  item->id);
+        if (has && k != item->label)
+            CTT_TRY(ctt_list_also(p->list, item, k));
+    }
+    CTT_CHECK(!item->also || item->label >= 0, CTT_EFORMAT,
+              "%s: bad labels of clip '%s'", p->path, item->id);
+out:
+    return rc;
+}
+
 static int take_index(struct ctt_pack *p, const struct dataset *x, int64_t size)
 {
     int n = p->list->count, rc = 0;
+    int each = ctt_pack_words(p->list->several, p->list->labels);
 
-    CTT_CHECK(x->size == (int64_t)n * (int64_t)sizeof(*p->index),
+    CTT_CHECK(x->size == (int64_t)n * each * 8,
               CTT_EFORMAT, "%s: %d clips, but an index of %lld bytes",
               p->path, n, (long long)x->size);
     p->index = ctt_calloc((size_t)n, sizeof(*p->index));
     CTT_TRY(p->index ? 0 : CTT_ENOMEM);
     for (int i = 0; i < n; i++) {
+        const uint8_t *row = x->data + 8 * (int64_t)i * each;
+
         for (int j = 0; j < CTT_PACK_COLUMNS; j++)
-            p->index[i][j] = (int64_t)ctt_pack_get(
-                x->data + 8 * ((int64_t)i * CTT_PACK_COLUMNS + j));
+            p->index[i][j] = (int64_t)ctt_pack_get(row + 8 * j);
         CTT_TRY(take_entry(p, i, size));
+        CTT_TRY(take_bits(p, i, row + 8 * CTT_PACK_COLUMNS,
+                          each - CTT_PACK_COLUMNS));
     }
 out:
     return rc;

@@ -51,6 +51,17 @@ out:
     return rc;
 }
 
+static int same_labels(const struct ctt_list *a, const struct ctt_item *x,
+                       const struct ctt_list *b, const struct ctt_item *y)
+{
+    for (int k = 0;; k++) {
+        int c = ctt_item_label(a, x, k);
+
+        if (c != ctt_item_label(b, y, k) || c < 0)
+            return c < 0 && ctt_item_label(b, y, k) < 0;
+    }
+}
+
 static int same_texts(const struct ctt_list *a, const struct ctt_list *b)
 {
     if (a->count != b->count || a->labels != b->labels)
@@ -59,9 +70,10 @@ static int same_texts(const struct ctt_list *a, const struct ctt_list *b)
         if (strcmp(a->label[i], b->label[i]) != 0)
             return 0;
     for (int i = 0; i < a->count; i++)
-        if (strcmp(a->item[i].id, b->item[i].id) != 0)
+        if (strcmp(a->item[i].id, b->item[i].id) != 0 ||
+            !same_labels(a, &a->item[i], b, &b->item[i]))
             return 0;
-    return 1;
+    return a->several == b->several;
 }
 
 /* Reading a clip checks its checksum, and the index has that of the frames that

@@ -251,6 +251,18 @@ out:
     return rc;
 }
 
+int ctt_pack_also(struct ctt_pack *p, int label)
+{
+    struct ctt_list *l = p->list;
+    int rc = 0;
+
+    CTT_CHECK(label >= 0 && label < l->labels, CTT_EINVAL,
+              "%s: a further label %d of %d", p->path, label, l->labels);
+    CTT_TRY(ctt_list_also(l, &l->item[l->count - 1], label));
+out:
+    return rc;
+}
+
 /* ---- the other datasets, and the tail ---- */
 
 /* A dataset: its bytes in the file. */
@@ -301,14 +313,31 @@ static int text_part(const struct ctt_list *l, int ids, struct dataset *x)
     return 0;
 }
 
+/* Word `word` of the bits of a clip's classes. */
+static uint64_t bits_of(const struct ctt_list *l, const struct ctt_item *item,
+                        int word)
+{
+    uint64_t bits = 0;
+
+    for (int k = 0, c; (c = ctt_item_label(l, item, k)) >= 0; k++)
+        if (c / 64 == word)
+            bits |= UINT64_C(1) << c % 64;
+    return bits;
+}
+
 static int index_part(const struct ctt_pack *p, struct dataset *x)
 {
-    x->data = ctt_calloc((size_t)p->list->count, sizeof(*p->index));
+    const struct ctt_list *l = p->list;
+    int each = ctt_pack_words(l->several, l->labels);
+
+    x->data = ctt_calloc((size_t)l->count, (size_t)each * 8);
     if (!x->data)
         return CTT_ENOMEM;
-    for (int i = 0; i < p->list->count; i++)
-        for (int j = 0; j < CTT_PACK_COLUMNS; j++, x->size += 8)
-            ctt_pack_put(x->data + x->size, (uint64_t)p->index[i][j]);
+    for (int i = 0; i < l->count; i++)
+        for (int j = 0; j < each; j++, x->size += 8)
+            ctt_pack_put(x->data + x->size, j < CTT_PACK_COLUMNS
+                         ? (uint64_t)p->index[i][j]
+                         : bits_of(l, &l->item[i], j - CTT_PACK_COLUMNS));
     return 0;
 }
 
@@ -331,7 +360,7 @@ static int write_parts(const struct ctt_pack *p, struct dataset *x)
             continue;
         }
         dim[0] = (hsize_t)p->list->count;
-        dim[1] = CTT_PACK_COLUMNS;
+        dim[1] = (hsize_t)ctt_pack_words(p->list->several, p->list->labels);
         CTT_TRY(ctt_h5_enter(&q, p->out->objects));
         CTT_TRY(ctt_h5_leave(&q, write_data(p->out, name[i], H5T_STD_I64LE,
                                             H5T_STD_I64LE, 2, dim, x[i].data,
@@ -357,14 +386,14 @@ out:
 }
 
 /* Cuts the file to the length of its HDF5 data and appends the tail. */
-static int write_tail(struct ctt_pack_out *o, hsize_t size,
+static int write_tail(struct ctt_pack_out *o, hsize_t size, uint64_t version,
                       const struct dataset *x)
 {
     uint8_t tail[8 * CTT_PACK_TAIL] = CTT_PACK_MAGIC;
     int fd = ctt_newfile_fd(o->f), rc = 0;
     uint64_t sum;
 
-    ctt_pack_put(tail + 8, CTT_PACK_VERSION);
+    ctt_pack_put(tail + 8, version);
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
         ctt_pack_put(tail + 16 + 16 * i, (uint64_t)x[i].at);
         ctt_pack_put(tail + 24 + 16 * i, (uint64_t)x[i].size);
@@ -394,7 +423,8 @@ int ctt_pack_finish(struct ctt_pack **pack)
     CTT_TRY(write_parts(p, part));
     CTT_TRY(ctt_h5_enter(&q, p->out->objects));
     CTT_TRY(ctt_h5_leave(&q, close_file(p->out, &size)));
-    CTT_TRY(write_tail(p->out, size, part));
+    CTT_TRY(write_tail(p->out, size, p->list->several ? CTT_PACK_SEVERAL
+                       : CTT_PACK_VERSION, part));
     CTT_TRY(ctt_pack_check(p, p->out->f));
     CTT_TRY(ctt_newfile_finish(&p->out->f));
 out:

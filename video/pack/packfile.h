@@ -9,8 +9,11 @@
  *                    times 2^24, checksum of the frames, their offset in the
  *                    file
  *     /clip/<i>      u8 (frames, h, w, c), i in decimal from 0
+ * Version 2 is that of clips with several labels: rows of /index have further
+ * words, one per 64 classes, with a bit for each class that the clip has, from
+ * the lowest on.  All others have version 1.  The datasets are
  * followed, beyond the HDF5 data, by a tail of little-endian words of 64 bits:
- * "ctt-pack", 1 (the version), offset and size of each of the first
+ * "ctt-pack", the version, offset and size of each of the first
  * four datasets, and a checksum over the words before and those four datasets.
  * Checksums are those of ctt_pack_sum().  So any HDF5 tool can read the file,
  * but we read it without HDF5, which crashes on some damaged files and allows
@@ -25,7 +28,14 @@ enum ctt_pack_part { CTT_PACK_INPUT, CTT_PACK_LABELS, CTT_PACK_IDS,
                      CTT_PACK_INDEX, CTT_PACK_PARTS };
 enum ctt_pack_column { CTT_PACK_LABEL, CTT_PACK_FRAMES, CTT_PACK_FPS,
                        CTT_PACK_SUM, CTT_PACK_AT, CTT_PACK_COLUMNS };
-enum { CTT_PACK_VERSION = 1, CTT_PACK_TAIL = 2 + 2 * CTT_PACK_PARTS + 1 };
+enum { CTT_PACK_VERSION = 1, CTT_PACK_SEVERAL = 2,
+       CTT_PACK_TAIL = 2 + 2 * CTT_PACK_PARTS + 1 };
+
+/* Words of a row of the index of a list with so many classes. */
+static inline int ctt_pack_words(int several, int labels)
+{
+    return (int)CTT_PACK_COLUMNS + (several ? (labels + 63) / 64 : 0);
+}
 
 #define CTT_PACK_FPS_UNIT 16777216.0
 

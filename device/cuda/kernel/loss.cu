@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.cu: cross entropy with a class or with distributions, squared error, and
- * squared plus absolute error, one number per row.  A kernel cannot report an
- * error: a label that is no class gives NaN. */
+ * loss.cu: cross entropy with a class, with distributions or of each class by
+ * itself, squared error, and squared plus absolute error, one number per row.
+ * A kernel cannot report an error: a label that is no class gives NaN. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/kernel/rows.cuh"
 #include "device/ewise.h"
@@ -131,6 +131,28 @@ CTT_GPU float soft(const struct aim &a)
          : a.t * a.t * a.weight * logf(a.e.sum) - a.t * a.part;
 }
 
+/* Of kind binary: the loss of class j by labels, and at the temperature by a
+ * teacher's answers; and its derivative. */
+CTT_GPU float binary_of(const struct losing &f, int64_t n, int64_t row,
+                        int64_t j)
+{
+    float z = number(f.z, row, j), t = f.temperature;
+
+    return ctt_binary(z, number(f.t, row, j), number(f.t, row, n + j)) +
+           t * t * ctt_binary(z / t, number(f.t, row, 2 * n + j),
+                              number(f.t, row, 3 * n + j));
+}
+
+CTT_GPU float binary_slope(const struct losing &f, int64_t n, int64_t row,
+                           int64_t j)
+{
+    float z = number(f.z, row, j), t = f.temperature;
+
+    return ctt_binary_bwd(z, number(f.t, row, j), number(f.t, row, n + j)) +
+           t * ctt_binary_bwd(z / t, number(f.t, row, 2 * n + j),
+                              number(f.t, row, 3 * n + j));
+}
+
 CTT_GPU float error_of(const struct losing &f, float e)
 {
     return f.kind == CTT_LOSS_MSE ? ctt_square(e) : ctt_l1l2(e);
@@ -160,11 +182,13 @@ loss_forward(struct losing f, struct rows_plan p)
             struct aim taught = aim_of(f, p, s.row, 1, shared);
             y = soft(hard) + soft(taught);
         } else {
+            int binary = f.kind == CTT_LOSS_BINARY;
             for (int64_t j = lane; there && j < p.c; j += p.share)
-                y += error_of(f, number(f.z, s.row, j) -
-                                 number(f.t, s.row, j));
+                y += binary ? binary_of(f, p.c, s.row, j)
+                     : error_of(f, number(f.z, s.row, j) -
+                                   number(f.t, s.row, j));
             join_row<plain_sums<1>>(p.share, &y, 0, shared);
-            y /= (float)p.c;
+            y = binary ? y : y / (float)p.c;
         }
         if (there && lane == 0)
             one::put(f.y, s, &y, 0);
@@ -224,6 +248,18 @@ CTT_GPU void error_back(const struct losing &f, const struct rows_plan &p,
     }
 }
 
+CTT_GPU void binary_back(const struct losing &f, const struct rows_plan &p,
+                         int64_t row)
+{
+    float scale = number(f.dy, row, 0);
+
+    for (int64_t j = threadIdx.x % p.share; j < p.c; j += p.share) {
+        struct spot s = { row, j };
+        float g = scale * binary_slope(f, p.c, row, j);
+        one::put(f.dz, s, &g, f.add);
+    }
+}
+
 static __global__ void __launch_bounds__(CTT_THREADS)
 loss_backward(struct losing f, struct rows_plan p)
 {
@@ -247,6 +283,8 @@ loss_backward(struct losing f, struct rows_plan p)
             xent_back(f, p, row, e);
         else if (f.kind == CTT_LOSS_SOFT)
             soft_back(f, p, row, hard, taught);
+        else if (f.kind == CTT_LOSS_BINARY)
+            binary_back(f, p, row);
         else
             error_back(f, p, row);
     }

@@ -180,7 +180,7 @@ static void weights_make_classes_equal(void)
 
     fake(&d, 100, mixed);
     label(&d);
-    CHECK_OK(ctt_class_weights(&d, &weight));
+    CHECK_OK(ctt_class_weights(&d, 0, &weight));
     for (int i = 0; i < d.clips; i++)
         sum[d.clip[i].label] += (double)weight[d.clip[i].label];
     for (int k = 0; k < LABELS; k++) {

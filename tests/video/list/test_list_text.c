@@ -196,31 +196,27 @@ static void test_quotes(void)
     list_without_memory(clip_path("quotes.txt"), NULL);
 }
 
-/* One label: a line with several is refused, not read as another path. */
-static void test_several(void)
+/* Several labels that are no single word are refused, not read as another
+ * path, of the clips of the test before. */
+static void test_several_words(void)
 {
     static const struct { const char *text, *says; } row[] = {
-        { "s/a.mp4 0 3\ns/b.mp4 1 2\n",
-          ":1: several labels behind 's/a.mp4'; a clip has one label" },
+        { "s/a.mp4 0 3\ns/b.mp4 1 2\n", ":1: several labels behind 's/a.mp4'; "
+          "they are written as one word, 0|3" },
         { "s/a.mp4 0 3\ns/b.mp4 1\n", ":1: several labels behind 's/a.mp4'" },
         { "s/a 0 3\ns/b 1\n", ":1: several labels behind 's/a'" },
-        { "s/a.mp4,0,3,7\ns/b.mp4,1\n", "label; several labels are not" },
+        { "s/a.mp4,0,3,7\ns/b.mp4,1\n", "several labels are written 0|3" },
         { "s/a.mp4 0 1 2\ns/b.mp4 1\n", ":2: not a video, start, end (later, "
-          "in seconds or as #FRAME) and label; several labels are not" },
+          "in seconds or as #FRAME) and label; several labels are written" },
         { "s/a.mp4 0 1 2\ns/b.mp4 2 1 0\n", "several labels" },
         { "s/a.mp4 0 1 2\ns/b.mp4 0 1 2 3\n", ":2: several labels" },
-        { "s/a.mp4 0,3\ns/b.mp4 1\n", ":1: several labels, '0,3'" },
-        { "s/a.mp4 0,3\ns/b.mp4 1,2\n", ":1: several labels" },
         { "s/a.mp4,run,jump\ns/b.mp4,run\n", ":1: several labels" },
-        { "s/a.mp4 run|jump\ns/b.mp4 run\n", ":1: several labels, 'run|j" },
-        { "path,label\ns/a.mp4,\"0,3\"\ns/b.mp4,1\n", ":2: several labels" },
-        { "path,label\ns/a.mp4,a|b\ns/b.mp4,c\n", ":2: several labels" },
+        { "s/a.mp4 run||jump\ns/b.mp4 run\n", ":1: several labels, one of "
+          "which is empty" },
+        { "path,label\ns/a.mp4,run|\ns/b.mp4,1\n", ":2: several labels, one" },
         { "s/a.mp4\ns/b.mp4 1\n", ":2: a label that others lack" },
     };
 
-    clip_folder("s");
-    clip_text("s/a.mp4", "");
-    clip_text("s/b.mp4", "");
     for (size_t r = 0; r < CTT_LEN(row); r++) {
         clip_text("several.txt", row[r].text);
         list_refuse(clip_path("several.txt"), "train", NULL, 0, NULL,
@@ -230,6 +226,78 @@ static void test_several(void)
     clip_text("several.txt", "s/a 3.mp4 run\ns/a 4.mp4 walk\ns/a 3 walk\n");
     list_expect(clip_path("several.txt"), "train", NULL, 0, NULL,
                 "run|walk\ns/a 3.mp4:0\ns/a 4.mp4:1\ns/a 3.mp4:1");
+}
+
+/* Several labels of a clip; a class that a clip has twice counts once. */
+static void test_several(void)
+{
+    static char *const numbers[] = { "0", "1", "3" };
+    static const struct { const char *text, *is; } row[] = {
+        { "s/a.mp4 0,3\ns/b.mp4 1\n", "0|1|3\ns/a.mp4:0,2\ns/b.mp4:1" },
+        { "s/a.mp4 3,0\ns/b.mp4 1,0\n", "0|1|3\ns/a.mp4:2,0\ns/b.mp4:1,0" },
+        { "s/a.mp4\t0|3\ns/b.mp4\t1\n", "0|1|3\ns/a.mp4:0,2\ns/b.mp4:1" },
+        { "s/a.mp4,3|0|3\ns/b.mp4,1\n", "0|1|3\ns/a.mp4:2,0\ns/b.mp4:1" },
+        { "s/a.mp4 run|jump\ns/b.mp4 run\n",
+          "jump|run\ns/a.mp4:1,0\ns/b.mp4:1" },
+        { "s/a.mp4 run,jump\ns/b.mp4 run\n",
+          "jump|run\ns/a.mp4:1,0\ns/b.mp4:1" },
+        { "s/a.mp4 run,jump\ns/b.mp4 sit,run\n",
+          "jump|run|sit\ns/a.mp4:1,0\ns/b.mp4:2,1" },
+        /* Names with a comma, of which no part is another label. */
+        { "s/a.mp4 run,jump\ns/b.mp4 sit\n",
+          "run,jump|sit\ns/a.mp4:0\ns/b.mp4:1" },
+        { "path,label\ns/a.mp4,\"0,3\"\ns/b.mp4,1\n",
+          "0|1|3\ns/a.mp4:0,2\ns/b.mp4:1" },
+        { "path,label\ns/a.mp4,a | b\ns/b.mp4,c\n",
+          "a|b|c\ns/a.mp4:0,1\ns/b.mp4:2" },
+        { "path,label\ns/a.mp4,\"put it, up\"\ns/b.mp4,put it\n",
+          "put it|put it, up\ns/a.mp4:1\ns/b.mp4:0" },
+        { "s/a.mp4 0.5 2 1,3\ns/b.mp4 1 2 0\n",
+          "0|1|3\ns/a.mp4#t=0.5,2:1,2\ns/b.mp4#t=1,2:0" },
+    };
+
+    clip_folder("s");
+    clip_text("s/a.mp4", "");
+    clip_text("s/b.mp4", "");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("several.txt", row[r].text);
+        list_expect(clip_path("several.txt"), "train", NULL, 0, NULL,
+                    row[r].is);
+    }
+    clip_text("several.txt", "s/a.mp4 0,3\ns/b.mp4 1\n");
+    list_expect(clip_path("several.txt"), "train", numbers, 3, NULL,
+                "0|1|3\ns/a.mp4:0,2\ns/b.mp4:1");
+    list_refuse(clip_path("several.txt"), "train", numbers, 2, NULL,
+                "none of the model's 2 classes");
+    clip_text("keep.txt", "3\n1\n");
+    list_expect(clip_path("several.txt"), "train", NULL, 0,
+                clip_path("keep.txt"), "3|1\ns/a.mp4:0\ns/b.mp4:1");
+    clip_text("keep.txt", "0\n3\n");
+    list_expect(clip_path("several.txt"), "train", NULL, 0,
+                clip_path("keep.txt"), "0|3\ns/a.mp4:0,1");
+    list_without_memory(clip_path("several.txt"), NULL);
+}
+
+/* The same in JSON, as an array. */
+static void test_several_json(void)
+{
+    clip_text("several.json", "[{\"path\":\"s/a.mp4\",\"labels\":[\"run\","
+              "\"put it, up\"]},{\"path\":\"s/b.mp4\",\"labels\":"
+              "[\"run\"]}]");
+    list_expect(clip_path("several.json"), "train", NULL, 0, NULL,
+                "put it, up|run\ns/a.mp4:1,0\ns/b.mp4:1");
+    clip_text("several.json", "[{\"path\":\"s/a.mp4\",\"label\":[4,0]},"
+              "{\"path\":\"s/b.mp4\",\"label\":4}]");
+    list_expect(clip_path("several.json"), "train", NULL, 0, NULL,
+                "0|4\ns/a.mp4:1,0\ns/b.mp4:1");
+    list_without_memory(clip_path("several.json"), NULL);
+    clip_text("several.json", "[{\"path\":\"s/a.mp4\",\"label\":[]}, "
+              "{\"path\":\"s/b.mp4\",\"label\":1}]");
+    list_refuse(clip_path("several.json"), "train", NULL, 0, NULL,
+                "several.json:1: no label");
+    clip_text("several.json", "[{\"path\":\"s/a.mp4\",\"label\":[[1]]}]");
+    list_refuse(clip_path("several.json"), "train", NULL, 0, NULL,
+                "a label that is no text or number");
 }
 
 /* A 0 byte in a list is no clip of that name. */
@@ -434,6 +502,8 @@ int main(void)
         { "paths of parts", test_part_paths },
         { "text", test_text }, { "its errors", test_text_errors },
         { "quotes", test_quotes }, { "several labels", test_several },
+        { "several labels in JSON", test_several_json },
+        { "several words", test_several_words },
         { "a 0 byte", test_zero }, { "many classes", test_many },
         { "known labels", test_known }, { "same number", test_same_number },
         { "class index", test_index },
