@@ -391,7 +391,7 @@ out:
     return rc;
 }
 
-/* Steps that leave the weights as they were are no training: CTT_ENAN.  A warning
+/* Steps that leave the weights as they were are none: CTT_ENAN.  A warning
  * has said that a loss scale let all be skipped. */
 static int check_moved(const struct ctt_trainer *t)
 {

@@ -147,33 +147,46 @@ out:
 
 static int by_number(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    int64_t x = ((const struct ctt_picture *)a)->number;
+    int64_t y = ((const struct ctt_picture *)b)->number;
 
     return (x > y) - (x < y);
 }
 
-/* Sorts the numbers of the pictures, which become p's if some are missing. */
-static int take_numbers(const char *path, int64_t **number,
+/* 1 if the name has as many digits as the width asks for. */
+static int is_as_wide(const struct ctt_picture *q, int width)
+{
+    int digits = snprintf(NULL, 0, "%0*" PRId64, width, q->number);
+
+    return q->digits == digits;
+}
+
+/* Sorts the pictures, which become p's if they are not one after the other with
+ * names of one width. */
+static int take_numbers(const char *path, struct ctt_picture **each,
                         struct ctt_pictures *p)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    int64_t *of = *number;
-    int n = p->count;
+    struct ctt_picture *of = *each;
+    int n = p->count, wide = 1, gap;
 
     qsort(of, (size_t)n, sizeof(*of), by_number);
     for (int i = 1; i < n; i++)
-        if (of[i] == of[i - 1])
+        if (of[i].number == of[i - 1].number)
             return ctt_error(CTT_EFORMAT, "%s: two pictures have number %"
-                             PRId64, path, of[i]);
-    p->first = of[0];
-    if (of[n - 1] - of[0] == n - 1)
+                             PRId64, path, of[i].number);
+    for (int i = 0; i < n; i++)
+        wide &= is_as_wide(&of[i], p->width);
+    p->first = of[0].number;
+    gap = of[n - 1].number - of[0].number != n - 1;
+    if (!gap && wide)
         return 0;
-    p->number = of;
-    *number = NULL;
-    if (!atomic_flag_test_and_set(&told))
+    p->each = of;
+    *each = NULL;
+    if (gap && !atomic_flag_test_and_set(&told))
         ctt_warn("%s: %d pictures from %" PRId64 " to %" PRId64 ": numbers are "
-                 "missing; read in order (said once)", path, n, of[0],
-                 of[n - 1]);
+                 "missing; read in order (said once)", path, n, of[0].number,
+                 of[n - 1].number);
     return 0;
 }
 
@@ -183,20 +196,20 @@ static int collect(const char *path, const struct ctt_folder *f,
                              const void *arg),
                    const void *arg, struct ctt_pictures *p)
 {
-    int64_t *number = ctt_calloc((size_t)f->count + 1, sizeof(*number));
+    struct ctt_picture *each = ctt_calloc((size_t)f->count + 1, sizeof(*each));
     struct parts q;
-    int rc = number ? 0 : CTT_ENOMEM;
+    int rc = each ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     p->count = 0;
     for (int i = 0; i < f->count; i++)
         if (take_apart(f->name[i], &q) && is(f->name[i], &q, arg))
-            number[p->count++] = q.number;
+            each[p->count++] = (struct ctt_picture){ q.number, (int)q.digits };
     CTT_CHECK(p->count > 0, CTT_EFORMAT, "%s: there are no such pictures",
               path);
-    CTT_TRY(take_numbers(path, &number, p));
+    CTT_TRY(take_numbers(path, &each, p));
 out:
-    ctt_free(number);
+    ctt_free(each);
     return rc;
 }
 
@@ -362,7 +375,7 @@ out:
 void ctt_pictures_clear(struct ctt_pictures *p)
 {
     ctt_free(p->start);
-    ctt_free(p->number);
+    ctt_free(p->each);
     *p = (struct ctt_pictures){ 0 };
 }
 
@@ -374,8 +387,9 @@ int ctt_pictures_name(const struct ctt_pictures *p, int i, char **out)
 
     if (!s)
         return CTT_ENOMEM;
-    snprintf(s, room, "%s%0*" PRId64 "%s", p->start, p->width,
-             p->number ? p->number[at] : p->first + at, p->ending);
+    snprintf(s, room, "%s%0*" PRId64 "%s", p->start,
+             p->each ? p->each[at].digits : p->width,
+             p->each ? p->each[at].number : p->first + at, p->ending);
     *out = s;
     return 0;
 }

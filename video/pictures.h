@@ -5,13 +5,19 @@
 
 #include "base/ctt.h"
 
+struct ctt_picture {
+    int64_t number;
+    int     digits;              /* of its name */
+};
+
 struct ctt_pictures {
     char       *start;           /* of each path: folder/img_ */
     const char *ending;          /* .jpg */
     int         width;           /* digits of img_00001.jpg; 1: as needed */
     int64_t     first;           /* number of the first one */
     int         count;           /* 0: no folder */
-    int64_t    *number;          /* of each, in order; NULL: none is missing */
+    struct ctt_picture *each;    /* in order; NULL: no number is missing, and
+                                    all names have that width */
     int         from;            /* pictures before the part */
 };
 
@@ -19,8 +25,8 @@ struct ctt_pictures {
  * whose names differ only in their number, in its order.  Of several such
  * series one named img, image, frame or by the number alone counts, and a
  * warning names the others; CTT_EFORMAT if that is none or several.  Numbers
- * may be missing, which a warning says.  Of a part in seconds, which needs a
- * rate, all are found.  Other paths give count 0. */
+ * may be missing, which a warning says; some may begin with zeros.  Of a part in
+ * seconds, which needs a rate, all are found.  Other paths give count 0. */
 int  ctt_pictures_find(const char *path, struct ctt_pictures *out);
 
 /* The pictures of a pattern, which has one %d or %0Nd in its last part and may

@@ -3,6 +3,7 @@
  * its name and the model's rate; folders and lists of pictures. */
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
+#include "video/pictures.h"
 #include "video/source.h"
 
 #include <stdio.h>
@@ -275,6 +276,35 @@ static void series(void)
     ctt_frames_free(&f);
 }
 
+/* Zeros before some of the numbers only: each file has its own name. */
+static void mixed_zeros(void)
+{
+    static const char *const names[] = { "f_1", "f_02", "f_003", "f_0004",
+                                         "f_5" };
+    struct ctt_pictures p = { NULL };
+    struct ctt_frames f = { 0 };
+    char name[96], *last = NULL;
+
+    clip_folder("mixed");
+    for (size_t i = 0; i < CTT_LEN(names); i++) {
+        snprintf(name, sizeof(name), "mixed/%s.pgm", names[i]);
+        write_as(0, name);
+    }
+    CHECK_OK(folder_frames("mixed", &f));
+    CU_ASSERT_EQUAL(f.count, 5);
+    CHECK_OK(folder_frames("mixed#1+3", &f));
+    CU_ASSERT_EQUAL(f.count, 3);
+    CHECK_OK(ctt_pictures_find(clip_path("mixed"), &p));
+    CHECK_OK(ctt_pictures_name(&p, 3, &last));
+    CU_ASSERT(strstr(last, "/f_0004.pgm") != NULL);
+    ctt_free(last);
+    ctt_pictures_clear(&p);
+    write_as(0, "mixed/f_01.pgm");
+    ctt_check_refused(folder_frames("mixed", &f), CTT_EFORMAT,
+                      "two pictures have number 1");
+    ctt_frames_free(&f);
+}
+
 static int clean(void)
 {
     clip_clean();
@@ -285,7 +315,8 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "one frame", one_frame }, { "sets", sets },
-        { "series", series }, CU_TEST_INFO_NULL
+        { "series", series },
+        { "mixed zeros", mixed_zeros }, CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
         { "pictures", NULL, clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL

@@ -314,7 +314,8 @@ static int take_operands(struct tool *t, char **path, int paths)
             CTT_TRY(open_operand(t, path[i], &o[i]));
     for (int i = 0; i < paths; i++)
         CTT_TRY(strcmp(path[i], "-") == 0 ?
-                note_usage(t, ctt_input_paths(take_line, t)) : t->ahead ? take_path(t, path[i]) : run_operand(t, &o[i]));
+                note_usage(t, ctt_input_paths(take_line, t)) :
+                t->ahead ? take_path(t, path[i]) : run_operand(t, &o[i]));
 out:
     for (int i = 0; o && i < paths; i++)
         close_operand(&o[i]);

@@ -96,10 +96,10 @@ static void test_errors(void)
         { "path,label,end_frame\na.mp4,x,1\n", "'end_frame' has no other one "
           "that is its begin" },
         { "path,label,start,end_frame\na.mp4,x,1,2\n", "has no other one" },
-        { "path,label,x,Label\na.mp4,x,1,y\n", "the columns 'label' and 'Label' "
+        { "path,label,x,Label\na.mp4,x,1,y\n", "the columns 'label' and "
+          "'Label' have one name" },
+        { "file,path,path,label\na.mp4,b.mp4,c.mp4,x\n", "'path' and 'path' "
           "have one name" },
-        { "file,path,path,label\na.mp4,b.mp4,c.mp4,x\n", "'path' and 'path' have "
-          "one name" },
         { "path,label,start_ms,end_ms\na.mp4,x,1,2\n", "is not known; times" },
         { "path,label,start,end\na.mp4,x,0,1\na.mp4,x,2,1\n", "list.csv:3: "
           "not a video, start, end" },
