@@ -40,7 +40,8 @@ static void save(struct ctt_model *m)
 static void test_text(void)
 {
     static const struct { const char *net, *says; } bad[] = {
-        { "input x c=1\nseveral\nconv y in=x out=2\n", "'several' stands last" },
+        { "input x c=1\nseveral\nconv y in=x out=2\n",
+          "'several' stands last" },
         { "input x c=1\nconv y in=x out=2\nseveral\nseveral\n",
           "'several' stands last" },
         { "input x c=1\nconv y in=x out=2\nseveral z\n", "unknown operation" },

@@ -128,7 +128,8 @@ grep -qE '% red.*' out || fail "b/2: $(cat out)"
 "$bin/convtt-infer" --calibrate m.h5 more.csv --fps 8 > out 2>&1 ||
     fail "calibrate: $(cat out)"
 grep -qE '^left +[0-9]+ +0\.[0-9]+ +[0-9.]+%' out || fail "$(cat out)"
-"$bin/convtt-info" m.h5 | grep -q '^thresholds  *of each class, from 60 clips' ||
+"$bin/convtt-info" m.h5 > info
+grep -q '^thresholds  *of each class, from 60 clips' info ||
     fail "the thresholds are not stored"
 
 # 5. INT8, pruned, with the teacher's probabilities.
