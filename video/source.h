@@ -85,9 +85,10 @@ struct ctt_source_set {
     "not there, to a folder in it, to the folder above, or to a folder in " \
     "that. Labels are names or numbers, of which those without a clip are no " \
     "classes; a classInd.txt beside the list names the numbers. A list " \
-    "without labels has only paths; paths and labels may be quoted, and a " \
-    "clip has one label. A video may be named without its " \
-    "extension. The start and the " \
+    "without labels has only paths; paths and labels may be quoted. A clip " \
+    "may have several labels in one word, as numbers 0,3 or names run|jump; " \
+    "between blanks also run,jump if a part of it is a label elsewhere, too. " \
+    "A video may be named without its extension. The start and the " \
     "end of a part are seconds (12.5 17), or frames, counted from 0, behind " \
     "# (#300 #450) or below a heading with start_frame; the frame at the " \
     "end is not part. VIDEO#t=12.5,17, VIDEO#300+150 (150 frames) and " \
@@ -100,7 +101,8 @@ struct ctt_source_set {
     "(class, action ...), start and end in seconds (start_s, start_time, " \
     "t_start ...) or start_frame and end_frame, and split (subset), of " \
     "which other splits than the one asked for are left out; other columns " \
-    "do not matter. A JSON array of objects with such keys is read alike, " \
+    "do not matter. A label run|jump is two. A JSON array of objects with " \
+    "such keys is read alike, where several labels are an array, " \
     "as that of Diving48, whose classes Diving48_vocab.json beside it names. " \
     "A JSON file of ActivityNet is given itself or by its folder; its videos " \
     "are called v_ID or ID.\n\n" \

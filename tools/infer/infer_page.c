@@ -77,6 +77,21 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "won by deciding early. --answers=FILE has a row for each clip and "
       "check: the clip, its class, the answer at its end, that at the check, "
       "its frames, those seen, and the confidence." },
+    { "SEVERAL LABELS",
+      "A model that was trained on clips with several labels gives each class "
+      "a probability of its own, that it is one of the labels; they do not "
+      "add up to 1. Printed are the classes that reach their thresholds, or "
+      "behind none: the --top likeliest; with --json \"there\" says which "
+      "reach them, and \"labels\" are the true ones. At the end stand the mean "
+      "average precision (mAP) over the classes and top-1, how often the "
+      "likeliest class is one of the labels.\n\n"
+      "Thresholds are 0.5, or those that --calibrate finds and stores in the "
+      "model file: for each class the one with the greatest F1, the harmonic "
+      "mean of precision and recall, at the end of the clips it is given, "
+      "which training should not have used. They carry no guarantee. In "
+      "streams they are those of events unless --threshold is given, and "
+      "events of several classes go on at once. --decide, whose guarantee is "
+      "one of a single answer per clip, refuses such a model." },
     { "PREDICTION",
       "With a model trained by convtt-train --task=predict, --predict=30 "
       "observes --input-frames frames of each clip and predicts the next 30; "
