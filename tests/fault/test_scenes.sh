@@ -23,6 +23,13 @@ scene() {
 }
 for s in train compress bytes infer decide predict pack; do scene $s; done
 
+# A search for an assignment, to its end.
+cd "$dir/compress/in" || exit 99
+quiet "$(real convtt-compress)" m.h5 -o b.h5 --budget bytes=2k,top1=-100 \
+    -d t.txt --val v.txt -b 1 -t 1 -j 1 --strict --max-frames 3 \
+    --choose-by rules --budget-steps 1 --retrain-epochs 1
+grep -q 'b.h5 written: round' out || fail "--budget: $(cat out)"
+
 cd "$dir/train/in" || exit 99
 train="$(real convtt-train)"
 infer="$(real convtt-infer)"
