@@ -252,6 +252,10 @@ static int feed(struct ctt_video *v)
 
     CTT_TRY(next_packet(v));
     v->drained = rc == 0;
+    if (v->drained && !v->pictures.count) {
+        v->unread = ctt_demux_unread(v->demux);
+        v->t.jumps += ctt_demux_joined(v->demux);
+    }
     needed = v->drained || !is_before(v, v->pkt->pts);
     e = avcodec_send_packet(v->dec, v->drained ? NULL : v->pkt);
     av_packet_unref(v->pkt);
@@ -432,6 +436,7 @@ void ctt_video_told(const struct ctt_video *v, struct ctt_stream_told *out)
         .bytes = ctt_demux_bytes(v->demux),
         .jumps = v->t.jumps,
         .damaged = v->damaged + ctt_demux_damaged(v->demux),
+        .unread = v->unread,
     };
 }
 

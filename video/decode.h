@@ -26,6 +26,7 @@ struct ctt_video {
     int                sws_key[8];  /* arguments of sws */
     int                sent;        /* pictures sent to the decoder */
     int                drained;
+    int64_t            unread;      /* bytes behind what was drained */
     int                cut;         /* in a packet, which is left out */
     struct ctt_stamps   t;           /* of ahead; seen: frames decoded, or
                                        passed over */

@@ -345,6 +345,7 @@ void ctt_demux_note(struct ctt_demux *d, const AVPacket *pkt)
     double unit = av_q2d(d->fmt->streams[pkt->stream_index]->time_base), end;
     int64_t t = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
 
+    d->last = pkt->pos >= d->last ? pkt->pos + 1 : d->last;
     if (t == AV_NOPTS_VALUE)
         return;
     end = ((double)t + (double)pkt->duration) * unit;

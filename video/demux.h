@@ -80,6 +80,12 @@ double ctt_demux_length(const struct ctt_demux *d);
  * time between two frames, in seconds. */
 int64_t ctt_demux_missing(const struct ctt_demux *d, double gap);
 
+/* After the end: bytes of other files behind the one that was read (MP4,
+ * Matroska, FLV, ASF, GIF); and how many files were read as one
+ * though their times do not tell it (AVI). */
+int64_t ctt_demux_unread(const struct ctt_demux *d);
+int     ctt_demux_joined(const struct ctt_demux *d);
+
 /* The whole file at path as one packet: a picture of a folder. */
 int  ctt_packet_read(const char *path, struct ctt_meter *m,
                      struct AVPacket *pkt);

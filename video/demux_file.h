@@ -12,6 +12,7 @@ struct ctt_demux {
     struct ctt_meter *m;
     int               fd;
     int64_t           size, at;      /* bytes: of the file, and read next */
+    int64_t           last;          /* behind the begin of the last packet */
     AVIOContext      *io;
     AVFormatContext  *fmt;
     const AVCodec    *decoder;

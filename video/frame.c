@@ -163,6 +163,7 @@ static void set_counts(const struct ctt_reader *r, struct ctt_frames *f)
     f->stated = r->ended ? ctt_video_stated(r->v) : f->seen;
     ctt_video_told(r->v, &told);
     f->breaks = told.jumps + told.damaged;
+    f->unread = told.unread;
 }
 
 int ctt_frames_whole(const struct ctt_frames *f, const char *path)
@@ -173,6 +174,9 @@ int ctt_frames_whole(const struct ctt_frames *f, const char *path)
               "frames and a part of one", path, (long long)f->seen);
     CTT_CHECK(f->seen >= f->stated, CTT_EFORMAT, "%s: cut short: has %lld of "
               "%lld frames", path, (long long)f->seen, (long long)f->stated);
+    CTT_CHECK(!f->unread, CTT_EFORMAT, "%s: joined files, of which only the "
+              "first ones are read, and not the last %lld bytes", path,
+              (long long)f->unread);
     CTT_CHECK(!f->breaks, CTT_EFORMAT, "%s: its times break at %lld place%s "
               "(joined files, or wrong time stamps); frames are taken one "
               "after the other", path, (long long)f->breaks,

@@ -25,8 +25,8 @@ struct ctt_pictures {
  * whose names differ only in their number, in its order.  Of several such
  * series one named img, image, frame or by the number alone counts, and a
  * warning names the others; CTT_EFORMAT if that is none or several.  Numbers
- * may be missing, which a warning says; some may begin with zeros.  Of a part in
- * seconds, which needs a rate, all are found.  Other paths give count 0. */
+ * may be missing, which a warning says; some may begin with zeros.  Of a part
+ * in seconds, which needs a rate, all are found.  Other paths give count 0. */
 int  ctt_pictures_find(const char *path, struct ctt_pictures *out);
 
 /* The pictures of a pattern, which has one %d or %0Nd in its last part and may

@@ -214,17 +214,18 @@ int  ctt_input_check(const struct ctt_input *in);
  * of them, every frame is used, and fps is the file's average rate (0:
  * unknown).  file_fps is that rate of the file (0: unknown, as in a pack).
  * seen, stated: ctt_video_seen() and ctt_video_stated() where the file was
- * decoded to its end; else equal.  breaks: of its times and packets. */
+ * decoded to its end; else equal.  breaks: of its times and packets.  unread:
+ * bytes of other files that are joined to it. */
 struct ctt_frames {
     uint8_t *data;
     int      count, h, w, c;
     float    fps;
-    int64_t  seen, stated, breaks;
+    int64_t  seen, stated, breaks, unread;
     float    file_fps;
 };
 
 /* 0, or CTT_EFORMAT if the clip at path was cut short, where the message says
- * how many frames it has and should have, or has breaks. */
+ * how many frames it has and should have, or has breaks or unread bytes. */
 int  ctt_frames_whole(const struct ctt_frames *f, const char *path);
 
 /* 1 if rc is an error of the clip, which is then skipped, and not the lack of

@@ -153,6 +153,7 @@ static void test_joined(void)
 {
     static const char *const kinds[][2] = {
         { "ts", "mpeg2video" }, { "webm", "libvpx" }, { "mkv", "ffv1" },
+        { "avi", "mpeg4" },
     };
 
     for (size_t k = 0; k < CTT_LEN(kinds); k++) {
@@ -172,6 +173,57 @@ static void test_joined(void)
         ctt_free(all);
         ctt_free(p);
     }
+}
+
+/* Of other formats, and of Matroska from the third file on, the rest is not
+ * read, which is said. */
+static void test_unread(void)
+{
+    static const struct { const char *ending, *codec; int files, read; }
+    rows[] = {
+        { "flv", "flv", 2, 1 }, { "mp4", "mpeg4", 2, 1 },
+        { "mkv", "mpeg4", 3, 2 }, { "asf", "wmv2", 3, 1 },
+    };
+    static const uint8_t gif[] = "GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0,"
+        "\0\0\0\0\1\0\1\0\0\2\2\x44\1\0;GIF89a\1\0\1\0";
+    struct ctt_input in = clip_input(8, 6, 0);
+    struct ctt_frames f = { 0 };
+
+    for (size_t k = 0; k < CTT_LEN(rows); k++) {
+        size_t n, files = (size_t)rows[k].files;
+        char name[32], says[64];
+        uint8_t *p, *all;
+
+        if (!clip_can(rows[k].codec))
+            continue;
+        snprintf(name, sizeof(name), "one.%s", rows[k].ending);
+        CHECK_OK(clip_write(&(struct clip){ .w = 48, .h = 32, .frames = N,
+                            .codec = rows[k].codec, .fps = 25 },
+                            clip_path("%s", name)));
+        p = clip_bytes(clip_path("%s", name), &n);
+        all = ctt_calloc(files, n);
+        for (size_t i = 0; i < files; i++)
+            memcpy(all + i * n, p, n);
+        snprintf(name, sizeof(name), "rest.%s", rows[k].ending);
+        clip_file(name, all, files * n);
+        CHECK_OK(ctt_frames_load(clip_path("%s", name), &in, 0, &f));
+        CU_ASSERT_EQUAL(f.count, N * rows[k].read);
+        snprintf(says, sizeof(says), "not the last %zu bytes",
+                 (files - (size_t)rows[k].read) * n);
+        ctt_check_refused(ctt_frames_whole(&f, name), CTT_EFORMAT, says);
+        ctt_frames_free(&f);
+        clip_file(name, p, n);
+        CHECK_OK(ctt_frames_load(clip_path("%s", name), &in, 0, &f));
+        CHECK_OK(ctt_frames_whole(&f, name));
+        ctt_frames_free(&f);
+        ctt_free(all);
+        ctt_free(p);
+    }
+    clip_file("rest.gif", gif, sizeof(gif) - 1);
+    CHECK_OK(ctt_frames_load(clip_path("rest.gif"), &in, 0, &f));
+    ctt_check_refused(ctt_frames_whole(&f, "rest.gif"), CTT_EFORMAT,
+                      "not the last 10 bytes");
+    ctt_frames_free(&f);
 }
 
 /* ---- files that were cut ---- */
@@ -219,7 +271,8 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "rule", test_rule }, { "outlier", test_outlier },
-        { "joined", test_joined }, { "cut", test_cut }, { NULL, NULL } };
+        { "joined", test_joined },
+        { "unread", test_unread }, { "cut", test_cut }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "times", NULL, NULL, NULL, NULL, tests },
         { NULL, NULL, NULL, NULL, NULL, NULL } };

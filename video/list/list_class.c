@@ -2,6 +2,7 @@
  * list_class.c: clips in one folder per class. */
 #include "video/list/list.h"
 #include "base/limits.h"
+#include "base/warn.h"
 #include "video/disk.h"
 #include "video/list/split.h"
 #include "video/list/videos.h"
@@ -55,9 +56,8 @@ out:
     return rc;
 }
 
-/* An empty class is an error in training only. */
-static int add_class(struct ctt_listing *s, const char *dir, const char *name,
-                     int may_be_empty)
+/* Returns 1 if the class has clips. */
+static int add_class(struct ctt_listing *s, const char *dir, const char *name)
 {
     int rc, before = s->list->count, label;
     char *path;
@@ -65,9 +65,37 @@ static int add_class(struct ctt_listing *s, const char *dir, const char *name,
     CTT_TRY(ctt_listing_join(s, dir, name, &path));
     CTT_TRY(label = ctt_names_add(&s->names, name));
     CTT_TRY(add_clips(s, path, label));
-    CTT_CHECK(may_be_empty || s->list->count > before, CTT_EFORMAT,
-              "%s: no clips in it, and each folder there is a class", path);
+    rc = s->list->count > before;
 out:
+    return rc;
+}
+
+/* Folders without clips are no classes of a training. */
+static int drop_classes(struct ctt_listing *s, const char *dir,
+                        const struct ctt_names *empty)
+{
+    struct ctt_names left = { 0 };
+    int rc = 0;
+
+    for (int i = 0; i < s->names.count; i++)
+        if (ctt_names_find(empty, s->names.name[i]) < 0)
+            CTT_TRY(ctt_names_add(&left, s->names.name[i]));
+    for (int i = 0; i < s->list->count; i++) {
+        int *label = &s->list->item[i].label;
+
+        *label = ctt_names_find(&left, s->names.name[*label]);
+    }
+    if (left.count)
+        ctt_warn("%s: %d folder%s without clips %s no class%s: %s%s", dir,
+                 empty->count, empty->count > 1 ? "s" : "",
+                 empty->count > 1 ? "are" : "is", empty->count > 1 ? "es" : "",
+                 empty->name[0], empty->count > 1 ? ", ..." : "");
+    ctt_names_clear(&s->names);
+    s->names = left;
+    left = (struct ctt_names){ 0 };
+    rc = 0;
+out:
+    ctt_names_clear(&left);
     return rc;
 }
 
@@ -105,14 +133,21 @@ out:
 
 static int add_classes(struct ctt_listing *s, const char *dir, int train)
 {
-    struct ctt_names here = { 0 };
+    struct ctt_names here = { 0 }, empty = { 0 };
     int rc, files;
 
     CTT_TRY(read_classes(s, dir, &here, &files));
-    for (int i = 0; i < here.count; i++)
-        CTT_TRY(add_class(s, dir, here.name[i], !train));
+    for (int i = 0; i < here.count; i++) {
+        CTT_TRY(add_class(s, dir, here.name[i]));
+        if (rc == 0)
+            CTT_TRY(ctt_names_add(&empty, here.name[i]));
+    }
+    rc = 0;
+    if (train && empty.count)
+        CTT_TRY(drop_classes(s, dir, &empty));
 out:
     ctt_names_clear(&here);
+    ctt_names_clear(&empty);
     return rc;
 }
 

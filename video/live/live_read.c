@@ -291,6 +291,9 @@ static void tell_missing(struct ctt_live *l, const struct ctt_video *v)
 
     ctt_video_told(v, &told);
     tell_damaged(l, &told);
+    if (told.unread)
+        ctt_live_say(l, "joined files, of which only the first ones are read, "
+                     "and not the last %lld bytes", (long long)told.unread);
     if (n <= 0)
         return;
     ctt_live_say(l, "cut short: %lld frame%s missing at its end", (long long)n,

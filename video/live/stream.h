@@ -49,6 +49,7 @@ struct ctt_stream_told {
     int64_t bytes;      /* of all packets so far */
     int64_t jumps;      /* stamps that were corrected (video/stamps.h) */
     int64_t damaged;    /* packets and frames left out, or concealed */
+    int64_t unread;     /* at the end: bytes of other files joined to it */
 };
 void ctt_video_told(const struct ctt_video *v, struct ctt_stream_told *out);
 

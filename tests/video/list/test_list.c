@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_list.c: lists of clips from folders and from the JSON files of
  * Something-Something, and what is wrong with them. */
+#include "base/warn.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
 #include "tests/lib/list.h"
@@ -157,6 +158,14 @@ static void test_ssv2_errors(void)
 
 /* ---- folders ---- */
 
+static char warned[300];
+
+static void on_warning(void *arg, const char *text)
+{
+    (void)arg;
+    snprintf(warned, sizeof(warned), "%s", text);
+}
+
 static void test_classes(void)
 {
     static char *model[] = { "run", "jump" }, *other[] = { "run", "walk" };
@@ -192,8 +201,17 @@ static void test_classes(void)
                 "no folder 'test'");
     list_refuse(clip_path("c"), "train", other, 2, NULL,
                 "class 'jump' is none of the model's 2");
-    list_refuse(clip_path("c/val"), "train", NULL, 0, NULL,
-                "c/val/jump: no clips in it");
+    ctt_warn_to(on_warning, NULL);
+    list_expect(clip_path("c/val"), "train", NULL, 0, NULL, "run\nrun/z.mp4:0");
+    CU_ASSERT(strstr(warned, "c/val: 1 folder without clips is no class: jump")
+              != NULL);
+    clip_folder("c/train/fly");
+    clip_folder("c/train/dive");
+    list_expect(clip_path("c"), "train", NULL, 0, NULL, "jump|run\n"
+                "jump/frames:0\nrun/a.avi:1\nrun/b.mp4:1");
+    CU_ASSERT(strstr(warned, "c/train: 2 folders without clips are no classes: "
+                     "dive, ...") != NULL);
+    ctt_warn_to(NULL, NULL);
     list_refuse(clip_path("c/val/jump"), "train", NULL, 0, NULL,
                 "no clips in it");
     list_refuse(clip_path("nothing"), "train", NULL, 0, NULL, "no such file");
