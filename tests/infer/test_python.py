@@ -185,6 +185,23 @@ class Answers(Case):
             s.push(RAW)
             self.fails(convtt.Error, "", s.predict, 1)
 
+    def test_settings(self):
+        """Other code for the convs: nearly the same answers; a warning where
+        the processor has no products of bfloat16."""
+        with open("/proc/cpuinfo") as f:
+            warns = "avx512_bf16" not in f.read()
+        all_p = []
+        for settings in {}, {"tune": "tuned"}, {"products": "bf16"}:
+            says = warns and "products" in settings
+            with self.assertLogs("convtt") if says else \
+                    contextlib.nullcontext(), \
+                    model(**settings) as m, m.session() as s:
+                s.push(RAW)
+                all_p.append(s.probabilities())
+        np.testing.assert_allclose(all_p[1], all_p[0], atol=1e-5)
+        np.testing.assert_allclose(all_p[2], all_p[0], atol=1e-2)
+        self.assertGreater(os.path.getsize("tuned"), 0)
+
     def test_decisions(self):
         with model("d.h5", decide=True) as m, m.session() as s, \
                 m.batch(1) as b:

@@ -38,7 +38,7 @@ head -c $((10 * 16 * 16 * 3)) /dev/urandom > raw
 # 2. The package, as it lies in the tree.
 cp -r "$root/python" source
 chmod -R u+w source
-export PYTHONPATH=$dir/source CONVTT_LIBRARY=$so
+export PYTHONPATH=$dir/source CONVTT_LIBRARY=$so CTT_MODULES=$bin/.libs
 limited $python -W error "$root/tests/infer/test_python.py" 2> text ||
     fail "the package: $(cat text)"
 grep -q '^Ran [1-9][0-9] tests' text || fail "few tests: $(cat text)"
