@@ -15,6 +15,8 @@ static int check_sequences(const struct ctt_graph *g,
     int frames = ctt_cfg_frames(cfg), rc = 0;
 
     CTT_TRY(ctt_predict_check(g));
+    CTT_CHECK(!g->several, CTT_EINVAL, "the line 'several' is of models with "
+              "classes, and this one predicts frames");
     CTT_TRY(ctt_data_check(d, g));
     for (int i = 0; i < d->clips; i++)
         CTT_CHECK(d->clip[i].length == frames, CTT_EINVAL,
