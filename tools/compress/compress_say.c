@@ -96,7 +96,7 @@ static int say_scores(const struct ctt_report *r)
 
     snprintf(heading, sizeof(heading), "top-1 after 25/50/100%% of %" PRId64
              " validation clips, and whole clips lost and won against the "
-             "model as given", r->stage[0].after.clips);
+             "original", r->stage[0].after.clips);
     return say_table(r, heading, ctt_report_score_cells);
 }
 
