@@ -253,7 +253,8 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
     }
     note = c->given_up[0] ? "given up: " : c->chosen ? "chosen" : "";
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s", c->of, c->name,
-             bytes, ms, faster, text_of("%.1f", 100 * c->lost, lost, sizeof(lost)), note,
+             bytes, ms, faster,
+             text_of("%.1f", 100 * c->lost, lost, sizeof(lost)), note,
              c->given_up);
     return 1;
 }
