@@ -68,7 +68,8 @@ static const struct field choice_fields[] = {
     CHOICE(TEXT, name, sizeof(((struct ctt_choice *)0)->name)),
     CHOICE(INT, form, 1), CHOICE(INT, int8, 1), CHOICE(INT, chosen, 1),
     CHOICE(TEXT, given_up, sizeof(((struct ctt_choice *)0)->given_up)),
-    CHOICE(INT64, bytes, 1), CHOICE(DOUBLE, ms, 1), CHOICE(DOUBLE, lost, 1),
+    CHOICE(INT64, bytes, 1), CHOICE(DOUBLE, ms, 1), CHOICE(INT, busy, 1),
+    CHOICE(DOUBLE, lost, 1),
 };
 
 #define FIELDS(f) f, (int)CTT_LEN(f)
@@ -328,7 +329,7 @@ out:
 static int is_choice(const struct ctt_choice *c)
 {
     return c->form < CTT_PRUNE_FORMS && c->int8 <= 1 && c->chosen <= 1 &&
-           !isinf(c->ms) && !isinf(c->lost);
+           c->busy <= 1 && !isinf(c->ms) && !isinf(c->lost);
 }
 
 /* As many as there are. */

@@ -111,6 +111,7 @@ struct ctt_choice {
                                 then chosen, too; or "" */
     int64_t bytes;           /* of the file; 0: not measured */
     double  ms;              /* of a frame; NAN: not timed */
+    int     busy;            /* the machine was, so that tables leave it out */
     double  lost;            /* mean top-1 that bytes then cost, 0..1; NAN: not
                                 tested */
 };

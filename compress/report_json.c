@@ -132,8 +132,8 @@ static void put_choice(struct ctt_json_out *o, const struct ctt_report *r,
     ctt_json_put_word(o, "chosen", ctt_report_is_chosen(c) ? "true" : "false");
     ctt_json_put_text(o, "given_up", c->given_up);
     ctt_json_put_real(o, "bytes", 9, c->bytes ? (double)c->bytes : NAN);
-    ctt_json_put_real(o, "ms_a_frame", 9, c->ms);
-    ctt_json_put_real(o, "faster", 9, ctt_report_gain(r, c));
+    ctt_json_put_real(o, "ms_a_frame", 9, c->busy ? NAN : c->ms);
+    ctt_json_put_real(o, "faster", 9, c->busy ? NAN : ctt_report_gain(r, c));
     ctt_json_put_real(o, "top1_lost", 9, c->lost);
 }
 

@@ -251,10 +251,15 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
     }
     if (c->bytes)
         snprintf(bytes, sizeof(bytes), "%" PRId64, c->bytes);
+    text_of("%.4f", c->ms, ms, sizeof(ms));
+    text_of("%.2fx", ctt_report_gain(r, c), faster, sizeof(faster));
+    if (c->busy) {
+        strcpy(faster, "busy");
+        strcpy(ms, "busy");
+    }
     note = c->given_up[0] ? "given up: " : c->chosen ? "chosen" : "";
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s", c->of, c->name,
-             bytes, text_of("%.4f", c->ms, ms, sizeof(ms)),
-             text_of("%.2fx", ctt_report_gain(r, c), faster, sizeof(faster)),
+             bytes, ms, faster,
              text_of("%.1f", 100 * c->lost, lost, sizeof(lost)), note,
              c->given_up);
     return 1;

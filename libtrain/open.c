@@ -25,11 +25,14 @@ static int check_norms(const struct ctt_trainer *t)
         const struct ctt_node *n = &g->node[i];
         int64_t places = ctt_volume(&n->out) / n->out.c;
 
+        if (i < g->clip)    /* behind it a clip has one result */
+            places *= frames;
         CTT_CHECK(!ctt_is_batch_norm(n) || ctt_is_frozen(t->cfg, n) ||
-                  (int64_t)clips * frames * places > 1, CTT_EINVAL,
+                  clips * places > 1, CTT_EINVAL,
                   "%s: a batch norm over a single value (1 clip a shard, 1 "
-                  "frame, 1 position) answers 0 whatever its input; a larger "
-                  "--batch, fewer --shards, or kind=layer in the model",
+                  "frame or behind the line clip, 1 position) answers 0 "
+                  "whatever its input; a larger --batch, fewer --shards, or "
+                  "kind=layer in the model",
                   n->name);
     }
 out:

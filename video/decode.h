@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode.h: a video while it is decoded, for decode.c and segment.c. */
+ * decode.h: a video while it is decoded, for decode.c, scale.c and segment.c.
+ */
 #ifndef CTT_VIDEO_DECODE_H
 #define CTT_VIDEO_DECODE_H
 

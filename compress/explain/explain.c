@@ -354,8 +354,10 @@ static int measure_file(const struct explaining *a,
     if (!a->calls->recipe->compare)
         goto out;
     CTT_TRY(full = ctt_trial_compare(a->calls->recipe, &a->base, &t, &speed));
-    if (!full)
-        p->faster = speed.slower;
+    if (!full) {
+        p->faster = speed.busy ? NAN : speed.slower;
+        p->busy = speed.busy;
+    }
 out:
     ctt_trial_drop(&t);
     return rc < 0 ? rc : 0;

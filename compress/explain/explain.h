@@ -43,6 +43,7 @@ struct ctt_explain_point {
     int64_t         bytes;      /* saved of the file; only if a gain was
                                    measured */
     double          faster;     /* than without it; NAN: not timed */
+    int             busy;       /* the machine was, so that it is NAN */
 };
 
 struct ctt_explain {

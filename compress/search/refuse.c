@@ -157,7 +157,7 @@ out:
 static void mix_fewest(const struct ctt_assignment *a, struct least *l)
 {
     for (int i = 0; i < a->weights; i++)
-        if (!l->mixed->pruning || l->stored[i] < l->fewest[i]) {
+        if (l->stored[i] < l->fewest[i]) {
             l->fewest[i] = l->stored[i];
             l->mixed->weight[i] = a->weight[i];
         }
@@ -206,6 +206,8 @@ int ctt_budget_begin(struct ctt_budget_run *r)
     l.stored = ctt_calloc(n, sizeof(*l.stored));
     l.fewest = ctt_calloc(n, sizeof(*l.fewest));
     CTT_TRY(l.stored && l.fewest ? 0 : CTT_ENOMEM);
+    for (size_t i = 0; i < n; i++)
+        l.fewest[i] = INFINITY;
     CTT_TRY(ctt_assignment_new(r->s, &l.mixed));
     CTT_TRY(find_least(r, &l));
     for (int k = 0; k < CTT_COSTS; k++)

@@ -282,6 +282,7 @@ static int compare_times(const struct sensing *a,
     rc = 0;
     if (!full) {
         p->faster = 1 / speed.slower;
+        p->busy = speed.busy;
         p->ram = (double)speed.ram;
     }
 out:

@@ -85,6 +85,8 @@ struct ctt_sensitivity_point {
                                       NAN: not measured */
     int64_t           bytes;       /* of the file */
     double            faster;      /* than the model as given; NAN: not timed */
+    int               busy;        /* the machine was, so that tables leave it
+                                      out */
     double            ram;         /* bytes at run time of the changed model
                                       with a session; NAN: not timed */
 };

@@ -136,9 +136,12 @@ static int measure_choice(const struct ctt_choosing *a,
     CTT_TRY(ctt_trial_compare(calls, first, t, &s));
     if (rc > 0)
         goto out;
-    if (isnan(base->ms))
+    if (isnan(base->ms)) {
         base->ms = s.ms / s.slower;
+        base->busy = s.busy;
+    }
     c->ms = base->ms * s.slower;
+    c->busy = s.busy;
 out:
     return rc;
 }

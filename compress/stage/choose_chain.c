@@ -12,7 +12,7 @@
 /* ---- a weight ---- */
 
 /* Bytes and time of both forms of a weight: whole, and its chain. */
-struct forms { int64_t bytes[2]; double ms[2]; };
+struct forms { int64_t bytes[2]; double ms[2]; int busy; };
 
 enum { WHOLE, TRAINS, NEITHER };
 static const char *const names[] = { "whole", "tensor trains" };
@@ -29,6 +29,7 @@ static int add_rows(const struct ctt_choosing *a, const char *of,
         CTT_TRY(ctt_report_choice(a->k->r, of, names[i], &c));
         c->bytes = b->bytes[i];
         c->ms = b->ms[i];
+        c->busy = b->busy;
         c->chosen = i == chosen;
     }
 out:
@@ -92,6 +93,7 @@ static int try_whole(const struct ctt_choosing *a, int i, struct ctt_trial *now,
     }
     b->ms[0] = s.ms;
     b->ms[1] = s.ms / s.slower;
+    b->busy = s.busy;
     if (stays(a, b)) {
         ctt_trial_drop(now);
         *now = t;
@@ -111,7 +113,7 @@ static void keep_whole(const struct ctt_choosing *a, int i,
     char time[48] = "";
 
     row->whole = 1;
-    if (!isnan(b->ms[0]))
+    if (!isnan(b->ms[0]) && !b->busy)
         snprintf(time, sizeof(time), "%.2f of the time and ",
                  b->ms[0] / b->ms[1]);
     snprintf(row->reason, CTT_REASON, "whole: %s%.2f of the bytes of its "
@@ -162,6 +164,7 @@ static int compare_all(const struct ctt_choosing *a,
             goto out;
         b.ms[0] = s.ms / s.slower;
         b.ms[1] = s.ms;
+        b.busy = s.busy;
     }
     CTT_TRY(add_rows(a, "all weights", &b, NEITHER));
 out:

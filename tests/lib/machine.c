@@ -87,7 +87,7 @@ static int machine_compare(void *arg, const char *base, const char *path,
         return CTT_ENOMEM;
     if (!machine_fits(t, path) || !machine_fits(t, base))
         return ctt_memory_check("out of memory", INT64_MAX);
-    *s = (struct ctt_speed){ ms, ms / was, 0, 0 };
+    *s = (struct ctt_speed){ ms, ms / was, 0, t->busy };
     return 0;
 }
 

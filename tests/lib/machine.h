@@ -15,7 +15,7 @@ struct machine {
     double int8, blocks, chain;
     double part;    /* in place of int8: if only few do */
     double lost;
-    int    few, compared;
+    int    few, compared, busy;
     int    no_blocks, no_chains;    /* 1: they do not fit into the limit of
                                        memory */
     char   said[1024];

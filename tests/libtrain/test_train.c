@@ -273,6 +273,11 @@ static void norm_of_one_value_is_refused(void)
     static const char net[] =
         "input x h=10 w=10 c=3 fps=12\nconv c in=x out=4 kernel=3\n"
         "pool p in=c kind=avg\nnorm n in=p kind=batch\nconv y in=n out=4\n";
+    static const char behind[] =
+        "input x h=10 w=10 c=3 fps=12\nconv c in=x out=4 kernel=3\n"
+        "pool p in=c kind=avg\nclip\nwindow w in=p steps=3 fill=first\n"
+        "conv s in=w out=4 kernel=3,1,1\nnorm n in=s kind=batch\n"
+        "conv y in=n out=4\n";
     struct ctt_train_cfg cfg = short_run();
     struct ctt_input in = clip_input();
     struct ctt_model *m = NULL;
@@ -290,6 +295,12 @@ static void norm_of_one_value_is_refused(void)
     CHECK_OK(ctt_train(m, &cfg, d, NULL, NULL, &r));
     ctt_model_free(&m);
     ctt_data_close(&d);
+    /* Behind the line `clip` a clip has one value, however many frames. */
+    CHECK_OK(clip_model(behind, 1, &m));
+    cfg.batch = 1;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "n: a batch norm over a single") != NULL);
+    ctt_model_free(&m);
 }
 
 static void paths_that_fail_are_named(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_csv.c: the results of a search as CSV. */
 #include "tools/compress/compress_tool.h"
+#include "tools/shared/tool.h"
 #include "base/newfile.h"
 
 #include <math.h>
@@ -18,18 +19,11 @@ static struct ctt_budget_row result_at(const struct ctt_budget_job *r, int i,
     if (row.kind != CTT_BUDGET_TRIED || row.how != r->s.how ||
         strcmp(row.mix, CTT_ASSIGNMENT_NONE) != 0)
         return row;
-    *kind = "given";
+    *kind = "original";
     for (int h = 0; h < 2; h++)
         ctt_budget_pair(r->was[h], r->was[h], ctt_data_clips(r->half[h]),
                         row.seen[h]);
     return row;
-}
-
-static void print_real(FILE *f, double x)
-{
-    if (!isnan(x))
-        fprintf(f, "%.6g", x);
-    fprintf(f, ",");
 }
 
 static void print_result(FILE *f, const struct ctt_budget_job *r, int i)
@@ -39,14 +33,14 @@ static void print_result(FILE *f, const struct ctt_budget_job *r, int i)
 
     fprintf(f, "%s,", kind);
     for (int k = 0; k < CTT_COSTS; k++)
-        print_real(f, row.costs.cost[k]);
+        ctt_csv_real(f, row.costs.cost[k]);
     for (int k = 0; k < 2 * CTT_ACCURACIES; k++) {
         const struct ctt_paired *t = (const struct ctt_paired *)row.seen + k;
 
-        print_real(f, t->clips > 0 ? 100 * (double)t->is / (double)t->clips
+        ctt_csv_real(f, t->clips > 0 ? 100 * (double)t->is / (double)t->clips
                                    : NAN);
     }
-    print_real(f, row.loss);
+    ctt_csv_real(f, row.loss);
     fprintf(f, "%d,\"%s\"\n", row.steps, row.mix);
 }
 

@@ -94,7 +94,7 @@ int ctt_budget_prove(void *arg, const struct ctt_model *m,
     int rc = 0, opened, others;
 
     opened = ctt_held_out_open(&j->c.train, m,
-                               j->whole ? j->whole : j->data, r->whole, &d);
+                               ctt_all_clips(j->whole, j->data), r->whole, &d);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
     if (!d) {
         ctt_tool_say("\nno third set proves it: %s",

@@ -152,12 +152,12 @@ static int check_floor(const struct ctt_budget_job *r, int k)
     int rc = 0;
 
     CTT_CHECK(!(is < b->floor[k]), CTT_EINVAL, "--budget: top1@%d=%g "
-              "cannot be met: the model as given has %.1f on the clips of "
+              "cannot be met: the original has %.1f on the clips of "
               "the search", share[k], 100 * b->floor[k], 100 * is);
     ctt_budget_pair(r->was[1], r->was[1], ctt_data_clips(r->half[1]), t);
     p = ctt_budget_tail(b, k, &t[k]);
     CTT_CHECK(p > CTT_BUDGET_REFUTED, CTT_EINVAL, "--budget: top1@%d=%g "
-              "cannot be met: the model as given has %.1f on the clips that "
+              "cannot be met: the original has %.1f on the clips that "
               "accept, p = %.3f", share[k], 100 * b->floor[k],
               100 * ctt_metrics_top1(r->was[1], k), p);
 out:

@@ -75,7 +75,7 @@ static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
     int rc = 0, opened;
 
     opened = ctt_held_out_open(&j->c.train, j->m,
-                               j->whole ? j->whole : j->data, j->val, &d);
+                               ctt_all_clips(j->whole, j->data), j->val, &d);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
     choice(&j->c.recipe, r, text, sizeof(text));
     ctt_tool_say("\n%s is that of the validation clips, which chose %s: "

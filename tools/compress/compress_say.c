@@ -96,7 +96,7 @@ static int say_scores(const struct ctt_report *r)
 
     snprintf(heading, sizeof(heading), "%s after 25/50/100%% of %" PRId64
              " validation clips, and whole clips lost and won against the "
-             "model as given%s", ctt_score_word(r->several),
+             "original%s", ctt_score_word(r->several),
              r->stage[0].after.clips,
              r->several ? ", by their likeliest class" : "");
     return say_table(r, heading, ctt_report_score_cells);

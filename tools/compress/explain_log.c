@@ -42,6 +42,7 @@ static int print_point(FILE *f, const void *arg)
     put_gain(&o, "trained", l->p->trained);
     ctt_json_put_int(&o, "bytes", l->p->bytes);
     ctt_json_put_real(&o, "faster", 17, l->p->faster);
+    ctt_json_put_int(&o, "busy", l->p->busy);
     ctt_log_reason(&o, "why", l->p->why);
     ctt_json_finish(&o, '}');
     fputc('\n', f);
@@ -71,6 +72,8 @@ static int read_results(const struct ctt_value *v, struct ctt_explain_point *p)
     const char *why = ctt_json_text(ctt_json_get(v, "why"));
 
     snprintf(p->why, sizeof(p->why), "%s", why ? why : "");
+    ctt_json_int(ctt_json_get(v, "busy"), 0, 1, &p->busy);    /* or an older log
+                                                               */
     return why && read_gain(ctt_json_get(v, "back"), &p->back) &&
            read_gain(ctt_json_get(v, "trained"), &p->trained) &&
            ctt_json_int64(ctt_json_get(v, "bytes"), INT64_MIN, &p->bytes) &&

@@ -81,7 +81,8 @@ static void add_point_row(const struct ctt_explain *e,
                       print_number(100 * mean_share(p->back.top1), "%.1f",
                                    x[0]));
     snprintf(line + n, sizeof(line) - (size_t)n, "\t%" PRId64 "\t%s",
-             p->bytes, print_number(p->faster, "%.2f", faster));
+             p->bytes, p->busy ? "busy" : print_number(p->faster, "%.2f",
+                                                       faster));
     ctt_table_row(t, "%s", line);
 }
 
@@ -147,23 +148,16 @@ out:
 
 /* ---- CSV ---- */
 
-static void put_csv_number(FILE *f, double x)
-{
-    if (!isnan(x))
-        fprintf(f, "%.6g", x);
-    fprintf(f, ",");
-}
-
 static void put_numbers(FILE *f, const double x[CTT_ACCURACIES], double unit)
 {
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        put_csv_number(f, unit * x[k]);
+        ctt_csv_real(f, unit * x[k]);
 }
 
 static void put_gain(FILE *f, const struct ctt_gain *g)
 {
     put_numbers(f, g->kl, 1);
-    put_csv_number(f, g->kl_error);
+    ctt_csv_real(f, g->kl_error);
     put_numbers(f, g->top1, 100);
     put_numbers(f, g->error, 100);
 }

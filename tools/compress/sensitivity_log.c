@@ -50,6 +50,7 @@ static int print_point(FILE *f, const void *arg)
         ctt_json_put_reals(&o, "lost", 17, p->change.lost, CTT_ACCURACIES);
         ctt_json_put_int(&o, "bytes", p->bytes);
         ctt_json_put_real(&o, "faster", 17, p->faster);
+        ctt_json_put_int(&o, "busy", p->busy);
         ctt_json_put_real(&o, "ram", 17, p->ram);
     }
     ctt_json_finish(&o, '}');
@@ -99,6 +100,7 @@ static int read_results(const struct ctt_value *v,
     }
     p->ram = NAN;    /* an older log has none */
     ctt_json_real(ctt_json_get(v, "ram"), NAN, &p->ram);
+    ctt_json_int(ctt_json_get(v, "busy"), 0, 1, &p->busy);
     if (!ctt_json_reals(ctt_json_get(v, "kl"), NAN, c->kl, CTT_ACCURACIES) ||
         !ctt_json_reals(ctt_json_get(v, "lost"), NAN, c->lost,
                         CTT_ACCURACIES) ||

@@ -12,9 +12,11 @@ enum { TEXT = 64 };
 
 /* ---- a weight ---- */
 
-static const char *print_faster(double x, char text[TEXT])
+static const char *print_faster(const struct ctt_sensitivity_point *p,
+                                char text[TEXT])
 {
-    snprintf(text, TEXT, isnan(x) ? "-" : "%.2f", x);
+    snprintf(text, TEXT, p->busy ? "busy" : isnan(p->faster) ? "-" : "%.2f",
+             p->faster);
     return text;
 }
 
@@ -41,7 +43,7 @@ static void add_point_row(const struct ctt_sensitivity *s,
                   "\t%s", p->ladder->name, print_value(p, value), c->kl[0],
                   c->kl[1], c->kl[2], 100 * c->lost[0], 100 * c->lost[1],
                   100 * c->lost[2], s->bytes - p->bytes,
-                  print_faster(p->faster, faster));
+                  print_faster(p, faster));
 }
 
 /* Why a ladder has no row, or not all. */
@@ -161,7 +163,7 @@ static void print_point(FILE *f, const struct ctt_sensitivity *s,
     for (int k = 0; k < CTT_ACCURACIES; k++)
         fprintf(f, "%.4f,", 100 * c->lost[k]);
     fprintf(f, "%" PRId64 ",", p->bytes);
-    if (!isnan(p->faster))
+    if (!isnan(p->faster) && !p->busy)
         fprintf(f, "%.4f", p->faster);
     fprintf(f, ",\n");
 }

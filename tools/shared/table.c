@@ -4,6 +4,7 @@
 #include "base/visible.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,4 +150,11 @@ void ctt_table_free(struct ctt_table *t)
         ctt_free(t->row[r]);
     ctt_free(t->row);
     memset(t, 0, sizeof(*t));
+}
+
+void ctt_csv_real(FILE *f, double x)
+{
+    if (!isnan(x))
+        fprintf(f, "%.6g", x);
+    fprintf(f, ",");
 }

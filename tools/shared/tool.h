@@ -6,6 +6,7 @@
 #include "base/ctt.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* ---- tool.c ---- */
 
@@ -124,5 +125,8 @@ void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
 /* Prints to stdout and frees the rows. */
 int  ctt_table_print(struct ctt_table *t);
 void ctt_table_free(struct ctt_table *t);
+
+/* A number of a row of CSV, and the comma; NAN: nothing before it. */
+void ctt_csv_real(FILE *f, double x);
 
 #endif

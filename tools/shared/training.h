@@ -51,6 +51,13 @@ int ctt_held_out_open(const struct ctt_train_cfg *cfg,
                       const struct ctt_model *m, const struct ctt_data *train,
                       const struct ctt_data *val, struct ctt_data **out);
 
+/* The clips before some were held out: those of `whole`, unless it is NULL. */
+static inline struct ctt_data *ctt_all_clips(struct ctt_data *whole,
+                                             struct ctt_data *rest)
+{
+    return whole ? whole : rest;
+}
+
 /* The reason for a missing split, in words; rc: the result of opening. */
 const char *ctt_held_out_missing(int rc);
 

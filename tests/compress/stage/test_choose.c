@@ -39,6 +39,15 @@ static void test_by_time(void)
     CU_ASSERT_EQUAL(ctt_report_choice_cells(x.r, 5, s, sizeof(s)), 0);
     machine_end(&x);
 
+    /* times that differ too much are measured, but not told */
+    t.busy = 1;
+    x = machine_run(machine_net, &o, &calls);
+    for (int k = 1; k < 5; k++) {
+        CHECK_OK(ctt_report_choice_cells(x.r, k, s, sizeof(s)));
+        CU_ASSERT(strstr(s, "\tbusy\tbusy\t") != NULL);
+    }
+    machine_end(&x);
+
     /* a gain that is not worth it */
     t = (struct machine){ .int8 = 0.5, .blocks = 0.92 };
     x = machine_run(machine_net, &o, &calls);

@@ -60,7 +60,7 @@ cp first.jsonl least.jsonl
 says 2 "bytes=100 cannot be met: the least found is $least" \
     budget bytes=100 --sense-log least.jsonl
 cmp first.jsonl least.jsonl || fail 'what is coded is in the log'
-says 2 'top1@100=100 cannot be met: the model as given has' budget top1=100
+says 2 'top1@100=100 cannot be met: the original has' budget top1=100
 [ -e s.h5 ] && fail 'a plan wrote a model'
 
 # 3. A budget that is met: the file is as small as it must be; nothing is
@@ -79,7 +79,7 @@ grep -q 'over predicted %' out || fail 'no prediction'
 # Columns: what, four costs, six top-1, loss, steps, mix.
 csv() { awk -F, -v what="^$1\$" -v column="$2" -v want="$3" '
     $1 ~ what && $column ~ want { n++ } END { print n + 0 }' s.csv; }
-for row in 'given 6 ^[0-9]' 'given 11 ^[0-9]' 'retrained 11 ^[0-9]' \
+for row in 'original 6 ^[0-9]' 'original 11 ^[0-9]' 'retrained 11 ^[0-9]' \
     'short 6 ^[0-9]' 'short 13 ^[0-9]' 'tried 6 ^$'; do
     # shellcheck disable=SC2086
     [ "$(csv $row)" -gt 0 ] || fail "s.csv has no $row: $(cat s.csv)"
