@@ -14,7 +14,7 @@ struct ctt_score {
                                         clip; with several labels per clip the
                                         mean average precision */
     int64_t clips;
-    int64_t lost, won;               /* whole clips that the model as given has
+    int64_t lost, won;               /* whole clips that the original has
                                         right and this one wrong, and the
                                         reverse */
 };
@@ -22,7 +22,7 @@ struct ctt_score {
 /* How a model file runs. */
 struct ctt_speed {
     double  ms;        /* milliseconds per frame */
-    double  slower;    /* the median ratio to the model as given, of pairs of
+    double  slower;    /* the median ratio to the original, of pairs of
                           measurements next to each other */
     int64_t ram;       /* bytes that the runtime allocates for it */
     int     busy;      /* the machine was: the pairs differ too much for
@@ -48,7 +48,7 @@ struct ctt_stage_row {
                                           measured */
     double  ms;                        /* milliseconds per frame: as given
                                           measured, then that / faster */
-    double  faster;                    /* than the model as given */
+    double  faster;                    /* than the original */
     int     busy;                      /* the machine was, so that tables leave
                                           out both */
 };

@@ -40,7 +40,7 @@ static const char *intervals(const struct ctt_report *r,
     return text;
 }
 
-/* "lost \t won \t p", or, of the model as given, dashes. */
+/* "lost \t won \t p", or, of the original, dashes. */
 static const char *against(const struct ctt_score *s, int given, char *text,
                            size_t size)
 {

@@ -17,12 +17,12 @@ enum ctt_cost { CTT_COST_BYTES, CTT_COST_MS, CTT_COST_MACS, CTT_COST_RAM,
 /* Their words in that order, then NULL. */
 extern const char *const ctt_cost_words[];
 
-/* Costs of a model, and its speed relative to the model as given; ms, ram and
+/* Costs of a model, and its speed relative to the original; ms, ram and
  * faster are NAN where time is not measured. */
 struct ctt_costs { double cost[CTT_COSTS], faster; };
 
 /* Limits of costs (INFINITY: none), and of top-1 after 25, 50 and 100% of the
- * clips, 0..1: the largest loss against the model as given, or a floor; NAN:
+ * clips, 0..1: the largest loss against the original, or a floor; NAN:
  * none. */
 struct ctt_budget {
     double most[CTT_COSTS];

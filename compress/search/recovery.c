@@ -27,7 +27,7 @@ struct recovery {
     struct ctt_budget_run *r;
     struct level           level[LEVELS];
     int                    levels;
-    double                 base;      /* loss of the model as given, retrained
+    double                 base;      /* loss of the original, retrained
                                          as long */
     double                 chance;    /* nats that a guess loses */
 };

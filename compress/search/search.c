@@ -93,7 +93,7 @@ struct rounds {
 };
 
 /* The objective if only top-1 is limited: costs as --for says, each relative to
- * the model as given. */
+ * the original. */
 static void aim_small(const struct ctt_budget_run *r, struct rounds *x)
 {
     const double *given = r->given.cost;

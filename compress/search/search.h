@@ -56,7 +56,7 @@ struct ctt_budget_calls {
     void *arg;
     /* Times, as ctt_recipe_calls: compare() is NULL if it is not measured. */
     const struct ctt_recipe_calls *recipe;
-    /* Trains *m, a copy of the model as given, by a recipe (NULL: m as it is):
+    /* Trains *m, a copy of the original, by a recipe (NULL: m as it is):
      * for so many steps, named `what`, without a test; or steps 0: as long as
      * the recipe says, from a checkpoint if there is one.  Saves it at path.
      * CTT_ENAN: training leads to no model. */
@@ -96,7 +96,7 @@ struct ctt_budget_run {
     int      steps;      /* of the first short retraining; 0: none */
     int      classes;
     /* Set by the search: */
-    struct ctt_costs given;            /* of the model as given */
+    struct ctt_costs given;            /* of the original */
 };
 
 /* Leaves options out of r->s that no plan has, and refuses limits that the
@@ -132,7 +132,7 @@ static inline int ctt_budget_thins_none(double thin, int rc)
 }
 
 /* Costs of an assignment in a file beside r->out, made without clips; timed:
- * beside the model as given, if there is calls->compare.  stored: NULL, or for
+ * beside the original, if there is calls->compare.  stored: NULL, or for
  * the bytes of each weight. */
 int ctt_budget_plan_costs(struct ctt_budget_run *r,
                           const struct ctt_assignment *a, int timed,
@@ -143,7 +143,7 @@ int ctt_budget_plan_try(struct ctt_budget_run *r,
                         const struct ctt_assignment *a, int timed,
                         struct ctt_costs *out);
 
-/* Tries the model as given: sets r->given. */
+/* Tries the original: sets r->given. */
 int ctt_budget_plan_given(struct ctt_budget_run *r);
 
 /* The plan of this style for an aim: it is tried, and the limits of the choice

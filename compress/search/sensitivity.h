@@ -84,7 +84,7 @@ struct ctt_sensitivity_point {
                                       an order that rises along the ladder;
                                       NAN: not measured */
     int64_t           bytes;       /* of the file */
-    double            faster;      /* than the model as given; NAN: not timed */
+    double            faster;      /* than the original; NAN: not timed */
     int               busy;        /* the machine was, so that tables leave it
                                       out */
     double            ram;         /* bytes at run time of the changed model
@@ -107,7 +107,7 @@ struct ctt_sensitivity_calls {
                                                  compare() for times: each may
                                                  be NULL, and is then not
                                                  measured */
-    /* Tests m against the model as given. */
+    /* Tests m against the original. */
     int (*change)(void *arg, const struct ctt_model *m,
                   struct ctt_change *out);
     /* Called before and after each point that is measured. */

@@ -281,7 +281,7 @@ void ctt_ways_free(struct ctt_ways **w)
 }
 
 /* Sensitivity is measured without rounding, and floats then have 4 bytes; of
- * the model as given all stages have run. */
+ * the original all stages have run. */
 static void set_rest_costs(struct listing *a)
 {
     double *rest = a->w->rest, all = 0;

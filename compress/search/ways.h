@@ -52,7 +52,7 @@ struct ctt_common {
  * shared values and of INT8.  Harm is the sum of that of the options alone, by
  * the fits of s.  Bytes are estimated by those of the options alone and the
  * entropy of what is pruned; times and memory by the savings of each alone.
- * given: costs of the model as given.  The caller frees *out. */
+ * given: costs of the original.  The caller frees *out. */
 int  ctt_ways_new(const struct ctt_sensitivity *s,
                   const struct ctt_costs *given,
                   const struct ctt_style *style, const struct ctt_common *all,

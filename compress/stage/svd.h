@@ -17,7 +17,7 @@ struct ctt_spectrum {
     double *mean;      /* d, of w x on clips; NULL: not measured */
     double  all;       /* the sum of the energies */
     int     rank;
-    /* With other inputs x' than those of the model as given: the weight that
+    /* With other inputs x' than those of the original: the weight that
      * answers x' most like w x, d x taps, and its mean; NULL: w. */
     double *w, *was;
 };

@@ -27,7 +27,7 @@ static void block(const struct ctt_moments *p, int i, int k, double *to)
 }
 
 /* map = 1 + (c - a) / a, with a the covariance of the answers now and c that of
- * those in the model as given with them: the linear regression of the latter on
+ * those in the original with them: the linear regression of the latter on
  * the former. */
 static int regress(const struct ctt_moments *p, double *a, double *map)
 {

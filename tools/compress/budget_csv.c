@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A row; that of the model as given has its accuracy besides. */
+/* A row; that of the original has its accuracy besides. */
 static struct ctt_budget_row result_at(const struct ctt_budget_job *r, int i,
                                        const char **kind)
 {

@@ -146,7 +146,7 @@ static void tell_size(const struct ctt_compress_job *j,
                       (long long)bytes, (long long)st.st_size, j->path);
 }
 
-/* Those that --teacher names, or the model as given, if it is retrained. */
+/* Those that --teacher names, or the original, if it is retrained. */
 static int open_teachers(struct ctt_compress_job *j)
 {
     struct ctt_train_cfg *c = &j->c.train;
@@ -227,7 +227,7 @@ out:
     return rc;
 }
 
-/* The checkpoint is OUT.ckpt unless --checkpoint names it.  The model as given
+/* The checkpoint is OUT.ckpt unless --checkpoint names it.  The original
  * stays, as what is compressed is lost. */
 static int name_files(struct ctt_compress_job *j)
 {

@@ -141,7 +141,7 @@ static int is_timed(const struct ctt_budget_job *r)
                                         : c->recipe.aim != CTT_AIM_BYTES;
 }
 
-/* A floor that the model as given is below on the clips of the search, or that
+/* A floor that the original is below on the clips of the search, or that
  * the others refute for it, is no use to search for. */
 static int check_floor(const struct ctt_budget_job *r, int k)
 {
@@ -181,7 +181,7 @@ out:
 
 /* ---- all ---- */
 
-/* Those that --teacher names, or the model as given. */
+/* Those that --teacher names, or the original. */
 static int open_teachers(struct ctt_compress_job *j)
 {
     int rc;

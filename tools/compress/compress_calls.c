@@ -58,7 +58,7 @@ out:
     return rc;
 }
 
-/* Of a run that goes on, the model as given is tested again. */
+/* Of a run that goes on, the original is tested again. */
 static int test_given(struct ctt_compress_job *j)
 {
     struct ctt_score s;

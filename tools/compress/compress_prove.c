@@ -49,7 +49,7 @@ static const char *choice(const struct ctt_recipe *o,
     return text;
 }
 
-/* Tests both; base: of the model as given. */
+/* Tests both; base: of the original. */
 static int test_both(const struct ctt_compress_job *j, struct ctt_data *d,
                      struct ctt_report *r)
 {

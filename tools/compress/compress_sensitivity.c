@@ -69,7 +69,7 @@ out:
 /* ---- the answers ---- */
 
 struct sense {
-    struct ctt_answers       a;      /* beside those of the model as given */
+    struct ctt_answers       a;      /* beside those of the original */
     struct ctt_data         *part, *rest;    /* of the clips; NULL: all */
     struct ctt_sensitivity_log *log;
     int                      known;  /* before this run */

@@ -59,7 +59,7 @@ struct ctt_compress_cfg {
 struct ctt_compress_job {
     struct ctt_compress_cfg c;
     const struct ctt_opt *tab;      /* of all options */
-    const char       *path;         /* of the model as given */
+    const char       *path;         /* of the original */
     char              ckpt[4096], log[4096];
     int               own_ckpt;     /* not named by --checkpoint */
     int               saved;        /* the checkpoint is of this run */
@@ -384,7 +384,7 @@ int ctt_budget_row_log(struct ctt_sensitivity_log *log,
 /* ---- compress_budget.c ---- */
 
 /* A run: the search, its log, and the halves of the validation clips, those of
- * the search first, with the answers of the model as given. */
+ * the search first, with the answers of the original. */
 struct ctt_budget_job {
     struct ctt_compress_job    *j;
     struct ctt_budget_run           s;
