@@ -6,13 +6,14 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavutil/log.h>
-#include <libswscale/swscale.h>
 
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
-enum { PADDING = 64 };    /* pixels of a row */
+/* PIXEL_SHAPE_MAX: a pixel that is so many times as wide as high, or the
+ * reverse, is one that a damaged file states.  PADDING: pixels of a row. */
+enum { PIXEL_SHAPE_MAX = 16, PADDING = 64 };
 
 static void silence(void)
 {
@@ -168,7 +169,7 @@ void ctt_video_close(struct ctt_video **v)
 {
     if (!*v)
         return;
-    sws_freeContext((*v)->sws);
+    ctt_scaler_clear(&(*v)->scaler);
     av_frame_free(&(*v)->held);
     av_frame_free(&(*v)->ahead);
     av_frame_free(&(*v)->now);
@@ -442,4 +443,39 @@ void ctt_video_step(struct ctt_video *v)
 {
     av_frame_unref(v->now);
     av_frame_move_ref(v->now, v->ahead);
+}
+
+void ctt_video_size(const struct ctt_video *v, int *w, int *h, int *turns)
+{
+    int num, den;
+
+    *w = v->now->width;
+    *h = v->now->height;
+    *turns = ctt_demux_turns(v->demux);
+    ctt_demux_pixel(v->demux, v->now, &num, &den);
+    if (num / den >= PIXEL_SHAPE_MAX || den / num >= PIXEL_SHAPE_MAX)
+        return;
+    if (num > den)
+        *w = (int)(((int64_t)*w * num + den / 2) / den);
+    else
+        *h = (int)(((int64_t)*h * den + num / 2) / num);
+}
+
+int ctt_video_scale(struct ctt_video *v, int w, int h, enum ctt_colour to,
+                    uint8_t *data, int stride)
+{
+    static const enum AVPixelFormat format[] = {
+        [CTT_RGB] = AV_PIX_FMT_RGB24, [CTT_BGR] = AV_PIX_FMT_BGR24,
+        [CTT_GRAY] = AV_PIX_FMT_GRAY8,
+    };
+    uint8_t *const rows[4] = { data };
+    const int strides[4] = { stride };
+    int rc;
+
+    ctt_meter_start(&v->meter);
+    rc = ctt_scaler_run(&v->scaler, v->now, w, h, format[to], rows, strides);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s", v->path, ctt_errmsg());
+    ctt_meter_stop(&v->meter);
+    return rc;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode.h: a video while it is decoded, for decode.c, scale.c and segment.c.
- */
+ * decode.h: a video while it is decoded, for decode.c and segment.c. */
 #ifndef CTT_VIDEO_DECODE_H
 #define CTT_VIDEO_DECODE_H
 
 #include "video/demux.h"
 #include "video/part.h"
 #include "video/pictures.h"
+#include "video/scaler.h"
 #include "video/stamps.h"
 #include "video/video.h"
 
 struct AVCodecContext;
-struct SwsContext;
 
 struct ctt_video {
     char              *path, *file; /* as given; without the part */
@@ -23,8 +22,7 @@ struct ctt_video {
     struct AVPacket   *pkt;
     struct AVFrame    *now, *ahead;
     struct AVFrame    *held;        /* behind ahead, if there is a `later` */
-    struct SwsContext *sws;
-    int                sws_key[8];  /* arguments of sws */
+    struct ctt_scaler  scaler;
     int                sent;        /* pictures sent to the decoder */
     int                drained;
     int64_t            unread;      /* bytes behind what was drained */

@@ -123,7 +123,7 @@ video/list/(csv|columns|files|fit|list[a-z_]*|names|rows|split|videos)[.]c
 video/pack/(pack|packfile)[.]c
 video/synth/(idx|digits)[.]c
 video/(disk|decode|demux|demux_cut|demux_join|formats|meter|frame)[.]c
-video/(pictures|scale)[.]c
+video/(pictures|scaler)[.]c
 video/(pick|render|cut)[.]c
 video/live/(demux_live|live|live_[a-z]*)[.]c
 compress/recipe_state[.]c

@@ -363,6 +363,33 @@ out:
     return rc;
 }
 
+/* A picture of a folder that is written anew, and a clip that goes, are changes;
+ * one that was missing and comes is none. */
+static void changed(void)
+{
+    struct ctt_input in = input();
+    struct ctt_source *s = NULL;
+
+    clip_folder("change");
+    clip_folder("change/pictures");
+    clip_text("change/pictures/1.pgm", "P5\n1 1\n255\n0");
+    clip_text("change/pictures/2.pgm", "P5\n1 1\n255\n0");
+    clip_text("change/clip.avi", "a clip");
+    clip_text("change/list.txt", "pictures\nclip.avi\nmissing.avi\n");
+    s = open_some(clip_path("change/list.txt"), &any, &in);
+    CU_ASSERT_EQUAL_FATAL(ctt_source_list(s)->count, 3);
+    CHECK_OK(ctt_source_note(s));
+    for (int i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(ctt_source_changed(s, i), 0);
+    clip_text("change/pictures/2.pgm", "P5\n1 1\n255\n10");
+    clip_text("change/missing.avi", "came");
+    CU_ASSERT_EQUAL(remove(clip_path("change/clip.avi")), 0);
+    CU_ASSERT_EQUAL(ctt_source_changed(s, 0), 1);
+    CU_ASSERT_EQUAL(ctt_source_changed(s, 1), 1);
+    CU_ASSERT_EQUAL(ctt_source_changed(s, 2), 0);
+    ctt_source_close(&s);
+}
+
 static void allocations_fail(void)
 {
     struct ctt_input in = input();
@@ -400,6 +427,7 @@ int main(void)
         { "inputs", inputs },
         { "sequences", sequences },
         { "sequences refused", sequences_refused },
+        { "changed", changed },
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL
     };

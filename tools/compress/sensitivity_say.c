@@ -163,7 +163,7 @@ static void print_point(FILE *f, const struct ctt_sensitivity *s,
     for (int k = 0; k < CTT_ACCURACIES; k++)
         fprintf(f, "%.4f,", 100 * c->lost[k]);
     fprintf(f, "%" PRId64 ",", p->bytes);
-    if (!isnan(p->faster) && !p->busy)
+    if (!isnan(p->faster))
         fprintf(f, "%.4f", p->faster);
     fprintf(f, ",\n");
 }
