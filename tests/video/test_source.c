@@ -363,7 +363,7 @@ out:
     return rc;
 }
 
-/* A picture of a folder that is written anew, and a clip that goes, are changes;
+/* A picture of a folder that is written anew and a clip that goes are changes;
  * one that was missing and comes is none. */
 static void changed(void)
 {

@@ -211,8 +211,9 @@ int ctt_tool_net(const char *path, struct ctt_graph **out)
 
     CTT_TRY(ctt_net_read(path, &text));
     rc = ctt_net_parse(text, out);
-    if (rc < 0)
-        rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
+    if (rc < 0)    /* what a file has is no wrong operand */
+        rc = ctt_error(rc == CTT_EINVAL ? CTT_EFORMAT : rc, "%s: %s", path,
+                       ctt_errmsg());
 out:
     ctt_free(text);
     return rc;

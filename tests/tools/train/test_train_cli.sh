@@ -82,12 +82,12 @@ says 1 'whole.ctt: is there already and is no checkpoint' \
     "$bin/convtt-train" $common -o new.ctt --checkpoint whole.ctt
 says 1 'tiny.net: is there already and is no pack' "$bin/convtt-data" pack \
     clips -o tiny.net --model tiny.net
-says 1 'no nosuch.json' "$bin/convtt-train" $common -o new.ctt \
+says 2 'no nosuch.json' "$bin/convtt-train" $common -o new.ctt \
     --val-split nosuch
 says 2 'val-split=train has the same clips' "$bin/convtt-train" $common \
     -o new.ctt --val-split train
 sed '1s/c=3/c=1/' tiny.net > gray.net
-says 1 "line: c=1, but its colour has 3" "$bin/convtt-train" gray.net \
+says 2 "line: c=1, but its colour has 3" "$bin/convtt-train" gray.net \
     --data clips -o new.ctt
 mkfifo fifo
 says 1 'fifo: a FIFO' limited "$bin/convtt-train" $common -o new.ctt \
@@ -120,6 +120,7 @@ for lr in 0 1e-30; do    # which zeros become, too
     says 1 'no weight has changed by more than rounding in 2 steps' \
         "$bin/convtt-train" --init whole.ctt -o more.ctt --data clips \
         --max-steps 2 --lr $lr
+    rm -f more.ctt.ckpt
 done
 says 0 'of [0-9]+ weights taken' "$bin/convtt-train" tiny.net \
     --init whole.ctt -o more.ctt --data clips --max-steps 1
@@ -220,7 +221,7 @@ says 2 "memory: bad value '2X'" $next next.net -o a --memory 2X
 says 2 '--keep=1 requires --window' $train tiny.net -o a --data clips --keep 1
 says 2 '--digits requires --data=mnist:... or --val=mn' $next next.net -o a \
     --digits 3
-says 1 'nothere' $next next.net -o a $mnist --digits 3
+says 2 'nothere' $next next.net -o a $mnist --digits 3
 says 2 '--max-frames=6: a sequence has 7 frames' $next next.net -o a \
     --max-frames 6
 
