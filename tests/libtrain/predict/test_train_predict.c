@@ -114,7 +114,7 @@ static int same_logs(const char *a, const char *b)
     same &= !fgets(t, sizeof(t), g);
     fclose(f);
     fclose(g);
-    return same && rows == 6;
+    return same && rows > 5;    /* a heading and the epochs */
 }
 
 /* Stops at a step and resumes from the file. */
@@ -133,15 +133,15 @@ static void check_resumed(struct ctt_train_cfg *cfg, int at,
     ctt_model_free(&m);
     CHECK_OK(ctt_model_load(cfg->checkpoint, 1, &m));
     CHECK_OK(ctt_train(m, cfg, dots, dots_val, NULL, &r));
-    CU_ASSERT(!r.stopped && r.steps == 25);
+    CU_ASSERT(!r.stopped && r.steps == 5 * cfg->epochs);
     CU_ASSERT(same_weights(m, whole));
     CU_ASSERT(strcmp(m->history, whole->history) == 0);
     CU_ASSERT(same_logs(clip_path("whole.csv"), cfg->log_csv));
     ctt_model_free(&m);
 }
 
-/* Sampling that starts in the middle of an epoch, or automatically; if no test
- * improves, the rate decreases too. */
+/* Sampling that starts in the middle of an epoch, or automatically; with a rate
+ * that is too high, which decreases when tests are worse again. */
 static void resumed_is_uninterrupted(void)
 {
     static const struct {
@@ -151,7 +151,7 @@ static void resumed_is_uninterrupted(void)
     } cases[] = {
         { "0.5", 0.003f, { 3, 10 }, 0, 0 },
         { "auto", 0.3f, { 13, 22 }, 1, 0 },    /* a test is worse */
-        { "auto", 1e-37f, { 10, 12, 17 }, 1, 1 },
+        { "auto", 0.6f, { 10, 12, 17 }, 1, 1 },
     };
 
     for (size_t k = 0; k < CTT_LEN(cases); k++) {
@@ -168,7 +168,7 @@ static void resumed_is_uninterrupted(void)
         cfg.sampling_decay = 2;
         cfg.schedule = CTT_SAMPLED;
         cfg.step_epochs = 1;
-        cfg.epochs = 5;
+        cfg.epochs = cases[k].falls ? 10 : 5;
         cfg.lr = cases[k].lr;
         cfg.log_csv = clip_path("whole.csv");
         CHECK_OK(ctt_train(whole, &cfg, dots, dots_val, &ev, &r));

@@ -231,7 +231,8 @@ static void norms_are_of_a_shard(void)
 
     cfg.augment = CTT_AUGMENT_OFF;
     cfg.max_steps = 1;
-    cfg.lr = cfg.weight_decay = 0;
+    cfg.lr = 0.01f;    /* the statistics are those before the step */
+    cfg.weight_decay = 0;
     whole = trained(clip_net, &cfg, 1);
     cfg.shards = 2;
     part = trained(clip_net, &cfg, 1);

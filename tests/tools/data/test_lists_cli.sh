@@ -41,7 +41,7 @@ list frames.tsv
 printf '%s\n' 'path;label;split' 'v1;a;train' 'v2;b;train' 'v3;a;test' \
     > lists/split.csv
 list split.csv
-says 0 'out.h5: 1 clips, 0 bad' "$data" pack lists/split.csv -o out.h5 \
+says 0 'out.h5: 1 clip, 0 bad' "$data" pack lists/split.csv -o out.h5 \
     --model tiny.net --split test
 
 # 2. JSON.
@@ -77,9 +77,9 @@ says 0 'm.ctt written' "$bin/convtt-train" tiny.net --data out.h5 \
     -o m.ctt --epochs 1 --batch 2 --threads 1
 says 0 ' nothing ' "$bin/convtt-infer" m.ctt --threads 1 --top 3 \
     lists/gaps.csv
-says 1 'no clip is a part of a video, so .*--background' "$data" pack \
+says 2 'no clip is a part of a video, so .*--background' "$data" pack \
     lists/split.csv -o no.h5 --model tiny.net --background nothing
-says 1 'out.h5: not a list with parts of videos' "$bin/convtt-train" tiny.net \
+says 2 'out.h5: not a list with parts of videos' "$bin/convtt-train" tiny.net \
     --data out.h5 -o no.ctt --epochs 1 --background other
 
 # 5. Folders of frames with a rate of their own, in lists and by themselves: a
@@ -129,10 +129,10 @@ says 0 'validation: only 1 of the 2 classes have clips' learn --data fit \
 mkdir pick/fly
 cp lists/videos/v4.$ending pick/fly
 for use in --val --test; do
-    says 1 "pick: class 'fly' is none of the model's 2 classes" learn \
+    says 2 "pick: class 'fly' is none of the model's 2 classes" learn \
         --data fit $use pick -o no.ctt
 done
-says 1 "pick: no folder 'odd' in it" learn --data fit --val pick \
+says 2 "pick: no folder 'odd' in it" learn --data fit --val pick \
     --val-split odd -o no.ctt
 [ ! -e no.ctt ] || fail "written with other classes"
 

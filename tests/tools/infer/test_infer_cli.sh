@@ -79,7 +79,7 @@ frames=$(sed -n 's|^1.webm  *[0-9]*/\([0-9]*\) .*|\1|p' out | tail -1)
     [ "$(echo "$points" | head -1 | wc -w)" = "$frames" ] ||
     fail "curves of --film: $frames frames, $points"
 says 2 'm.h5: given for two files' "$infer" m.h5 clips --wrong m.h5
-says 2 'is there already and is no table' "$infer" m.h5 clips \
+says 1 'is there already and is no table' "$infer" m.h5 clips \
     --wrong "${files[0]}"
 says 1 'wrong: no clip has a class' "$infer" m.h5 "${files[0]}" --wrong no.csv
 [ ! -e no.csv ] || fail 'a table without clips'

@@ -130,7 +130,8 @@ for t in $tools; do "$bin/$t" --help=all; done > every 2> err
     fail "few options in README.md and doc: $(cat named)"
 while read -r o; do
     case $o in
-    --with-* | --disable-* | --enable-* | --cflags | --libs) continue ;;
+    --with-* | --disable-* | --enable-* | --cflags | --libs | --full)
+        continue ;;    # of configure, pkg-config and quickstart
     esac
     grep -qE -- "^  (-.,|   ) $o([^a-z0-9-]|\$)" every ||
         fail "README.md or doc: no program has $o"

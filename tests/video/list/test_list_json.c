@@ -240,7 +240,7 @@ static void test_diving_errors(void)
         { "[{\"vid_name\": \"d1\", \"label\": 1},\n{\"label\": 2}]",
           ":2: no path" },
         { "[{\"vid_name\": \"d1\", \"label\": 1},\n{\"vid_name\": \"d2\", "
-          "\"label\": [2]}]", ":2: the value of 'label' is no text" },
+          "\"label\": {\"a\": 2}}]", ":2: the value of 'label' is no text" },
         { "[{\"vid_name\": \"d1\", \"label\": 1},\n{\"vid_name\": \"d2\", "
           "\"label\": null}]", ":2: no label" },
         { "[{\"vid_name\": \"d1\", \"label\": -1}]", "label -1 is no class" },
