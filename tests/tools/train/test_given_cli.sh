@@ -88,7 +88,8 @@ for list in list.txt dos.txt; do
         printf 's/$/\\r/')" > paths
     infer - < paths > $list.out 2> err || fail "infer - < $list: $(cat err)"
 done
-[ "$(wc -l < list.txt.out)" = 37 ] || fail "not a heading and 36 answers: $(cat list.txt.out)"
+[ "$(wc -l < list.txt.out)" = 37 ] ||
+    fail "not a heading and 36 answers: $(cat list.txt.out)"
 cmp list.txt.out dos.txt.out || fail "CR LF makes other answers"
 printf '\377\376i\0n\0' > wide.net
 printf '\377\376i\0n\0' > wide.txt
