@@ -61,8 +61,9 @@ for t in compress data infer info train; do
     [ -e "$usr/share/man/man1/convtt-$t.1.gz" ] || fail "convtt-$t.1"
 done
 convtt-data synth clips --clips 60 --size 24 --seed 2 > log 2>&1 &&
-    convtt-train early-lstm.net --data clips --max-steps 2 --threads 1 \
-        -o m.h5 > log 2>&1 || fail "a training: $(tail -n 3 log)"
+    convtt-train "$usr/share/convtt/models/early-lstm.net" --data clips \
+        --max-steps 2 --threads 1 -o m.h5 > log 2>&1 ||
+    fail "a training: $(tail -n 3 log)"
 ${CC:-cc} -I "$usr/include" "$root/examples/pipe.c" -o pipe -L "$lib" \
     -lconvtt-infer > log 2>&1 || fail "a program: $(cat log)"
 head -c 1000000 /dev/urandom > raw
