@@ -240,7 +240,7 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
 {
     const struct ctt_choice *c = choice_at(r, row ? row : 1);
     char bytes[32] = "-", ms[32], faster[32], lost[32];
-    const char *note;
+    const char *note, *busy = c && c->busy ? "busy" : NULL;
 
     if (!c)
         return 0;
@@ -251,15 +251,11 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
     }
     if (c->bytes)
         snprintf(bytes, sizeof(bytes), "%" PRId64, c->bytes);
-    text_of("%.4f", c->ms, ms, sizeof(ms));
-    text_of("%.2fx", ctt_report_gain(r, c), faster, sizeof(faster));
-    if (c->busy) {
-        strcpy(faster, "busy");
-        strcpy(ms, "busy");
-    }
     note = c->given_up[0] ? "given up: " : c->chosen ? "chosen" : "";
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s", c->of, c->name,
-             bytes, ms, faster,
+             bytes, busy ? busy : text_of("%.4f", c->ms, ms, sizeof(ms)),
+             busy ? busy : text_of("%.2fx", ctt_report_gain(r, c), faster,
+                                   sizeof(faster)),
              text_of("%.1f", 100 * c->lost, lost, sizeof(lost)), note,
              c->given_up);
     return 1;
