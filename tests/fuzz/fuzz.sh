@@ -27,7 +27,7 @@ folder=$1
 shift
 targets=$*
 [ -n "$targets" ] ||
-    targets=$(sed -n 's|^\ttests/fuzz/fuzz_\([a-z0-9_]*\).*|\1|p' \
+    targets=$(sed -n 's|^\ttests/fuzz/fuzz_\([a-z0-9_]*\)\( .\)*$|\1|p' \
               "$source_dir/tests/fuzz/fuzz.am")
 
 # ---- the build ----
