@@ -79,6 +79,7 @@ run_target() {
     nice -n 19 tests/fuzz/fuzz_$t $limits -max_total_time="$seconds" \
         -dict="seeds/$t.words" -artifact_prefix="found/$t-" \
         -print_final_stats=1 "corpus/$t" "seeds/$t" > "log/$t.log" 2>&1
+    grep -q '^stat::' "log/$t.log" || cp "log/$t.log" "found/$t-log"
     rm -rf "corpus/$t.small"
     mkdir "corpus/$t.small"
     nice -n 19 tests/fuzz/fuzz_$t $limits -merge=1 "corpus/$t.small" \
