@@ -27,7 +27,7 @@ folder=$1
 shift
 targets=$*
 [ -n "$targets" ] ||
-    targets=$(sed -n 's|^\ttests/fuzz/fuzz_\([a-z0-9_]*\).*|\1|p' \
+    targets=$(sed -n 's|^\ttests/fuzz/fuzz_\([a-z0-9_]*\)\( .\)*$|\1|p' \
               "$source_dir/tests/fuzz/fuzz.am")
 
 # ---- the build ----
@@ -79,6 +79,7 @@ run_target() {
     nice -n 19 tests/fuzz/fuzz_$t $limits -max_total_time="$seconds" \
         -dict="seeds/$t.words" -artifact_prefix="found/$t-" \
         -print_final_stats=1 "corpus/$t" "seeds/$t" > "log/$t.log" 2>&1
+    grep -q '^stat::' "log/$t.log" || cp "log/$t.log" "found/$t-log"
     rm -rf "corpus/$t.small"
     mkdir "corpus/$t.small"
     nice -n 19 tests/fuzz/fuzz_$t $limits -merge=1 "corpus/$t.small" \

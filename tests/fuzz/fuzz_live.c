@@ -17,9 +17,9 @@ enum { SIDE = 8, MOST = 200, PIPE = 4096 };
 const char *const ctt_fuzz_words[] = {
     "!4x4xgray@25\n", "!2x2xrgb24@30\n", "!4x4xyuv420p@1000\n",
     "!16384x16384xbgr24@0.001\n", "@", "x", "\n", "\x1a\x45\xdf\xa3",
-    "\x47\x40\0\x10", "RIFF", "AVI LIST", "movi", "idx1", "\x1f\x43\xb6\x75",
+    "\x47\x40", "RIFF", "AVI LIST", "movi", "idx1", "\x1f\x43\xb6\x75",
     "\xff\xd8\xff", "\xff\xd9", "YUV4MPEG2 W8 H8 F12:1 C420\n", "FRAME\n",
-    "#EXTM3U\n", "ffconcat version 1.0\nfile a\n", "\0\0\1\xb3", "\0\0\1\xb6",
+    "#EXTM3U\n", "ffconcat version 1.0\nfile a\n", "\1\xb3", "\1\xb6",
     NULL
 };
 
