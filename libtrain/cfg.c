@@ -470,6 +470,9 @@ const struct ctt_opt ctt_train_opts[] = {
       .arg = "FILE", .section = "Output", .tags = COMMON | RESUME | TRAINER },
     { "resume", CTT_FLAG, FIELD(resume), "0", "continue from the checkpoint",
       .section = "Output", .tags = STEP | COMMON | RESUME },
+    { "licence", CTT_STRING, FIELD(licence), "", "licence of the model, which "
+      "stands in its history: a name of SPDX such as CC-BY-4.0", .arg = "NAME",
+      .section = "Output", .tags = TRAINER | QUIET },
     { "checkpoint", CTT_STRING, FIELD(checkpoint), "", "checkpoint file "
       "[OUT.ckpt, removed at the end]", .arg = "FILE", .section = "Output",
       .tags = STEP | RESUME },

@@ -4,6 +4,7 @@
 #include "device/device.h"
 #include "libtrain/amp.h"
 #include "libtrain/before.h"
+#include "net/file/card.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/augment.h"
 #include "libtrain/data/bucket.h"
@@ -133,6 +134,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
               "could end the run before the phases of --dsd");
     CTT_CHECK(cfg->dsd <= 0 || cfg->time_limit <= 0, CTT_EINVAL,
               "--time-limit could end the run before the phases of --dsd");
+    CTT_TRY(ctt_card_licence(cfg->licence));
     CTT_TRY(check_auto(cfg));
     CTT_TRY(ctt_shards_check(cfg));
     CTT_TRY(check_pick(cfg));

@@ -2,6 +2,7 @@
  * settings.c: the settings of a run as text, for checkpoints and for a model's
  * history. */
 #include "libtrain/settings.h"
+#include "net/file/card.h"
 #include "libtrain/data/data.h"
 
 #include <stdlib.h>
@@ -95,16 +96,18 @@ int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                 char **out)
 {
     const char *old = m->history ? m->history : "";
-    char *changed = NULL, *s = NULL;
+    char *changed = NULL, *s = NULL, card[CTT_CARD];
     size_t room;
     int rc = 0;
 
+    ctt_card(old, ctt_data_crc(d), card);
     CTT_TRY(ctt_settings_changed(cfg, &changed));
-    room = strlen(old) + strlen(changed) + strlen(test) + 128;
+    room = strlen(old) + strlen(changed) + strlen(card) +
+           strlen(test) + 128;
     s = ctt_calloc(room, 1);
     CTT_TRY(s ? 0 : CTT_ENOMEM);
-    snprintf(s, room, "%strain clips=%d steps=%lld epochs=%d%s%s\n", old,
-             d->clips, (long long)steps, cfg->epochs, changed, test);
+    snprintf(s, room, "%strain clips=%d steps=%lld epochs=%d%s%s%s\n",
+             old, d->clips, (long long)steps, cfg->epochs, changed, card, test);
     *out = s;
 out:
     ctt_free(changed);

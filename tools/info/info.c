@@ -2,6 +2,7 @@
  * info.c: convtt-info: shows model files and the model language. */
 #include "device/device.h"
 #include "net/rewrite/aux_head.h"
+#include "net/file/card.h"
 #include "net/file/thresholds.h"
 #include "net/init.h"
 #include "net/op.h"
@@ -214,6 +215,37 @@ static void tell_history(const char *s)
     }
 }
 
+static void tell_part(const char *history, const char *name, const char *before)
+{
+    int n = 0;
+    const char *value = ctt_card_find(history, name, &n);
+    char text[80], shown[2 * sizeof(text)];
+
+    if (!value)
+        return;
+    snprintf(text, sizeof(text), "%.*s", n, value);
+    printf("%s%s", before, ctt_visible(text, 0, shown, sizeof(shown)));
+}
+
+/* When, by what and on which clips the model was trained; nothing if its
+ * history does not say so. */
+static void tell_card(const char *history)
+{
+    int n = 0;
+
+    if (ctt_card_find(history, "date", &n)) {
+        tell_part(history, "date", "trained         ");
+        tell_part(history, "convtt", ", by convtt ");
+        tell_part(history, "clips", ", on clips: ");
+        tell_part(history, "data-crc", " (checksum of names and labels ");
+        printf(")\n");
+    }
+    if (ctt_card_find(history, "licence", &n)) {
+        tell_part(history, "licence", "licence         ");
+        printf("\n");
+    }
+}
+
 /* The thresholds of the classes of a model whose clips have several labels. */
 static int tell_thresholds(const struct ctt_model *m)
 {
@@ -276,6 +308,7 @@ static int tell_model(const char *path)
         printf("training state  %s\n", m->train ? "yes (--strip drops it)"
                                                 : "no");
         CTT_TRY(tell_decision(m));
+        tell_card(m->history);
     }
     printf("\n%s\n", text);
     CTT_TRY(tell_nodes(m->g));

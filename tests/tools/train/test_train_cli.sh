@@ -100,6 +100,19 @@ says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
 says 0 '^model +bytes.* ms/answer +top-1 at 25% +at 50% +at 100%$' \
     "$bin/convtt-info" --compare whole.ctt part.ctt --data clips
 says 0 'Moving something up' "$bin/convtt-info" whole.ctt
+
+# The card: the day, the version, the clips; a day that has been said once is
+# not said again.
+SOURCE_DATE_EPOCH=86400 train -o card.ctt --init whole.ctt --epochs 1 \
+    --licence CC-BY-4.0 || fail "--licence: $(cat log)"
+card='^trained +1970-01-02, by convtt [0-9.]+, on clips: 36 \(.*[0-9a-f]{8}\)$'
+says 0 "$card" "$bin/convtt-info" card.ctt
+says 0 '^licence +CC-BY-4.0$' "$bin/convtt-info" card.ctt
+SOURCE_DATE_EPOCH=86400 train -o twice.ctt --init card.ctt --epochs 1 || :
+[ "$("$bin/convtt-info" twice.ctt | grep -o 'date=1970-01-02' | wc -l)" = 1 ] ||
+    fail "the history: $("$bin/convtt-info" twice.ctt | grep date=)"
+says 2 'not a name of SPDX' "$bin/convtt-train" $common -o no.ctt \
+    --licence 'mine, all mine'
 says 0 '^conv e in=x' "$bin/convtt-info" --net whole.ctt
 says 0 'convttlstm' "$bin/convtt-info" --ops
 says 0 'at 100%' "$bin/convtt-info" --data clips whole.ctt

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * card.h: when, with which version and on which clips a model was trained. */
+#ifndef CTT_CARD_H
+#define CTT_CARD_H
+
+#include <stdint.h>
+
+enum { CTT_CARD = 128 };    /* bytes of a card's text */
+
+/* " date=.. convtt=.. data-crc=..": the day (of SOURCE_DATE_EPOCH if that is
+ * set), the version and the checksum of the names and labels of the clips; only
+ * of these that differ from the last in a history, so that several runs on a
+ * day say each once. */
+void ctt_card(const char *history, uint32_t crc, char text[CTT_CARD]);
+
+/* The last value of " NAME=" in a history, and its length in n; NULL: none. */
+const char *ctt_card_find(const char *history, const char *name, int *n);
+
+/* CTT_EINVAL unless a licence is NULL or a name of SPDX. */
+int ctt_card_licence(const char *name);
+
+#endif
