@@ -207,14 +207,6 @@ int  ctt_report_entropy(struct ctt_report *r, const struct ctt_model *m);
 /* Of a weight of floats (net/weight.h). */
 int  ctt_entropy(const struct ctt_weight *w, struct ctt_entropy *out);
 
-/* ---- stats.c ---- */
-
-/* The exact test of McNemar (1947) of two models on the same clips: how
- * probable it is, if both err equally often, that at least as large a part of
- * the clips on which they differ is lost, or won.  Both sides; 1 if they do not
- * differ. */
-double ctt_mcnemar(int64_t lost, int64_t won);
-
 /* ---- report_text.c, report_json.c ---- */
 
 /* The cells of a table row as text, separated by tabs; row 0 is the head.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_json.c: a report as one JSON object. */
+#include "base/mcnemar.h"
 #include "compress/report.h"
 #include "base/json.h"
 #include "base/newfile.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_text.c: a report as rows of text. */
+#include "base/mcnemar.h"
 #include "compress/report.h"
 #include "base/wilson.h"
 

@@ -317,6 +317,11 @@ const struct ctt_opt ctt_train_opts[] = {
     { "sheet", CTT_STRING, FIELD(sheet), "", "write a PNG of 16 clips, each "
       "above an augmented copy", .arg = "FILE", .section = "Validation",
       .needs = "doctor " RECOGNISE, .tags = RESUME | TRAINER },
+    { "baselines", CTT_CHOICE, FIELD(baselines), "on", "print beside the "
+      "result what is right without a network: the largest class, and linear "
+      "answers from one frame and from differences of frames",
+      .choices = off_on, .section = "Validation", .needs = RECOGNISE,
+      .tags = RESUME | TRAINER },
     { "folds", CTT_INT, FIELD(folds), "0", "cross-validation: train N models, "
       "OUT.fold1.h5 and so on, each on all but one of N parts of the clips, "
       "and print mean and deviation over the parts; 0: off", 0, 100,

@@ -4,6 +4,7 @@
  * progress. */
 #include "libtrain/doctor.h"
 #include "libtrain/data/augment.h"
+#include "libtrain/recognise/baseline.h"
 
 #include <limits.h>
 #include <math.h>
@@ -24,6 +25,7 @@ static const double BORDER_MOST = 0.5;
 static const double CLASSES_APART = 20;   /* clips, most to fewest */
 static const double FEW_APART = 5;        /* for fewer than FEW */
 enum { FEW = 5 };
+static const double FRAME_MOST = 0.5;
 static const double LOSS_OVER = 1;        /* nats over an even guess */
 
 /* Input of the checks. */
@@ -324,6 +326,35 @@ static int both_parts(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
+/* How much more often one frame is right than the largest class, of what that
+ * leaves. */
+static int one_frame(struct patient *p, struct ctt_finding *f)
+{
+    static const struct ctt_point end = { .ratio = 1 };
+    struct ctt_baselines b = { .trained = 0 };
+    double right[CTT_BASELINES], none;
+    int rc;
+
+    if (!p->val || p->m->g->several)
+        return 0;
+    rc = ctt_baselines_measure(p->train, p->val, &end, 1, &b);
+    if (rc < 0)
+        return rc;
+    for (int k = 0; k < CTT_BASELINES; k++)
+        right[k] = ctt_metrics_top1(b.of[k], 0);
+    none = right[CTT_LARGEST_CLASS];
+    FOUND(f, "without a network %.1f%% of %d validation clips are right from "
+          "the first frame, %.1f%% from differences, %.1f%% are of the "
+          "largest class", 100 * right[CTT_FIRST_FRAME], p->val->clips,
+          100 * right[CTT_DIFFERENCES], 100 * none);
+    if (p->val->longest > 1 &&
+        right[CTT_FIRST_FRAME] - none > FRAME_MOST * (1 - none))
+        MENDS(f, "film each class in several places: the scene decides "
+              "(doc/data.md)");
+    ctt_baselines_free(&b);
+    return 1;
+}
+
 /* ---- augmentation ---- */
 
 static int changes(struct patient *p, struct ctt_finding *f)
@@ -463,6 +494,7 @@ static const struct check {
     { "classes", CTT_RECOGNISE, WRONG, classes },
     { "clips twice", CTT_RECOGNISE, DEEP, two_classes },
     { "in both parts", ANY, DEEP, both_parts },
+    { "one frame", CTT_RECOGNISE, DEEP, one_frame },
     { "changes", ANY, ALWAYS, changes },
     { "room to move", ANY, WRONG, room },
     { "augmentation", CTT_RECOGNISE, DEEP, augmentation },

@@ -62,7 +62,7 @@ struct ctt_train_cfg {
     int   epochs, batch, shards, max_steps, optimizer, schedule, step_epochs;
     float lr, lr_end, warmup, gamma, momentum, beta1, beta2;
     float weight_decay, clip_norm, time_limit, ema;
-    int   pick, class_weights, sampler, folds;
+    int   pick, class_weights, sampler, folds, baselines;
     const char *val_ratios;
     int   val_every, val_batch, early_stop, seed, threads;
     int   task, input_frames, future_frames, loss;

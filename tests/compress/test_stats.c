@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_stats.c: intervals and tests of accuracy, and entropy, against known
  * values. */
+#include "base/mcnemar.h"
 #include "compress/report.h"
 #include "base/wilson.h"
 #include "tests/lib/check.h"

@@ -42,6 +42,17 @@ static const char description[] =
     "clips: by --int8, --svd-on and --tt-on.";
 
 static const struct ctt_chapter chapters[] = {
+    { "INDEX BY TASK",
+      "    smaller, chosen for you  --for bytes, --budget\n"
+      "    faster, chosen for you   --for ms, --budget\n"
+      "    fewer weights            --prune, --prune-form\n"
+      "    low rank                 --tt-rank, --svd-energy\n"
+      "    fewer bits               --share, --int8, --half\n"
+      "    fewer channels           --thin\n"
+      "    keep the accuracy        --retrain-epochs, --distil\n"
+      "    see what weights bear    --sense, --sense-plot\n"
+      "    see what stages cost     --explain, --report\n"
+      "    go on later              --resume" },
     { "CHOICES",
       "Before anything is trained, candidates are made of the weights as they "
       "are, written to temporary files and timed here in turns, as "

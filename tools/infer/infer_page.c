@@ -15,6 +15,16 @@ const char ctt_infer_description[] =
     "that cannot be read is named and skipped, or with --strict an error.";
 
 const struct ctt_chapter ctt_infer_chapters[] = {
+    { "INDEX BY TASK",
+      "    classify clips           MODEL CLIP..., --every, --top\n"
+      "    judge on labelled clips  --wrong, --confusion, --film\n"
+      "    answer as soon as sure   --calibrate, then --decide\n"
+      "    watch a camera           --stream, --threshold, --exec\n"
+      "    watch several cameras    --streams\n"
+      "    measure speed            --bench, --against, --tune\n"
+      "    predict frames           --predict, --strip\n"
+      "    less memory, more speed  --threads, --type\n"
+      "    answers for programs     --json, --events" },
     { "EARLY DECISION",
       "--decide gives one answer per clip: as soon as the probability of a "
       "class reaches a threshold, else at the end of the clip. The thresholds "

@@ -152,8 +152,7 @@ const char *ctt_held_out_missing(int rc)
                   : "there is no split 'test' with classes to compare with";
 }
 
-/* Their name: "split 'test'", or the path of --test. */
-static const char *test_place(const struct ctt_train_cfg *cfg, char *buf,
+const char *ctt_held_out_name(const struct ctt_train_cfg *cfg, char *buf,
                               size_t size)
 {
     snprintf(buf, size, "split '%s'", test_name);
@@ -162,7 +161,7 @@ static const char *test_place(const struct ctt_train_cfg *cfg, char *buf,
 
 static int say_classes(const struct ctt_train_cfg *cfg,
                        const struct ctt_model *m, const char *who,
-                       struct ctt_data *test)
+                       struct ctt_data *test, struct ctt_metrics **scores)
 {
     static const struct ctt_point point[] = {
         { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
@@ -171,13 +170,14 @@ static int say_classes(const struct ctt_train_cfg *cfg,
     char range[CTT_LEN(point)][32];
     double top1[CTT_LEN(point)];
     char split[32];
+    const char *set = ctt_held_out_name(cfg, split, sizeof(split));
     int rc;
 
     CTT_TRY(ctt_evaluate_recognise(m, cfg, test, point, CTT_LEN(point), &r));
     if (r->several) {
         ctt_tool_say("%s on %s (%lld clips): mAP %.1f%%, %.1f%%, %.1f%% at 25, "
                      "50, 100%%, top-1 %.1f%%", who,
-                     test_place(cfg, split, sizeof(split)), (long long)r->clips,
+                     set, (long long)r->clips,
                      100 * r->map[0], 100 * r->map[1], 100 * r->map[2],
                      100 * ctt_metrics_top1(r, r->points - 1));
         goto out;
@@ -188,9 +188,11 @@ static int say_classes(const struct ctt_train_cfg *cfg,
     }
     ctt_tool_say("%s on %s (%lld clips): top-1 %.1f%%, %.1f%%, %.1f%% at 25, "
                  "50, 100%% (95%% confidence: %s, %s, %s)", who,
-                 test_place(cfg, split, sizeof(split)), (long long)r->clips,
+                 set, (long long)r->clips,
                  100 * top1[0], 100 * top1[1], 100 * top1[2], range[0],
                  range[1], range[2]);
+    *scores = r;
+    r = NULL;
 out:
     ctt_metrics_free(&r);
     return rc;
@@ -198,17 +200,19 @@ out:
 
 static int say_frames(const struct ctt_train_cfg *cfg,
                       const struct ctt_model *m, const char *who,
-                      struct ctt_data *test)
+                      struct ctt_data *test, struct ctt_metrics **scores)
 {
     struct ctt_predict_scores *f = NULL;
     struct ctt_quality q;
     char split[32];
     int rc;
 
+    (void)scores;
     CTT_TRY(ctt_evaluate_predict(m, cfg, test, &f));
     q = ctt_predict_scores_at(f, CTT_BY_MODEL, 0);
     ctt_tool_say("%s on %s (%lld sequences): MSE %.2fe-3, SSIM %.3f (range 2: "
-                 "%.3f), PSNR %.2f", who, test_place(cfg, split, sizeof(split)),
+                 "%.3f), PSNR %.2f", who,
+                 ctt_held_out_name(cfg, split, sizeof(split)),
                  (long long)f->sequences, 1e3 * q.mse, q.ssim, q.ssim2, q.psnr);
 out:
     ctt_predict_scores_free(&f);
@@ -217,8 +221,9 @@ out:
 
 int ctt_held_out_say(const struct ctt_train_cfg *cfg,
                      const struct ctt_model *m, const char *who,
-                     struct ctt_data *test)
+                     struct ctt_data *test, struct ctt_metrics **scores)
 {
+    *scores = NULL;
     return (cfg->task == CTT_PREDICT ? say_frames
-                                     : say_classes)(cfg, m, who, test);
+                                     : say_classes)(cfg, m, who, test, scores);
 }

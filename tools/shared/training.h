@@ -63,10 +63,14 @@ const char *ctt_held_out_missing(int rc);
 
 /* Prints the accuracy on `test` after 25%, 50% and 100% of a clip, or the
  * quality of predicted frames.  who: the name of the model.  test: the clips of
- * cfg->test, if given. */
+ * cfg->test, if given.  *scores: in recognition, at these shares; else NULL. */
 int ctt_held_out_say(const struct ctt_train_cfg *cfg,
                      const struct ctt_model *m, const char *who,
-                     struct ctt_data *test);
+                     struct ctt_data *test, struct ctt_metrics **scores);
+
+/* The name of these clips: "split 'test'", or the path of --test. */
+const char *ctt_held_out_name(const struct ctt_train_cfg *cfg, char *buf,
+                              size_t size);
 
 /* ---- train_say.c ---- */
 

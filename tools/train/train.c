@@ -70,9 +70,7 @@ static int train(struct ctt_training *j, int *status)
     }
     CTT_TRY(ctt_aux_head_drop_from(&j->m));    /* as it was written */
     if (!j->cfg.pause)
-        CTT_TRY(ctt_train_result(&j->cfg, j->m,
-                                 ctt_all_clips(j->whole, j->data), j->val,
-                                 j->test));
+        CTT_TRY(ctt_train_result(&j->cfg, j->m, j));
     else
         ctt_tool_say("%s written", j->cfg.out);
     if (j->own_ckpt && ctt_ranks_writes(&j->cfg))

@@ -32,6 +32,19 @@ static const char description[] =
     "with the best validation result is written.";
 
 static const struct ctt_chapter chapters[] = {
+    { "INDEX BY TASK",
+      "    know if learning can work  --doctor, --sheet\n"
+      "    few clips                  --augment strong, --folds, --init\n"
+      "    classes of unequal size    --sampler, --class-weights\n"
+      "    answer earlier             --observe, --self-distil\n"
+      "    learn from a larger model  --teacher, --distil\n"
+      "    go on later                --resume, --checkpoint-every\n"
+      "    an end in time             --time-limit, --early-stop\n"
+      "    find settings              --search, --trials, --lr auto\n"
+      "    judge the result           --test, --folds, --baselines\n"
+      "    less memory                --amp, --keep auto, --shards\n"
+      "    several computers          --comm mpi, --sync, --squeeze\n"
+      "    predict frames             --task predict" },
     { "PREDICTION",
       "With --task=predict the model learns to predict the next frames of any "
       "clips; labels are ignored. Its output must have the shape of its input. "

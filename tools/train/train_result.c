@@ -13,7 +13,7 @@ enum { SCORE = 96 };    /* bytes of a validation score in words */
 
 static int tell_accuracy(const struct ctt_train_cfg *cfg,
                          const struct ctt_model *model, struct ctt_data *val,
-                         char score[SCORE])
+                         char score[SCORE], struct ctt_metrics **scores)
 {
     char range[32];
     double top1;
@@ -35,6 +35,8 @@ static int tell_accuracy(const struct ctt_train_cfg *cfg,
                  100 * top1, ctt_wilson_text(top1, m->clips, range,
                                              sizeof(range)),
                  (long long)m->clips);
+    *scores = m;
+    m = NULL;
 out:
     ctt_metrics_free(&m);
     return rc;
@@ -42,11 +44,12 @@ out:
 
 static int tell_scores(const struct ctt_train_cfg *cfg,
                        const struct ctt_model *m, struct ctt_data *val,
-                       char score[SCORE])
+                       char score[SCORE], struct ctt_metrics **scores)
 {
     struct ctt_predict_scores *f = NULL;
     int rc = 0;
 
+    *scores = NULL;
     CTT_TRY(ctt_evaluate_predict(m, cfg, val, &f));
     CTT_TRY(ctt_say_scores(f));
     snprintf(score, SCORE, "MSE %.2fe-3 of %lld validation sequences",
@@ -58,8 +61,9 @@ out:
 }
 
 static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
-                              const struct ctt_model *m,
-                              struct ctt_data *val, char score[SCORE]) = {
+                              const struct ctt_model *m, struct ctt_data *val,
+                              char score[SCORE],
+                              struct ctt_metrics **scores) = {
     [CTT_RECOGNISE] = tell_accuracy, [CTT_PREDICT] = tell_scores,
     [CTT_BOTH] = tell_accuracy,
 };
@@ -95,31 +99,52 @@ static int agree(const struct ctt_train_cfg *cfg, const struct ctt_data *test)
     return ctt_comm_same(cfg->wiring.comm, &mine, &name, 1);
 }
 
-int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
-                     struct ctt_data *train, struct ctt_data *val,
-                     struct ctt_data *given)
+/* Answers without a network, on the held-out clips or else on those of
+ * validation, of which the model has these scores. */
+static int tell_baselines(const struct ctt_train_cfg *cfg,
+                          const struct ctt_training *j, struct ctt_data *test,
+                          const struct ctt_metrics *on_test,
+                          const struct ctt_metrics *on_val)
 {
-    struct ctt_data *test = given, *own = NULL;
+    char split[32];
+
+    if (on_test)
+        return ctt_train_baselines(cfg, j->data, test, on_test,
+                                   ctt_held_out_name(cfg, split,
+                                                     sizeof(split)));
+    return on_val ? ctt_train_baselines(cfg, j->data, j->val, on_val,
+                                        "validation clips") : 0;
+}
+
+int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
+                     const struct ctt_training *j)
+{
+    struct ctt_data *test = j->test, *own = NULL, *val = j->val;
+    struct ctt_metrics *on_val = NULL, *on_test = NULL;
     char score[SCORE] = "";
     int rc = 0, opened = 0;
 
     ctt_stop_set(NULL);    /* the model is written */
     if (val)
-        CTT_TRY(tell_of[cfg->task](cfg, m, val, score));
-    if (val && !given) {
-        opened = ctt_held_out_open(cfg, m, train, val, &own);
+        CTT_TRY(tell_of[cfg->task](cfg, m, val, score, &on_val));
+    if (val && !test) {
+        opened = ctt_held_out_open(cfg, m, ctt_all_clips(j->whole, j->data),
+                                   val, &own);
         CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
         test = own;
     }
     CTT_TRY(agree(cfg, test));
     if (test)
-        CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test));
+        CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test, &on_test));
+    CTT_TRY(tell_baselines(cfg, j, test, on_test, on_val));
     if (val)
         ctt_tool_say("%s written: %s; %s; %s", cfg->out, score, choice(cfg),
                      proof(cfg, test, opened));
     else
         ctt_tool_say("%s written", cfg->out);
 out:
+    ctt_metrics_free(&on_val);
+    ctt_metrics_free(&on_test);
     ctt_data_close(&own);
     return rc;
 }

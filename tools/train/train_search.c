@@ -265,8 +265,7 @@ static int test_best(struct ctt_search_run *r, const struct ctt_search_job *job,
 
     ctt_ranks_unwatch();
     CTT_TRY(ctt_space_apply(r->space, &r->s->draw[job->trial], &c));
-    CTT_TRY(ctt_train_result(&c, m, ctt_all_clips(j->whole, j->data), j->val,
-                             j->test));
+    CTT_TRY(ctt_train_result(&c, m, j));
 out:
     return rc;
 }

@@ -100,13 +100,21 @@ int ctt_doctor_check(const struct ctt_train_cfg *cfg,
 
 /* ---- train_result.c ---- */
 
-/* Prints the results of the trained model m on the validation clips, if any,
- * and on held-out clips.  given: the clips of --test; NULL: split test
- * (ctt_held_out_open()), if there are validation clips.  No signal stops the
- * program from here on. */
+/* Prints the results of the trained model m on the validation clips of j, if
+ * any, on its test clips or, if there are validation clips, on split test
+ * (ctt_held_out_open()), and those of baselines.  No signal stops the program
+ * from here on. */
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
-                     struct ctt_data *train, struct ctt_data *val,
-                     struct ctt_data *given);
+                     const struct ctt_training *j);
+
+/* ---- train_baselines.c ---- */
+
+/* Prints the table of a model with these scores on the clips `test`, which are
+ * called set, beside answers without a network, fitted to `train`
+ * (libtrain/recognise/baseline.h); nothing with several labels per clip. */
+int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
+                        struct ctt_data *test, const struct ctt_metrics *scores,
+                        const char *set);
 
 /* ---- train_folds.c ---- */
 

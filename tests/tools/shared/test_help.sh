@@ -41,6 +41,13 @@ for t in $tools; do
             echo "$o"
     done > more
     [ ! -s more ] || fail "$t --help has more than --help=all: $(cat more)"
+    sed -n '/^.SH INDEX BY TASK/,/^.SH [^I]/p' page | sed 's/\\-/-/g' |
+        grep -oE -- '--[a-z0-9-]+' | sort -u > named
+    comm -23 named want | grep . && fail "$t: its index names no option"
+    case $t in
+    convtt-train | convtt-compress | convtt-infer)
+        [ "$(wc -l < named)" -ge 10 ] || fail "$t: no index by task" ;;
+    esac
     cp page "$t.1"
 done
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stats.c: the test of two models on the same clips. */
-#include "compress/report.h"
+ * mcnemar.c: a test of two models on the same clips. */
+#include "base/mcnemar.h"
 
 #include <math.h>
 

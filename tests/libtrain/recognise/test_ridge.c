@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_ridge.c: the fit solves its equations, and the penalty is the one whose
+ * fits without one example each err least on that example. */
+#include "libtrain/recognise/ridge.h"
+#include "base/random.h"
+#include "tests/lib/check.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = 24, D = 5, K = 3, M = D + 1 };
+
+static const double penalties[] = { 1e-3, 1e-2, 1e-1, 1, 10, 100 };
+
+/* Examples of which `noise` decides how much of the label x says. */
+static void draw(uint64_t seed, double noise, float x[N][D], int label[N])
+{
+    for (int i = 0; i < N; i++) {
+        label[i] = i % K;
+        for (int j = 0; j < D; j++)
+            x[i][j] = (float)(3 + 2 * (j == label[i]) +
+                              noise * (ctt_random(seed, (uint64_t)(i * D + j)) /
+                                       4294967296.0 - 0.5));
+    }
+}
+
+/* a * w = b by elimination; a is positive definite. */
+static void eliminate(double a[M][M], double b[M][K])
+{
+    for (int i = 0; i < M; i++)
+        for (int k = 0; k < M; k++) {
+            double f = k == i ? 0 : a[k][i] / a[i][i];
+
+            for (int j = 0; j < M; j++)
+                a[k][j] -= f * a[i][j];
+            for (int c = 0; c < K; c++)
+                b[k][c] -= f * b[i][c];
+        }
+    for (int i = 0; i < M; i++)
+        for (int c = 0; c < K; c++)
+            b[i][c] /= a[i][i];
+}
+
+static double input(const struct ctt_ridge *r, const float *x, int j)
+{
+    return j == D ? 1 : ((double)x[j] - r->mean[j]) * r->scale[j];
+}
+
+/* The squared error on example `out` of the fit to all others, whose constant
+ * has no penalty. */
+static double left_out(const struct ctt_ridge *r, float x[N][D],
+                       const int *label, int out, double penalty)
+{
+    double a[M][M] = { { 0 } }, b[M][K] = { { 0 } }, sum = 0;
+
+    for (int j = 0; j < D; j++)
+        a[j][j] = penalty * N;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < M && i != out; j++) {
+            for (int k = 0; k < M; k++)
+                a[j][k] += input(r, x[i], j) * input(r, x[i], k);
+            b[j][label[i]] += input(r, x[i], j);
+        }
+    eliminate(a, b);
+    for (int c = 0; c < K; c++) {
+        double e = label[out] == c;
+
+        for (int j = 0; j < M; j++)
+            e -= input(r, x[out], j) * b[j][c];
+        sum += e * e;
+    }
+    return sum;
+}
+
+static double best_penalty(const struct ctt_ridge *r, float x[N][D],
+                           const int *label)
+{
+    double best = 0, least = INFINITY;
+
+    for (size_t p = 0; p < CTT_LEN(penalties); p++) {
+        double sum = 0;
+
+        for (int i = 0; i < N; i++)
+            sum += left_out(r, x, label, i, penalties[p]);
+        if (sum < least) {
+            least = sum;
+            best = penalties[p];
+        }
+    }
+    return best;
+}
+
+/* The gradient of the squared error and penalty. */
+static double slope(const struct ctt_ridge *r, float x[N][D], const int *label,
+                    int j, int c)
+{
+    double sum = r->penalty * N * r->w[j * K + c];
+
+    for (int i = 0; i < N; i++) {
+        float z[K];
+
+        ctt_ridge_answer(r, x[i], z);
+        sum += input(r, x[i], j) * ((double)z[c] - (label[i] == c));
+    }
+    return sum;
+}
+
+static void test_fit(void)
+{
+    static const double noises[] = { 0.1, 1, 4, 16, 1000 };
+    int label[N], seen[CTT_LEN(penalties)] = { 0 }, kinds = 0;
+    float x[N][D];
+
+    for (int k = 0; k < 40; k++) {
+        struct ctt_ridge r = { .inputs = 0 };
+
+        draw((uint64_t)k, noises[k % 5], x, label);
+        CHECK_OK(ctt_ridge_fit(x[0], label, N, D, K, &r));
+        for (int j = 0; j < D; j++)
+            for (int c = 0; c < K; c++)
+                CU_ASSERT(fabs(slope(&r, x, label, j, c)) < 1e-4);
+        CU_ASSERT(r.penalty == best_penalty(&r, x, label));
+        for (size_t p = 0; p < CTT_LEN(penalties); p++)
+            seen[p] |= r.penalty == penalties[p];
+        ctt_ridge_free(&r);
+    }
+    for (size_t p = 0; p < CTT_LEN(penalties); p++)
+        kinds += seen[p];
+    CU_ASSERT(kinds >= 3);    /* the examples need different ones */
+}
+
+/* Without inputs the largest class; an input that never varies is none. */
+static void test_nothing(void)
+{
+    static const int label[N] = { 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1,
+                                  1, 1 };
+    static const float same[N][1];
+    struct ctt_ridge none = { .inputs = 0 }, flat = { .inputs = 0 };
+    float a[K], b[K];
+
+    CHECK_OK(ctt_ridge_fit(same[0], label, N, 0, K, &none));
+    CHECK_OK(ctt_ridge_fit(same[0], label, N, 1, K, &flat));
+    ctt_ridge_answer(&none, same[0], a);
+    ctt_ridge_answer(&flat, (float[]){ 7 }, b);
+    CU_ASSERT(a[2] > a[1] && a[2] > a[0]);
+    CU_ASSERT(memcmp(a, b, sizeof(a)) == 0);
+    ctt_ridge_free(&none);
+    ctt_ridge_free(&flat);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "the fit and its penalty", test_fit },
+        { "nothing to learn from", test_nothing },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "ridge", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train_baselines.c: the table of a trained model beside answers without a
+ * network, on the same clips. */
+#include "tools/train/train_tool.h"
+#include "base/mcnemar.h"
+#include "base/wilson.h"
+#include "libtrain/recognise/baseline.h"
+#include "tools/shared/tool.h"
+
+#include <stdio.h>
+
+static const struct ctt_point shares[] = {
+    { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
+};
+enum { SHARES = CTT_LEN(shares) };
+
+/* The scores of m at the shares only. */
+static int take_shares(const struct ctt_metrics *m, int clips,
+                       struct ctt_metrics **out)
+{
+    int from[SHARES] = { 0 }, rc;
+
+    CTT_TRY(ctt_metrics_new(m->classes, shares, SHARES, out));
+    (*out)->verdict = ctt_calloc((size_t)clips * SHARES, 1);
+    CTT_TRY((*out)->verdict ? 0 : CTT_ENOMEM);
+    (*out)->clips = m->clips;
+    for (int k = 0; k < SHARES; k++) {
+        while (m->point[from[k]].frames ||
+               m->point[from[k]].ratio < shares[k].ratio)
+            from[k]++;
+        (*out)->top1[k] = m->top1[from[k]];
+    }
+    for (int i = 0; i < clips * SHARES; i++)
+        (*out)->verdict[i] = m->verdict[i / SHARES * m->points +
+                                        from[i % SHARES]];
+out:
+    return rc;
+}
+
+/* Clips that only one of two has right at a point. */
+struct pair { int64_t first, second; };
+
+static struct pair compare(const struct ctt_metrics *a,
+                           const struct ctt_metrics *b, int clips, int point)
+{
+    struct pair n = { 0, 0 };
+
+    for (int i = 0; i < clips; i++) {
+        int x = a->verdict[i * a->points + point];
+        int y = b->verdict[i * b->points + point];
+
+        n.first += x == CTT_RIGHT && y == CTT_WRONG;
+        n.second += x == CTT_WRONG && y == CTT_RIGHT;
+    }
+    return n;
+}
+
+static void add_row(struct ctt_table *t, const char *name,
+                    const struct ctt_metrics *m)
+{
+    int last = m->points - 1;
+    char range[32];
+
+    ctt_wilson_text(ctt_metrics_top1(m, last), m->clips, range, sizeof(range));
+    ctt_table_row(t, "%s\t%.1f%%\t%.1f%%\t%.1f%%\t%s", name,
+                  100 * ctt_metrics_top1(m, 0), 100 * ctt_metrics_top1(m, 1),
+                  100 * ctt_metrics_top1(m, last), range);
+}
+
+static int tell_table(const struct ctt_baselines *b,
+                      const struct ctt_metrics *m, const char *set)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    int rc;
+
+    printf("\nthe same clips without a network (linear, fitted to %d training "
+           "clip%s), on %s\n", b->trained, ctt_s(b->trained), set);
+    ctt_table_row(&t, "answer from\tat 25%%\t50%%\t100%%\t95%% confidence");
+    for (int k = 0; k < CTT_BASELINES; k++)
+        add_row(&t, ctt_baseline_names[k], b->of[k]);
+    add_row(&t, "the model", m);
+    CTT_TRY(ctt_table_print(&t));
+out:
+    return rc;
+}
+
+static int best_of(const struct ctt_baselines *b, int point)
+{
+    int best = 0;
+
+    for (int k = 1; k < CTT_BASELINES; k++)
+        if (b->of[k]->top1[point] > b->of[best]->top1[point])
+            best = k;
+    return best;
+}
+
+static void tell_gain(const struct ctt_baselines *b,
+                      const struct ctt_metrics *m, int clips)
+{
+    int last = m->points - 1, best = best_of(b, last);
+    struct pair n = compare(m, b->of[best], clips, last);
+    double more = 100 * (ctt_metrics_top1(m, last) -
+                         ctt_metrics_top1(b->of[best], last));
+
+    ctt_tool_say("the model beside the best of these (%s): %+.1f points; %lld "
+                 "clip%s more right, %lld more wrong (McNemar p = %.2g)",
+                 ctt_baseline_names[best], more, (long long)n.first,
+                 ctt_s(n.first), (long long)n.second,
+                 ctt_mcnemar(n.second, n.first));
+}
+
+/* 1 if a is right more often than b at the end of the clips, by more than
+ * chance. */
+static int is_better(const struct ctt_metrics *a, const struct ctt_metrics *b,
+                     int clips)
+{
+    struct pair n = compare(a, b, clips, a->points - 1);
+
+    return n.first > n.second && ctt_mcnemar(n.second, n.first) < 0.01;
+}
+
+/* One frame knows the class, and about as well as the model. */
+static void warn_of_scene(const struct ctt_baselines *b,
+                          const struct ctt_metrics *m, int clips)
+{
+    const struct ctt_metrics *none = b->of[CTT_LARGEST_CLASS];
+    const struct ctt_metrics *frame = b->of[CTT_FIRST_FRAME];
+    int last = m->points - 1;
+
+    if (b->of[CTT_LAST_FRAME]->top1[last] > frame->top1[last])
+        frame = b->of[CTT_LAST_FRAME];
+    if (is_better(frame, none, clips) && is_better(m, none, clips) &&
+        !is_better(m, frame, clips))
+        ctt_tool_warn("one frame (%.1f%%) says as much as the model (%.1f%%): "
+                      "the scene may decide, not the action; film each class "
+                      "in several places, and validate on others "
+                      "(doc/data.md)", 100 * ctt_metrics_top1(frame, last),
+                      100 * ctt_metrics_top1(m, last));
+}
+
+int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
+                        struct ctt_data *test, const struct ctt_metrics *scores,
+                        const char *set)
+{
+    struct ctt_baselines b = { .trained = 0 };
+    struct ctt_metrics *m = NULL;
+    int clips = ctt_data_clips(test), rc = 0;
+
+    if (!cfg->baselines || scores->several)
+        goto out;
+    CTT_TRY(take_shares(scores, clips, &m));
+    ctt_tool_progress(0, "answers without a network");
+    rc = ctt_baselines_measure(train, test, shares, SHARES, &b);
+    CTT_TRY(rc == CTT_EUNSUP ? 0 : rc);
+    if (!b.trained)
+        goto out;
+    CTT_TRY(tell_table(&b, m, set));
+    tell_gain(&b, m, clips);
+    if (ctt_data_all_frames(test) > clips)    /* not pictures */
+        warn_of_scene(&b, m, clips);
+out:
+    ctt_metrics_free(&m);
+    ctt_baselines_free(&b);
+    return rc;
+}
