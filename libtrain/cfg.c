@@ -489,6 +489,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "test on validation clips only, as trials of --search do; 0: off", 0,
       100000, .arg = "EPOCHS", .section = "Output",
       .needs = "!folds !doctor !amp-plan", .tags = RESUME | TRAINER | QUIET },
+    { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
+      "curves, result, confusion matrix, the clips that are most wrong; "
+      "written anew after each epoch", .arg = "FILE", .section = "Output",
+      .needs = "folds=0 !doctor !amp-plan", .tags = RESUME | TRAINER },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "log with one CSV row per "
       "epoch; val_top1_low to val_top1_high is the 95% confidence interval of "
       "val_top1", .arg = "FILE", .section = "Output",

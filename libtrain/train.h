@@ -82,7 +82,7 @@ struct ctt_train_cfg {
     int   affinity, stall;       /* of several processes */
     int   comm_by;               /* enum ctt_comm_by of direct.h */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
-    const char *licence;
+    const char *licence, *report_html;
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;
     int   trials, search_method, search_factor, search_first, jobs, repeats;
@@ -238,6 +238,15 @@ int  ctt_data_has_split(const struct ctt_data *d, const char *path,
                         const struct ctt_train_cfg *cfg);
 int  ctt_data_clips(const struct ctt_data *d);
 int  ctt_data_skipped(const struct ctt_data *d);
+
+/* The name of clip i as its list has it, and its label, from 0. */
+const char *ctt_data_clip(const struct ctt_data *d, int i, int *label);
+
+/* Frames evenly spread over a clip: bytes [frames][h, w, c], to be freed. */
+struct ctt_strip { uint8_t *data; int frames, w, h, c; };
+int ctt_data_strip(struct ctt_data *d, int i, int frames,
+                   struct ctt_strip *out);
+
 /* The frames of all its clips. */
 int64_t ctt_data_all_frames(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */

@@ -309,6 +309,34 @@ int ctt_data_clips(const struct ctt_data *d)
     return d->clips;
 }
 
+const char *ctt_data_clip(const struct ctt_data *d, int i, int *label)
+{
+    *label = d->clip[i].label;
+    return d->list->item[d->clip[i].item].id;
+}
+
+int ctt_data_strip(struct ctt_data *d, int i, int frames,
+                   struct ctt_strip *out)
+{
+    struct ctt_frames f = { 0 };
+    int own = 0, rc;
+    size_t size;
+
+    CTT_TRY(ctt_data_frames(d, i, 0, &f, &own));
+    frames = frames < f.count ? frames : f.count;
+    *out = (struct ctt_strip){ NULL, frames, f.w, f.h, f.c };
+    size = (size_t)f.h * (size_t)f.w * (size_t)f.c;
+    out->data = ctt_calloc((size_t)frames, size);
+    for (int k = 0; out->data && k < frames; k++)
+        memcpy(out->data + (size_t)k * size,
+               f.data + (size_t)((2 * k + 1) * f.count / (2 * frames)) * size,
+               size);
+    rc = out->data ? 0 : CTT_ENOMEM;
+    ctt_data_done(d, i, &f, own);
+out:
+    return rc;
+}
+
 int64_t ctt_data_all_frames(const struct ctt_data *d)
 {
     int64_t sum = 0;

@@ -4,6 +4,7 @@
 #include "tools/infer/infer_tool.h"
 #include "base/newfile.h"
 #include "base/visible.h"
+#include "tools/report/page.h"
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/picture.h"
 #include "tools/shared/tool.h"
@@ -29,23 +30,6 @@ struct film {
 
 /* ---- the data ---- */
 
-static char *base64(const uint8_t *p, int64_t n)
-{
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst"
-                                "uvwxyz0123456789+/";
-    char *text = ctt_calloc((size_t)(n + 2) / 3 * 4 + 1, 1), *to = text;
-
-    for (int64_t i = 0; text && i < n; i += 3) {
-        unsigned v = (unsigned)p[i] << 16 |
-                     (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0) |
-                     (i + 2 < n ? (unsigned)p[i + 2] : 0);
-
-        for (int k = 0; k < 4; k++)
-            *to++ = i + k <= n ? digit[v >> (18 - 6 * k) & 63] : '=';
-    }
-    return text;
-}
-
 /* Frame number at[k] of the clip, as the model sees it. */
 static int keep_frame(struct film *f, int k, const uint8_t *frame)
 {
@@ -56,7 +40,7 @@ static int keep_frame(struct film *f, int k, const uint8_t *frame)
 
     CTT_TRY(ctt_png_encode(f->r->set->film, frame, in->w, in->h, in->c, &png,
                            &size));
-    f->png[k] = base64(png, size);
+    f->png[k] = ctt_base64(png, size);
     CTT_TRY(f->png[k] ? 0 : CTT_ENOMEM);
 out:
     ctt_free(png);

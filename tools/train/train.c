@@ -33,6 +33,16 @@ static void on_progress(void *arg, const struct ctt_progress *p)
     ctt_say_events.progress(arg, p);
 }
 
+static void on_epoch(void *arg, const struct ctt_epoch *e,
+                     const struct ctt_metrics *val)
+{
+    struct ctt_training *j = arg;
+
+    ctt_say_events.epoch(NULL, e, val);
+    if (j->cfg.report_html && ctt_ranks_writes(&j->cfg))
+        ctt_train_page_add(&j->page, e, val);
+}
+
 static int train(struct ctt_training *j, int *status)
 {
     struct ctt_events ev = ctt_say_events;
@@ -48,7 +58,9 @@ static int train(struct ctt_training *j, int *status)
     CTT_TRY(ctt_train_auto(j->m, &j->cfg, j->data, j->val, &ctt_say_events));
     if (!j->cfg.resume)    /* the model text is decided */
         CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
+    ev.arg = j;
     ev.progress = on_progress;
+    ev.epoch = on_epoch;
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ev, &r));
     ctt_ranks_unwatch();
     if (r.stopped) {
@@ -100,7 +112,7 @@ static int check_made(const struct ctt_training *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
-                                 c->log_json, c->sheet };
+                                 c->log_json, c->sheet, c->report_html };
     const char *const read[] = { j->text, c->data, c->val, c->test,
                                  c->classes, c->init };
     int n = (int)CTT_LEN(made), rc;

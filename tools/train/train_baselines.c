@@ -140,26 +140,23 @@ static void warn_of_scene(const struct ctt_baselines *b,
 
 int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
                         struct ctt_data *test, const struct ctt_metrics *scores,
-                        const char *set)
+                        struct ctt_train_page *page)
 {
-    struct ctt_baselines b = { .trained = 0 };
-    struct ctt_metrics *m = NULL;
+    struct ctt_baselines *b = &page->baselines;
     int clips = ctt_data_clips(test), rc = 0;
 
     if (!cfg->baselines || scores->several)
         goto out;
-    CTT_TRY(take_shares(scores, clips, &m));
+    CTT_TRY(take_shares(scores, clips, &page->model));
     ctt_tool_progress(0, "answers without a network");
-    rc = ctt_baselines_measure(train, test, shares, SHARES, &b);
+    rc = ctt_baselines_measure(train, test, shares, SHARES, b);
     CTT_TRY(rc == CTT_EUNSUP ? 0 : rc);
-    if (!b.trained)
+    if (!b->trained)
         goto out;
-    CTT_TRY(tell_table(&b, m, set));
-    tell_gain(&b, m, clips);
+    CTT_TRY(tell_table(b, page->model, page->set));
+    tell_gain(b, page->model, clips);
     if (ctt_data_all_frames(test) > clips)    /* not pictures */
-        warn_of_scene(&b, m, clips);
+        warn_of_scene(b, page->model, clips);
 out:
-    ctt_metrics_free(&m);
-    ctt_baselines_free(&b);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
 #include "net/init.h"
+#include "tools/report/page.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
@@ -14,12 +15,15 @@
 static const struct ctt_output_kind csv_kind = {
     .name = "log of convtt-train as CSV", .begin = CTT_LOG_CSV_BEGIN,
     .in_place = 1 };
+static const struct ctt_output_kind page_kind = {
+    .name = "report", .begin = CTT_PAGE_BEGIN };
 static const struct ctt_output_kind json_kind = {
     .name = "log of convtt-train as JSON", .begin = CTT_LOG_JSON_BEGIN,
     .in_place = 1 };
 
 void ctt_training_close(struct ctt_training *j)
 {
+    ctt_train_page_free(&j->page);
     ctt_data_close(&j->test);
     if (j->whole) {
         ctt_fold_close(&j->val);
@@ -334,6 +338,7 @@ int ctt_training_claim(struct ctt_training *j)
     CTT_TRY(ctt_output_check_checkpoint(c->checkpoint, c->resume));
     CTT_TRY(ctt_output_check(c->log_csv, &csv_kind));
     CTT_TRY(ctt_output_check(c->log_json, &json_kind));
+    CTT_TRY(ctt_output_check(c->report_html, &page_kind));
 out:
     return rc;
 }
@@ -349,6 +354,8 @@ static int open_sets(struct ctt_training *j)
     ctt_training_tell(j, "training", j->data);
     CTT_TRY(ctt_say_set("training", j->data));
     CTT_TRY(ctt_say_classes(j->data, &j->cfg));
+    j->page = (struct ctt_train_page){ .cfg = &j->cfg, .text = j->text,
+        .data = j->data, .val = j->val, .label = j->m->label };
     CTT_TRY(tell_val(j));
     CTT_TRY(open_test(j));
 out:

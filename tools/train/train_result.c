@@ -23,7 +23,8 @@ static int tell_accuracy(const struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
                              p, &n));
-    CTT_TRY(ctt_evaluate_recognise(model, cfg, val, p, n, &m));
+    CTT_TRY((cfg->report_html ? ctt_answer_recognise : ctt_evaluate_recognise)
+            (model, cfg, val, p, n, &m));
     CTT_TRY(ctt_say_metrics(m, model->label));
     top1 = ctt_metrics_top1(m, n - 1);
     if (m->several)
@@ -100,24 +101,32 @@ static int agree(const struct ctt_train_cfg *cfg, const struct ctt_data *test)
 }
 
 /* Answers without a network, on the held-out clips or else on those of
- * validation, of which the model has these scores. */
+ * validation, of which the model has these scores; and the page. */
 static int tell_baselines(const struct ctt_train_cfg *cfg,
-                          const struct ctt_training *j, struct ctt_data *test,
+                          struct ctt_training *j, struct ctt_data *test,
                           const struct ctt_metrics *on_test,
                           const struct ctt_metrics *on_val)
 {
+    struct ctt_train_page *page = &j->page;
     char split[32];
+    int rc = 0;
 
-    if (on_test)
-        return ctt_train_baselines(cfg, j->data, test, on_test,
-                                   ctt_held_out_name(cfg, split,
-                                                     sizeof(split)));
-    return on_val ? ctt_train_baselines(cfg, j->data, j->val, on_val,
-                                        "validation clips") : 0;
+    page->on_val = on_val;
+    page->on_test = on_test;
+    page->set = on_test ? ctt_held_out_name(cfg, split, sizeof(split))
+                        : "validation clips";
+    if (on_test || on_val)
+        CTT_TRY(ctt_train_baselines(cfg, j->data, on_test ? test : j->val,
+                                    on_test ? on_test : on_val, page));
+    if (ctt_ranks_writes(cfg))
+        ctt_train_page_write(page);
+out:
+    page->on_val = page->on_test = NULL;
+    return rc;
 }
 
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
-                     const struct ctt_training *j)
+                     struct ctt_training *j)
 {
     struct ctt_data *test = j->test, *own = NULL, *val = j->val;
     struct ctt_metrics *on_val = NULL, *on_test = NULL;

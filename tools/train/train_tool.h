@@ -10,6 +10,7 @@
 #include "libtrain/train.h"
 #include "net/file/file.h"
 #include "tools/shared/training.h"
+#include "tools/train/train_page.h"
 
 #include <sys/types.h>
 
@@ -31,6 +32,7 @@ struct ctt_training {
     struct ctt_data  *data, *val;
     struct ctt_data  *whole;        /* of which they are parts, or NULL */
     struct ctt_data  *test;         /* of --test, or NULL */
+    struct ctt_train_page page;     /* of --report-html */
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     int               status;       /* of the program if it fails now */
 };
@@ -105,16 +107,17 @@ int ctt_doctor_check(const struct ctt_train_cfg *cfg,
  * (ctt_held_out_open()), and those of baselines.  No signal stops the program
  * from here on. */
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
-                     const struct ctt_training *j);
+                     struct ctt_training *j);
 
 /* ---- train_baselines.c ---- */
 
 /* Prints the table of a model with these scores on the clips `test`, which are
- * called set, beside answers without a network, fitted to `train`
- * (libtrain/recognise/baseline.h); nothing with several labels per clip. */
+ * called page->set, beside answers without a network, fitted to `train`
+ * (libtrain/recognise/baseline.h), and leaves both in the page; nothing with
+ * several labels per clip. */
 int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
                         struct ctt_data *test, const struct ctt_metrics *scores,
-                        const char *set);
+                        struct ctt_train_page *page);
 
 /* ---- train_folds.c ---- */
 

@@ -458,7 +458,7 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong.
 says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor --sheet s.png
-grep -q '^14 checks: all fine' out || fail "doctor: $(cat out)"
+grep -q '^15 checks: all fine' out || fail "doctor: $(cat out)"
 grep -Eq '^frame rate +fine +clips of 12 frames per second are read at' out ||
     fail "no rate of the files: $(cat out)"
 grep -q '^one batch .* steps on the same 8 clips' out || fail "no steps"
