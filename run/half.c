@@ -18,7 +18,7 @@ static int pays(const struct ctt_graph *g, int i)
     const struct ctt_node *n = &g->node[i];
     int64_t each, outs;
 
-    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) ||
+    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) || ctt_is_dilated(n) ||
         ctt_winograd_beats_bf16(n))
         return 0;
     each = ctt_volume(&n->w[0]) / n->w[0].n;
@@ -82,7 +82,8 @@ static int takes_half(const struct ctt_run *r, const char *half, int i, int j,
         return k == 0 && r->mul[j] != CTT_F32 &&
                !writes_bytes(r->g, readers, j);
     if (n->op == CTT_OP_ACT)    /* the conv's kernel applies it */
-        return half[j] && readers[i] == 1 && r->mul[i] != CTT_F32;
+        return half[j] && ctt_act_is_plain(n) && readers[i] == 1 &&
+               r->mul[i] != CTT_F32;
     return half[j] && passes_values(n);
 }
 
