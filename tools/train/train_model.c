@@ -8,9 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The node whose channels the answer has: of a pool or act the one before. */
+static int classifier(const struct ctt_graph *g)
+{
+    int i = ctt_graph_output(g);
+
+    while (g->node[i].op == CTT_OP_POOL || g->node[i].op == CTT_OP_ACT)
+        i = g->node[i].in[0];
+    return i;
+}
+
 int ctt_fit_classes(struct ctt_graph **g, int classes)
 {
-    int answer = ctt_graph_output(*g), rc = 0;
+    int answer = classifier(*g), rc = 0;
     const struct ctt_node *last = &(*g)->node[answer];
     struct ctt_graph *fitted = NULL;
     struct ctt_edit *e = NULL;

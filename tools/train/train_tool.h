@@ -74,8 +74,8 @@ int  ctt_training_begin(struct ctt_training *j);
 
 /* ---- train_model.c ---- */
 
-/* Sets the channels of the output, which must be a conv, to the number of
- * classes; replaces *g if they differ. */
+/* Sets the channels of the output, which must be a conv, or acts and pools
+ * behind one, to the number of classes; replaces *g if they differ. */
 int ctt_fit_classes(struct ctt_graph **g, int classes);
 
 /* Copies weights of equal name and shape, with their masks of pruned values,

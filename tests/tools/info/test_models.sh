@@ -45,6 +45,34 @@ trained resnet18.net 11689512
 size mobilenet-v2.net 3538984 300774272
 trained mobilenet-v2.net 3504872
 
+# The zoo, as torchvision counts them, xception as Keras (with its running means
+# and variances) and alexnet as Caffe.
+while read -r name all with; do
+    "$root/models/zoo.sh" "$name" > zoo.net || fail "zoo.sh $name: status $?"
+    [ "$("$info" zoo.net | awk -v with="$with" '
+        $2 == "norm" && !with { less += $4 / 2 }
+        /^parameters/ { all = substr($NF, 2) + 0 }
+        END { print all - less }')" = "$all" ] ||
+        fail "zoo.sh $name: not $all parameters"
+    echo "$name"
+done > named << 'END'
+alexnet 60965224
+vgg16 138357544
+vgg19 143667240
+resnet50 25557032
+resnet101 44549160
+resnet152 60192808
+resnext50 25028904
+densenet121 7978856
+squeezenet 1248424
+inception3 23834568
+xception 22910480 with
+END
+[ "$("$root/models/zoo.sh" | tr ' ' '\n')" = "$(cat named)" ] ||
+    fail "zoo.sh has $("$root/models/zoo.sh"), checked: $(cat named)"
+says_2=$("$root/models/zoo.sh" lenet 2>&1) && fail "zoo.sh lenet: status 0"
+case $says_2 in *'none of: alexnet'*) ;; *) fail "zoo.sh: $says_2" ;; esac
+
 # As published for Moving-MNIST they end in a conv; without the # of its last
 # line, a text is the variant of the other data sets, which ends in a sigmoid.
 for f in mnist-convlstm.net mnist-convttlstm.net; do
