@@ -26,8 +26,8 @@ static int is_kept(const struct ctt_opt *o)
  * kind. */
 static int is_idle(const struct ctt_opt *o)
 {
-    static const char *const none[] = { "report", "resume", "sense",
-        NULL };
+    static const char *const none[] = { "report", "report-html", "resume",
+        "sense", NULL };
     static const char *const used[] = { "for", "choose-by", "norm-clips",
         "share-init", "share-lambda", "share-epochs", "int8-epochs",
         "svd-on", "tt-on", "calibrate", NULL };

@@ -2,6 +2,7 @@
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
 #include "tools/compress/compress_tool.h"
+#include "tools/report/page.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
 #include "net/rewrite/aux_head.h"
@@ -109,6 +110,7 @@ static int check_outputs(struct ctt_compress_job *j)
     CTT_TRY(ctt_newfile_claim(j->c.train.checkpoint, &j->claim[1]));
     CTT_TRY(ctt_output_check(j->c.out, &ctt_output_model));
     CTT_TRY(ctt_output_check(j->c.report, &report_kind));
+    CTT_TRY(ctt_output_check(j->c.report_html, &ctt_output_page));
     CTT_TRY(ctt_output_check_checkpoint(j->c.train.checkpoint,
                                         j->c.train.resume));
 out:
@@ -219,6 +221,7 @@ static int compress(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_prove(j, r));
     if (j->c.report)
         CTT_TRY(ctt_report_json(r, j->c.report));
+    CTT_TRY(ctt_compress_page(j, r));
     tell_size(j, r);
     if (j->own_ckpt && j->saved)
         unlink(j->c.train.checkpoint);
@@ -238,7 +241,7 @@ static int name_files(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_name(c->out, ".ckpt", j->ckpt, sizeof(j->ckpt),
                               &c->train.checkpoint));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out, c->report,
-                               c->train.checkpoint }, 3));
+                               c->report_html, c->train.checkpoint }, 4));
 out:
     return rc;
 }

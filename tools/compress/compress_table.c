@@ -147,6 +147,8 @@ static const struct ctt_opt files[] = {
       .tags = CTT_OPT_COMMON },
     { "report", CTT_STRING, FIELD(report), "", "write the report as JSON",
       .arg = "FILE", .section = "Output" },
+    { "report-html", CTT_STRING, FIELD(report_html), "", "write the report as "
+      "a page for a browser", .arg = "FILE", .section = "Output" },
     { .name = NULL }
 };
 

@@ -42,7 +42,7 @@ int ctt_compress_say(const struct ctt_report *r);
 struct ctt_compress_cfg {
     struct ctt_train_cfg train;
     struct ctt_recipe    recipe;
-    const char          *out, *report, *epochs;
+    const char          *out, *report, *report_html, *epochs;
     int                  by_times, time_threads;
     int                  sense;       /* 1: --sense and its settings: */
     float                sense_kl;
@@ -183,6 +183,12 @@ int ctt_compress_time(const char *base, const char *path, const char *device,
  * choices were made by the validation clips, the given model and the result are
  * tested on split "test", if there is one with classes. */
 int ctt_compress_prove(const struct ctt_compress_job *j, struct ctt_report *r);
+
+/* ---- compress_page.c ---- */
+
+/* Writes the page of --report-html, if it is given. */
+int ctt_compress_page(const struct ctt_compress_job *j,
+                      const struct ctt_report *r);
 
 /* ---- compress_measure.c ---- */
 

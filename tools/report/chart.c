@@ -99,17 +99,22 @@ static void put_axis_y(FILE *f, const struct ctt_chart *c, struct area *a)
 
 static void put_axis_x(FILE *f, const struct ctt_chart *c, const struct area *a)
 {
-    double first, step;
-    int n = ctt_ticks(a->x0, a->x1, &first, &step);
+    double first = a->x0, step = 1;
+    int n = c->names ? (int)(a->x1 - a->x0) + 1
+                     : ctt_ticks(a->x0, a->x1, &first, &step);
 
     for (int k = 0; k < n; k++) {
         double v = first + k * step;
 
         if (v < a->x0 - step / 1e6 || v > a->x1 + step / 1e6)
             continue;
-        fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
-                across(a, v), HEIGHT - BOTTOM + 16);
-        put_number(f, v, 0);
+        fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">",
+                across(a, v), HEIGHT - BOTTOM + 16,
+                c->names && k == n - 1 && n > 1 ? "end" : "middle");
+        if (c->names)
+            ctt_page_text(f, c->names[(int)v]);
+        else
+            put_number(f, v, 0);
         fprintf(f, "</text>\n");
     }
     fprintf(f, "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
@@ -192,6 +197,13 @@ static void put_cell(FILE *f, double v, int percent)
     fprintf(f, "</td>");
 }
 
+static void put_name(FILE *f, const char *name)
+{
+    fprintf(f, "<td>");
+    ctt_page_text(f, name);
+    fprintf(f, "</td>");
+}
+
 static void put_numbers(FILE *f, const struct ctt_chart *c)
 {
     fprintf(f, "<details><summary>numbers</summary><div class=\"wide\">"
@@ -205,7 +217,10 @@ static void put_numbers(FILE *f, const struct ctt_chart *c)
             fprintf(f, "<tr><td>");
             ctt_page_text(f, c->of[k].name);
             fprintf(f, "</td>");
-            put_cell(f, c->of[k].x[i], 0);
+            if (c->names)
+                put_name(f, c->names[(int)c->of[k].x[i]]);
+            else
+                put_cell(f, c->of[k].x[i], 0);
             put_cell(f, c->of[k].y[i], c->percent);
             fprintf(f, "</tr>\n");
         }

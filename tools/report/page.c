@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+const struct ctt_output_kind ctt_output_page = {
+    .name = "report", .begin = CTT_PAGE_BEGIN };
+
 /* Light and dark by the reader's setting; the colours of curves are those of
  * Okabe and Ito 2008, which all readers can tell apart. */
 static const char style[] =
@@ -23,11 +26,12 @@ static const char style[] =
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.15rem .7rem .15rem 0;text-align:right;"
     "border-bottom:1px solid var(--rule)}\n"
-    "th:first-child,td:first-child{text-align:left}\n"
+    "td{white-space:nowrap}th:first-child,td:first-child{text-align:left}\n"
     ".heat td{min-width:1.6rem;text-align:center;padding:.2rem}\n"
     ".heat th{font-weight:normal;text-align:left;white-space:nowrap}\n"
     ".heat .col{writing-mode:vertical-rl}.heat thead th{vertical-align:bottom}"
-    ".facts td{text-align:left}\n"
+    ".facts td,.bars td{text-align:left}.bars th{font-weight:normal}"
+    ".bars span{display:inline-block;height:.8em;background:var(--c0)}\n"
     "svg.plot{width:100%;height:auto;min-width:30rem;max-width:44rem;"
     "font-size:12px}\n"
     "svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}\n"

@@ -4,6 +4,7 @@
 #ifndef CTT_PAGE_H
 #define CTT_PAGE_H
 
+#include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 
 #include <stdint.h>
@@ -11,6 +12,8 @@
 
 /* First bytes of the file. */
 #define CTT_PAGE_BEGIN "<!DOCTYPE html>\n<!-- convtt: a report -->"
+
+extern const struct ctt_output_kind ctt_output_page;
 
 /* ---- page.c ---- */
 
@@ -39,12 +42,14 @@ struct ctt_series {
 };
 
 /* steps: 1: a value holds until the next point.  percent: y are shares, printed
- * as %.  low, high: the range of y; both NAN: that of the values. */
+ * as %.  low, high: the range of y; both NAN: that of the values.  names: of
+ * x = 0, 1, .., or NULL. */
 struct ctt_chart {
     const char *title, *x, *y;
     const struct ctt_series *of;
     int    series, percent, steps;
     double low, high;
+    const char *const *names;
 };
 
 /* A figure of the chart, its legend below, and a table of its numbers that is
@@ -54,6 +59,14 @@ void ctt_page_chart(FILE *f, const struct ctt_chart *c);
 /* Numbers 1, 2 or 5 times a power of ten, 3 to 9 of them, that cover low to
  * high: the first one and the distance; returns their count. */
 int  ctt_ticks(double low, double high, double *first, double *step);
+
+/* ---- bars.c ---- */
+
+struct ctt_bar { const char *name; double value; char label[64]; };
+
+/* A table of n bars from 0, each with its label behind it. */
+void ctt_page_bars(FILE *f, const char *caption, const struct ctt_bar *bar,
+                   int n);
 
 /* ---- heat.c ---- */
 

@@ -15,8 +15,6 @@
 static const struct ctt_output_kind csv_kind = {
     .name = "log of convtt-train as CSV", .begin = CTT_LOG_CSV_BEGIN,
     .in_place = 1 };
-static const struct ctt_output_kind page_kind = {
-    .name = "report", .begin = CTT_PAGE_BEGIN };
 static const struct ctt_output_kind json_kind = {
     .name = "log of convtt-train as JSON", .begin = CTT_LOG_JSON_BEGIN,
     .in_place = 1 };
@@ -338,7 +336,7 @@ int ctt_training_claim(struct ctt_training *j)
     CTT_TRY(ctt_output_check_checkpoint(c->checkpoint, c->resume));
     CTT_TRY(ctt_output_check(c->log_csv, &csv_kind));
     CTT_TRY(ctt_output_check(c->log_json, &json_kind));
-    CTT_TRY(ctt_output_check(c->report_html, &page_kind));
+    CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
 out:
     return rc;
 }

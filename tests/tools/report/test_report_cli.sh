@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_report_cli.sh: --report-html of a training: a page that needs nothing
-# else, with the run's numbers, whatever the names of its classes and clips.
+# test_report_cli.sh: --report-html of a training and a compression: pages that
+# need nothing else, with the run's numbers, whatever the names of classes and
+# clips.
 set -u
-tools=convtt-train
+tools='convtt-train convtt-compress'
 . "${srcdir:-.}/tests/lib/cli.sh"
 
 evil='<img src=x onerror=alert(1)>'
@@ -43,33 +44,47 @@ done
 loss=$(sed -n 's/^epoch 1\/3: train loss \([0-9.]*\),.*/\1/p' log)
 sed 's/<[^>]*>/ /g' r.html | grep -qE "training +1 +$loss" ||
     fail "loss $loss is not in the page"
-for tag in table tr td th div figure svg h2 p section; do
-    a=$(grep -oE "<$tag[ >]" r.html | wc -l)
-    b=$(grep -o "</$tag>" r.html | wc -l)
-    [ "$a" = "$b" ] || fail "$a <$tag>, $b </$tag>"
+balanced() {
+    for tag in table tr td th div figure svg h2 p span; do
+        a=$(grep -oE "<$tag[ >]" "$1" | wc -l)
+        b=$(grep -o "</$tag>" "$1" | wc -l)
+        [ "$a" = "$b" ] || fail "$1: $a <$tag>, $b </$tag>"
+    done
+}
+balanced r.html
+
+"$bin/convtt-compress" m.h5 -o s.h5 --data clips --fps 4 \
+    --share 2 --share-epochs 1 --batch 4 --threads 1 --report-html c.html \
+    --report c.json > log 2>&1 || fail "compression: $(tail -3 log)"
+for words in "written</td><td>s.h5, $(wc -c < s.h5) bytes" 'shared' \
+    'Bytes of each weight' 'Validation clips after each stage'; do
+    grep -qF "$words" c.html || fail "the page of a compression has no '$words'"
 done
+balanced c.html
 
 # Another file is not replaced; a page that cannot be written stops no training.
 echo mine > other.html
 says 1 'other.html: is there already and is no report' "$bin/convtt-train" \
     tiny.net --data clips --fps 4 -o n.h5 --report-html other.html
 mkdir -p gone
-"$bin/convtt-train" tiny.net --data clips --fps 4 -o n.h5 --epochs 60 \
+"$bin/convtt-train" tiny.net --data clips --fps 4 -o n.h5 --epochs 100000 \
     --batch 4 --threads 1 --report-html gone/r.html > log 2>&1 < /dev/null &
 pid=$!
-for i in $(seq "$ticks"); do
-    [ -e gone/r.html ] && break
-    sleep 0.02
-done
-rm -rf gone
-wait $pid || fail "a page that could not be written: $(tail -3 log)"
-grep -q 'warning: --report-html: .*stays' log ||
-    fail "no warning: $(tail -3 log)"
+await 'a page' test -e gone/r.html
+mv gone moved
+await 'a warning' grep -q 'warning: --report-html: .*stays' log
+kill -0 $pid || fail "it ended: $(tail -3 log)"
+kill -TERM $pid
+wait $pid
+grep -q 'Loss by epoch' moved/r.html || fail "the old page is damaged"
 
 if command -v chromium > browser; then
     chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr \
         --dump-dom "file://$PWD/r.html" > dom 2> err
     grep -q 'Loss by epoch' dom || fail "not shown: $(tail -3 err)"
+    chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr \
+        --dump-dom "file://$PWD/c.html" > dom 2>> err
+    grep -q 'Bytes of each weight' dom || fail "not shown: $(tail -3 err)"
     grep CONSOLE err && fail "errors in the browser"
 fi
 exit $failed
