@@ -323,11 +323,13 @@ static int64_t duration(const AVFrame *f)
 }
 
 /* Duration of the next frame in seconds: as the file states, else that of the
- * frame before, else 1 / fps. */
+ * frame before, else 1 / fps.  AVI states half of it for H.264. */
 static double stays(const struct ctt_video *v, double unit, double before)
 {
     float fps = ctt_video_fps(v);
 
+    if (v->ahead->pts == AV_NOPTS_VALUE && ctt_demux_step(v->demux) > 0)
+        return ctt_demux_step(v->demux);
     if (duration(v->ahead) > 0)
         return (double)duration(v->ahead) * unit;
     if (before > 0)

@@ -236,6 +236,7 @@ int ctt_demux_open(const char *path, struct ctt_meter *m,
     CTT_TRY(rc);
     d->m = m;
     d->fd = -1;
+    d->dts = AV_NOPTS_VALUE;
     ctt_av_limit();
     CTT_TRY(ctt_file_open(path, &d->fd, &d->size));
     CTT_TRY(ctt_demux_io(d, ctt_demux_read, ctt_demux_to));
@@ -285,6 +286,11 @@ const AVCodecParameters *ctt_demux_codec(const struct ctt_demux *d)
 double ctt_demux_unit(const struct ctt_demux *d)
 {
     return av_q2d(d->stream->time_base);
+}
+
+double ctt_demux_step(const struct ctt_demux *d)
+{
+    return d->step;
 }
 
 int ctt_demux_is_picture(const struct ctt_demux *d)
@@ -340,12 +346,27 @@ void ctt_demux_pixel(const struct ctt_demux *d, AVFrame *f, int *num, int *den)
 
 /* ---- packets ---- */
 
+/* The least distance counts: packets may be missing. */
+static void note_step(struct ctt_demux *d, const AVPacket *pkt, double unit)
+{
+    double step = (double)(pkt->dts - d->dts) * unit;
+
+    if (pkt->pts != AV_NOPTS_VALUE || pkt->dts == AV_NOPTS_VALUE)
+        return;
+    if (d->dts != AV_NOPTS_VALUE && step > 0 &&
+        !(d->step > 0 && d->step < step))
+        d->step = step;
+    d->dts = pkt->dts;
+}
+
 void ctt_demux_note(struct ctt_demux *d, const AVPacket *pkt)
 {
     double unit = av_q2d(d->fmt->streams[pkt->stream_index]->time_base), end;
     int64_t t = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
 
     d->last = pkt->pos >= d->last ? pkt->pos + 1 : d->last;
+    if (pkt->stream_index == d->stream->index)
+        note_step(d, pkt, unit);
     if (t == AV_NOPTS_VALUE)
         return;
     end = ((double)t + (double)pkt->duration) * unit;

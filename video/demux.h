@@ -46,6 +46,9 @@ int64_t ctt_demux_bytes(const struct ctt_demux *d);
 const struct AVCodec           *ctt_demux_decoder(const struct ctt_demux *d);
 const struct AVCodecParameters *ctt_demux_codec(const struct ctt_demux *d);
 double ctt_demux_unit(const struct ctt_demux *d);
+/* Seconds from packet to packet where the file has no times to show frames at,
+ * as in AVI; 0: unknown. */
+double ctt_demux_step(const struct ctt_demux *d);
 int    ctt_demux_is_picture(const struct ctt_demux *d);
 int    ctt_demux_restarts(const struct ctt_demux *d);
 float  ctt_demux_fps(const struct ctt_demux *d);

@@ -22,6 +22,8 @@ struct ctt_demux {
     int               entered;       /* entry holds one */
     int               part;          /* ends in a part of a packet */
     int64_t           damaged;       /* packets that are, or may be */
+    int64_t           dts;           /* of the last packet of it */
+    double            step;          /* ctt_demux_step() */
     double            end, ends;     /* in seconds: of its last packet, and of
                                         the last one of any stream */
 

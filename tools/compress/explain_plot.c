@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 /* Sizes in the units of the picture. */
-enum { NAMES = 210, PANEL = 230, INNER = 170, ROW = 18, TOP = 56, PANELS = 3 };
+enum { NAMES = 210, PANEL = 230, INNER = 170, ROW = 18, TOP = 76, PANELS = 3,
+       KINDS = 32 };
 
 /* What bars show; value: NAN if a point has none. */
 struct panel {
@@ -90,6 +91,24 @@ static void draw_panel(const struct plot *p, int k, FILE *f)
                  TOP + i * ROW, -least * unit, unit);
 }
 
+/* The colours of the kinds that the picture has. */
+static void draw_key(const struct plot *p, FILE *f)
+{
+    char seen[KINDS] = { 0 };
+    int x = 10;
+
+    for (int i = 0; i < p->rows; i++) {
+        const struct ctt_explain_point *q = &p->e->point[p->order[i]];
+
+        if (seen[q->kind % KINDS]++)
+            continue;
+        fprintf(f, "<rect x=\"%d\" y=\"30\" width=\"12\" height=\"12\" "
+                "fill=\"%s\"/>\n", x, ctt_svg_colour(q->kind));
+        ctt_svg_text(f, x + 17, 40, "start", ctt_explain_kind_name(q));
+        x += 110;
+    }
+}
+
 static int print_svg(FILE *f, const void *arg)
 {
     const struct plot *p = arg;
@@ -98,6 +117,7 @@ static int print_svg(FILE *f, const void *arg)
     ctt_svg_begin(f, NAMES + PANELS * PANEL + 20, TOP + p->rows * ROW + 20);
     ctt_svg_text(f, 10, 18, "start", "what each thing that was done to a "
                  "weight costs and saves: it alone is undone");
+    draw_key(p, f);
     for (int i = 0; i < p->rows; i++) {
         const struct ctt_explain_point *q = &p->e->point[p->order[i]];
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 /* Sizes in the units of the picture, and its decades of nats. */
-enum { PANEL_W = 250, PANEL_H = 220, LEFT = 46, TOP = 26, RIGHT = 10,
-       BOTTOM = 40, ACROSS = 4, LOW = -5, HIGH = 1, ROW = 15 };
+enum { PANEL_W = 260, PANEL_H = 236, LEFT = 56, TOP = 26, RIGHT = 14,
+       BOTTOM = 54, ACROSS = 4, LOW = -5, HIGH = 1, ROW = 15, HEAD = 46 };
 
 struct plot {
     const struct ctt_sensitivity *s;
@@ -44,17 +44,18 @@ static void draw_axes(const struct plot *p, const struct ctt_ladder *l)
         double y = y_of(p, pow(10, d));
 
         ctt_svg_line(p->f, left, y, right, y, "stroke=\"#ddd\"");
-        snprintf(words, sizeof(words), d == LOW ? "&#8804;1e%d" : "1e%d", d);
+        snprintf(words, sizeof(words), d == LOW ? "\u2264 1e%d" : "1e%d", d);
         ctt_svg_text(p->f, left - 4, y + 4, "end", words);
     }
     ctt_svg_line(p->f, left, y_of(p, p->kl), right, y_of(p, p->kl),
                  "stroke=\"#000\" stroke-dasharray=\"4 3\"");
     for (int k = 0; k < l->values; k++) {
         snprintf(words, sizeof(words), "%g", l->value[k]);
-        ctt_svg_text(p->f, x_of(p, l, k), p->y + PANEL_H - BOTTOM + 14,
-                     "middle", l->word ? l->word : words);
+        /* Each second one is lower, so that they do not touch. */
+        ctt_svg_text(p->f, x_of(p, l, k), p->y + PANEL_H - BOTTOM + 14 +
+                     k % 2 * 12, "middle", l->word ? l->word : words);
     }
-    ctt_svg_text(p->f, (left + right) / 2, p->y + PANEL_H - BOTTOM + 29,
+    ctt_svg_text(p->f, (left + right) / 2, p->y + PANEL_H - BOTTOM + 42,
                  "middle", l->unit);
 }
 
@@ -104,10 +105,11 @@ static int print_svg(FILE *f, const void *arg)
 {
     struct plot p = *(const struct plot *)arg;
     int panels = 0, height;
+    char dashed[96];
 
     while (ctt_ladder(panels))
         panels++;
-    height = (panels + ACROSS - 1) / ACROSS * PANEL_H + 30;
+    height = (panels + ACROSS - 1) / ACROSS * PANEL_H + HEAD;
     if (height < p.s->weights * ROW + 40)
         height = p.s->weights * ROW + 40;
     p.f = f;
@@ -115,11 +117,14 @@ static int print_svg(FILE *f, const void *arg)
     ctt_svg_text(p.f, 10, 18, "start", "mean divergence of the answers (KL, "
                  "nats) if only this weight is changed, without retraining: "
                  "points measured, lines fitted");
+    snprintf(dashed, sizeof(dashed), "dashed: %g nats, the most that tables "
+             "call harmless (--sense-kl)", p.kl);
+    ctt_svg_text(p.f, 10, 34, "start", dashed);
     for (int k = 0; k < panels; k++) {
         const struct ctt_ladder *l = ctt_ladder(k);
 
         p.x = k % ACROSS * PANEL_W;
-        p.y = 30 + k / ACROSS * PANEL_H;
+        p.y = HEAD + k / ACROSS * PANEL_H;
         draw_axes(&p, l);
         for (int i = 0; i < p.s->weights; i++)
             draw_curve(&p, l, i);

@@ -161,6 +161,8 @@ static int open_operand(struct tool *t, const char *path, struct operand *out)
         out->why = ctt_strdup(ctt_errmsg());
         rc = out->why ? 0 : CTT_ENOMEM;
     } else if (rc >= 0 && t->r.calibrator) {
+        ctt_calibrate_judge(t->r.calibrator, path,
+                            ctt_source_crc(out->s, 1));
         rc = ctt_source_note(out->s);
     }
 out:

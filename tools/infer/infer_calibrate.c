@@ -6,6 +6,7 @@
 #include "base/binomial.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"
+#include "net/file/card.h"
 #include "net/file/file.h"
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/tool.h"
@@ -27,6 +28,8 @@ struct ctt_calibrator {
     struct ctt_smooth  smooth;
     int                again;      /* the file had thresholds, now replaced */
     int                unknown;    /* clips without a class of the model */
+    uint32_t           trained;    /* checksum of the training's clips; 0:
+                                      unknown */
     int                fitted;     /* clips that the head was fitted on, which
                                       come first */
 };
@@ -36,13 +39,25 @@ struct ctt_calibrator {
 static int read_model(struct ctt_calibrator *c)
 {
     struct ctt_model *m = NULL;
-    int rc;
+    const char *sum;
+    int n = 0, rc;
 
     CTT_TRY(ctt_model_load(c->path, 1, &m));
     CTT_TRY(ctt_decision_sign(m, &c->d));
+    sum = ctt_card_find(m->history, "data-crc", &n);
+    c->trained = sum ? (uint32_t)strtoul(sum, NULL, 16) : 0;
 out:
     ctt_model_free(&m);
     return rc;
+}
+
+void ctt_calibrate_judge(const struct ctt_calibrator *c, const char *path,
+                         uint32_t crc)
+{
+    if (c->trained && c->trained == crc)
+        ctt_tool_warn("%s: the model was trained on these clips: thresholds "
+                      "found on them promise too much; use clips that it has "
+                      "not seen", path);
 }
 
 int ctt_calibrate_check(const char *path)

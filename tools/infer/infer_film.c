@@ -14,7 +14,7 @@
 
 /* Pixels of the picture: of a frame, of the plot, and beside them. */
 enum { FRAMES = 8, SIDE = 96, PLOT = 160, LEFT = 48, TOP = 40, LINE = 16,
-       WIDTH = LEFT + FRAMES * SIDE + 16, NAME = 96 };
+       WIDTH = LEFT + FRAMES * SIDE + 28, NAME = 96 };
 enum { CURVES = 5 };
 
 struct film {
@@ -139,7 +139,9 @@ static void print_axes(FILE *to, const struct film *f)
         ctt_svg_text(to, x, y_of(0) + 16, k == 4 ? "end" : "middle", text);
     }
     ctt_svg_text(to, LEFT + FRAMES * SIDE / 2.0, y_of(0) + 32, "middle",
-                 f->fps > 0 ? "time seen" : "frames seen");
+                 f->fps > 0 ? "time seen (the frames above: at the middle of "
+                              "their share)"
+                            : "frames seen");
 }
 
 /* A step per frame, as an answer holds until the next one. */

@@ -77,8 +77,11 @@ int ctt_judged_say(struct ctt_judged *j, char *const *name, int clips)
     char id[NAME], truth[NAME], answer[NAME];
     int most = j->count < SHOWN ? j->count : SHOWN;
 
-    if (!j->count)
+    if (!j->count) {
+        if (clips > 1)
+            printf("\nwrong at the end: 0 of %d clips\n", clips);
         return 0;
+    }
     sort(j);
     printf("\nwrong at the end: %d of %d clip%s%s\n", j->count, clips,
            ctt_s(clips), most < j->count ? "; the surest answers:"

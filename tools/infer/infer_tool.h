@@ -382,6 +382,11 @@ int ctt_calibrate_several(struct ctt_recogniser *r,
  * cannot be replaced. */
 int ctt_calibrate_check(const char *path);
 
+/* Warns if the clips at path, of this checksum (ctt_source_crc), are those that
+ * the model was trained on. */
+void ctt_calibrate_judge(const struct ctt_calibrator *c, const char *path,
+                         uint32_t crc);
+
 /* ---- infer_input.c ---- */
 
 /* Gives `take` each path on standard input, one per line (LF or CRLF), as soon

@@ -98,6 +98,12 @@ static int shown_length(const char *s, int n)
     return k;
 }
 
+/* A number that is missing because others used the processor. */
+static int is_busy(const char *s)
+{
+    return strncmp(s, "busy", 4) == 0 && (s[4] == '\t' || !s[4]);
+}
+
 static void measure_columns(const struct ctt_table *t, struct column *col)
 {
     for (int r = 0; r < t->rows; r++) {
@@ -106,13 +112,22 @@ static void measure_columns(const struct ctt_table *t, struct column *col)
             int n = cell_length(s), k = shown_length(s, n);
             if (k > col[c].width)
                 col[c].width = k;
-            if (r > 0 && n && !is_number(s))
+            if (r > 0 && n && !is_number(s) && !is_busy(s))
                 col[c].number = 0;
             if (!s[n])
                 break;
             s += n + 1;
         }
     }
+}
+
+static int has_busy(const char *row)
+{
+    const char *s = row;
+
+    while (!is_busy(s) && (s = strchr(s, '\t')) != NULL)
+        s++;
+    return s != NULL;
 }
 
 static void print_cells(const char *s, const struct column *col)
@@ -132,14 +147,19 @@ static void print_cells(const char *s, const struct column *col)
 int ctt_table_print(struct ctt_table *t)
 {
     struct column col[COLUMNS] = { { 0, 0 } };
-    int rc = t->rc;
+    int rc = t->rc, busy = 0;
 
     for (int c = 1; c < COLUMNS; c++)
         col[c].number = 1;
     ctt_tool_clear();
     measure_columns(t, col);
-    for (int r = 0; r < t->rows; r++)
+    for (int r = 0; r < t->rows; r++) {
         print_cells(t->row[r], col);
+        busy |= has_busy(t->row[r]);
+    }
+    if (busy)
+        printf("busy: other programs used the processor; measure again when "
+               "it is idle\n");
     ctt_table_free(t);
     return rc;
 }

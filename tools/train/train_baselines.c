@@ -102,8 +102,9 @@ static void tell_gain(const struct ctt_baselines *b,
     double more = 100 * (ctt_metrics_top1(m, last) -
                          ctt_metrics_top1(b->of[best], last));
 
-    ctt_tool_say("the model beside the best of these (%s): %+.1f points; %lld "
-                 "clip%s more right, %lld more wrong (McNemar p = %.2g)",
+    ctt_tool_say("the model beside the best of these at 100%% (%s): %+.1f "
+                 "points; %lld clip%s more right, %lld more wrong (McNemar p = "
+                 "%.2g)",
                  ctt_baseline_names[best], more, (long long)n.first,
                  ctt_s(n.first), (long long)n.second,
                  ctt_mcnemar(n.second, n.first));

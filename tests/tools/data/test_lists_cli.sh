@@ -136,7 +136,23 @@ says 2 "pick: no folder 'odd' in it" learn --data fit --val pick \
     --val-split odd -o no.ctt
 [ ! -e no.ctt ] || fail "written with other classes"
 
-# 7. What is wrong is said in a line.
+# 7. H.264 with B frames has no times of frames in AVI, and half of their
+# durations: its last frames count as in MP4.
+if type -P ffmpeg > /dev/null; then
+    for n in 3 10; do
+        ffmpeg -v error -f lavfi -i testsrc=s=32x32:r=10:d=3 -frames:v $n \
+            -c:v libx264 -bf 2 -pix_fmt yuv420p b$n.mp4 &&
+            ffmpeg -v error -i b$n.mp4 -c copy b$n.avi || break
+        for ending in mp4 avi; do
+            "$bin/convtt-infer" m.ctt --observe 1 --json b$n.$ending |
+                grep -o '"seconds":[0-9.]*' > seconds.$ending
+        done
+        cmp seconds.mp4 seconds.avi ||
+            fail "AVI of $n frames: $(cat seconds.avi), $(cat seconds.mp4)"
+    done
+fi
+
+# 8. What is wrong is said in a line.
 printf 'file,class,start_s,end_s\nvideos/v1,a,0,1\nvideos/v2,b,2,1\n' \
     > lists/bad.csv
 says 1 'bad.csv:3: not a video, start, end' "$data" list lists/bad.csv

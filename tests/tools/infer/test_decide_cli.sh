@@ -26,6 +26,16 @@ n=$(wc -l < list.csv)
 set -- m.h5 list.csv --threads 1
 cp m.h5 plain.h5
 
+# Clips of the training promise too much.
+"$bin/convtt-train" tiny.net --data list.csv --val none --batch 8 --threads 1 \
+    --max-steps 2 -o seen.h5 > out 2>&1 || fail "training: $(cat out)"
+"$infer" --calibrate seen.h5 list.csv --threads 1 --max-gap 0.9 > out 2> err
+grep -q 'list.csv: the model was trained on these clips' err ||
+    fail "no warning: $(cat err)"
+cp plain.h5 other.h5
+"$infer" --calibrate other.h5 list.csv --threads 1 --max-gap 0.9 > out 2> err
+grep -q 'was trained on' err && fail "a warning: $(cat err)"
+
 # 1. What is refused, and leaves the model as it was.
 says 1 'm.h5: has no thresholds' "$infer" --decide "$@"
 says 1 "$n clips are too few .* at least 459 are needed; $n allow no gap" \
