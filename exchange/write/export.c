@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * export.c: a model as a file of ONNX. */
+#include "exchange/write/past.h"
+#include "exchange/write/properties.h"
+#include "net/rewrite/aux_head.h"
+#include "net/rewrite/edit.h"
+
+/* The model as a runtime sees it: without what only training needs. */
+static int runtime_model(const struct ctt_model *m, struct ctt_model **out)
+{
+    struct ctt_model *plain = NULL;
+    int rc;
+
+    CTT_TRY(ctt_aux_head_drop_model(m, &plain));
+    CTT_TRY(ctt_without_norms(plain, out));
+out:
+    ctt_model_free(&plain);
+    return rc;
+}
+
+/* A value, or a window over pixels, that has a depth. */
+static int has_depth(const struct ctt_node *n)
+{
+    int deep = n->out.d > 1;
+
+    if (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)
+        deep |= n->attr.conv.kernel[0] > 1 || n->attr.conv.pad[0] > 0;
+    if (n->op == CTT_OP_POOL)
+        deep |= n->attr.pool.kernel[0] > 1 || n->attr.pool.pad[0] > 0;
+    return deep;
+}
+
+static void find_volumes(struct ctt_onnx *x)
+{
+    const struct ctt_graph *g = x->m->g;
+
+    for (int i = 0; i < g->count; i++)
+        if (x->needed[i] && has_depth(&g->node[i]))
+            x->volume[i >= g->clip] = 1;
+}
+
+/* Frames come as 1, c, h, w. */
+static void add_frames(struct ctt_onnx *x, int i)
+{
+    const struct ctt_node *n = &x->m->g->node[i];
+    int deep = ctt_onnx_deep(x, i);
+    int64_t dim[CTT_ONNX_RANK];
+
+    ctt_onnx_input(x, n->name, CTT_ONNX_FLOAT, dim,
+                   ctt_onnx_shape_of(&n->out, n->out.d > 1, 1, dim));
+    if (deep && n->out.d == 1)
+        ctt_onnx_reshape(x, n->name, dim, ctt_onnx_shape_of(&n->out, 1, 1, dim),
+                         ctt_onnx_value(x, i).s);
+}
+
+/* Classes go as 1, c, a frame as 1, c, h, w. */
+static int add_answer(struct ctt_onnx *x)
+{
+    const struct ctt_graph *g = x->m->g;
+    int i = ctt_graph_output(g), rc = 0;
+    const struct ctt_node *n = &g->node[i];
+    struct ctt_onnx_name raw = ctt_onnx_value(x, i), shaped = raw;
+    int64_t dim[CTT_ONNX_RANK];
+    int rank = ctt_rows(&n->out) == 1 ? 2 : 4 + (n->out.d > 1);
+
+    CTT_CHECK(!x->set->softmax || rank == 2, CTT_EINVAL, "%s: a frame has no "
+              "probabilities: leave --with-softmax out", n->name);
+    ctt_onnx_shape_of(&n->out, n->out.d > 1, 1, dim);
+    if (x->set->softmax)
+        shaped = ctt_onnx_temp(x);
+    ctt_onnx_reshape(x, raw.s, dim, rank, x->set->softmax ? shaped.s : n->name);
+    if (x->set->softmax)
+        ctt_onnx_op(x, g->several ? "Sigmoid" : "Softmax", n->name, shaped.s,
+                    NULL);
+    if (x->set->softmax && !g->several)
+        ctt_onnx_int(x, "axis", 1);
+    ctt_onnx_output(x, n->name, dim, rank);
+out:
+    return rc;
+}
+
+/* The frames are the first input, the answer is the first output. */
+static int build_graph(struct ctt_onnx *x)
+{
+    const struct ctt_graph *g = x->m->g;
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_INPUT)
+            add_frames(x, i);
+    CTT_TRY(ctt_onnx_pasts(x));
+    for (int i = 0; i < g->count; i++)
+        if (x->needed[i] && g->node[i].op != CTT_OP_INPUT)
+            CTT_TRY(ctt_onnx_node(x, i));
+    CTT_TRY(add_answer(x));
+    ctt_onnx_nexts(x);
+    CTT_TRY(ctt_onnx_properties(x));
+out:
+    return rc;
+}
+
+/* The first failed allocation of a part. */
+static int parts_failed(const struct ctt_onnx *x)
+{
+    const struct ctt_proto *part[] = { &x->node, &x->nodes, &x->inputs,
+                                       &x->outputs, &x->properties, &x->pool };
+
+    for (size_t i = 0; i < CTT_LEN(part); i++)
+        if (part[i]->rc < 0)
+            return part[i]->rc;
+    return x->rc;
+}
+
+static void free_parts(struct ctt_onnx *x)
+{
+    struct ctt_proto *part[] = { &x->node, &x->nodes, &x->inputs, &x->outputs,
+                                 &x->properties, &x->pool };
+
+    for (size_t i = 0; i < CTT_LEN(part); i++)
+        ctt_proto_free(part[i]);
+    ctt_free(x->tensor);
+    ctt_free(x->past);
+}
+
+int ctt_export_onnx(const char *path, const struct ctt_model *m,
+                    const struct ctt_export *set)
+{
+    struct ctt_onnx x = { .set = set };
+    struct ctt_model *plain = NULL;
+    char *needed = NULL;
+    int rc;
+
+    CTT_TRY(ctt_model_finite(m));
+    CTT_TRY(runtime_model(m, &plain));
+    x.m = plain;
+    x.past = ctt_calloc((size_t)plain->g->count, sizeof(*x.past));
+    x.needed = needed = ctt_calloc((size_t)plain->g->count, 1);
+    CTT_TRY(x.past && needed ? 0 : CTT_ENOMEM);
+    ctt_graph_needed(plain->g, ctt_graph_output(plain->g), needed);
+    find_volumes(&x);
+    CTT_TRY(build_graph(&x));
+    CTT_TRY(parts_failed(&x));
+    CTT_TRY(ctt_onnx_save(&x, path));
+out:
+    free_parts(&x);
+    ctt_free(needed);
+    ctt_model_free(&plain);
+    return rc;
+}
