@@ -68,7 +68,7 @@ int ctt_fold_fill(struct ctt_onnx *o, const struct ctt_onnx_node *n)
     const struct ctt_onnx_tensor *s, *x = a && a->t ? a->t : &none;
     struct ctt_onnx_tensor t;
     int64_t dim[CTT_ONNX_RANK], stride[CTT_ONNX_RANK] = { 0 };
-    int rank, rc;
+    int rank = 0, rc;
 
     CTT_TRY(ctt_fold_in(o, n, 0, &s));
     CTT_TRY(shape_said(s, &rank, dim));

@@ -12,7 +12,7 @@ struct ctt_import {
     int               answer;    /* the value */
     struct ctt_onnx_place *place;    /* of the answer */
     const char       *left;
-    int               needed, several;
+    int               needed;
 };
 
 /* ---- shapes of inputs ---- */
@@ -194,7 +194,7 @@ static void leave_function(struct ctt_import *m, struct ctt_onnx_place *p)
         strcmp(m->o.line[l->in[0]].word, "input") == 0)
         return;
     m->left = soft ? l->word : "sigmoid";
-    m->several = sigmoid;
+    m->o.several = sigmoid;
     l->aside = 1;
     p->line = l->in[0];
 }
@@ -246,8 +246,7 @@ static int make_answer(struct ctt_import *m)
     v->place = p;
     leave_function(m, p);
     CTT_TRY(straighten(o, v, &p));
-    if (p->line != o->lines - 1 - (m->left != NULL) ||
-        strcmp(o->line[p->line].word, "input") == 0)
+    if (strcmp(o->line[p->line].word, "input") == 0)
         CTT_TRY(ctt_op_line(o, "add", p, &p));
     m->place = p;
     leave_unneeded(o, p->line);

@@ -234,6 +234,8 @@ int ctt_onnx_model(struct ctt_onnx *o, struct ctt_model **out)
     for (int i = 0; i < o->lines; i++)
         if (!o->line[i].aside)
             CTT_TRY(append_line(o, &o->line[i], &text));
+    if (o->several)
+        CTT_TRY(append(&text, "several"));
     CTT_TRY(ctt_net_parse(text ? text : "", &g));
     CTT_TRY(ctt_model_new(g, out));
     CTT_TRY(fill_model(o, *out));

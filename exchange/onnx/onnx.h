@@ -97,6 +97,8 @@ struct ctt_onnx {
     int                    lines, line_room;
     struct ctt_onnx_fault *fault;
     int                    faults, fault_room;
+    int                    several; /* 1: the answer's classes do not exclude
+                                       each other */
     const char            *at;      /* name of the node being imported */
 };
 

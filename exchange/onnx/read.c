@@ -194,7 +194,7 @@ out:
 static int read_end(struct ctt_onnx *o, const struct ctt_field *f, int *list,
                     int *count)
 {
-    const char *name;
+    const char *name = "";
     int rc, v = -1;
 
     CTT_TRY(read_text(o, f, &name));
