@@ -20,8 +20,8 @@ struct ctt_zip {
 };
 
 /* Finds the files of an archive, image[size]; path is for messages.
- * CTT_EFORMAT if it, or a file by its CRC-32, is damaged, CTT_EUNSUP if a file is compressed or the
- * archive has 4 GiB or more. */
+ * CTT_EFORMAT if it, or a file by its CRC-32, is damaged, CTT_EUNSUP if a file
+ * is compressed or the archive has 4 GiB or more. */
 int  ctt_zip_open(const char *path, const uint8_t *image, int64_t size,
                   struct ctt_zip *out);
 void ctt_zip_close(struct ctt_zip *z);

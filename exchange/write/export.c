@@ -30,7 +30,7 @@ static int has_depth(const struct ctt_node *n)
     return deep;
 }
 
-static void find_volumes(struct ctt_onnx *x)
+static void find_volumes(struct ctt_emit *x)
 {
     const struct ctt_graph *g = x->m->g;
 
@@ -40,47 +40,47 @@ static void find_volumes(struct ctt_onnx *x)
 }
 
 /* Frames come as 1, c, h, w. */
-static void add_frames(struct ctt_onnx *x, int i)
+static void add_frames(struct ctt_emit *x, int i)
 {
     const struct ctt_node *n = &x->m->g->node[i];
-    int deep = ctt_onnx_deep(x, i);
-    int64_t dim[CTT_ONNX_RANK];
+    int deep = ctt_emit_deep(x, i);
+    int64_t dim[CTT_EMIT_RANK];
 
-    ctt_onnx_input(x, n->name, CTT_ONNX_FLOAT, dim,
-                   ctt_onnx_shape_of(&n->out, n->out.d > 1, 1, dim));
+    ctt_emit_input(x, n->name, CTT_EMIT_FLOAT, dim,
+                   ctt_emit_shape_of(&n->out, n->out.d > 1, 1, dim));
     if (deep && n->out.d == 1)
-        ctt_onnx_reshape(x, n->name, dim, ctt_onnx_shape_of(&n->out, 1, 1, dim),
-                         ctt_onnx_value(x, i).s);
+        ctt_emit_reshape(x, n->name, dim, ctt_emit_shape_of(&n->out, 1, 1, dim),
+                         ctt_emit_value(x, i).s);
 }
 
 /* Classes go as 1, c, a frame as 1, c, h, w. */
-static int add_answer(struct ctt_onnx *x)
+static int add_answer(struct ctt_emit *x)
 {
     const struct ctt_graph *g = x->m->g;
     int i = ctt_graph_output(g), rc = 0;
     const struct ctt_node *n = &g->node[i];
-    struct ctt_onnx_name raw = ctt_onnx_value(x, i), shaped = raw;
-    int64_t dim[CTT_ONNX_RANK];
+    struct ctt_emit_name raw = ctt_emit_value(x, i), shaped = raw;
+    int64_t dim[CTT_EMIT_RANK];
     int rank = ctt_rows(&n->out) == 1 ? 2 : 4 + (n->out.d > 1);
 
     CTT_CHECK(!x->set->softmax || rank == 2, CTT_EINVAL, "%s: a frame has no "
               "probabilities: leave --with-softmax out", n->name);
-    ctt_onnx_shape_of(&n->out, n->out.d > 1, 1, dim);
+    ctt_emit_shape_of(&n->out, n->out.d > 1, 1, dim);
     if (x->set->softmax)
-        shaped = ctt_onnx_temp(x);
-    ctt_onnx_reshape(x, raw.s, dim, rank, x->set->softmax ? shaped.s : n->name);
+        shaped = ctt_emit_temp(x);
+    ctt_emit_reshape(x, raw.s, dim, rank, x->set->softmax ? shaped.s : n->name);
     if (x->set->softmax)
-        ctt_onnx_op(x, g->several ? "Sigmoid" : "Softmax", n->name, shaped.s,
+        ctt_emit_op(x, g->several ? "Sigmoid" : "Softmax", n->name, shaped.s,
                     NULL);
     if (x->set->softmax && !g->several)
-        ctt_onnx_int(x, "axis", 1);
-    ctt_onnx_output(x, n->name, dim, rank);
+        ctt_emit_int(x, "axis", 1);
+    ctt_emit_output(x, n->name, dim, rank);
 out:
     return rc;
 }
 
 /* The frames are the first input, the answer is the first output. */
-static int build_graph(struct ctt_onnx *x)
+static int build_graph(struct ctt_emit *x)
 {
     const struct ctt_graph *g = x->m->g;
     int rc = 0;
@@ -88,19 +88,19 @@ static int build_graph(struct ctt_onnx *x)
     for (int i = 0; i < g->count; i++)
         if (g->node[i].op == CTT_OP_INPUT)
             add_frames(x, i);
-    CTT_TRY(ctt_onnx_pasts(x));
+    CTT_TRY(ctt_emit_pasts(x));
     for (int i = 0; i < g->count; i++)
         if (x->needed[i] && g->node[i].op != CTT_OP_INPUT)
-            CTT_TRY(ctt_onnx_node(x, i));
+            CTT_TRY(ctt_emit_node(x, i));
     CTT_TRY(add_answer(x));
-    ctt_onnx_nexts(x);
-    CTT_TRY(ctt_onnx_properties(x));
+    ctt_emit_nexts(x);
+    CTT_TRY(ctt_emit_properties(x));
 out:
     return rc;
 }
 
 /* The first failed allocation of a part. */
-static int parts_failed(const struct ctt_onnx *x)
+static int parts_failed(const struct ctt_emit *x)
 {
     const struct ctt_proto *part[] = { &x->node, &x->nodes, &x->inputs,
                                        &x->outputs, &x->properties, &x->pool };
@@ -111,7 +111,7 @@ static int parts_failed(const struct ctt_onnx *x)
     return x->rc;
 }
 
-static void free_parts(struct ctt_onnx *x)
+static void free_parts(struct ctt_emit *x)
 {
     struct ctt_proto *part[] = { &x->node, &x->nodes, &x->inputs, &x->outputs,
                                  &x->properties, &x->pool };
@@ -125,7 +125,7 @@ static void free_parts(struct ctt_onnx *x)
 int ctt_export_onnx(const char *path, const struct ctt_model *m,
                     const struct ctt_export *set)
 {
-    struct ctt_onnx x = { .set = set };
+    struct ctt_emit x = { .set = set };
     struct ctt_model *plain = NULL;
     char *needed = NULL;
     int rc;
@@ -140,7 +140,7 @@ int ctt_export_onnx(const char *path, const struct ctt_model *m,
     find_volumes(&x);
     CTT_TRY(build_graph(&x));
     CTT_TRY(parts_failed(&x));
-    CTT_TRY(ctt_onnx_save(&x, path));
+    CTT_TRY(ctt_emit_save(&x, path));
 out:
     free_parts(&x);
     ctt_free(needed);

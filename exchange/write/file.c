@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file.c: the file of an ONNX graph: small parts from memory, each weight
  * converted as its turn comes. */
-#include "exchange/write/onnx.h"
+#include "exchange/write/emit.h"
 #include "base/newfile.h"
 
 enum { MODEL_IR = 1, MODEL_BY = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7,
@@ -13,7 +13,7 @@ enum { MODEL_IR = 1, MODEL_BY = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7,
 #define MOST_BYTES INT64_C(0x7fffffff)
 
 /* All of an initialiser but its bytes. */
-static void begin_tensor(struct ctt_proto *b, const struct ctt_onnx_tensor *t)
+static void begin_tensor(struct ctt_proto *b, const struct ctt_emit_tensor *t)
 {
     struct ctt_proto head = { NULL, 0, 0, 0 };
 
@@ -30,7 +30,7 @@ static void begin_tensor(struct ctt_proto *b, const struct ctt_onnx_tensor *t)
 }
 
 /* The bytes of the graph, and of its largest initialiser. */
-static int measure_graph(const struct ctt_onnx *x, const struct ctt_proto *name,
+static int measure_graph(const struct ctt_emit *x, const struct ctt_proto *name,
                          int64_t *graph, int64_t *largest)
 {
     struct ctt_proto b = { NULL, 0, 0, 0 };
@@ -50,14 +50,14 @@ static int measure_graph(const struct ctt_onnx *x, const struct ctt_proto *name,
     return rc;
 }
 
-static void begin_model(const struct ctt_onnx *x, int64_t graph,
+static void begin_model(const struct ctt_emit *x, int64_t graph,
                         struct ctt_proto *b)
 {
     struct ctt_proto opset = { NULL, 0, 0, 0 };
 
     ctt_proto_text(&opset, OPSET_DOMAIN, "");
-    ctt_proto_int(&opset, OPSET_VERSION, CTT_ONNX_OPSET);
-    ctt_proto_int(b, MODEL_IR, CTT_ONNX_IR);
+    ctt_proto_int(&opset, OPSET_VERSION, CTT_EMIT_OPSET);
+    ctt_proto_int(b, MODEL_IR, CTT_EMIT_IR);
     ctt_proto_text(b, MODEL_BY, "convtt");
     ctt_proto_text(b, MODEL_VERSION, CTT_VERSION);
     ctt_proto_message(b, MODEL_OPSET, &opset);
@@ -66,19 +66,19 @@ static void begin_model(const struct ctt_onnx *x, int64_t graph,
     ctt_proto_free(&opset);
 }
 
-static int write_tensors(const struct ctt_onnx *x, uint8_t *bytes,
+static int write_tensors(const struct ctt_emit *x, uint8_t *bytes,
                          struct ctt_newfile *f)
 {
     struct ctt_proto b = { NULL, 0, 0, 0 };
     int rc = 0;
 
     for (int i = 0; i < x->tensors; i++) {
-        const struct ctt_onnx_tensor *t = &x->tensor[i];
+        const struct ctt_emit_tensor *t = &x->tensor[i];
 
         b.n = 0;
         begin_tensor(&b, t);
         CTT_TRY(b.rc);
-        ctt_onnx_tensor_bytes(x, t, bytes);
+        ctt_emit_tensor_bytes(x, t, bytes);
         CTT_TRY(ctt_newfile_write(f, b.p, b.n));
         CTT_TRY(ctt_newfile_write(f, bytes, t->bytes));
     }
@@ -87,7 +87,7 @@ out:
     return rc;
 }
 
-static int write_model(const struct ctt_onnx *x, const struct ctt_proto *head,
+static int write_model(const struct ctt_emit *x, const struct ctt_proto *head,
                        const struct ctt_proto *name, uint8_t *bytes,
                        const char *path)
 {
@@ -107,7 +107,7 @@ out:
     return rc;
 }
 
-int ctt_onnx_save(struct ctt_onnx *x, const char *path)
+int ctt_emit_save(struct ctt_emit *x, const char *path)
 {
     struct ctt_proto head = { NULL, 0, 0, 0 }, name = head;
     uint8_t *bytes = NULL;

@@ -16,38 +16,38 @@ struct job {
 
 /* ---- values ---- */
 
-static int after_clip(const struct ctt_onnx *x, int node)
+static int after_clip(const struct ctt_emit *x, int node)
 {
     return node >= x->m->g->clip;
 }
 
-int ctt_onnx_deep(const struct ctt_onnx *x, int node)
+int ctt_emit_deep(const struct ctt_emit *x, int node)
 {
     return x->volume[after_clip(x, node)];
 }
 
 /* The answer, and frames among values with a depth, have another shape outside
  * of the graph. */
-struct ctt_onnx_name ctt_onnx_value(const struct ctt_onnx *x, int node)
+struct ctt_emit_name ctt_emit_value(const struct ctt_emit *x, int node)
 {
     const struct ctt_graph *g = x->m->g;
     const struct ctt_node *n = &g->node[node];
-    int other = n->op == CTT_OP_INPUT ? ctt_onnx_deep(x, node) &&
+    int other = n->op == CTT_OP_INPUT ? ctt_emit_deep(x, node) &&
                 n->out.d == 1 : node == ctt_graph_output(g);
-    struct ctt_onnx_name name;
+    struct ctt_emit_name name;
 
     snprintf(name.s, sizeof(name.s), "%s%s", n->name, other ? "/value" : "");
     return name;
 }
 
-static struct ctt_onnx_name in(const struct ctt_onnx *x, const struct job *j,
+static struct ctt_emit_name in(const struct ctt_emit *x, const struct job *j,
                                int k)
 {
-    return ctt_onnx_value(x, j->n->in[k]);
+    return ctt_emit_value(x, j->n->in[k]);
 }
 
-int ctt_onnx_shape_of(const struct ctt_tensor *t, int deep, int64_t copies,
-                      int64_t dim[CTT_ONNX_RANK])
+int ctt_emit_shape_of(const struct ctt_tensor *t, int deep, int64_t copies,
+                      int64_t dim[CTT_EMIT_RANK])
 {
     int64_t *d = dim;
 
@@ -60,226 +60,212 @@ int ctt_onnx_shape_of(const struct ctt_tensor *t, int deep, int64_t copies,
     return (int)(d - dim);
 }
 
-int ctt_onnx_shape(const struct ctt_onnx *x, int node, int64_t copies,
-                   int64_t dim[CTT_ONNX_RANK])
+int ctt_emit_shape(const struct ctt_emit *x, int node, int64_t copies,
+                   int64_t dim[CTT_EMIT_RANK])
 {
-    return ctt_onnx_shape_of(&x->m->g->node[node].out, ctt_onnx_deep(x, node),
+    return ctt_emit_shape_of(&x->m->g->node[node].out, ctt_emit_deep(x, node),
                              copies, dim);
 }
 
-void ctt_onnx_slice(struct ctt_onnx *x, const char *v, int axis, int64_t from,
+void ctt_emit_slice(struct ctt_emit *x, const char *v, int axis, int64_t from,
                     int64_t to, int64_t every, const char *out)
 {
-    struct ctt_onnx_name a = ctt_onnx_const(x, &from, 1);
-    struct ctt_onnx_name b = ctt_onnx_const(x, &to, 1);
-    struct ctt_onnx_name c = ctt_onnx_const(x, (int64_t[]){ axis }, 1);
-    struct ctt_onnx_name d = ctt_onnx_const(x, &every, 1);
+    struct ctt_emit_name a = ctt_emit_const(x, &from, 1);
+    struct ctt_emit_name b = ctt_emit_const(x, &to, 1);
+    struct ctt_emit_name c = ctt_emit_const(x, (int64_t[]){ axis }, 1);
+    struct ctt_emit_name d = ctt_emit_const(x, &every, 1);
 
-    ctt_onnx_op(x, "Slice", out, v, a.s, b.s, c.s, d.s, NULL);
+    ctt_emit_op(x, "Slice", out, v, a.s, b.s, c.s, d.s, NULL);
 }
 
-void ctt_onnx_reshape(struct ctt_onnx *x, const char *v, const int64_t *dim,
+void ctt_emit_reshape(struct ctt_emit *x, const char *v, const int64_t *dim,
                       int rank, const char *out)
 {
-    struct ctt_onnx_name shape = ctt_onnx_const(x, dim, rank);
+    struct ctt_emit_name shape = ctt_emit_const(x, dim, rank);
 
-    ctt_onnx_op(x, "Reshape", out, v, shape.s, NULL);
+    ctt_emit_op(x, "Reshape", out, v, shape.s, NULL);
 }
 
-static void same(struct ctt_onnx *x, const struct job *j)
+static void same(struct ctt_emit *x, const struct job *j)
 {
-    ctt_onnx_op(x, "Identity", j->out, in(x, j, 0).s, NULL);
+    ctt_emit_op(x, "Identity", j->out, in(x, j, 0).s, NULL);
 }
 
 /* ---- quantised values ---- */
 
 /* A byte u stands for (u - zero) scale.  TensorRT knows signed bytes around 0:
  * where the model's are not centred, a step is wider, so that all fit. */
-void ctt_onnx_round(struct ctt_onnx *x, const struct ctt_tensor *t,
+void ctt_emit_round(struct ctt_emit *x, const struct ctt_tensor *t,
                     const char *v, const char *out)
 {
     enum { HALF = 128, MOST = 127 };
     int rt = x->set->target == CTT_EXPORT_TENSORRT;
     int most = t->zero > 255 - t->zero ? t->zero : 255 - t->zero;
     float wide = t->zero == HALF ? 1 : (float)most / MOST;
-    struct ctt_onnx_name step = ctt_onnx_scalar(x, CTT_ONNX_FLOAT, t->scale *
+    struct ctt_emit_name step = ctt_emit_scalar(x, CTT_EMIT_FLOAT, t->scale *
                                                 (rt ? wide : 1));
-    struct ctt_onnx_name zero = ctt_onnx_scalar(
-        x, rt ? CTT_ONNX_INT8 : CTT_ONNX_UINT8, rt ? 0 : (float)t->zero);
-    struct ctt_onnx_name bytes = ctt_onnx_temp(x);
+    struct ctt_emit_name zero = ctt_emit_scalar(
+        x, rt ? CTT_EMIT_INT8 : CTT_EMIT_UINT8, rt ? 0 : (float)t->zero);
+    struct ctt_emit_name bytes = ctt_emit_temp(x);
 
-    ctt_onnx_op(x, "QuantizeLinear", bytes.s, v, step.s, zero.s, NULL);
-    ctt_onnx_op(x, "DequantizeLinear", out, bytes.s, step.s, zero.s, NULL);
+    ctt_emit_op(x, "QuantizeLinear", bytes.s, v, step.s, zero.s, NULL);
+    ctt_emit_op(x, "DequantizeLinear", out, bytes.s, step.s, zero.s, NULL);
 }
 
-static int quant(struct ctt_onnx *x, const struct job *j)
+static int quant(struct ctt_emit *x, const struct job *j)
 {
-    ctt_onnx_round(x, &j->n->out, in(x, j, 0).s, j->out);
+    ctt_emit_round(x, &j->n->out, in(x, j, 0).s, j->out);
     return 0;
 }
 
 /* ---- windows over pixels ---- */
 
-static void axes(struct ctt_onnx *x, const struct job *j, const char *name,
+static void axes(struct ctt_emit *x, const struct job *j, const char *name,
                  const int *v)
 {
-    int deep = ctt_onnx_deep(x, j->i);
+    int deep = ctt_emit_deep(x, j->i);
 
-    ctt_onnx_ints(x, name, (int64_t[]){ v[!deep], v[1 + !deep], v[2] },
+    ctt_emit_ints(x, name, (int64_t[]){ v[!deep], v[1 + !deep], v[2] },
                   2 + deep);
 }
 
-static void pads(struct ctt_onnx *x, const struct job *j, const int *before,
+static void pads(struct ctt_emit *x, const struct job *j, const int *before,
                  const int *after)
 {
-    int deep = ctt_onnx_deep(x, j->i), n = 2 + deep;
+    int deep = ctt_emit_deep(x, j->i), n = 2 + deep;
     int64_t all[6];
 
     for (int i = 0; i < n; i++) {
         all[i] = before[3 - n + i];
         all[n + i] = after[3 - n + i];
     }
-    ctt_onnx_ints(x, "pads", all, 2 * n);
+    ctt_emit_ints(x, "pads", all, 2 * n);
 }
 
-static void conv_op(struct ctt_onnx *x, const struct job *j, const char *kind,
+static void conv_op(struct ctt_emit *x, const struct job *j, const char *kind,
                     const char *out)
 {
     const struct ctt_node *n = j->n;
-    struct ctt_onnx_name w = ctt_onnx_kernel(x, j->i), b = { "" };
+    struct ctt_emit_name w = ctt_emit_kernel(x, j->i), b = { "" };
 
     if (n->attr.conv.bias)
-        b = ctt_onnx_vector(x, j->i, 1, 0);
-    ctt_onnx_op(x, kind, out, in(x, j, 0).s, w.s, b.s[0] ? b.s : NULL, NULL);
+        b = ctt_emit_vector(x, j->i, 1, 0);
+    ctt_emit_op(x, kind, out, in(x, j, 0).s, w.s, b.s[0] ? b.s : NULL, NULL);
     axes(x, j, "kernel_shape", n->attr.conv.kernel);
     axes(x, j, "strides", n->attr.conv.stride);
     pads(x, j, n->attr.conv.pad, n->attr.conv.pad);
     if (n->attr.conv.groups > 1)
-        ctt_onnx_int(x, "group", n->attr.conv.groups);
+        ctt_emit_int(x, "group", n->attr.conv.groups);
 }
 
-static int conv(struct ctt_onnx *x, const struct job *j)
+static int conv(struct ctt_emit *x, const struct job *j)
 {
-    struct ctt_onnx_name sum;
+    struct ctt_emit_name sum;
 
     if (!j->n->plus) {
         conv_op(x, j, "Conv", j->out);
         return 0;
     }
-    sum = ctt_onnx_temp(x);
+    sum = ctt_emit_temp(x);
     conv_op(x, j, "Conv", sum.s);
-    ctt_onnx_op(x, "Add", j->out, sum.s, in(x, j, 1).s, NULL);
+    ctt_emit_op(x, "Add", j->out, sum.s, in(x, j, 1).s, NULL);
     return 0;
 }
 
-static int deconv(struct ctt_onnx *x, const struct job *j)
+static int deconv(struct ctt_emit *x, const struct job *j)
 {
     conv_op(x, j, "ConvTranspose", j->out);
     return 0;
 }
 
-/* The whole image, which has an operator of its own. */
-static int is_global(const struct ctt_onnx *x, const struct job *j)
+/* A pool of the whole image, too: OpenVINO computes wrong maxima of quantised
+ * values by GlobalMaxPool. */
+static int pool(struct ctt_emit *x, const struct job *j)
 {
-    const struct ctt_tensor *t = &x->m->g->node[j->n->in[0]].out;
-    const int *k = j->n->attr.pool.kernel, *pad = j->n->attr.pool.pad;
-
-    return k[0] == t->d && k[1] == t->h && k[2] == t->w &&
-           pad[0] + pad[1] + pad[2] == 0;
-}
-
-static int pool(struct ctt_onnx *x, const struct job *j)
-{
-    static const char *const kinds[][2] = {
-        [CTT_POOL_MAX] = { "MaxPool", "GlobalMaxPool" },
-        [CTT_POOL_AVG] = { "AveragePool", "GlobalAveragePool" },
-    };
+    static const char *const kinds[] = { [CTT_POOL_MAX] = "MaxPool",
+                                         [CTT_POOL_AVG] = "AveragePool" };
     const struct ctt_node *n = j->n;
-    int whole = is_global(x, j);
 
-    ctt_onnx_op(x, kinds[n->attr.pool.kind][whole], j->out, in(x, j, 0).s,
-                NULL);
-    if (whole)
-        return 0;
+    ctt_emit_op(x, kinds[n->attr.pool.kind], j->out, in(x, j, 0).s, NULL);
     axes(x, j, "kernel_shape", n->attr.pool.kernel);
     axes(x, j, "strides", n->attr.pool.stride);
     pads(x, j, n->attr.pool.pad, n->attr.pool.pad);
     return 0;
 }
 
-static int upsample(struct ctt_onnx *x, const struct job *j)
+static int upsample(struct ctt_emit *x, const struct job *j)
 {
-    struct ctt_onnx_name none = { "" }, size;
-    int64_t dim[CTT_ONNX_RANK];
+    struct ctt_emit_name none = { "" }, size;
+    int64_t dim[CTT_EMIT_RANK];
 
-    size = ctt_onnx_const(x, dim, ctt_onnx_shape(x, j->i, 1, dim));
-    ctt_onnx_op(x, "Resize", j->out, in(x, j, 0).s, none.s, none.s, size.s,
+    size = ctt_emit_const(x, dim, ctt_emit_shape(x, j->i, 1, dim));
+    ctt_emit_op(x, "Resize", j->out, in(x, j, 0).s, none.s, none.s, size.s,
                 NULL);
-    ctt_onnx_word(x, "mode", "nearest");
-    ctt_onnx_word(x, "nearest_mode", "floor");
-    ctt_onnx_word(x, "coordinate_transformation_mode", "asymmetric");
+    ctt_emit_word(x, "mode", "nearest");
+    ctt_emit_word(x, "nearest_mode", "floor");
+    ctt_emit_word(x, "coordinate_transformation_mode", "asymmetric");
     return 0;
 }
 
 /* ---- numbers of a pixel ---- */
 
 /* Channels last, or first again. */
-static void transposed(struct ctt_onnx *x, const char *v, int rank, int last,
+static void transposed(struct ctt_emit *x, const char *v, int rank, int last,
                        const char *out)
 {
-    int64_t perm[CTT_ONNX_RANK] = { 0 };
+    int64_t perm[CTT_EMIT_RANK] = { 0 };
 
     for (int i = 1; i < rank; i++)
         perm[i] = last ? (i == rank - 1 ? 1 : i + 1) :
                   (i == 1 ? rank - 1 : i - 1);
-    ctt_onnx_op(x, "Transpose", out, v, NULL);
-    ctt_onnx_ints(x, "perm", perm, rank);
+    ctt_emit_op(x, "Transpose", out, v, NULL);
+    ctt_emit_ints(x, "perm", perm, rank);
 }
 
-static int norm_batch(struct ctt_onnx *x, const struct job *j)
+static int norm_batch(struct ctt_emit *x, const struct job *j)
 {
-    struct ctt_onnx_name w[4];
+    struct ctt_emit_name w[4];
 
     for (int k = 0; k < 4; k++)
-        w[k] = ctt_onnx_vector(x, j->i, k, 0);
-    ctt_onnx_op(x, "BatchNormalization", j->out, in(x, j, 0).s, w[0].s, w[1].s,
+        w[k] = ctt_emit_vector(x, j->i, k, 0);
+    ctt_emit_op(x, "BatchNormalization", j->out, in(x, j, 0).s, w[0].s, w[1].s,
                 w[2].s, w[3].s, NULL);
-    ctt_onnx_real(x, "epsilon", j->n->attr.norm.eps);
+    ctt_emit_real(x, "epsilon", j->n->attr.norm.eps);
     return 0;
 }
 
-static int norm(struct ctt_onnx *x, const struct job *j)
+static int norm(struct ctt_emit *x, const struct job *j)
 {
-    struct ctt_onnx_name a, b, gamma, beta;
-    int rank = 4 + ctt_onnx_deep(x, j->i);
+    struct ctt_emit_name a, b, gamma, beta;
+    int rank = 4 + ctt_emit_deep(x, j->i);
 
     if (j->n->attr.norm.kind == CTT_NORM_BATCH)
         return norm_batch(x, j);
-    a = ctt_onnx_temp(x);
-    b = ctt_onnx_temp(x);
-    gamma = ctt_onnx_vector(x, j->i, 0, 0);
-    beta = ctt_onnx_vector(x, j->i, 1, 0);
+    a = ctt_emit_temp(x);
+    b = ctt_emit_temp(x);
+    gamma = ctt_emit_vector(x, j->i, 0, 0);
+    beta = ctt_emit_vector(x, j->i, 1, 0);
     transposed(x, in(x, j, 0).s, rank, 1, a.s);
-    ctt_onnx_op(x, "LayerNormalization", b.s, a.s, gamma.s, beta.s, NULL);
-    ctt_onnx_int(x, "axis", -1);
-    ctt_onnx_real(x, "epsilon", j->n->attr.norm.eps);
+    ctt_emit_op(x, "LayerNormalization", b.s, a.s, gamma.s, beta.s, NULL);
+    ctt_emit_int(x, "axis", -1);
+    ctt_emit_real(x, "epsilon", j->n->attr.norm.eps);
     transposed(x, b.s, rank, 0, j->out);
     return 0;
 }
 
-static void relu6(struct ctt_onnx *x, const char *v, const char *out)
+static void relu6(struct ctt_emit *x, const char *v, const char *out)
 {
-    struct ctt_onnx_name low = ctt_onnx_scalar(x, CTT_ONNX_FLOAT, 0);
-    struct ctt_onnx_name high = ctt_onnx_scalar(x, CTT_ONNX_FLOAT, 6);
+    struct ctt_emit_name low = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 0);
+    struct ctt_emit_name high = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 6);
 
-    ctt_onnx_op(x, "Clip", out, v, low.s, high.s, NULL);
+    ctt_emit_op(x, "Clip", out, v, low.s, high.s, NULL);
 }
 
-static int act(struct ctt_onnx *x, const struct job *j)
+static int act(struct ctt_emit *x, const struct job *j)
 {
     static const struct {
         const char *word;
-        void      (*put)(struct ctt_onnx *x, const char *v, const char *out);
+        void      (*put)(struct ctt_emit *x, const char *v, const char *out);
     } kinds[] = {
         [CTT_ACT_RELU] = { "Relu", NULL },
         [CTT_ACT_SIGMOID] = { "Sigmoid", NULL },
@@ -294,24 +280,24 @@ static int act(struct ctt_onnx *x, const struct job *j)
     if (kinds[kind].put)
         kinds[kind].put(x, in(x, j, 0).s, j->out);
     else
-        ctt_onnx_op(x, kinds[kind].word, j->out, in(x, j, 0).s, NULL);
+        ctt_emit_op(x, kinds[kind].word, j->out, in(x, j, 0).s, NULL);
 out:
     return rc;
 }
 
-static int add(struct ctt_onnx *x, const struct job *j)
+static int add(struct ctt_emit *x, const struct job *j)
 {
     const struct ctt_node *n = j->n;
     const char *kind = n->attr.add.minus ? "Sub" : "Add";
     int terms = n->nin + (n->attr.add.bias != 0);
-    struct ctt_onnx_name sum = in(x, j, 0);
+    struct ctt_emit_name sum = in(x, j, 0);
 
     for (int k = 1; k < terms; k++) {
-        struct ctt_onnx_name next = ctt_onnx_temp(x);
-        struct ctt_onnx_name term = k < n->nin ? in(x, j, k) :
-                                    ctt_onnx_vector(x, j->i, 0, 1);
+        struct ctt_emit_name next = ctt_emit_temp(x);
+        struct ctt_emit_name term = k < n->nin ? in(x, j, k) :
+                                    ctt_emit_vector(x, j->i, 0, 1);
 
-        ctt_onnx_op(x, k < n->nin ? kind : "Add",
+        ctt_emit_op(x, k < n->nin ? kind : "Add",
                     k == terms - 1 ? j->out : next.s, sum.s, term.s, NULL);
         sum = next;
     }
@@ -320,148 +306,148 @@ static int add(struct ctt_onnx *x, const struct job *j)
     return 0;
 }
 
-static int mul(struct ctt_onnx *x, const struct job *j)
+static int mul(struct ctt_emit *x, const struct job *j)
 {
-    ctt_onnx_op(x, "Mul", j->out, in(x, j, 0).s, in(x, j, 1).s, NULL);
+    ctt_emit_op(x, "Mul", j->out, in(x, j, 0).s, in(x, j, 1).s, NULL);
     return 0;
 }
 
-static int lstm(struct ctt_onnx *x, const struct job *j)
+static int lstm(struct ctt_emit *x, const struct job *j)
 {
     enum { GATE_I, GATE_F, GATE_O, GATE_G, GATES };
-    struct ctt_onnx_name z[GATES], a[GATES], kept = ctt_onnx_temp(x);
-    struct ctt_onnx_name made = ctt_onnx_temp(x), shown = ctt_onnx_temp(x);
-    struct ctt_onnx_name cell = { "" };
+    struct ctt_emit_name z[GATES], a[GATES], kept = ctt_emit_temp(x);
+    struct ctt_emit_name made = ctt_emit_temp(x), shown = ctt_emit_temp(x);
+    struct ctt_emit_name cell = { "" };
 
     for (int k = 0; k < GATES; k++)
-        z[k] = ctt_onnx_temp(x);
-    ctt_onnx_op(x, "Split", z[GATE_I].s, in(x, j, 0).s, NULL);
+        z[k] = ctt_emit_temp(x);
+    ctt_emit_op(x, "Split", z[GATE_I].s, in(x, j, 0).s, NULL);
     for (int k = GATE_F; k < GATES; k++)
-        ctt_onnx_out(x, z[k].s);
-    ctt_onnx_int(x, "axis", 1);
+        ctt_emit_out(x, z[k].s);
+    ctt_emit_int(x, "axis", 1);
     for (int k = 0; k < GATES; k++) {
-        a[k] = ctt_onnx_temp(x);
-        ctt_onnx_op(x, k == GATE_G ? "Tanh" : "Sigmoid", a[k].s, z[k].s, NULL);
+        a[k] = ctt_emit_temp(x);
+        ctt_emit_op(x, k == GATE_G ? "Tanh" : "Sigmoid", a[k].s, z[k].s, NULL);
     }
     snprintf(cell.s, sizeof(cell.s), "%s/cell", j->n->name);
-    ctt_onnx_op(x, "Mul", kept.s, a[GATE_F].s, in(x, j, 1).s, NULL);
-    ctt_onnx_op(x, "Mul", made.s, a[GATE_I].s, a[GATE_G].s, NULL);
-    ctt_onnx_op(x, "Add", cell.s, kept.s, made.s, NULL);
-    ctt_onnx_op(x, "Tanh", shown.s, cell.s, NULL);
-    ctt_onnx_op(x, "Mul", j->out, a[GATE_O].s, shown.s, NULL);
+    ctt_emit_op(x, "Mul", kept.s, a[GATE_F].s, in(x, j, 1).s, NULL);
+    ctt_emit_op(x, "Mul", made.s, a[GATE_I].s, a[GATE_G].s, NULL);
+    ctt_emit_op(x, "Add", cell.s, kept.s, made.s, NULL);
+    ctt_emit_op(x, "Tanh", shown.s, cell.s, NULL);
+    ctt_emit_op(x, "Mul", j->out, a[GATE_O].s, shown.s, NULL);
     return 0;
 }
 
-static int cell(struct ctt_onnx *x, const struct job *j)
+static int cell(struct ctt_emit *x, const struct job *j)
 {
-    struct ctt_onnx_name from;
+    struct ctt_emit_name from;
 
     snprintf(from.s, sizeof(from.s), "%s/cell",
              x->m->g->node[j->n->in[0]].name);
-    ctt_onnx_op(x, "Identity", j->out, from.s, NULL);
+    ctt_emit_op(x, "Identity", j->out, from.s, NULL);
     return 0;
 }
 
 /* ---- values as they are, elsewhere ---- */
 
-static int identity(struct ctt_onnx *x, const struct job *j)
+static int identity(struct ctt_emit *x, const struct job *j)
 {
     same(x, j);
     return 0;
 }
 
-static int slice(struct ctt_onnx *x, const struct job *j)
+static int slice(struct ctt_emit *x, const struct job *j)
 {
-    ctt_onnx_slice(x, in(x, j, 0).s, 1, j->n->attr.slice.from,
+    ctt_emit_slice(x, in(x, j, 0).s, 1, j->n->attr.slice.from,
                    j->n->attr.slice.to, 1, j->out);
     return 0;
 }
 
-static int concat(struct ctt_onnx *x, const struct job *j)
+static int concat(struct ctt_emit *x, const struct job *j)
 {
-    ctt_onnx_op(x, "Concat", j->out, in(x, j, 0).s, NULL);
+    ctt_emit_op(x, "Concat", j->out, in(x, j, 0).s, NULL);
     for (int k = 1; k < j->n->nin; k++)
-        ctt_onnx_in(x, in(x, j, k).s);
-    ctt_onnx_int(x, "axis", 1);
+        ctt_emit_in(x, in(x, j, k).s);
+    ctt_emit_int(x, "axis", 1);
     return 0;
 }
 
 /* The numbers in the order of the model, channels last, in which one pixel has
  * the same order as channels first. */
-static int reshape(struct ctt_onnx *x, const struct job *j)
+static int reshape(struct ctt_emit *x, const struct job *j)
 {
     const struct ctt_tensor *t = &x->m->g->node[j->n->in[0]].out;
     const struct ctt_tensor *o = &j->n->out;
-    int deep = ctt_onnx_deep(x, j->i), rank = 4 + deep;
-    struct ctt_onnx_name last = in(x, j, 0), shaped = ctt_onnx_temp(x);
-    int64_t dim[CTT_ONNX_RANK] = { 1, o->d, o->h, o->w, o->c };
+    int deep = ctt_emit_deep(x, j->i), rank = 4 + deep;
+    struct ctt_emit_name last = in(x, j, 0), shaped = ctt_emit_temp(x);
+    int64_t dim[CTT_EMIT_RANK] = { 1, o->d, o->h, o->w, o->c };
 
     if (ctt_rows(t) > 1) {
-        last = ctt_onnx_temp(x);
+        last = ctt_emit_temp(x);
         transposed(x, in(x, j, 0).s, rank, 1, last.s);
     }
     if (ctt_rows(o) == 1) {
-        ctt_onnx_reshape(x, last.s, dim, ctt_onnx_shape_of(o, deep, 1, dim),
+        ctt_emit_reshape(x, last.s, dim, ctt_emit_shape_of(o, deep, 1, dim),
                          j->out);
         return 0;
     }
     dim[!deep] = 1;
-    ctt_onnx_reshape(x, last.s, dim + !deep, rank, shaped.s);
+    ctt_emit_reshape(x, last.s, dim + !deep, rank, shaped.s);
     transposed(x, shaped.s, rank, 0, j->out);
     return 0;
 }
 
 /* ---- time ---- */
 
-static int state(struct ctt_onnx *x, const struct job *j)
+static int state(struct ctt_emit *x, const struct job *j)
 {
-    ctt_onnx_delayed(x, j->n->source, j->n->attr.state.delay, j->out);
+    ctt_emit_delayed(x, j->n->source, j->n->attr.state.delay, j->out);
     return 0;
 }
 
 /* The packed values of a node as a depth, from the first that is shown on. */
-static struct ctt_onnx_name window_past(struct ctt_onnx *x,
+static struct ctt_emit_name window_past(struct ctt_emit *x,
                                         const struct job *j)
 {
     const struct ctt_window_attr *w = &j->n->attr.window;
     const struct ctt_tensor *t = &x->m->g->node[j->n->in[0]].out;
     int64_t depth = x->past[j->n->in[0]].depth;
     int64_t from = depth - (w->steps - 1) * (int64_t)w->every;
-    struct ctt_onnx_name a = ctt_onnx_temp(x), b = ctt_onnx_temp(x), c = b;
+    struct ctt_emit_name a = ctt_emit_temp(x), b = ctt_emit_temp(x), c = b;
 
-    ctt_onnx_reshape(x, ctt_onnx_packed(x, j->n->in[0]).s,
+    ctt_emit_reshape(x, ctt_emit_packed(x, j->n->in[0]).s,
                      (int64_t[]){ 1, depth, t->c, t->h, t->w }, 5, a.s);
-    ctt_onnx_op(x, "Transpose", b.s, a.s, NULL);
-    ctt_onnx_ints(x, "perm", (int64_t[]){ 0, 2, 1, 3, 4 }, 5);
+    ctt_emit_op(x, "Transpose", b.s, a.s, NULL);
+    ctt_emit_ints(x, "perm", (int64_t[]){ 0, 2, 1, 3, 4 }, 5);
     if (from > 0 || w->every > 1) {
-        c = ctt_onnx_temp(x);
-        ctt_onnx_slice(x, b.s, 2, from, depth, w->every, c.s);
+        c = ctt_emit_temp(x);
+        ctt_emit_slice(x, b.s, 2, from, depth, w->every, c.s);
     }
     return c;
 }
 
-static int window(struct ctt_onnx *x, const struct job *j)
+static int window(struct ctt_emit *x, const struct job *j)
 {
     const struct ctt_tensor *t = &x->m->g->node[j->n->in[0]].out;
     int last = j->n->attr.window.steps == 1;
-    struct ctt_onnx_name now = ctt_onnx_temp(x), past;
-    int64_t dim[CTT_ONNX_RANK];
+    struct ctt_emit_name now = ctt_emit_temp(x), past;
+    int64_t dim[CTT_EMIT_RANK];
 
-    ctt_onnx_reshape(x, in(x, j, 0).s, dim,
-                     ctt_onnx_shape_of(t, ctt_onnx_deep(x, j->i), 1, dim),
+    ctt_emit_reshape(x, in(x, j, 0).s, dim,
+                     ctt_emit_shape_of(t, ctt_emit_deep(x, j->i), 1, dim),
                      last ? j->out : now.s);
     if (last)
         return 0;
     past = window_past(x, j);
-    ctt_onnx_op(x, "Concat", j->out, past.s, now.s, NULL);
-    ctt_onnx_int(x, "axis", 2);
+    ctt_emit_op(x, "Concat", j->out, past.s, now.s, NULL);
+    ctt_emit_int(x, "axis", 2);
     return 0;
 }
 
 /* ---- all ---- */
 
 /* Ops without a function are those of a trainer, or of parts of a model. */
-static int (*const put[CTT_NOPS])(struct ctt_onnx *x, const struct job *j) = {
+static int (*const put[CTT_NOPS])(struct ctt_emit *x, const struct job *j) = {
     [CTT_OP_STATE] = state,       [CTT_OP_CELL] = cell,
     [CTT_OP_SLICE] = slice,       [CTT_OP_RESHAPE] = reshape,
     [CTT_OP_WINDOW] = window,     [CTT_OP_CONV] = conv,
@@ -475,19 +461,19 @@ static int (*const put[CTT_NOPS])(struct ctt_onnx *x, const struct job *j) = {
 
 /* Quantised values that an op passes on are rounded again behind it, which
  * changes none: runtimes look for such pairs around each operator. */
-int ctt_onnx_node(struct ctt_onnx *x, int node)
+int ctt_emit_node(struct ctt_emit *x, int node)
 {
     const struct ctt_node *n = &x->m->g->node[node];
     int again = n->out.scale > 0 && n->op != CTT_OP_QUANT;
-    struct ctt_onnx_name out = ctt_onnx_value(x, node);
-    struct ctt_onnx_name made = again ? ctt_onnx_temp(x) : out;
+    struct ctt_emit_name out = ctt_emit_value(x, node);
+    struct ctt_emit_name made = again ? ctt_emit_temp(x) : out;
     int rc = 0;
 
     CTT_CHECK(put[n->op], CTT_EUNSUP, "%s: %s is an operation of training, "
               "which is not written as ONNX", n->name, ctt_ops[n->op].name);
     CTT_TRY(put[n->op](x, &(struct job){ n, node, made.s }));
     if (again)
-        ctt_onnx_round(x, &n->out, made.s, out.s);
+        ctt_emit_round(x, &n->out, made.s, out.s);
 out:
     return rc;
 }

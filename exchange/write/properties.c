@@ -21,7 +21,7 @@ static int print_input(FILE *f, const void *arg)
     static const char *const fits[] = { "crop", "stretch", "pad" };
     static const char *const colours[] = { "rgb", "bgr", "gray" };
     static const char *const normalise[] = { "set", "clip" };
-    const struct ctt_onnx *x = arg;
+    const struct ctt_emit *x = arg;
     const struct ctt_node *n = &x->m->g->node[ctt_graph_input(x->m->g)];
     const struct ctt_input *in = &n->attr.input;
     struct ctt_json_out o = { f, " ", 0 };
@@ -44,7 +44,7 @@ static int print_input(FILE *f, const void *arg)
 
 static int print_answer(FILE *f, const void *arg)
 {
-    const struct ctt_onnx *x = arg;
+    const struct ctt_emit *x = arg;
     const struct ctt_graph *g = x->m->g;
     const struct ctt_node *n = &g->node[ctt_graph_output(g)];
     struct ctt_json_out o = { f, " ", 0 };
@@ -61,7 +61,7 @@ static int print_answer(FILE *f, const void *arg)
 
 static int print_labels(FILE *f, const void *arg)
 {
-    const struct ctt_onnx *x = arg;
+    const struct ctt_emit *x = arg;
     struct ctt_json_out o = { f, " ", 0 };
 
     ctt_json_begin(&o, NULL, '[');
@@ -73,19 +73,19 @@ static int print_labels(FILE *f, const void *arg)
 
 static int print_states(FILE *f, const void *arg)
 {
-    const struct ctt_onnx *x = arg;
+    const struct ctt_emit *x = arg;
     struct ctt_json_out o = { f, " ", 0 };
 
     ctt_json_begin(&o, NULL, '{');
     for (int i = 0; i < x->m->g->count; i++)
         if (x->past[i].depth)
-            ctt_json_put_text(&o, ctt_onnx_pair(x, i, 0).s,
-                              ctt_onnx_pair(x, i, 1).s);
+            ctt_json_put_text(&o, ctt_emit_pair(x, i, 0).s,
+                              ctt_emit_pair(x, i, 1).s);
     ctt_json_finish(&o, '}');
     return 0;
 }
 
-int ctt_onnx_properties(struct ctt_onnx *x)
+int ctt_emit_properties(struct ctt_emit *x)
 {
     static const struct {
         const char *key;
@@ -100,7 +100,7 @@ int ctt_onnx_properties(struct ctt_onnx *x)
         char *text = NULL;
 
         CTT_TRY(ctt_text_collect(all[i].key, all[i].print, x, &text));
-        ctt_onnx_property(x, all[i].key, text);
+        ctt_emit_property(x, all[i].key, text);
         ctt_free(text);
     }
 out:

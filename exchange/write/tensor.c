@@ -2,7 +2,7 @@
  * tensor.c: constants and weights of an ONNX graph: initialisers.  A weight is
  * converted only while the file is written, so that no second copy of all is in
  * memory. */
-#include "exchange/write/onnx.h"
+#include "exchange/write/emit.h"
 #include "base/byte.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -10,34 +10,34 @@
 #include <stdio.h>
 #include <string.h>
 
-static int64_t type_size(enum ctt_onnx_type type)
+static int64_t type_size(enum ctt_emit_type type)
 {
     switch (type) {
-    case CTT_ONNX_FLOAT:   return 4;
-    case CTT_ONNX_FLOAT16: return 2;
-    case CTT_ONNX_INT64:   return 8;
-    case CTT_ONNX_UINT8:
-    case CTT_ONNX_INT8:
-    case CTT_ONNX_BOOL:    return 1;
+    case CTT_EMIT_FLOAT:   return 4;
+    case CTT_EMIT_FLOAT16: return 2;
+    case CTT_EMIT_INT64:   return 8;
+    case CTT_EMIT_UINT8:
+    case CTT_EMIT_INT8:
+    case CTT_EMIT_BOOL:    return 1;
     }
     return 0;
 }
 
 /* A new initialiser of that shape; the last place if memory is short, which rc
  * then says. */
-static struct ctt_onnx_tensor *new_tensor(struct ctt_onnx *x,
-                                          enum ctt_onnx_type type,
+static struct ctt_emit_tensor *new_tensor(struct ctt_emit *x,
+                                          enum ctt_emit_type type,
                                           const int64_t *dim, int rank)
 {
-    static struct ctt_onnx_tensor none;
-    struct ctt_onnx_tensor *t = ctt_grown(x->tensor, &x->room, x->tensors,
+    static struct ctt_emit_tensor none;
+    struct ctt_emit_tensor *t = ctt_grown(x->tensor, &x->room, x->tensors,
                                           sizeof(*t));
 
     if (!t)
         x->rc = CTT_ENOMEM;
     x->tensor = t ? t : x->tensor;
     t = t ? t + x->tensors++ : &none;
-    *t = (struct ctt_onnx_tensor){ .type = type, .rank = rank,
+    *t = (struct ctt_emit_tensor){ .type = type, .rank = rank,
                                    .at = x->pool.n, .bytes = type_size(type) };
     for (int i = 0; i < rank; i++)
         t->bytes *= t->dim[i] = dim[i];
@@ -64,24 +64,24 @@ static uint64_t float_bits(float v)
     return u;
 }
 
-struct ctt_onnx_name ctt_onnx_const(struct ctt_onnx *x, const int64_t *v,
+struct ctt_emit_name ctt_emit_const(struct ctt_emit *x, const int64_t *v,
                                     int n)
 {
-    struct ctt_onnx_name name = ctt_onnx_temp(x);
+    struct ctt_emit_name name = ctt_emit_temp(x);
 
-    new_tensor(x, CTT_ONNX_INT64, (int64_t[]){ n }, 1)->name = name;
+    new_tensor(x, CTT_EMIT_INT64, (int64_t[]){ n }, 1)->name = name;
     for (int i = 0; i < n; i++)
         add_number(&x->pool, (uint64_t)v[i], 8);
     return name;
 }
 
-struct ctt_onnx_name ctt_onnx_scalar(struct ctt_onnx *x,
-                                     enum ctt_onnx_type type, float v)
+struct ctt_emit_name ctt_emit_scalar(struct ctt_emit *x,
+                                     enum ctt_emit_type type, float v)
 {
-    struct ctt_onnx_name name = ctt_onnx_temp(x);
+    struct ctt_emit_name name = ctt_emit_temp(x);
 
     new_tensor(x, type, NULL, 0)->name = name;
-    if (type == CTT_ONNX_FLOAT)
+    if (type == CTT_EMIT_FLOAT)
         add_number(&x->pool, float_bits(v), 4);
     else
         add_number(&x->pool, (uint64_t)(int64_t)v, (int)type_size(type));
@@ -91,10 +91,10 @@ struct ctt_onnx_name ctt_onnx_scalar(struct ctt_onnx *x,
 /* ---- weights ---- */
 
 /* end: of what the weight is made, or "". */
-static struct ctt_onnx_name weight_name(const struct ctt_node *n, int k,
+static struct ctt_emit_name weight_name(const struct ctt_node *n, int k,
                                         const char *end)
 {
-    struct ctt_onnx_name name;
+    struct ctt_emit_name name;
 
     snprintf(name.s, sizeof(name.s), "%.*s/%.8s%.6s", CTT_NAME - 1, n->name,
              ctt_weight_name(n, k), end);
@@ -102,45 +102,45 @@ static struct ctt_onnx_name weight_name(const struct ctt_node *n, int k,
 }
 
 /* The weight as floats in the graph, from fp16 with --half. */
-static struct ctt_onnx_name put_weight(struct ctt_onnx *x,
-                                       struct ctt_onnx_tensor *t,
+static struct ctt_emit_name put_weight(struct ctt_emit *x,
+                                       struct ctt_emit_tensor *t,
                                        const struct ctt_node *n, int k)
 {
-    struct ctt_onnx_name name = weight_name(n, k, "");
+    struct ctt_emit_name name = weight_name(n, k, "");
 
     t->name = name;
-    if (t->type != CTT_ONNX_FLOAT16)
+    if (t->type != CTT_EMIT_FLOAT16)
         return name;
     t->name = weight_name(n, k, "/half");
-    ctt_onnx_op(x, "Cast", name.s, t->name.s, NULL);
-    ctt_onnx_int(x, "to", CTT_ONNX_FLOAT);
+    ctt_emit_op(x, "Cast", name.s, t->name.s, NULL);
+    ctt_emit_int(x, "to", CTT_EMIT_FLOAT);
     return name;
 }
 
-static enum ctt_onnx_type float_type(const struct ctt_onnx *x)
+static enum ctt_emit_type float_type(const struct ctt_emit *x)
 {
-    return x->set->half ? CTT_ONNX_FLOAT16 : CTT_ONNX_FLOAT;
+    return x->set->half ? CTT_EMIT_FLOAT16 : CTT_EMIT_FLOAT;
 }
 
 /* The steps of the channels and the whole numbers of the kernel of a conv that
  * reads quantised values. */
-static void put_int8(struct ctt_onnx *x, int node, const char *whole,
+static void put_int8(struct ctt_emit *x, int node, const char *whole,
                      const char *out)
 {
     const struct ctt_node *n = &x->m->g->node[node];
     const struct ctt_tensor *w = &n->w[0];
-    struct ctt_onnx_name step = ctt_onnx_temp(x);
+    struct ctt_emit_name step = ctt_emit_temp(x);
     int64_t each = ctt_volume(w) / w->n;
     float scale;
 
-    new_tensor(x, CTT_ONNX_FLOAT, &w->n, 1)->name = step;
+    new_tensor(x, CTT_EMIT_FLOAT, &w->n, 1)->name = step;
     for (int64_t o = 0; o < w->n; o++) {
         ctt_quant_weights(x->m->w + n->at[0] + o * each, 1, each, NULL,
                           &scale);
         add_number(&x->pool, float_bits(scale), 4);
     }
-    ctt_onnx_op(x, "DequantizeLinear", out, whole, step.s, NULL);
-    ctt_onnx_int(x, "axis", 0);
+    ctt_emit_op(x, "DequantizeLinear", out, whole, step.s, NULL);
+    ctt_emit_int(x, "axis", 0);
 }
 
 /* The axes of a kernel in the file, of `axes` axes of pixels; their number. */
@@ -157,18 +157,18 @@ static int kernel_axes(const struct ctt_node *n, int axes, int64_t dim[5])
     return 2 + axes;
 }
 
-struct ctt_onnx_name ctt_onnx_kernel(struct ctt_onnx *x, int node)
+struct ctt_emit_name ctt_emit_kernel(struct ctt_emit *x, int node)
 {
     const struct ctt_node *n = &x->m->g->node[node];
     const struct ctt_tensor *w = &n->w[0];
-    struct ctt_onnx_name name = weight_name(n, 0, "");
-    struct ctt_onnx_name whole = weight_name(n, 0, "/int8");
-    struct ctt_onnx_tensor *t;
+    struct ctt_emit_name name = weight_name(n, 0, "");
+    struct ctt_emit_name whole = weight_name(n, 0, "/int8");
+    struct ctt_emit_tensor *t;
     int int8 = ctt_is_int8(x->m->g, node);
     int64_t dim[5];
 
-    t = new_tensor(x, int8 ? CTT_ONNX_INT8 : float_type(x), dim,
-                   kernel_axes(n, ctt_onnx_deep(x, node) ? 3 : 2, dim));
+    t = new_tensor(x, int8 ? CTT_EMIT_INT8 : float_type(x), dim,
+                   kernel_axes(n, ctt_emit_deep(x, node) ? 3 : 2, dim));
     t->w = x->m->w + n->at[0];
     t->out = w->n;
     t->taps = w->d * w->h * w->w;
@@ -181,13 +181,13 @@ struct ctt_onnx_name ctt_onnx_kernel(struct ctt_onnx *x, int node)
     return name;
 }
 
-struct ctt_onnx_name ctt_onnx_vector(struct ctt_onnx *x, int node, int k,
+struct ctt_emit_name ctt_emit_vector(struct ctt_emit *x, int node, int k,
                                      int wide)
 {
     const struct ctt_node *n = &x->m->g->node[node];
     int64_t dim[5] = { 1, n->w[k].c, 1, 1, 1 };
-    int rank = !wide ? 1 : ctt_onnx_deep(x, node) ? 5 : 4;
-    struct ctt_onnx_tensor *put = new_tensor(x, float_type(x),
+    int rank = !wide ? 1 : ctt_emit_deep(x, node) ? 5 : 4;
+    struct ctt_emit_tensor *put = new_tensor(x, float_type(x),
                                              wide ? dim : dim + 1, rank);
 
     put->w = x->m->w + n->at[k];
@@ -199,7 +199,7 @@ struct ctt_onnx_name ctt_onnx_vector(struct ctt_onnx *x, int node, int k,
 /* ---- bytes ---- */
 
 /* The place in the model of number i of the file. */
-static int64_t place_of(const struct ctt_onnx_tensor *t, int64_t i)
+static int64_t place_of(const struct ctt_emit_tensor *t, int64_t i)
 {
     int64_t tap = i % t->taps, j = i / t->taps;
     int64_t o = t->in_first ? j % t->out : j / t->in;
@@ -208,7 +208,7 @@ static int64_t place_of(const struct ctt_onnx_tensor *t, int64_t i)
     return (o * t->taps + tap) * t->in + c;
 }
 
-static void whole_numbers(const struct ctt_onnx_tensor *t, uint8_t *to)
+static void whole_numbers(const struct ctt_emit_tensor *t, uint8_t *to)
 {
     int64_t each = t->taps * t->in;
 
@@ -222,8 +222,8 @@ static void whole_numbers(const struct ctt_onnx_tensor *t, uint8_t *to)
     }
 }
 
-void ctt_onnx_tensor_bytes(const struct ctt_onnx *x,
-                           const struct ctt_onnx_tensor *t, uint8_t *to)
+void ctt_emit_tensor_bytes(const struct ctt_emit *x,
+                           const struct ctt_emit_tensor *t, uint8_t *to)
 {
     int size = (int)type_size(t->type);
 
@@ -231,7 +231,7 @@ void ctt_onnx_tensor_bytes(const struct ctt_onnx *x,
         memcpy(to, x->pool.p + t->at, (size_t)t->bytes);
         return;
     }
-    if (t->type == CTT_ONNX_INT8) {
+    if (t->type == CTT_EMIT_INT8) {
         whole_numbers(t, to);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx.c: nodes, attributes, inputs and outputs of an ONNX graph.  Numbers of
+ * emit.c: nodes, attributes, inputs and outputs of an ONNX graph.  Numbers of
  * fields are those of onnx.proto. */
-#include "exchange/write/onnx.h"
+#include "exchange/write/emit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,23 +15,23 @@ enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1,
 enum { ENTRY_KEY = 1, ENTRY_TEXT = 2 };
 enum { GRAPH_NODE = 1, GRAPH_IN = 11, GRAPH_OUT = 12, MODEL_PROPERTY = 14 };
 
-struct ctt_onnx_name ctt_onnx_temp(struct ctt_onnx *x)
+struct ctt_emit_name ctt_emit_temp(struct ctt_emit *x)
 {
-    struct ctt_onnx_name name;
+    struct ctt_emit_name name;
 
     snprintf(name.s, sizeof(name.s), "/%d", ++x->temps);
     return name;
 }
 
 /* The open node is complete. */
-static void close_node(struct ctt_onnx *x)
+static void close_node(struct ctt_emit *x)
 {
     if (x->node.n)
         ctt_proto_message(&x->nodes, GRAPH_NODE, &x->node);
     x->node.n = 0;
 }
 
-void ctt_onnx_op(struct ctt_onnx *x, const char *kind, const char *out, ...)
+void ctt_emit_op(struct ctt_emit *x, const char *kind, const char *out, ...)
 {
     const char *in;
     va_list ap;
@@ -39,18 +39,18 @@ void ctt_onnx_op(struct ctt_onnx *x, const char *kind, const char *out, ...)
     close_node(x);
     va_start(ap, out);
     while ((in = va_arg(ap, const char *)) != NULL)
-        ctt_onnx_in(x, in);
+        ctt_emit_in(x, in);
     va_end(ap);
-    ctt_onnx_out(x, out);
+    ctt_emit_out(x, out);
     ctt_proto_text(&x->node, NODE_KIND, kind);
 }
 
-void ctt_onnx_in(struct ctt_onnx *x, const char *in)
+void ctt_emit_in(struct ctt_emit *x, const char *in)
 {
     ctt_proto_text(&x->node, NODE_IN, in);
 }
 
-void ctt_onnx_out(struct ctt_onnx *x, const char *out)
+void ctt_emit_out(struct ctt_emit *x, const char *out)
 {
     ctt_proto_text(&x->node, NODE_OUT, out);
 }
@@ -66,13 +66,13 @@ static struct ctt_proto attribute(const char *name, int kind)
     return a;
 }
 
-static void add_attribute(struct ctt_onnx *x, struct ctt_proto *a)
+static void add_attribute(struct ctt_emit *x, struct ctt_proto *a)
 {
     ctt_proto_message(&x->node, NODE_ATTRIBUTE, a);
     ctt_proto_free(a);
 }
 
-void ctt_onnx_int(struct ctt_onnx *x, const char *name, int64_t v)
+void ctt_emit_int(struct ctt_emit *x, const char *name, int64_t v)
 {
     struct ctt_proto a = attribute(name, KIND_INT);
 
@@ -80,7 +80,7 @@ void ctt_onnx_int(struct ctt_onnx *x, const char *name, int64_t v)
     add_attribute(x, &a);
 }
 
-void ctt_onnx_ints(struct ctt_onnx *x, const char *name, const int64_t *v,
+void ctt_emit_ints(struct ctt_emit *x, const char *name, const int64_t *v,
                    int n)
 {
     struct ctt_proto a = attribute(name, KIND_INTS);
@@ -90,7 +90,7 @@ void ctt_onnx_ints(struct ctt_onnx *x, const char *name, const int64_t *v,
     add_attribute(x, &a);
 }
 
-void ctt_onnx_real(struct ctt_onnx *x, const char *name, float v)
+void ctt_emit_real(struct ctt_emit *x, const char *name, float v)
 {
     struct ctt_proto a = attribute(name, KIND_FLOAT);
 
@@ -98,7 +98,7 @@ void ctt_onnx_real(struct ctt_onnx *x, const char *name, float v)
     add_attribute(x, &a);
 }
 
-void ctt_onnx_word(struct ctt_onnx *x, const char *name, const char *v)
+void ctt_emit_word(struct ctt_emit *x, const char *name, const char *v)
 {
     struct ctt_proto a = attribute(name, KIND_TEXT);
 
@@ -120,7 +120,7 @@ static void wrap(struct ctt_proto *inner, int field)
 }
 
 static void add_value(struct ctt_proto *to, int field, const char *name,
-                      enum ctt_onnx_type type, const int64_t *dim, int rank)
+                      enum ctt_emit_type type, const int64_t *dim, int rank)
 {
     struct ctt_proto v = { NULL, 0, 0, 0 }, t = v, shape = v;
 
@@ -143,20 +143,20 @@ static void add_value(struct ctt_proto *to, int field, const char *name,
     ctt_proto_free(&v);
 }
 
-void ctt_onnx_input(struct ctt_onnx *x, const char *name,
-                    enum ctt_onnx_type type, const int64_t *dim, int rank)
+void ctt_emit_input(struct ctt_emit *x, const char *name,
+                    enum ctt_emit_type type, const int64_t *dim, int rank)
 {
     add_value(&x->inputs, GRAPH_IN, name, type, dim, rank);
 }
 
-void ctt_onnx_output(struct ctt_onnx *x, const char *name, const int64_t *dim,
+void ctt_emit_output(struct ctt_emit *x, const char *name, const int64_t *dim,
                      int rank)
 {
     close_node(x);
-    add_value(&x->outputs, GRAPH_OUT, name, CTT_ONNX_FLOAT, dim, rank);
+    add_value(&x->outputs, GRAPH_OUT, name, CTT_EMIT_FLOAT, dim, rank);
 }
 
-void ctt_onnx_property(struct ctt_onnx *x, const char *key, const char *text)
+void ctt_emit_property(struct ctt_emit *x, const char *key, const char *text)
 {
     struct ctt_proto entry = { NULL, 0, 0, 0 };
 
