@@ -76,3 +76,26 @@ int ctt_onnx_axes(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
 out:
     return rc;
 }
+
+static int has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (; words; words = strchr(words, ' ')) {
+        words += *words == ' ';
+        if (strncmp(words, word, n) == 0 && (words[n] == ' ' || !words[n]))
+            return 1;
+    }
+    return 0;
+}
+
+int ctt_onnx_knows(const struct ctt_onnx_node *n, const char *words)
+{
+    int rc = 0;
+
+    for (int i = 0; i < n->attrs; i++)
+        CTT_CHECK(has_word(words, n->attr[i].name), CTT_EUNSUP, "%s: an "
+                  "attribute that is not known here", n->attr[i].name);
+out:
+    return rc;
+}

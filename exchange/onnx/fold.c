@@ -5,54 +5,60 @@
 
 #include <string.h>
 
-static const struct fold { const char *op; ctt_fold_fn *f; } folds[] = {
-    { "Abs", ctt_fold_unary },
-    { "Add", ctt_fold_binary },
-    { "And", ctt_fold_binary },
-    { "Cast", ctt_fold_cast },
-    { "Ceil", ctt_fold_unary },
-    { "Concat", ctt_fold_concat },
-    { "Constant", ctt_fold_constant },
-    { "ConstantOfShape", ctt_fold_fill },
-    { "Div", ctt_fold_binary },
-    { "Equal", ctt_fold_binary },
-    { "Erf", ctt_fold_unary },
-    { "Exp", ctt_fold_unary },
-    { "Expand", ctt_fold_expand },
-    { "Flatten", ctt_fold_reshape },
-    { "Floor", ctt_fold_unary },
-    { "Gather", ctt_fold_gather },
-    { "Greater", ctt_fold_binary },
-    { "GreaterOrEqual", ctt_fold_binary },
-    { "Identity", ctt_fold_same },
-    { "Less", ctt_fold_binary },
-    { "LessOrEqual", ctt_fold_binary },
-    { "Log", ctt_fold_unary },
-    { "Max", ctt_fold_binary },
-    { "Min", ctt_fold_binary },
-    { "Mod", ctt_fold_binary },
-    { "Mul", ctt_fold_binary },
-    { "Neg", ctt_fold_unary },
-    { "Not", ctt_fold_unary },
-    { "Or", ctt_fold_binary },
-    { "Pow", ctt_fold_binary },
-    { "Range", ctt_fold_range_of },
-    { "Reciprocal", ctt_fold_unary },
-    { "ReduceMax", ctt_fold_reduce },
-    { "ReduceMin", ctt_fold_reduce },
-    { "ReduceProd", ctt_fold_reduce },
-    { "ReduceSum", ctt_fold_reduce },
-    { "Reshape", ctt_fold_reshape },
-    { "Shape", ctt_fold_shape },
-    { "Size", ctt_fold_size },
-    { "Slice", ctt_fold_slices },
-    { "Split", ctt_fold_parts },
-    { "Sqrt", ctt_fold_unary },
-    { "Squeeze", ctt_fold_reshape },
-    { "Sub", ctt_fold_binary },
-    { "Transpose", ctt_fold_transpose },
-    { "Unsqueeze", ctt_fold_reshape },
-    { "Where", ctt_fold_where },
+/* attrs: the attributes that f knows; NULL: none. */
+static const struct fold {
+    const char  *op;
+    ctt_fold_fn *f;
+    const char  *attrs;
+} folds[] = {
+    { "Abs", ctt_fold_unary, NULL },
+    { "Add", ctt_fold_binary, NULL },
+    { "And", ctt_fold_binary, NULL },
+    { "Cast", ctt_fold_cast, "round_mode saturate to" },
+    { "Ceil", ctt_fold_unary, NULL },
+    { "Concat", ctt_fold_concat, "axis" },
+    { "Constant", ctt_fold_constant,
+      "value value_float value_floats value_int value_ints" },
+    { "ConstantOfShape", ctt_fold_fill, "value" },
+    { "Div", ctt_fold_binary, NULL },
+    { "Equal", ctt_fold_binary, NULL },
+    { "Erf", ctt_fold_unary, NULL },
+    { "Exp", ctt_fold_unary, NULL },
+    { "Expand", ctt_fold_expand, NULL },
+    { "Flatten", ctt_fold_reshape, "axis" },
+    { "Floor", ctt_fold_unary, NULL },
+    { "Gather", ctt_fold_gather, "axis" },
+    { "Greater", ctt_fold_binary, NULL },
+    { "GreaterOrEqual", ctt_fold_binary, NULL },
+    { "Identity", ctt_fold_same, NULL },
+    { "Less", ctt_fold_binary, NULL },
+    { "LessOrEqual", ctt_fold_binary, NULL },
+    { "Log", ctt_fold_unary, NULL },
+    { "Max", ctt_fold_binary, NULL },
+    { "Min", ctt_fold_binary, NULL },
+    { "Mod", ctt_fold_binary, "fmod" },
+    { "Mul", ctt_fold_binary, NULL },
+    { "Neg", ctt_fold_unary, NULL },
+    { "Not", ctt_fold_unary, NULL },
+    { "Or", ctt_fold_binary, NULL },
+    { "Pow", ctt_fold_binary, NULL },
+    { "Range", ctt_fold_range_of, NULL },
+    { "Reciprocal", ctt_fold_unary, NULL },
+    { "ReduceMax", ctt_fold_reduce, "axes keepdims noop_with_empty_axes" },
+    { "ReduceMin", ctt_fold_reduce, "axes keepdims noop_with_empty_axes" },
+    { "ReduceProd", ctt_fold_reduce, "axes keepdims noop_with_empty_axes" },
+    { "ReduceSum", ctt_fold_reduce, "axes keepdims noop_with_empty_axes" },
+    { "Reshape", ctt_fold_reshape, "allowzero" },
+    { "Shape", ctt_fold_shape, "end start" },
+    { "Size", ctt_fold_size, NULL },
+    { "Slice", ctt_fold_slices, "axes ends starts" },
+    { "Split", ctt_fold_parts, "axis num_outputs split" },
+    { "Sqrt", ctt_fold_unary, NULL },
+    { "Squeeze", ctt_fold_reshape, "axes" },
+    { "Sub", ctt_fold_binary, NULL },
+    { "Transpose", ctt_fold_transpose, "perm" },
+    { "Unsqueeze", ctt_fold_reshape, "axes" },
+    { "Where", ctt_fold_where, NULL },
 };
 
 int ctt_fold_in(const struct ctt_onnx *o, const struct ctt_onnx_node *n, int k,
@@ -126,6 +132,11 @@ static const struct fold *find(const char *op)
     return NULL;
 }
 
+int ctt_onnx_foldable(const struct ctt_onnx_node *n)
+{
+    return !*n->domain && find(n->op) != NULL;
+}
+
 /* A shape is known of every value that is. */
 int ctt_onnx_folds(const struct ctt_onnx *o, const struct ctt_onnx_node *n)
 {
@@ -152,6 +163,7 @@ int ctt_onnx_fold(struct ctt_onnx *o, const struct ctt_onnx_node *n)
     for (int k = 0; k < n->nin; k++)
         if (n->in[k] >= 0)
             CTT_TRY(ctt_fold_in(o, n, k, &x));
+    CTT_TRY(ctt_onnx_knows(n, find(n->op)->attrs));
     rc = find(n->op)->f(o, n);
 out:
     return rc;

@@ -13,7 +13,7 @@
 
 enum {
     CTT_ONNX_RANK  = 8,           /* axes of a tensor */
-    CTT_ONNX_OLDEST = 7,          /* versions of the operators */
+    CTT_ONNX_OLDEST = 6,          /* versions of the operators */
     CTT_ONNX_NEWEST = 28,
 };
 #define CTT_ONNX_FILE_MOST (INT64_C(1) << 31)    /* bytes: less than that */
@@ -152,6 +152,10 @@ const char *ctt_onnx_word(const struct ctt_onnx_node *n, const char *name,
 const int64_t *ctt_onnx_ints(const struct ctt_onnx_node *n, const char *name,
                              int64_t *count);
 
+/* CTT_EUNSUP: the node has an attribute that is none of these words; NULL: no
+ * word. */
+int  ctt_onnx_knows(const struct ctt_onnx_node *n, const char *words);
+
 /* An axis counted from the end if negative; CTT_EUNSUP: there is none. */
 int  ctt_onnx_axis(int64_t axis, int rank, int *out);
 
@@ -179,7 +183,9 @@ ctt_onnx_constant(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
 }
 
 /* fold.c: computes a node all of whose inputs are constants, or that asks for a
- * shape only.  folds: 1 if it is such a node. */
+ * shape only.  folds: 1 if it is such a node; foldable: 1 if it would be one with
+ * constants. */
+int  ctt_onnx_foldable(const struct ctt_onnx_node *n);
 int  ctt_onnx_folds(const struct ctt_onnx *o, const struct ctt_onnx_node *n);
 int  ctt_onnx_fold(struct ctt_onnx *o, const struct ctt_onnx_node *n);
 

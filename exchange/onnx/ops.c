@@ -6,64 +6,88 @@
 #include <string.h>
 
 /* f NULL: refused, with this reason; like: the result has the shape of the first
- * input, so that nodes behind it can be looked at too. */
+ * input, so that nodes behind it can be looked at too.  attrs: the attributes
+ * that f knows; NULL: none.  A node with another one is refused. */
 static const struct op {
     const char *name;
     ctt_op_fn  *f;
-    const char *why;
+    const char *why, *attrs;
     int         like;
 } ops[] = {
-    { .name = "Add", .f = ctt_op_add },
-    { .name = "AveragePool", .f = ctt_op_avg_pool },
-    { .name = "BatchNormalization", .f = ctt_op_batch_norm, .like = 1 },
-    { .name = "Cast", .f = ctt_op_cast, .like = 1 },
-    { .name = "Clip", .f = ctt_op_clip, .like = 1 },
-    { .name = "Concat", .f = ctt_op_concat },
-    { .name = "Conv", .f = ctt_op_conv },
-    { .name = "ConvTranspose", .f = ctt_op_deconv },
-    { .name = "DepthToSpace", .f = ctt_op_depth_to_space },
-    { .name = "Div", .f = ctt_op_div, .like = 1 },
-    { .name = "Dropout", .f = ctt_op_dropout, .like = 1 },
+    { .name = "Abs", .f = ctt_op_abs, .like = 1 },
+    { .name = "Add", .f = ctt_op_add, .attrs = "axis broadcast" },
+    { .name = "AveragePool", .f = ctt_op_avg_pool,
+      .attrs = "auto_pad dilations kernel_shape "
+               "pads strides ceil_mode count_include_pad" },
+    { .name = "BatchNormalization", .f = ctt_op_batch_norm, .like = 1,
+      .attrs = "epsilon is_test momentum spatial training_mode" },
+    { .name = "Cast", .f = ctt_op_cast, .like = 1,
+      .attrs = "round_mode saturate to" },
+    { .name = "Clip", .f = ctt_op_clip, .like = 1, .attrs = "max min" },
+    { .name = "Concat", .f = ctt_op_concat, .attrs = "axis" },
+    { .name = "Conv", .f = ctt_op_conv,
+      .attrs = "auto_pad dilations kernel_shape pads strides group" },
+    { .name = "ConvTranspose", .f = ctt_op_deconv,
+      .attrs = "auto_pad dilations kernel_shape pads "
+               "strides group output_padding output_shape" },
+    { .name = "DepthToSpace", .f = ctt_op_depth_to_space,
+      .attrs = "blocksize mode" },
+    { .name = "Div", .f = ctt_op_div, .like = 1, .attrs = "axis broadcast" },
+    { .name = "Dropout", .f = ctt_op_dropout, .like = 1,
+      .attrs = "is_test ratio seed" },
     { .name = "Expand", .f = ctt_op_expand },
-    { .name = "Flatten", .f = ctt_op_reshape },
-    { .name = "Gather", .f = ctt_op_gather },
-    { .name = "Gelu", .f = ctt_op_gelu, .like = 1 },
-    { .name = "Gemm", .f = ctt_op_gemm },
+    { .name = "Flatten", .f = ctt_op_reshape, .attrs = "axis" },
+    { .name = "Gather", .f = ctt_op_gather, .attrs = "axis" },
+    { .name = "Gelu", .f = ctt_op_gelu, .like = 1, .attrs = "approximate" },
+    { .name = "Gemm", .f = ctt_op_gemm,
+      .attrs = "alpha beta broadcast transA transB" },
     { .name = "GlobalAveragePool", .f = ctt_op_global_avg },
     { .name = "GlobalMaxPool", .f = ctt_op_global_max },
-    { .name = "HardSigmoid", .f = ctt_op_hard_sigmoid, .like = 1 },
+    { .name = "HardSigmoid", .f = ctt_op_hard_sigmoid, .like = 1,
+      .attrs = "alpha beta" },
     { .name = "HardSwish", .f = ctt_op_act, .like = 1 },
     { .name = "Identity", .f = ctt_op_same, .like = 1 },
-    { .name = "LRN", .f = ctt_op_lrn, .like = 1 },
-    { .name = "LayerNormalization", .f = ctt_op_layer_norm, .like = 1 },
-    { .name = "LeakyRelu", .f = ctt_op_leaky, .like = 1 },
-    { .name = "LogSoftmax", .f = ctt_op_softmax, .like = 1 },
+    { .name = "LRN", .f = ctt_op_lrn, .like = 1,
+      .attrs = "alpha beta bias size" },
+    { .name = "LayerNormalization", .f = ctt_op_layer_norm, .like = 1,
+      .attrs = "axis epsilon stash_type" },
+    { .name = "LeakyRelu", .f = ctt_op_leaky, .like = 1, .attrs = "alpha" },
+    { .name = "LogSoftmax", .f = ctt_op_softmax, .like = 1, .attrs = "axis" },
     { .name = "MatMul", .f = ctt_op_matmul },
     { .name = "Max", .f = ctt_op_max, .like = 1 },
-    { .name = "MaxPool", .f = ctt_op_max_pool },
+    { .name = "MaxPool", .f = ctt_op_max_pool,
+      .attrs = "auto_pad dilations kernel_shape "
+               "pads strides ceil_mode storage_order" },
     { .name = "Min", .f = ctt_op_min, .like = 1 },
-    { .name = "Mul", .f = ctt_op_mul },
+    { .name = "Mul", .f = ctt_op_mul, .attrs = "axis broadcast" },
     { .name = "Neg", .f = ctt_op_neg, .like = 1 },
     { .name = "PRelu", .f = ctt_op_prelu, .like = 1 },
-    { .name = "Pad", .f = ctt_op_pad },
-    { .name = "ReduceMax", .f = ctt_op_reduce_max },
-    { .name = "ReduceMean", .f = ctt_op_reduce_mean },
+    { .name = "Pad", .f = ctt_op_pad, .attrs = "mode pads value" },
+    { .name = "ReduceMax", .f = ctt_op_reduce_max,
+      .attrs = "axes keepdims noop_with_empty_axes" },
+    { .name = "ReduceMean", .f = ctt_op_reduce_mean,
+      .attrs = "axes keepdims noop_with_empty_axes" },
+    { .name = "ReduceSum", .f = ctt_op_reduce_sum,
+      .attrs = "axes keepdims noop_with_empty_axes" },
     { .name = "Relu", .f = ctt_op_act, .like = 1 },
-    { .name = "Reshape", .f = ctt_op_reshape },
-    { .name = "Resize", .f = ctt_op_resize },
+    { .name = "Reshape", .f = ctt_op_reshape, .attrs = "allowzero" },
+    { .name = "Resize", .f = ctt_op_resize,
+      .attrs = "antialias axes coordinate_transformation_mode cubic_coeff_a "
+               "exclude_outside extrapolation_value keep_aspect_ratio_policy mode nearest_mode" },
     { .name = "Sigmoid", .f = ctt_op_act, .like = 1 },
-    { .name = "Slice", .f = ctt_op_slice },
-    { .name = "Softmax", .f = ctt_op_softmax, .like = 1 },
-    { .name = "SpaceToDepth", .f = ctt_op_space_to_depth },
-    { .name = "Split", .f = ctt_op_split },
-    { .name = "Squeeze", .f = ctt_op_reshape },
-    { .name = "Sub", .f = ctt_op_sub },
+    { .name = "Slice", .f = ctt_op_slice, .attrs = "axes ends starts" },
+    { .name = "Softmax", .f = ctt_op_softmax, .like = 1, .attrs = "axis" },
+    { .name = "SpaceToDepth", .f = ctt_op_space_to_depth,
+      .attrs = "blocksize mode" },
+    { .name = "Split", .f = ctt_op_split, .attrs = "axis num_outputs split" },
+    { .name = "Squeeze", .f = ctt_op_reshape, .attrs = "axes" },
+    { .name = "Sub", .f = ctt_op_sub, .attrs = "axis broadcast" },
     { .name = "Sum", .f = ctt_op_add },
-    { .name = "Swish", .f = ctt_op_act, .like = 1 },
+    { .name = "Swish", .f = ctt_op_act, .like = 1, .attrs = "alpha" },
     { .name = "Tanh", .f = ctt_op_act, .like = 1 },
-    { .name = "Transpose", .f = ctt_op_transpose },
-    { .name = "Unsqueeze", .f = ctt_op_reshape },
-    { .name = "Upsample", .f = ctt_op_upsample },
+    { .name = "Transpose", .f = ctt_op_transpose, .attrs = "perm" },
+    { .name = "Unsqueeze", .f = ctt_op_reshape, .attrs = "axes" },
+    { .name = "Upsample", .f = ctt_op_upsample, .attrs = "mode scales" },
     { .name = "GRU", .why = "only cells over frames are known: convtt's lstm "
       "and convlstm" },
     { .name = "If", .why = "a branch that depends on values" },
@@ -194,13 +218,18 @@ static int refuse(const struct ctt_onnx_node *n, const struct op *op)
 static int translate(struct ctt_onnx *o, struct ctt_onnx_node *n,
                      const struct op *op)
 {
+    int rc;
+
     if (ctt_onnx_folds(o, n))
         return ctt_onnx_fold(o, n);
     if (!op || !op->f)
-        return refuse(n, op);
+        return ctt_onnx_foldable(n) && reads_lost(o, n) ? 0 : refuse(n, op);
     if (reads_lost(o, n))
         return 0;    /* the reason is named where it was lost */
-    return op->f(o, n);
+    CTT_TRY(ctt_onnx_knows(n, op->attrs));
+    rc = op->f(o, n);
+out:
+    return rc;
 }
 
 int ctt_onnx_translate(struct ctt_onnx *o, struct ctt_onnx_node *n)

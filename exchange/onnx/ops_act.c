@@ -85,6 +85,28 @@ out:
     return rc;
 }
 
+/* relu(x) + relu(-x) */
+int ctt_op_abs(struct ctt_onnx *o, struct ctt_onnx_node *n)
+{
+    struct ctt_onnx_place *p, *a, *b;
+    struct ctt_onnx_value *v;
+    int rc, line, in[2];
+
+    CTT_TRY(ctt_op_live(o, n, 0, &v));
+    CTT_TRY(ctt_op_solid(o, v->place, &p));
+    o->line[p->line].shared = 1;
+    CTT_TRY(act_line(o, p, "relu", &a));
+    CTT_TRY(affine(o, p, -1, 0, &b));
+    CTT_TRY(act_line(o, b, "relu", &b));
+    in[0] = a->line;
+    in[1] = b->line;
+    CTT_TRY(ctt_onnx_emit(o, "add", 2, in, o->line[p->line].size, &line));
+    CTT_TRY(ctt_place_drop(o, p, 0, line, &p));
+    CTT_TRY(ctt_op_set_like(o, n, 0, v, p));
+out:
+    return rc;
+}
+
 /* ---- bounds ---- */
 
 /* min(max(x, low), high), where a bound may be infinite. */

@@ -26,6 +26,24 @@ out:
     return rc;
 }
 
+/* Operators of version 6 say from which axis on the second input's axes are;
+ * later ones count from the last. */
+static int old_axes(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
+                    int rank, struct ctt_onnx_tensor *t)
+{
+    int64_t axis = ctt_onnx_int(n, "axis", -1);
+    int rc = 0;
+
+    if (o->opset > 6 || axis < 0)
+        return 0;
+    CTT_CHECK(axis + t->rank <= rank, CTT_EUNSUP, "axis: %lld",
+              (long long)axis);
+    while (axis + t->rank < rank)
+        t->dim[t->rank++] = 1;
+out:
+    return rc;
+}
+
 /* The value and the numbers for each channel of the constant, if the result has
  * the value's shape; k: the input that is the value. */
 static int channels_of(struct ctt_onnx *o, const struct ctt_onnx_node *n,
@@ -33,13 +51,16 @@ static int channels_of(struct ctt_onnx *o, const struct ctt_onnx_node *n,
 {
     const struct ctt_onnx_tensor *t;
     struct ctt_onnx_value *live;
+    struct ctt_onnx_tensor spread;
     int rc;
 
     CTT_TRY(ctt_op_live(o, n, k, &live));
     CTT_TRY(ctt_op_constant(o, n, !k, &t));
-    CTT_TRY(more_axes(o, live, t->rank, v));
+    spread = *t;
+    CTT_TRY(old_axes(o, n, live->t.rank, &spread));
+    CTT_TRY(more_axes(o, live, spread.rank, v));
     CTT_TRY(ctt_op_solid(o, v->place, &v->place));
-    CTT_TRY(ctt_op_channels(o, v, t, x));
+    CTT_TRY(ctt_op_channels(o, v, &spread, x));
 out:
     return rc;
 }
@@ -207,6 +228,8 @@ static int combine(struct ctt_onnx *o, const struct ctt_onnx_node *n,
 
     CTT_TRY(ctt_op_live(o, n, 0, &x));
     CTT_TRY(ctt_op_live(o, n, 1, &y));
+    CTT_CHECK(o->opset > 6 || !ctt_onnx_attr(n, "axis"), CTT_EUNSUP, "axis: "
+              "of two values");
     CTT_TRY(ctt_fold_broadcast(&x->t, &y->t, &rank, dim));
     CTT_TRY(operand(o, n, 0, rank, &a));
     CTT_TRY(operand(o, n, 1, rank, &b));

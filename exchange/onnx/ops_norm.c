@@ -71,8 +71,9 @@ int ctt_op_batch_norm(struct ctt_onnx *o, struct ctt_onnx_node *n)
     int rc, line;
 
     CTT_CHECK(!ctt_onnx_int(n, "training_mode", 0) &&
+              (o->opset > 6 || ctt_onnx_int(n, "is_test", 0)) &&
               ctt_onnx_int(n, "spatial", 1), CTT_EUNSUP, "training_mode: 1, "
-              "or spatial: 0");
+              "is_test: 0 or spatial: 0");
     CTT_TRY(ctt_op_live(o, n, 0, &v));
     CTT_TRY(ctt_op_image(o, v, &m));
     CTT_TRY(ctt_op_solid(o, m.p, &m.p));

@@ -139,6 +139,8 @@ int ctt_op_avg_pool(struct ctt_onnx *o, struct ctt_onnx_node *n)
     CTT_TRY(ctt_op_solid(o, m.p, &m.p));
     CTT_TRY(pool_window(o, n, &m, 0, &plain));
     CTT_TRY(pool_window(o, n, &m, ceil, &w));
+    CTT_CHECK(o->opset > 6 || !has_zeros(&w), CTT_EUNSUP, "pads: operators of "
+              "version 6 do not say whether they count");
     if (!has_zeros(&w) ? !is_dilated(&w) : !all)
         return pool_line(o, n, "avg", &m, &w);
     CTT_CHECK(!has_zeros(&w) || all, CTT_EUNSUP, "dilations: with padding that "
@@ -218,6 +220,23 @@ out:
     return rc;
 }
 
+/* Means times how many numbers each is of. */
+static int scale_means(struct ctt_onnx *o, const struct ctt_onnx_value *v,
+                       unsigned axes, struct ctt_onnx_place **p)
+{
+    double count = 1, *scale;
+    int rc;
+
+    for (int a = 0; a < v->t.rank; a++)
+        count *= axes >> a & 1 ? (double)v->t.dim[a] : 1;
+    CTT_TRY(ctt_onnx_vector(o, o->line[(*p)->line].size[CTT_IN_C], NULL, count,
+                            &scale));
+    CTT_TRY(ctt_op_affine(o, *p, scale, NULL, p));
+out:
+    return rc;
+}
+
+/* kind: of a pool, or "sum". */
 static int reduce(struct ctt_onnx *o, const struct ctt_onnx_node *n,
                   const char *kind, unsigned axes, int keep)
 {
@@ -230,14 +249,17 @@ static int reduce(struct ctt_onnx *o, const struct ctt_onnx_node *n,
     CTT_TRY(ctt_op_live(o, n, 0, &v));
     CTT_TRY(ctt_op_solid(o, v->place, &p));
     CTT_TRY(dims_of(v, axes, &dims));
-    CTT_CHECK(!(dims >> CTT_IN_C & 1) || strcmp(kind, "avg") == 0, CTT_EUNSUP,
+    CTT_CHECK(!(dims >> CTT_IN_C & 1) || strcmp(kind, "max") != 0, CTT_EUNSUP,
               "axes: a maximum over channels");
     line = p->line;
     if (dims & ~(1u << CTT_IN_C))
-        CTT_TRY(reduced_pool(o, kind, p, dims, &line));
+        CTT_TRY(reduced_pool(o, strcmp(kind, "max") == 0 ? kind : "avg", p,
+                             dims, &line));
     if (dims >> CTT_IN_C & 1)
         CTT_TRY(channel_mean(o, line, &line));
     CTT_TRY(ctt_place_drop(o, p, dims, line, &p));
+    if (strcmp(kind, "sum") == 0)
+        CTT_TRY(scale_means(o, v, axes, &p));
     for (int a = 0; a < v->t.rank; a++)
         if (!(axes >> a & 1) || keep) {
             p->cut[rank] = axes >> a & 1 ? 0 : p->cut[a];
@@ -268,6 +290,11 @@ out:
 int ctt_op_reduce_mean(struct ctt_onnx *o, struct ctt_onnx_node *n)
 {
     return reduce_node(o, n, "avg");
+}
+
+int ctt_op_reduce_sum(struct ctt_onnx *o, struct ctt_onnx_node *n)
+{
+    return reduce_node(o, n, "sum");
 }
 
 int ctt_op_reduce_max(struct ctt_onnx *o, struct ctt_onnx_node *n)

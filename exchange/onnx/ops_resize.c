@@ -108,6 +108,9 @@ static int resize(struct ctt_onnx *o, const struct ctt_onnx_node *n, int old,
     struct ctt_op_image m;
     int rc, axis;
 
+    CTT_CHECK(strcmp(ctt_onnx_word(n, "keep_aspect_ratio_policy", "stretch"),
+                     "stretch") == 0, CTT_EUNSUP,
+              "keep_aspect_ratio_policy: not stretch");
     CTT_TRY(ctt_op_live(o, n, 0, &v));
     CTT_TRY(ctt_op_image(o, v, &m));
     CTT_CHECK(scales || sizes, CTT_EUNSUP, "scales: no constant");
@@ -257,7 +260,7 @@ static int blocks(struct ctt_onnx *o, const struct ctt_onnx_node *n, int up)
     few = up ? m.size[CTT_IN_C] / (b * b) : m.size[CTT_IN_C];
     CTT_TRY(block_line(o, up ? "deconv" : "conv", &m, b, up ? few :
                        few * b * b, &line));
-    CTT_TRY(block_weight(o, few, b, up && strcmp(mode, "CRD") == 0, up,
+    CTT_TRY(block_weight(o, few, b, strcmp(mode, "CRD") == 0, up,
                          m.channel, &o->line[line].w[0]));
     o->line[line].nw = 1;
     CTT_TRY(ctt_op_image_place(o, &m, line, o->line[line].size, 1, dim, &p));

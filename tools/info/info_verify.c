@@ -147,9 +147,9 @@ static int compare(const char *path, const struct ctt_npz_array *a,
         worst = error > worst ? error : worst;
     }
     CTT_CHECK(first < 0, CTT_EFORMAT, "%s: the answer differs by more than "
-              "%g: number %lld of %s is %.7g there and %.7g here", path,
-              tolerance, (long long)first, a->name, (double)a->x[first],
-              (double)y[first]);
+              "%g: number %lld of %s is %.7g there and %.7g here (largest "
+              "difference %.1e)", path, tolerance, (long long)first, a->name,
+              (double)a->x[first], (double)y[first], worst);
     printf("verified        %lld numbers of %s, largest difference %.1e\n",
            (long long)a->count, a->name, worst);
 out:
