@@ -215,6 +215,20 @@ static int refuse(const struct ctt_onnx_node *n, const struct op *op)
     return ctt_error(CTT_EUNSUP, "no such operator is known here");
 }
 
+/* What is wrong whatever the shapes are. */
+static int refuse_lost(const struct ctt_onnx *o, const struct ctt_onnx_node *n)
+{
+    int first = ctt_onnx_constant(o, n, 0) != NULL;
+    int second = ctt_onnx_constant(o, n, 1) != NULL, rc = 0;
+
+    CTT_CHECK(strcmp(n->op, "MatMul") != 0 || first || second, CTT_EUNSUP,
+              "a product of two values (attention)");
+    CTT_CHECK(strcmp(n->op, "Div") != 0 || second, CTT_EUNSUP, "a division by "
+              "a value");
+out:
+    return rc;
+}
+
 static int translate(struct ctt_onnx *o, struct ctt_onnx_node *n,
                      const struct op *op)
 {
@@ -222,10 +236,12 @@ static int translate(struct ctt_onnx *o, struct ctt_onnx_node *n,
 
     if (ctt_onnx_folds(o, n))
         return ctt_onnx_fold(o, n);
+    if (!op && ctt_onnx_foldable(n) && reads_lost(o, n))
+        return 0;
     if (!op || !op->f)
-        return ctt_onnx_foldable(n) && reads_lost(o, n) ? 0 : refuse(n, op);
-    if (reads_lost(o, n))
-        return 0;    /* the reason is named where it was lost */
+        return refuse(n, op);
+    if (reads_lost(o, n))    /* the reason is named where it was lost */
+        return refuse_lost(o, n);
     CTT_TRY(ctt_onnx_knows(n, op->attrs));
     rc = op->f(o, n);
 out:
