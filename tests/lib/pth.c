@@ -2,14 +2,14 @@
  * pth.c: makes files as torch.save() does. */
 #include "tests/lib/pth.h"
 #include "net/code/zip.h"
-#include "tests/lib/check.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 void pth_add(struct pth_bytes *b, const void *p, size_t n)
 {
-    CU_ASSERT_FATAL(n <= sizeof(b->p) - b->n);
+    assert(n <= sizeof(b->p) - b->n);
     if (n)
         memcpy(b->p + b->n, p, n);
     b->n += n;
