@@ -203,6 +203,11 @@ static int check_rest(const struct fill *f)
 {
     int rc = 0;
 
+    for (int i = 0; i < f->map.count; i++)
+        CTT_CHECK(f->map.row[i].used || f->map.row[i].weight[0] == '-',
+                  CTT_EFORMAT, "%s:%d: the model has no weight %s, or a line "
+                  "above names it", f->map_path, f->map.row[i].line,
+                  f->map.row[i].weight);
     for (int i = 0; i < f->t->count; i++) {
         const struct ctt_named *n = &f->t->tensor[i];
 
@@ -211,11 +216,6 @@ static int check_rest(const struct fill *f)
                   CTT_EFORMAT, "%s: no weight is %s; if that is right, a map "
                   "says so: - %s", f->t->path, n->name, n->name);
     }
-    for (int i = 0; i < f->map.count; i++)
-        CTT_CHECK(f->map.row[i].used || f->map.row[i].weight[0] == '-',
-                  CTT_EFORMAT, "%s:%d: the model has no weight %s, or a line "
-                  "above names it", f->map_path, f->map.row[i].line,
-                  f->map.row[i].weight);
 out:
     return rc;
 }

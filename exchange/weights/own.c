@@ -32,22 +32,32 @@ out:
     return rc;
 }
 
+/* A model of the file's text, with zeros. */
+static int make_text(const struct ctt_tensors *t, struct ctt_model **m)
+{
+    struct ctt_graph *g = NULL;
+    int rc;
+
+    CTT_TRY(ctt_net_parse(t->net, &g));
+    rc = ctt_graph_light_known(g);
+    if (rc < 0)
+        ctt_graph_free(&g);
+    CTT_TRY(rc);
+    CTT_TRY(ctt_model_new(g, m));
+out:
+    return rc < 0 ? ctt_error(rc, "%s: %s", t->path, ctt_errmsg()) : rc;
+}
+
 int ctt_import_safetensors(const char *path, struct ctt_model **out)
 {
     struct ctt_tensors *t = NULL;
     struct ctt_model *m = NULL;
-    struct ctt_graph *g = NULL;
     int rc;
 
     CTT_TRY(ctt_tensors_open(path, &t));
     CTT_CHECK(t->net, CTT_EFORMAT, "%s: has no model text: give a model to "
               "put the weights in, NAME.net, and --map", path);
-    rc = ctt_net_parse(t->net, &g);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "%s: %s", path, ctt_errmsg()));
-    CTT_TRY(ctt_graph_light_known(g));
-    CTT_TRY(ctt_model_new(g, &m));
-    g = NULL;
+    CTT_TRY(make_text(t, &m));
     if (t->labels)
         CTT_TRY(set_labels(t, m));
     CTT_TRY(ctt_tensors_fill(t, NULL, m));

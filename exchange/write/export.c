@@ -53,27 +53,35 @@ static void add_frames(struct ctt_emit *x, int i)
                          ctt_emit_value(x, i).s);
 }
 
+/* Probabilities of an answer v of that name. */
+static void add_softmax(struct ctt_emit *x, const char *v, const char *out)
+{
+    int several = x->m->g->several;
+
+    ctt_emit_op(x, several ? "Sigmoid" : "Softmax", out, v, NULL);
+    if (!several)
+        ctt_emit_int(x, "axis", 1);
+}
+
 /* Classes go as 1, c, a frame as 1, c, h, w. */
 static int add_answer(struct ctt_emit *x)
 {
-    const struct ctt_graph *g = x->m->g;
-    int i = ctt_graph_output(g), rc = 0;
-    const struct ctt_node *n = &g->node[i];
-    struct ctt_emit_name raw = ctt_emit_value(x, i), shaped = raw;
-    int64_t dim[CTT_EMIT_RANK];
+    int i = ctt_graph_output(x->m->g), rc = 0;
+    const struct ctt_node *n = &x->m->g->node[i];
     int rank = ctt_rows(&n->out) == 1 ? 2 : 4 + (n->out.d > 1);
+    struct ctt_emit_name logits = ctt_emit_temp(x);
+    const char *shaped = x->set->softmax ? logits.s : n->name;
+    int64_t dim[CTT_EMIT_RANK];
 
     CTT_CHECK(!x->set->softmax || rank == 2, CTT_EINVAL, "%s: a frame has no "
               "probabilities: leave --with-softmax out", n->name);
-    ctt_emit_shape_of(&n->out, n->out.d > 1, 1, dim);
+    if (ctt_emit_shape_of(&n->out, n->out.d > 1, 1, dim) == rank &&
+        rank == 4 + ctt_emit_deep(x, i))
+        ctt_emit_op(x, "Identity", shaped, ctt_emit_value(x, i).s, NULL);
+    else
+        ctt_emit_reshape(x, ctt_emit_value(x, i).s, dim, rank, shaped);
     if (x->set->softmax)
-        shaped = ctt_emit_temp(x);
-    ctt_emit_reshape(x, raw.s, dim, rank, x->set->softmax ? shaped.s : n->name);
-    if (x->set->softmax)
-        ctt_emit_op(x, g->several ? "Sigmoid" : "Softmax", n->name, shaped.s,
-                    NULL);
-    if (x->set->softmax && !g->several)
-        ctt_emit_int(x, "axis", 1);
+        add_softmax(x, shaped, n->name);
     ctt_emit_output(x, n->name, dim, rank);
 out:
     return rc;

@@ -78,11 +78,11 @@ int ctt_info_export(const struct ctt_info_cfg *cfg, const char *path)
               "for two files", path);
     CTT_TRY(ctt_info_load(path, 0, &m));
     CTT_TRY(ctt_graph_light_known(m->g));
-    if (ctt_tool_is_net(path)) {
+    if (ctt_tool_is_net(path))
         ctt_init_weights(m, 1);
-        ctt_tool_note("%s: a text has no weights: they are random", path);
-    }
     CTT_TRY(write_model(cfg, m));
+    if (ctt_tool_is_net(path))
+        ctt_tool_note("%s: a text has no weights: they are random", path);
 out:
     ctt_model_free(&m);
     return rc;
