@@ -108,16 +108,48 @@ out:
 
 /* ---- inputs ---- */
 
-/* Channels are axis 1, or the last one of few colours. */
-static int is_last(const struct ctt_onnx_value *v)
+/* The first needed node that reads a value. */
+static const struct ctt_onnx_node *reader_of(const struct ctt_onnx *o,
+                                             int value)
 {
-    return v->rank > 3 && v->dim[v->rank - 1] <= 4 && v->dim[1] > 4;
+    for (int i = 0; i < o->nodes; i++)
+        for (int k = 0; k < o->node[i].nin && o->node[i].needed; k++)
+            if (o->node[i].in[k] == value)
+                return &o->node[i];
+    return NULL;
+}
+
+/* Channels are axis 1, unless a Transpose brings the last one there, perhaps
+ * behind operators on single numbers. */
+static int is_last(const struct ctt_onnx *o, int value)
+{
+    static const char *const plain[] = { "Add", "Cast", "Div", "Identity",
+                                         "Mul", "Sub" };
+    int rank = o->value[value].rank, same = 1;
+    const struct ctt_onnx_node *n;
+    const int64_t *perm;
+    int64_t count;
+
+    for (int step = 0; step < 8 && same; step++) {
+        n = reader_of(o, value);
+        if (!n || !n->nout || n->out[0] < 0)
+            return 0;
+        perm = ctt_onnx_ints(n, "perm", &count);
+        if (strcmp(n->op, "Transpose") == 0)
+            return rank > 2 && perm && count == rank && perm[0] == 0 &&
+                   perm[1] == rank - 1;
+        same = 0;
+        for (size_t i = 0; i < CTT_LEN(plain); i++)
+            same |= strcmp(n->op, plain[i]) == 0;
+        value = n->out[0];
+    }
+    return 0;
 }
 
 static int make_input(struct ctt_onnx *o, struct ctt_onnx_value *v)
 {
     int64_t size[CTT_IN_DIMS] = { 1, 1, 1, 1, 1 };
-    int in[CTT_ONNX_RANK], last = is_last(v), rc, line;
+    int in[CTT_ONNX_RANK], last = is_last(o, (int)(v - o->value)), rc, line;
 
     for (int a = 0; a < v->rank; a++) {
         in[a] = a == 0 ? CTT_IN_N : last ? CTT_IN_C - (v->rank - 1 - a) :
@@ -165,11 +197,11 @@ static int find_answer(struct ctt_onnx *o, const char *name, int *out)
     int rc = 0;
 
     CTT_CHECK(name || o->outputs == 1, CTT_EINVAL, "%s: has %d outputs: name "
-              "the answer with --output, such as '%s'", o->path, o->outputs,
+              "the answer with --answer, such as '%s'", o->path, o->outputs,
               o->value[o->output[0]].name);
     *out = name ? ctt_onnx_find(o, name) : o->output[0];
     CTT_CHECK(*out >= 0 && (o->value[*out].maker >= 0 ||
-                            o->value[*out].input), CTT_EINVAL, "--output %s: "
+                            o->value[*out].input), CTT_EINVAL, "--answer %s: "
               "%s computes no such value", name, o->path);
 out:
     return rc;

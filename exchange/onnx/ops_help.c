@@ -128,23 +128,48 @@ out:
     return rc;
 }
 
+/* The language wants as many zeros before as behind where the kernel is 1: one of
+ * more numbers, of which one is 1, shifts the image. */
+static int shift_kernel(struct ctt_onnx *o, int low, int high,
+                        struct ctt_onnx_weight *w, int d, int64_t *pad)
+{
+    int more = high > low ? high - low : low - high, rc = 0;
+    int64_t *at;
+
+    *pad = high > low ? high : low;
+    CTT_CHECK(*pad <= 99, CTT_EUNSUP, "pads: %lld zeros; 99 are possible",
+              (long long)*pad);
+    w->dim[d] = more + 1;
+    at = ctt_arena_take(&o->arena, w->dim[d], sizeof(*at));
+    CTT_TRY(at ? 0 : CTT_ENOMEM);
+    for (int i = 0; i <= more; i++)
+        at[i] = i == (high > low ? more : 0) ? 0 : -1;
+    w->off[d] = at;
+out:
+    return rc;
+}
+
 int ctt_op_solid(struct ctt_onnx *o, struct ctt_onnx_place *p,
                  struct ctt_onnx_place **out)
 {
     struct ctt_op_window w = { .tap = 0 };
     int64_t size[CTT_IN_DIMS];
+    struct ctt_onnx_weight *k;
     int rc = 0, line;
 
     *out = p;
     if (!ctt_place_padded(p))
         goto out;
-    for (int d = CTT_IN_D; d < CTT_IN_DIMS; d++) {
+    for (int d = CTT_IN_D; d < CTT_IN_DIMS; d++)
         size[d] = o->line[p->line].size[d] + p->low[d] + p->high[d];
-        w.kernel[d] = w.stride[d] = w.dilation[d] = 1;
-        w.low[d] = p->low[d];
-        w.high[d] = p->high[d];
-    }
     CTT_TRY(ctt_op_depthwise(o, p->line, NULL, size, &line));
+    k = o->line[line].w;
+    for (int d = CTT_IN_D; d <= CTT_IN_W; d++) {
+        CTT_TRY(shift_kernel(o, p->low[d], p->high[d], k, d, &w.low[d]));
+        w.high[d] = w.low[d];
+        w.kernel[d] = k->dim[d];
+        w.stride[d] = w.dilation[d] = 1;
+    }
     CTT_TRY(ctt_op_window_keys(o, line, &w));
     CTT_TRY(place_on(o, p, line, out));
 out:
