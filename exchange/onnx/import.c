@@ -18,7 +18,7 @@ struct ctt_import {
 /* ---- shapes of inputs ---- */
 
 /* Numbers separated by commas, up to a blank or the end. */
-static int read_shape(const char *s, int *rank, int64_t *dim)
+static int parse_sizes(const char *s, int *rank, int64_t *dim)
 {
     char *end;
 
@@ -52,7 +52,7 @@ static int set_shape(struct ctt_onnx *o, const char *word, size_t n)
     CTT_CHECK(k < o->inputs && (eq || o->inputs == 1), CTT_EINVAL,
               "--input-shape %.*s: no input of that name; %s has '%s'", (int)n,
               word, o->path, o->inputs ? o->value[o->input[0]].name : "none");
-    CTT_CHECK(read_shape(eq ? eq + 1 : word, &rank, dim), CTT_EINVAL,
+    CTT_CHECK(parse_sizes(eq ? eq + 1 : word, &rank, dim), CTT_EINVAL,
               "--input-shape %.*s: sizes from 1 to %d, separated by commas",
               (int)n, word, CTT_MAX_SIZE);
     v = &o->value[o->input[k]];

@@ -128,8 +128,8 @@ out:
     return rc;
 }
 
-/* The language wants as many zeros before as behind where the kernel is 1: one of
- * more numbers, of which one is 1, shifts the image. */
+/* The language wants as many zeros before as behind where the kernel is 1: one
+ * of more numbers, of which one is 1, shifts the image. */
 static int shift_kernel(struct ctt_onnx *o, int low, int high,
                         struct ctt_onnx_weight *w, int d, int64_t *pad)
 {

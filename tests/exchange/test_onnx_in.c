@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_onnx_in.c: imported ONNX files answer as plain loops over their operators
- * do; nodes that cannot be imported are all named; damaged and forged files are
- * errors. */
+ * test_onnx_in.c: imported ONNX files answer as plain loops over their
+ * operators do; nodes that cannot be imported are all named; damaged and forged
+ * files are errors. */
 #include "exchange/import.h"
 #include "base/limits.h"
 #include "base/newfile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info_onnx.c: convtt-info --import of an ONNX file: what cannot be imported, or
- * the model and a table of it. */
+ * info_onnx.c: convtt-info --import of an ONNX file: what cannot be imported,
+ * or the model and a table of it. */
 #include "tools/info/info_onnx.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
