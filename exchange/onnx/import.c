@@ -262,6 +262,19 @@ out:
     return rc;
 }
 
+/* LogSoftmax is no word of the language, and is known at the end only. */
+static int check_words(struct ctt_onnx *o)
+{
+    int rc = 0;
+
+    for (int i = 0; i < o->lines; i++)
+        CTT_CHECK(o->line[i].aside || strcmp(o->line[i].word, "logsoftmax"),
+                  CTT_EUNSUP, "%s: %s: LogSoftmax is known only for one pixel "
+                  "at the end", o->path, o->line[i].name);
+out:
+    return rc;
+}
+
 static int make_answer(struct ctt_import *m)
 {
     struct ctt_onnx *o = &m->o;
@@ -336,6 +349,7 @@ static int import(struct ctt_import *m, const struct ctt_import_job *job)
     if (o->faults)
         goto out;
     CTT_TRY(make_answer(m));
+    CTT_TRY(check_words(o));
     CTT_TRY(ctt_onnx_model(o, &m->model));
 out:
     return rc;

@@ -23,6 +23,8 @@ static const struct op {
       .attrs = "epsilon is_test momentum spatial training_mode" },
     { .name = "Cast", .f = ctt_op_cast, .like = 1,
       .attrs = "round_mode saturate to" },
+    { .name = "CastLike", .f = ctt_op_cast_like, .like = 1,
+      .attrs = "round_mode saturate" },
     { .name = "Clip", .f = ctt_op_clip, .like = 1, .attrs = "max min" },
     { .name = "Concat", .f = ctt_op_concat, .attrs = "axis" },
     { .name = "Conv", .f = ctt_op_conv,

@@ -169,6 +169,8 @@ static const struct { const char *text; int lines; } cases[] = {
     { "in x 1,3,5,5\ni p 8 0,0,1,1,0,0,1,1\nPad x,p -> a\n"
       "MaxPool a -> y kernel_shape=3,3 strides=2,2\nout y", 3 },
     { "in x 1,3,5,5\ni p 8 0,1,0,0,0,2,0,0\nPad x,p -> y\nout y", 2 },
+    { "in x 1,3,5,5\ni p 8 0,0,1,0,0,0,1,3\nw v 1 0.5\nPad x,p,v -> y\n"
+      "out y", 0 },
     { "in x 1,3,5,5\ni p 8 0,0,1,0,0,0,0,2\nPad x,p -> a\nSigmoid a -> y\n"
       "out y", 3 },
     /* dense layers: columns in the order in which pixels lie */

@@ -446,10 +446,11 @@ static void split(struct made *m, const struct made_line *l)
         part(m, l, k, from, count, step);
 }
 
-/* Pad with zeros. */
+/* Pad with one number. */
 static void pad(struct made *m, const struct made_line *l)
 {
     struct made_tensor *x = arg(m, l, 0), *p = arg(m, l, 1), *y;
+    struct made_tensor *v = arg(m, l, 2);
     int64_t dim[MADE_RANK], at[MADE_RANK];
 
     for (int a = 0; a < x->rank; a++)
@@ -463,7 +464,7 @@ static void pad(struct made *m, const struct made_line *l)
             at[a] -= (int64_t)p->x[a];
             inside &= at[a] >= 0 && at[a] < x->dim[a];
         }
-        y->x[i] = inside ? x->x[flat(x, x->rank, at)] : 0;
+        y->x[i] = inside ? x->x[flat(x, x->rank, at)] : v ? v->x[0] : 0;
     }
 }
 
