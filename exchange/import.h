@@ -43,7 +43,9 @@ const char *ctt_import_input(const struct ctt_import *m, int i, int *node,
                              int64_t *samples, int64_t *numbers);
 
 /* Copies numbers of sample k of input i from the file's order to that of its
- * node, and those of an answer's node to the file's order. */
+ * node, with the mean and deviation that the node's line has: of a clip frame
+ * by frame, as many as the window has steps; and those of an answer's node to
+ * the file's order. */
 void ctt_import_feed(const struct ctt_import *m, int i, int64_t k,
                      const float *from, float *to);
 void ctt_import_take(const struct ctt_import *m, int64_t k, const float *from,

@@ -146,6 +146,28 @@ static int is_last(const struct ctt_onnx *o, int value)
     return 0;
 }
 
+/* A clip of pictures is a window over frames. */
+static int input_line(struct ctt_onnx *o, const int64_t size[CTT_IN_DIMS],
+                      int *line)
+{
+    int64_t frame[CTT_IN_DIMS], steps = size[CTT_IN_D];
+    int rc, clip = steps > 1 && steps <= 4096 && size[CTT_IN_C] <= 3 &&
+                   o->inputs == 1;
+
+    memcpy(frame, size, sizeof(frame));
+    frame[CTT_IN_D] = clip ? 1 : steps;
+    CTT_TRY(ctt_onnx_emit(o, "input", 0, NULL, frame, line));
+    CTT_TRY(ctt_onnx_keys(o, *line, " d=%lld h=%lld w=%lld c=%lld",
+                          (long long)frame[1], (long long)frame[2],
+                          (long long)frame[3], (long long)frame[4]));
+    if (!clip)
+        goto out;
+    CTT_TRY(ctt_onnx_emit(o, "window", 1, line, size, line));
+    CTT_TRY(ctt_onnx_keys(o, *line, " steps=%lld", (long long)steps));
+out:
+    return rc;
+}
+
 static int make_input(struct ctt_onnx *o, struct ctt_onnx_value *v)
 {
     int64_t size[CTT_IN_DIMS] = { 1, 1, 1, 1, 1 };
@@ -158,10 +180,7 @@ static int make_input(struct ctt_onnx *o, struct ctt_onnx_value *v)
             size[in[a]] = v->dim[a];
     }
     o->at = v->name;
-    CTT_TRY(ctt_onnx_emit(o, "input", 0, NULL, size, &line));
-    CTT_TRY(ctt_onnx_keys(o, line, " d=%lld h=%lld w=%lld c=%lld",
-                          (long long)size[1], (long long)size[2],
-                          (long long)size[3], (long long)size[4]));
+    CTT_TRY(input_line(o, size, &line));
     CTT_TRY(ctt_place_new(o, line, v->rank, v->dim, in, &v->place));
     v->known = CTT_ONNX_LIVE;
     v->t = (struct ctt_onnx_tensor){ .type = CTT_ONNX_FLOAT, .rank = v->rank };
@@ -419,11 +438,14 @@ const char *ctt_import_input(const struct ctt_import *m, int i, int *node,
                              int64_t *samples, int64_t *numbers)
 {
     const struct ctt_onnx_value *v;
+    const struct ctt_onnx_line *l;
 
     if (i >= m->o.inputs)
         return NULL;
     v = &m->o.value[m->o.input[i]];
-    *node = ctt_graph_find(m->model->g, m->o.line[v->place->line].name);
+    l = &m->o.line[v->place->line];
+    l = l->nin ? &m->o.line[l->in[0]] : l;
+    *node = ctt_graph_find(m->model->g, l->name);
     *samples = samples_of(v->place);
     *numbers = v->t.count / *samples;
     return v->name;
@@ -461,7 +483,14 @@ static void walk(const struct ctt_onnx_place *p, int64_t k, int back,
 void ctt_import_feed(const struct ctt_import *m, int i, int64_t k,
                      const float *from, float *to)
 {
-    walk(m->o.value[m->o.input[i]].place, k, 0, from, to);
+    const struct ctt_onnx_value *v = &m->o.value[m->o.input[i]];
+    const struct ctt_onnx_line *l = &m->o.line[v->place->line];
+    int64_t n = v->t.count / samples_of(v->place), c = l->size[CTT_IN_C];
+
+    l = l->nin ? &m->o.line[l->in[0]] : l;
+    walk(v->place, k, 0, from, to);
+    for (int64_t j = 0; j < n && l->scale; j++)
+        to[j] = (float)((double)to[j] * l->scale[j % c] + l->shift[j % c]);
 }
 
 void ctt_import_take(const struct ctt_import *m, int64_t k, const float *from,

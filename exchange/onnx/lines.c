@@ -3,6 +3,7 @@
 #include "exchange/onnx/lines.h"
 #include "net/append.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,19 +116,53 @@ static int append_words(char **text, const char *fmt, ...)
     return rc;
 }
 
+/* mean= and std= of an input with factors.  A frame's value is (v - mean) / std
+ * for v in 0..1; where that would be an odd range, the file takes bytes. */
+static void input_keys(const struct ctt_onnx_line *l, char keys[128])
+{
+    int64_t c = l->size[CTT_IN_C];
+    double mean[3] = { 0 }, std[3] = { 0 }, unit = 1;
+
+    keys[0] = '\0';
+    if (!l->scale)
+        return;
+    for (int64_t i = 0; i < 3; i++) {
+        std[i] = 1 / l->scale[i < c ? i : 0];
+        mean[i] = -l->shift[i < c ? i : 0] * std[i];
+        unit = fabs(mean[i]) > 2 || std[i] > 2 ? 255 : unit;
+    }
+    snprintf(keys, 128, " mean=%.9g,%.9g,%.9g std=%.9g,%.9g,%.9g",
+             mean[0] / unit, mean[1] / unit, mean[2] / unit, std[0] / unit,
+             std[1] / unit, std[2] / unit);
+}
+
 static int append_line(const struct ctt_onnx *o, const struct ctt_onnx_line *l,
                        char **text)
 {
-    char in[CTT_MAX_LINE] = "";
+    char in[CTT_MAX_LINE] = "", light[128];
     size_t used = 0;
 
     for (int k = 0; k < l->nin && used < sizeof(in); k++)
         used += (size_t)snprintf(in + used, sizeof(in) - used, "%s%s",
                                  k ? "," : " in=", o->line[l->in[k]].name);
-    return append_words(text, "%s %s%s%s%s", l->word, l->name, in, l->keys,
-                  l->nw == 1 && (strcmp(l->word, "conv") == 0 ||
+    input_keys(l, light);
+    return append_words(text, "%s %s%s%s%s%s", l->word, l->name, in, l->keys,
+                  light, l->nw == 1 && (strcmp(l->word, "conv") == 0 ||
                                  strcmp(l->word, "deconv") == 0) ?
                   " bias=0" : "");
+}
+
+/* What reads a window runs once a clip. */
+static int append_part(const struct ctt_onnx *o, const struct ctt_onnx_line *l,
+                       char **text)
+{
+    int rc = 0;
+
+    if (strcmp(l->word, "window") == 0)
+        CTT_TRY(append_words(text, "clip"));
+    CTT_TRY(append_line(o, l, text));
+out:
+    return rc;
 }
 
 /* ---- weights ---- */
@@ -233,7 +268,7 @@ int ctt_onnx_model(struct ctt_onnx *o, struct ctt_model **out)
 
     for (int i = 0; i < o->lines; i++)
         if (!o->line[i].aside)
-            CTT_TRY(append_line(o, &o->line[i], &text));
+            CTT_TRY(append_part(o, &o->line[i], &text));
     if (o->several)
         CTT_TRY(append_words(&text, "several"));
     CTT_TRY(ctt_net_parse(text ? text : "", &g));

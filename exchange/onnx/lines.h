@@ -30,6 +30,9 @@ struct ctt_onnx_line {
     char        keys[CTT_ONNX_KEYS];  /* " key=value ..." */
     int         shared;               /* 1: several nodes read its value */
     int         aside;                /* 1: left out of the text */
+    double     *scale, *shift;        /* input: its value is scale * x + shift
+                                         for each channel of the file's x; NULL:
+                                         x itself */
     int         nw;
     struct ctt_onnx_weight w[CTT_MAX_W];
 };

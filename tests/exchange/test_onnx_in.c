@@ -21,6 +21,33 @@ static const char path[] = "test_onnx_in.onnx";
 
 static struct ctt_dev *ref;
 
+/* The frames of a clip. */
+static int steps_of(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_WINDOW)
+            return g->node[i].attr.window.steps;
+    return 1;
+}
+
+/* x: each sample's frames. */
+static void put(struct ctt_run *r, int node, int samples, int64_t numbers,
+                const float *x)
+{
+    int64_t frame = ctt_volume(&r->g->node[node].out);
+    float *all = ctt_calloc((size_t)(samples * frame), sizeof(*all));
+
+    CU_ASSERT_FATAL(all != NULL);
+    for (int64_t t = 0; t < numbers / frame; t++) {
+        for (int k = 0; k < samples; k++)
+            memcpy(all + k * frame, x + k * numbers + t * frame,
+                   (size_t)frame * sizeof(*all));
+        CHECK_OK(ctt_run_put(r, node, (int)t, all, samples *
+                             ctt_rows(&r->g->node[node].out)));
+    }
+    ctt_free(all);
+}
+
 static void feed(const struct ctt_import *m, struct made *made,
                  struct ctt_run *r, int samples)
 {
@@ -36,8 +63,7 @@ static void feed(const struct ctt_import *m, struct made *made,
         for (int k = 0; k < samples; k++)
             ctt_import_feed(m, i, each > 1 ? k : 0, made_find(made, name)->x,
                             x + k * numbers);
-        CHECK_OK(ctt_run_put(r, node, 0, x, samples *
-                             ctt_rows(&r->g->node[node].out)));
+        put(r, node, samples, numbers, x);
         ctt_free(x);
     }
 }
@@ -49,14 +75,19 @@ static float *answer(const struct ctt_import *m, struct made *made)
     const struct ctt_node *out = &model->g->node[ctt_graph_output(model->g)];
     int64_t samples, numbers, each = ctt_volume(&out->out);
     float *x, *y = ctt_calloc((size_t)ctt_import_answer(m), sizeof(*y));
+    int node, steps = steps_of(model->g);
     struct ctt_run *r = NULL;
-    int node;
 
     ctt_import_input(m, 0, &node, &samples, &numbers);
     CHECK_OK(ctt_run_open(&(struct ctt_run_spec){ .g = model->g, .dev = ref,
-        .w = model->w, .samples = (int)samples, .steps = 1 }, &r));
+        .w = model->w, .samples = (int)samples, .steps = steps,
+        .asks = model->g->clip < model->g->count ? (int)samples : 0 }, &r));
     feed(m, made, r, (int)samples);
-    CHECK_OK(ctt_run_steps(r, 1));
+    CHECK_OK(ctt_run_steps(r, steps));
+    for (int k = 0; k < r->max_asks; k++)
+        r->ask[k] = (struct ctt_ask){ k, steps - 1 };
+    if (r->max_asks)
+        CHECK_OK(ctt_run_clip(r, r->max_asks));
     x = ctt_calloc((size_t)(samples * each), sizeof(*x));
     CU_ASSERT_FATAL(x && y);
     CHECK_OK(ctt_run_get(r, ctt_graph_output(model->g), 0, samples *
@@ -127,8 +158,10 @@ static const struct { const char *text; int lines; } cases[] = {
     { "in x 1,6,7,7\nw k 6,1,3,3\nConv x,k -> y group=6 pads=1,1,1,1\n"
       "out y", 2 },
     { "in x 1,3,9\nw k 4,3,3\nConv x,k -> y pads=1,0\nout y", 2 },
-    { "in x 1,2,4,5,6\nw k 3,2,2,3,3\nConv x,k -> y pads=0,1,1,1,1,1\nout y",
+    { "in x 1,4,4,5,6\nw k 3,4,2,3,3\nConv x,k -> y pads=0,1,1,1,1,1\nout y",
       2 },
+    { "in x 2,3,4,5,6\nw k 3,3,2,3,3\nConv x,k -> y pads=0,1,1,1,1,1\nout y",
+      3 },
     { "in x 1,2,1,5,6\nw k 3,2,3,3,3\nConv x,k -> y pads=1,1,1,1,1,1\nout y",
       2 },
     /* deconvs */
@@ -151,7 +184,7 @@ static const struct { const char *text; int lines; } cases[] = {
       "count_include_pad=1\nout y", 2 },
     { "in x 1,3,7,8\nAveragePool x -> y kernel_shape=2,2 strides=2,2 "
       "ceil_mode=1\nout y", 2 },
-    { "in x 2,3,4,5,6\nAveragePool x -> y kernel_shape=2,2,2\nout y", 2 },
+    { "in x 2,3,4,5,6\nAveragePool x -> y kernel_shape=2,2,2\nout y", 3 },
     { "in x 1,3,4,5\nGlobalAveragePool x -> y\nout y", 2 },
     { "in x 1,3,4,5\nGlobalMaxPool x -> y\nout y", 2 },
     { "in x 1,3,4,5\nReduceMean x -> y axes=2,3\nout y", 2 },
@@ -190,6 +223,13 @@ static const struct { const char *text; int lines; } cases[] = {
     { "in x 1,3,4,5\nw s 3,1,1\nw t 1 0.25\nSub x,s -> d\nDiv d,t -> y\nout y",
       0 },
     { "in x 1,3,4,5\nw s 3,1,1\nSub s,x -> y\nout y", 2 },
+    { "in x 1,3,4,5\nw s 3,1,1\nw t 1 0.25\nw k 2,3,1,1\nSub x,s -> d\n"
+      "Div d,t -> e\nConv e,k -> y\nout y", 2 },
+    { "in x 1,5,4,3\nw s 3 120,110,100\nw t 3 58,57,56\nw k 2,3,1,1\n"
+      "Sub x,s -> d\nDiv d,t -> e\nTranspose e -> f perm=0,3,1,2\n"
+      "Conv f,k -> y\nout y", 2 },
+    { "in x 1,3,4,5,6\nw s 3,1,1,1 0.4,0.5,0.6\nw k 2,3,1,1,1\n"
+      "Sub x,s -> d\nConv d,k -> y\nout y", 3 },
     { "in x 1,3,4,5\nw k 3,3,1,1\nw s 3,1,1\nConv x,k -> c\nMul c,s -> d\n"
       "Add c,d -> y\nout y", 4 },
     { "in x 1,3,4,5\nw k 3,3,1,1\nConv x,k -> c\nNeg c -> y\nout y", 2 },
@@ -300,6 +340,32 @@ static void last_functions(void)
         CU_ASSERT(!about.left == !ends[i].left);
         CU_ASSERT(!about.left || strcmp(about.left, ends[i].left) == 0);
         CU_ASSERT(ctt_import_model(m)->g->several == ends[i].several);
+        ctt_import_close(&m);
+        made_close(&made);
+    }
+}
+
+/* Mean and deviation of pictures of 0..1 and of bytes. */
+static void light(void)
+{
+    static const struct { const char *text; float mean, std; } nets[] = {
+        { "in x 1,3,4,4\nw s 1 0.5\nw t 1 0.25\nSub x,s -> a\n"
+          "Div a,t -> y\nout y", 0.5f, 0.25f },
+        { "in x 1,1,4,4\nw s 1 -127.5\nw t 1 0.0078125\nAdd x,s -> a\n"
+          "Mul a,t -> y\nout y", 0.5f, 128.0f / 255 } };
+
+    for (size_t i = 0; i < CTT_LEN(nets); i++) {
+        struct ctt_import *m = NULL;
+        const struct ctt_input *in;
+        static struct made made;
+
+        made_open(&made, nets[i].text);
+        made_write(&made, 17, path);
+        CHECK_OK(ctt_import_open(&(struct ctt_import_job){ .path = path },
+                                 &m));
+        in = &ctt_import_model(m)->g->node[0].attr.input;
+        CU_ASSERT(fabsf(in->mean[0] - nets[i].mean) < 1e-6f);
+        CU_ASSERT(fabsf(in->std[0] - nets[i].std) < 1e-6f);
         ctt_import_close(&m);
         made_close(&made);
     }
@@ -529,7 +595,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "answers", answers }, { "last functions", last_functions },
-        { "all faults", all_faults }, { "single faults", single_faults },
+        { "light", light }, { "all faults", all_faults }, { "single faults", single_faults },
         { "wrong graphs", wrong_graphs }, { "bombs", bombs },
         { "damaged", damaged }, { "failed allocations", failed_allocations },
         { "clean up", clean_up }, CU_TEST_INFO_NULL };
