@@ -88,6 +88,8 @@ static const struct ctt_chapter chapters[] = {
       "mean) / std; with normalise \"clip\" mean and std are those of the "
       "frames so far, which the caller computes), answer (name; kind: logits, "
       "probabilities or frame; several), labels, and states, the pairs.\n\n"
+      "On processors of x86 without VNNI, ONNX Runtime adds products of bytes "
+      "in 16 bits, which overflow: set session.x64quantprecision to 1. "
       "OpenVINO's MakeStateful computes something else for a pair whose next "
       "is the frame itself (a state of the input): pass that pair by hand." },
     { "WEIGHTS OF OTHERS",
