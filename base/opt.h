@@ -37,7 +37,7 @@ struct ctt_opt {
     const char *const *choices;   /* of a CTT_CHOICE, whose field is an index
                                      into them, or of a CTT_STRING, which must
                                      be one of them; NULL-terminated */
-    const char        *word;      /* of a CTT_INT, CTT_FLOAT or CTT_FLOAT3: may
+    const char        *word;      /* of an int, float or three of them: may
                                      stand for numbers that come from elsewhere,
                                      which are then CTT_OPT_WORD, or NAN */
     char               letter;    /* short option, or 0 */

@@ -172,7 +172,11 @@ static int get_three(const struct ctt_opt *o, const char *s, void *out)
     char *end = NULL;
 
     if (is_word(o, s)) {
-        memcpy(out, (const float[]){ NAN, NAN, NAN }, sizeof(f));
+        if (o->type == CTT_INT3)
+            memcpy(out, (const int[]){ CTT_OPT_WORD, CTT_OPT_WORD,
+                                       CTT_OPT_WORD }, sizeof(i));
+        else
+            memcpy(out, (const float[]){ NAN, NAN, NAN }, sizeof(f));
         return 0;
     }
     for (const char *p = s; n < 3; p = end + 1) {
@@ -250,12 +254,13 @@ static void put_three(const struct ctt_opt *o, const void *p, FILE *f)
     const int *i = p;
     const float *x = p;
 
-    if (o->type == CTT_INT3)
-        fprintf(f, "%d,%d,%d", i[0], i[1], i[2]);
-    if (o->word && isnan(x[0])) {
+    if (o->word && (o->type == CTT_INT3 ? i[0] == CTT_OPT_WORD
+                                        : isnan(x[0]))) {
         fprintf(f, "%s", o->word);
         return;
     }
+    if (o->type == CTT_INT3)
+        fprintf(f, "%d,%d,%d", i[0], i[1], i[2]);
     for (int k = 0; k < 3 && o->type == CTT_FLOAT3; k++) {
         fprintf(f, "%s", k ? "," : "");
         print_float(x[k], f);

@@ -68,6 +68,31 @@ CTT_FN float ctt_exp(float x)
     return p * ctt_from_bits(power);
 }
 
+/* log(x) of a normal number above 0, relative error below 1e-6 except around 1,
+ * where the absolute one is below 1e-7: x = 2^n m with m in 0.7..1.4, and a
+ * polynomial in m - 1 (Moshier). */
+CTT_FN float ctt_log(float x)
+{
+    uint32_t up = ctt_bits(x) - 0x3f3504f3u;
+    int32_t whole = (int32_t)up >> 23;
+    float m = ctt_from_bits(ctt_bits(x) - ((uint32_t)whole << 23)) - 1.0f;
+    float n = (float)whole, s = m * m, p = 7.0376836292e-2f;
+
+    p = p * m - 1.1514610310e-1f;
+    p = p * m + 1.1676998740e-1f;
+    p = p * m - 1.2420140846e-1f;
+    p = p * m + 1.4249322787e-1f;
+    p = p * m - 1.6668057665e-1f;
+    p = p * m + 2.0000714765e-1f;
+    p = p * m - 2.4999993993e-1f;
+    p = p * m + 3.3333331174e-1f;
+    p = p * m * s - n * 2.12194440e-4f - 0.5f * s;
+    return m + p + n * 0.693359375f;
+}
+
+/* x^y of such an x. */
+CTT_FN float ctt_power(float x, float y) { return ctt_exp(y * ctt_log(x)); }
+
 CTT_FN float ctt_relu(float x)    { return x < 0 ? 0 : x; }
 CTT_FN float ctt_relu6(float x)   { return x < 0 ? 0 : x > 6 ? 6 : x; }
 CTT_FN float ctt_sigmoid(float x) { return 1.0f / (1.0f + ctt_exp(-x)); }
@@ -87,6 +112,42 @@ CTT_FN float ctt_tanh(float x)
     return ctt_choose(s < 0.390625f, p, e);
 }
 
+CTT_FN float ctt_leaky(float x, float slope) { return x < 0 ? slope * x : x; }
+
+/* The piecewise linear sigmoid, from 0 at -3 to 1 at 3 (Courbariaux and others
+ * 2015), and x times it (Howard and others 2019). */
+CTT_FN float ctt_hsigmoid(float x)
+{
+    float y = x * (1.0f / 6) + 0.5f;
+
+    return y < 0 ? 0 : y > 1 ? 1 : y;
+}
+CTT_FN float ctt_hswish(float x) { return x * ctt_hsigmoid(x); }
+
+/* x sigmoid(x) (Elfwing and others 2018). */
+CTT_FN float ctt_silu(float x) { return x * ctt_sigmoid(x); }
+
+/* The normal distribution's function, absolute error below 2.5e-7; e =
+ * exp(-x x / 2).  (Abramowitz and Stegun 1964, 7.1.26, with the constant for x
+ * in place of x / sqrt(2).) */
+CTT_FN float ctt_normal(float x, float e)
+{
+    float t = 1 / (1 + 0.231641888f * ctt_abs(x)), p = 1.061405429f;
+
+    p = p * t - 1.453152027f;
+    p = p * t + 1.421413741f;
+    p = p * t - 0.284496736f;
+    p = p * t + 0.254829592f;
+    p = 0.5f * p * t * e;
+    return ctt_choose(x < 0, p, 1 - p);
+}
+
+/* x times that function (Hendrycks and Gimpel 2016). */
+CTT_FN float ctt_gelu(float x)
+{
+    return x * ctt_normal(x, ctt_exp(-0.5f * x * x));
+}
+
 /* Gradients in terms of the output y, so that the input need not be kept. */
 CTT_FN float ctt_relu_bwd(float y, float dy)    { return y > 0 ? dy : 0; }
 CTT_FN float ctt_relu6_bwd(float y, float dy)
@@ -96,8 +157,40 @@ CTT_FN float ctt_relu6_bwd(float y, float dy)
 CTT_FN float ctt_sigmoid_bwd(float y, float dy) { return dy * y * (1 - y); }
 CTT_FN float ctt_tanh_bwd(float y, float dy)    { return dy * (1 - y * y); }
 
-/* Activations in the order of ctt_act_kind.  List column: word. */
-#define CTT_ACTS(X) X(relu) X(sigmoid) X(tanh) X(relu6)
+CTT_FN float ctt_hsigmoid_bwd(float y, float dy)
+{
+    return y > 0 && y < 1 ? dy * (1.0f / 6) : 0;
+}
+CTT_FN float ctt_leaky_bwd(float y, float dy, float slope)
+{
+    return y > 0 ? dy : slope * dy;
+}
+
+/* Gradients in terms of the input: these functions first fall, so the output
+ * does not say which x it is of. */
+CTT_FN float ctt_hswish_bwd(float x, float dy)
+{
+    float slope = x * (1.0f / 3) + 0.5f;
+
+    return dy * ctt_choose(x <= -3, 0, ctt_choose(x >= 3, 1, slope));
+}
+CTT_FN float ctt_silu_bwd(float x, float dy)
+{
+    float s = ctt_sigmoid(x);
+
+    return dy * s * (1 + x * (1 - s));
+}
+CTT_FN float ctt_gelu_bwd(float x, float dy)
+{
+    float e = ctt_exp(-0.5f * x * x);
+
+    return dy * (ctt_normal(x, e) + x * e * 0.398942280f);
+}
+
+/* The last arguments of an activation, by its column in CTT_ACTS
+ * (net/graph.h). */
+#define CTT_ACT_PLAIN(slope)
+#define CTT_ACT_SLOPE(slope) , slope
 
 /* One channel of an LSTM cell.  z holds the gates i, f, o, g before their
  * nonlinearities. */

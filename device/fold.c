@@ -2,13 +2,15 @@
  * fold.c: reduces a convolution to as few axes as possible, as libraries are
  * slow on axes of size 1 and on kernels of size 1 in many dimensions. */
 #include "device/fold.h"
+#include "net/op.h"
 
 #include <string.h>
 
 /* An axis with kernel 1, stride 1 and no padding. */
 static int idle(const struct ctt_fold *f, int i)
 {
-    return f->kernel[i] == 1 && f->stride[i] == 1 && f->pad[i] == 0;
+    return f->kernel[i] == 1 && f->stride[i] == 1 && f->pad[i] == 0 &&
+           f->after[i] == 0;
 }
 
 /* An idle axis of size 1. */
@@ -20,8 +22,8 @@ static int single(const struct ctt_fold *f, int i)
 static void set_axis(struct ctt_fold *f, int i, int64_t size)
 {
     f->large[i] = f->small[i] = size;
-    f->kernel[i] = f->stride[i] = 1;
-    f->pad[i] = 0;
+    f->kernel[i] = f->stride[i] = f->dilation[i] = 1;
+    f->pad[i] = f->after[i] = 0;
 }
 
 /* Removes axis i: the axes before it move up by one, and axis 0 gets size 1. */
@@ -33,6 +35,8 @@ static void drop_axis(struct ctt_fold *f, int i)
         f->kernel[i] = f->kernel[i - 1];
         f->stride[i] = f->stride[i - 1];
         f->pad[i] = f->pad[i - 1];
+        f->after[i] = f->after[i - 1];
+        f->dilation[i] = f->dilation[i - 1];
     }
     set_axis(f, 0, 1);
 }
@@ -41,7 +45,8 @@ static void drop_axis(struct ctt_fold *f, int i)
 static int is_dense(const struct ctt_fold *f)
 {
     for (int i = 0; i < 3; i++)
-        if (f->small[i] != 1 || f->pad[i] || f->kernel[i] != f->large[i])
+        if (f->small[i] != 1 || f->pad[i] || f->kernel[i] != f->large[i] ||
+            f->dilation[i] > 1)
             return 0;
     return f->step_ic == 1 && f->groups == 1;
 }
@@ -79,6 +84,7 @@ struct ctt_fold ctt_fold(const struct ctt_call *c, enum ctt_conv_way way)
     const struct ctt_tensor *large = up ? &c->out : &c->in[0];
     const struct ctt_tensor *small = up ? &c->in[0] : &c->out;
     int64_t outs = w->d * w->h * w->w * w->c;
+    struct ctt_slide s = ctt_slide_of(c->node);
     struct ctt_fold f;
 
     memset(&f, 0, sizeof(f));    /* plans are found by memcmp */
@@ -92,9 +98,11 @@ struct ctt_fold ctt_fold(const struct ctt_call *c, enum ctt_conv_way way)
     memcpy(f.small, (int64_t[]){ small->d, small->h, small->w },
            sizeof(f.small));
     for (int i = 0; i < 3; i++) {
-        f.kernel[i] = c->node->attr.conv.kernel[i];
-        f.stride[i] = c->node->attr.conv.stride[i];
-        f.pad[i] = c->node->attr.conv.pad[i];
+        f.kernel[i] = s.kernel[i];
+        f.stride[i] = s.stride[i];
+        f.pad[i] = s.pad[i];
+        f.after[i] = s.after[i];
+        f.dilation[i] = s.dilation[i] ? s.dilation[i] : 1;
     }
     f.step_oc = up ? 1 : outs;
     f.step_ic = up ? outs : 1;

@@ -17,7 +17,7 @@ struct ctt_fold {
     enum ctt_conv_way way;
     int               axes;    /* 2 or 3, the last ones are used */
     int64_t           n, ic, oc, groups, large[3], small[3], kernel[3],
-                      stride[3], pad[3];
+                      stride[3], pad[3], after[3], dilation[3];
     int64_t           step_oc, step_ic, step_tap;
 };
 

@@ -85,6 +85,10 @@ void ctt_tune_key(const struct ctt_dev *d, const struct ctt_call *c,
     append_key(key, "%s %dx%dx%d/%d,%d,%d+%d,%d,%d g%" PRId64,
                ctt_ops[c->node->op].name, k[0], k[1], k[2], s[0], s[1], s[2],
                p[0], p[1], p[2], ctt_call_groups(c));
+    if (ctt_is_dilated(c->node))
+        append_key(key, " dilation %d,%d,%d", c->node->attr.conv.dilation[0],
+                   c->node->attr.conv.dilation[1],
+                   c->node->attr.conv.dilation[2]);
     add_tensor(key, "of", &c->in[0]);
     add_tensor(key, "to", &c->out);
     if (c->node->plus && plus->data == c->out.data)

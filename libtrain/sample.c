@@ -76,7 +76,7 @@ static int64_t source(const struct ctt_node *n, int axis, int64_t o, int64_t k,
                       int64_t size)
 {
     int stride = n->attr.conv.stride[axis], pad = n->attr.conv.pad[axis];
-    int64_t at = o * stride + k - pad;
+    int64_t at = o * stride + k * n->attr.conv.dilation[axis] - pad;
 
     if (n->op == CTT_OP_DECONV) {
         at = o + pad - k;

@@ -25,11 +25,46 @@ enum {
 #define CTT_MAX_VOLUME (INT64_C(1) << 40)    /* elements of a tensor, and of
                                                 all weights */
 
+/* Every activation: enum; its word, which also names its formulas
+ * (device/ewise.h); the value of which its derivative is a function: its
+ * RESULT, so that the input need not be kept, or the INPUT; the further
+ * argument of its formulas: PLAIN: none; SLOPE: slope=; the deviation of
+ * initial weights before it: for a LINEAR function, or a RECTIFIER. */
+#define CTT_ACTS(X)                           \
+    X(RELU,     relu,     RESULT, PLAIN, RECTIFIER) \
+    X(SIGMOID,  sigmoid,  RESULT, PLAIN, LINEAR)    \
+    X(TANH,     tanh,     RESULT, PLAIN, LINEAR)    \
+    X(RELU6,    relu6,    RESULT, PLAIN, RECTIFIER) \
+    X(HSIGMOID, hsigmoid, RESULT, PLAIN, LINEAR)    \
+    X(HSWISH,   hswish,   INPUT,  PLAIN, RECTIFIER) \
+    X(SILU,     silu,     INPUT,  PLAIN, RECTIFIER) \
+    X(GELU,     gelu,     INPUT,  PLAIN, RECTIFIER) \
+    X(LEAKY,    leaky,    RESULT, SLOPE, RECTIFIER)
+
+enum ctt_act_kind {
+#define ACT(E, ...) CTT_ACT_##E,
+    CTT_ACTS(ACT)
+#undef ACT
+    CTT_ACT_KINDS
+};
+
+/* 1 if the backward kernel of an act reads its input, 0: its result. */
+static inline int ctt_act_reads_input(int kind)
+{
+    enum { OF_RESULT, OF_INPUT };
+    static const char of[] = {
+#define ACT(E, word, of, ...) OF_##of,
+        CTT_ACTS(ACT)
+#undef ACT
+    };
+
+    return of[kind];
+}
+
 /* Values of choice attributes; op.c has their words in the same order. */
-enum ctt_act_kind  { CTT_ACT_RELU, CTT_ACT_SIGMOID, CTT_ACT_TANH,
-                     CTT_ACT_RELU6 };
 enum ctt_pool_kind { CTT_POOL_MAX, CTT_POOL_AVG };
 enum ctt_norm_kind { CTT_NORM_BATCH, CTT_NORM_LAYER };
+enum ctt_over      { CTT_OVER_CHANNELS, CTT_OVER_POSITIONS };
 enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2,
                      CTT_LOSS_SOFT, CTT_LOSS_BINARY };
 enum ctt_fit       { CTT_FIT_CROP, CTT_FIT_STRETCH, CTT_FIT_PAD };
@@ -60,11 +95,16 @@ union ctt_attr {
     struct {
         int out, kernel[3], stride[3], pad[3], bias;
         int groups;             /* of channels; of a deconv always 1 */
+        int after[3];           /* padding at the ends of axes; CTT_OPT_WORD: as
+                                   at the beginnings, always of a deconv */
+        int dilation[3];        /* pixels from tap to tap; of a deconv 1 */
     } conv;                     /* and deconv */
-    struct { int kind, kernel[3], stride[3], pad[3]; } pool;
+    struct { int kind, kernel[3], stride[3], pad[3], after[3]; } pool;
     struct { int by[3]; } upsample;
     struct { int kind; float eps, momentum; } norm;
-    struct { int kind; } act;
+    struct { int kind; float slope; } act;
+    struct { int over; } softmax;
+    struct { int size; float alpha, beta, k; } lrn;
     struct { int bias, minus; } add;    /* bias: add a number per channel;
                                            minus: subtract in[1..] */
     struct { int from, to; } slice;
@@ -100,6 +140,14 @@ struct ctt_node {
     int64_t           at[CTT_MAX_W];        /* offset of w[k] in the flat
                                                block of weights */
 };
+
+/* 1 if the taps of a conv or deconv are not beside each other. */
+static inline int ctt_is_dilated(const struct ctt_node *n)
+{
+    const int *d = n->attr.conv.dilation;
+
+    return d[0] > 1 || d[1] > 1 || d[2] > 1;
+}
 
 /* Nodes before `clip` run once per time step, the others once per clip.  All
  * weights are stored in one flat block of `weights` floats; each starts at

@@ -22,7 +22,7 @@ static enum reader reader_of(const struct ctt_graph *g, int node)
             if (n->in[k] != node)
                 continue;
             if (takes == CTT_TAKES_ACT)
-                return ctt_is_relu(n) ? RELU : LINEAR;
+                return ctt_act_rectifies(n) ? RELU : LINEAR;
             if (takes == CTT_TAKES_GATES)
                 return GATES;
             if (takes == CTT_TAKES_PASSED || (n->plus && k == 1))

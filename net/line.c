@@ -91,6 +91,8 @@ static int set_attrs(const struct ctt_graph *g, struct ctt_node *n, int argc,
     for (int i = 0; i < argc; i++)
         CTT_TRY(set_word(g, n, argv[i], &seen));
     rc = ctt_opt_missing(op->attr, &seen);
+    if (rc == 0)
+        rc = ctt_opt_check(op->attr, &n->attr);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: %s", n->name, ctt_errmsg()));
     CTT_CHECK(n->nin >= op->min_in && n->nin <= op->max_in, CTT_EFORMAT,

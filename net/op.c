@@ -4,16 +4,22 @@
 #include "net/op.h"
 #include "net/shape.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define FIELD(f) offsetof(union ctt_attr, f)
 #define END { .name = NULL }
 #define MANY CTT_MAX_SIZE
 
-static const char *const act_kinds[] = { "relu", "sigmoid", "tanh", "relu6",
-                                         NULL };
+static const char *const act_kinds[] = {
+#define ACT(E, word, ...) #word,
+    CTT_ACTS(ACT)
+#undef ACT
+    NULL
+};
 static const char *const pool_kinds[] = { "max", "avg", NULL };
 static const char *const norm_kinds[] = { "batch", "layer", NULL };
+static const char *const overs[] = { "channels", "positions", NULL };
 static const char *const loss_kinds[] = { "xent", "mse", "l1l2", "soft",
                                           "binary", NULL };
 static const char *const fills[] = { "zero", "first", NULL };
@@ -74,6 +80,10 @@ static const struct ctt_opt window_attr[] = {
     { "spread", CTT_INT, FIELD(window.spread), "0", "the values are spread "
       "over all steps so far", 0, 1, .tags = CTT_OPT_QUIET }, END
 };
+#define AFTER(op) \
+    { "after", CTT_INT3, FIELD(op.after), "pad", "padding at the end of each " \
+      "axis, less than the window; pad: as at the beginning", 0, 99, \
+      .word = "pad", .tags = CTT_OPT_QUIET }
 #define CONV \
     { "out", CTT_INT, FIELD(conv.out), NULL, "channels", 1, MANY }, \
     { "kernel", CTT_INT3, FIELD(conv.kernel), "1", \
@@ -84,7 +94,10 @@ static const struct ctt_opt window_attr[] = {
 static const struct ctt_opt conv_attr[] = {
     CONV,
     { "groups", CTT_INT, FIELD(conv.groups), "1", "parts of the channels, each "
-      "convolved alone", 1, MANY, .tags = CTT_OPT_QUIET }, END
+      "convolved alone", 1, MANY, .tags = CTT_OPT_QUIET },
+    AFTER(conv),
+    { "dilation", CTT_INT3, FIELD(conv.dilation), "1", "pixels from tap to tap "
+      "of the window", 1, 4096, .tags = CTT_OPT_QUIET }, END
 };
 static const struct ctt_opt deconv_attr[] = { CONV, END };
 #undef CONV
@@ -96,8 +109,10 @@ static const struct ctt_opt pool_attr[] = {
     { "stride", CTT_INT3, FIELD(pool.stride), "0", "stride; 0: the window", 0,
       MANY },
     { "pad", CTT_INT3, FIELD(pool.pad), "0", "padding, ignored by max and "
-      "avg", 0, 99 }, END
+      "avg", 0, 99 },
+    AFTER(pool), END
 };
+#undef AFTER
 static const struct ctt_opt upsample_attr[] = {
     { "by", CTT_INT3, FIELD(upsample.by), NULL, "depth,height,width of the "
       "block that a pixel becomes", 1, 99 }, END
@@ -113,7 +128,23 @@ static const struct ctt_opt norm_attr[] = {
 };
 static const struct ctt_opt act_attr[] = {
     { "kind", CTT_CHOICE, FIELD(act.kind), NULL, "function",
-      .choices = act_kinds }, END
+      .choices = act_kinds },
+    { "slope", CTT_FLOAT, FIELD(act.slope), "0.01", "factor of negative "
+      "numbers", 0, 100, .needs = "kind=leaky", .tags = CTT_OPT_QUIET }, END
+};
+static const struct ctt_opt softmax_attr[] = {
+    { "over", CTT_CHOICE, FIELD(softmax.over), NULL, "numbers that add up to "
+      "1: the channels of a pixel, or the pixels of a channel",
+      .choices = overs }, END
+};
+static const struct ctt_opt lrn_attr[] = {
+    { "size", CTT_INT, FIELD(lrn.size), NULL, "channels of a sum of squares", 1,
+      MANY },
+    { "alpha", CTT_FLOAT, FIELD(lrn.alpha), "0.0001", "factor of their mean "
+      "square", 0, 1e6 },
+    { "beta", CTT_FLOAT, FIELD(lrn.beta), "0.75", "exponent", 0, 100 },
+    { "k", CTT_FLOAT, FIELD(lrn.k), "1", "added to the mean square", 1e-6,
+      1e6 }, END
 };
 static const struct ctt_opt add_attr[] = {
     { "bias", CTT_INT, FIELD(add.bias), "0", "add a bias", 0, 1 },
@@ -250,6 +281,13 @@ READS(nothing) { (void)n; (void)din; (void)dw; return CTT_NOTHING; }
 READS(first)   { (void)n; (void)din; (void)dw; return CTT_IN0; }
 READS(third)   { (void)n; (void)din; (void)dw; return CTT_IN2; }
 READS(both)    { (void)n; (void)din; (void)dw; return CTT_IN0 | CTT_IN1; }
+
+READS(act)
+{
+    (void)din;
+    (void)dw;
+    return ctt_act_reads_input(n->attr.act.kind) ? CTT_IN0 : CTT_READS_OUT;
+}
 READS(result)  { (void)n; (void)din; (void)dw; return CTT_READS_OUT; }
 READS(for_dw)  { (void)n; (void)din; return dw ? CTT_IN0 : CTT_NOTHING; }
 
@@ -267,6 +305,27 @@ READS(if_max)
     (void)dw;
     return n->attr.pool.kind == CTT_POOL_MAX ? CTT_IN0 | CTT_READS_OUT
                                              : CTT_NOTHING;
+}
+
+/* ---- activations ---- */
+
+enum { SLOPE, PLAIN };
+enum { LINEAR, RECTIFIER };
+
+static const struct { char plain, rectifies; } acts[] = {
+#define ACT(E, word, of, more, like) { more, like },
+    CTT_ACTS(ACT)
+#undef ACT
+};
+
+int ctt_act_is_plain(const struct ctt_node *n)
+{
+    return acts[n->attr.act.kind].plain;
+}
+
+int ctt_act_rectifies(const struct ctt_node *n)
+{
+    return acts[n->attr.act.kind].rectifies;
 }
 
 /* ---- the form of the result ---- */
@@ -317,6 +376,26 @@ const struct ctt_op ctt_ops[CTT_NOPS] = {
 #include "net/ops.def"
 #undef OP
 };
+
+static void append_three(char *text, const char *key, const int v[3])
+{
+    size_t n = strlen(text);
+
+    snprintf(text + n, CTT_SLIDE_TEXT - n, " %s=%d,%d,%d", key, v[0], v[1],
+             v[2]);
+}
+
+void ctt_slide_text(const struct ctt_slide *s, char text[CTT_SLIDE_TEXT])
+{
+    text[0] = '\0';
+    append_three(text, "kernel", s->kernel);
+    append_three(text, "stride", s->stride);
+    append_three(text, "pad", s->pad);
+    if (memcmp(s->after, s->pad, sizeof(s->pad)) != 0)
+        append_three(text, "after", s->after);
+    if (s->dilation[0] * s->dilation[1] * s->dilation[2] > 1)
+        append_three(text, "dilation", s->dilation);
+}
 
 int ctt_op_find(const char *word)
 {

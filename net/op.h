@@ -7,6 +7,8 @@
 
 #include "net/graph.h"
 
+#include <string.h>
+
 /* The origin of the result.  COMPUTED: kernels write it into memory of its
  * own.  VIEW: no kernel; it is (part of) the memory of ctt_viewed(n).  GIVEN:
  * memory that the caller (input) or the input's kernel (cell) writes. */
@@ -154,6 +156,40 @@ extern const struct ctt_op ctt_ops[CTT_NOPS];
 /* The index of the op with that word, or -1. */
 int ctt_op_find(const char *word);
 
+/* The window of a conv, deconv or pool along depth, rows and columns: taps,
+ * pixels from window to window, padding before and after the axis, and pixels
+ * from tap to tap. */
+struct ctt_slide { int kernel[3], stride[3], pad[3], after[3], dilation[3]; };
+
+static inline struct ctt_slide ctt_slide_of(const struct ctt_node *n)
+{
+    struct ctt_slide s = { .dilation = { 1, 1, 1 } };
+    int pool = n->op == CTT_OP_POOL;
+    const int *after = pool ? n->attr.pool.after : n->attr.conv.after;
+
+    memcpy(s.kernel, pool ? n->attr.pool.kernel : n->attr.conv.kernel,
+           sizeof(s.kernel));
+    memcpy(s.stride, pool ? n->attr.pool.stride : n->attr.conv.stride,
+           sizeof(s.stride));
+    memcpy(s.pad, pool ? n->attr.pool.pad : n->attr.conv.pad, sizeof(s.pad));
+    for (int i = 0; i < 3; i++)
+        s.after[i] = after[i] == CTT_OPT_WORD ? s.pad[i] : after[i];
+    if (!pool)
+        memcpy(s.dilation, n->attr.conv.dilation, sizeof(s.dilation));
+    return s;
+}
+
+/* The same as keys of a line: " kernel=1,3,3 stride=..."; those that have their
+ * defaults are left out from after= on. */
+enum { CTT_SLIDE_TEXT = 256 };
+void ctt_slide_text(const struct ctt_slide *s, char text[CTT_SLIDE_TEXT]);
+
+/* Pixels from the first to the last tap, both included. */
+static inline int64_t ctt_slide_span(const struct ctt_slide *s, int axis)
+{
+    return (int64_t)(s->kernel[axis] - 1) * s->dilation[axis] + 1;
+}
+
 /* The node whose memory a VIEW shows. */
 static inline int ctt_viewed(const struct ctt_node *n)
 {
@@ -180,6 +216,13 @@ static inline int ctt_is_batch_norm(const struct ctt_node *n)
 {
     return ctt_ops[n->op].together(n) == CTT_BATCH;
 }
+
+/* 1 if kernels of other ops apply this act: they know no attribute but kind. */
+int ctt_act_is_plain(const struct ctt_node *n);
+
+/* 1 if the act's result is, on the whole, its input or about 0, as of a relu,
+ * for the scale of the weights before it. */
+int ctt_act_rectifies(const struct ctt_node *n);
 
 /* 1 if the node is an act that makes every negative number 0. */
 static inline int ctt_is_relu(const struct ctt_node *n)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shape.c: for each primitive, its shape rule. */
 #include "net/shape.h"
+#include "net/op.h"
 #include "net/part.h"
 #include "net/pixels.h"
+
+#include <string.h>
 
 static const struct ctt_tensor *in(const struct ctt_graph *g,
                                    const struct ctt_node *n, int i)
@@ -188,20 +191,44 @@ static void flat(int v[3], int64_t d, int alone)
         v[0] = alone;
 }
 
-/* out = (in + 2 pad - kernel) / stride + 1 on each axis. */
+/* Padding at the ends, after=: a value other than pad= is less than a window,
+ * so that no window lies behind the input. */
+static int flat_after(const struct ctt_node *n, int64_t d, const int pad[3],
+                      int after[3])
+{
+    int rc = 0;
+
+    if (after[0] == CTT_OPT_WORD)
+        return 0;
+    flat(after, d, 0);
+    for (int i = 0; i < 3; i++) {
+        struct ctt_slide s = ctt_slide_of(n);
+        CTT_CHECK(after[i] == pad[i] || after[i] < ctt_slide_span(&s, i),
+                  CTT_EINVAL, "%s: after=%d is not smaller than the window of "
+                  "%lld", n->name, after[i],
+                  (long long)ctt_slide_span(&s, i));
+    }
+    if (memcmp(after, pad, 3 * sizeof(*pad)) == 0)
+        after[0] = after[1] = after[2] = CTT_OPT_WORD;
+out:
+    return rc;
+}
+
+/* out = (in + pad + after - span) / stride + 1 on each axis. */
 static int slide(const struct ctt_node *n, const struct ctt_tensor *x,
-                 const int k[3], const int s[3], const int p[3],
                  int64_t out[3])
 {
     const int64_t size[3] = { x->d, x->h, x->w };
+    struct ctt_slide s = ctt_slide_of(n);
     int rc = 0;
 
     for (int i = 0; i < 3; i++) {
-        int64_t room = size[i] + 2 * p[i] - k[i];
+        int64_t span = ctt_slide_span(&s, i);
+        int64_t room = size[i] + s.pad[i] + s.after[i] - span;
         CTT_CHECK(room >= 0, CTT_EINVAL,
-                  "%s: kernel %d is larger than the padded input %lld", n->name,
-                  k[i], (long long)(size[i] + 2 * p[i]));
-        out[i] = room / s[i] + 1;
+                  "%s: kernel %lld is larger than the padded input %lld",
+                  n->name, (long long)span, (long long)(room + span));
+        out[i] = room / s.stride[i] + 1;
     }
 out:
     return rc;
@@ -222,6 +249,9 @@ static void flat_conv(struct ctt_node *n, int64_t d)
     flat(n->attr.conv.kernel, d, 1);
     flat(n->attr.conv.stride, d, 1);
     flat(n->attr.conv.pad, d, 0);
+    for (int i = 0; i < 3; i++)    /* a single tap is as far as any other */
+        if (n->attr.conv.kernel[i] == 1)
+            n->attr.conv.dilation[i] = 1;
 }
 
 int ctt_shape_conv(const struct ctt_graph *g, struct ctt_node *n)
@@ -231,8 +261,8 @@ int ctt_shape_conv(const struct ctt_graph *g, struct ctt_node *n)
     int64_t o[3];
 
     flat_conv(n, x->d);
-    CTT_TRY(slide(n, x, n->attr.conv.kernel, n->attr.conv.stride,
-                  n->attr.conv.pad, o));
+    CTT_TRY(flat_after(n, x->d, n->attr.conv.pad, n->attr.conv.after));
+    CTT_TRY(slide(n, x, o));
     n->out = image(o[0], o[1], o[2], n->attr.conv.out);
     CTT_CHECK(n->nin == 1 + n->plus, CTT_EINVAL,
               "%s: a conv has one input; another is given by plus=", n->name);
@@ -267,6 +297,10 @@ int ctt_shape_deconv(const struct ctt_graph *g, struct ctt_node *n)
     }
     n->out = image(o[0], o[1], o[2], n->attr.conv.out);
     n->attr.conv.groups = 1;
+    for (int i = 0; i < 3; i++) {
+        n->attr.conv.after[i] = CTT_OPT_WORD;
+        n->attr.conv.dilation[i] = 1;
+    }
     conv_weights(n, x->c);
 out:
     return rc;
@@ -292,7 +326,8 @@ int ctt_shape_pool(const struct ctt_graph *g, struct ctt_node *n)
                   "%s: padding %d is not smaller than the kernel %d", n->name,
                   p[i], k[i]);
     }
-    CTT_TRY(slide(n, x, k, s, p, o));
+    CTT_TRY(flat_after(n, x->d, p, n->attr.pool.after));
+    CTT_TRY(slide(n, x, o));
     n->out = image(o[0], o[1], o[2], x->c);
 out:
     return rc;
@@ -359,9 +394,29 @@ int ctt_shape_add(const struct ctt_graph *g, struct ctt_node *n)
     return all_alike(g, n);
 }
 
+/* One of the two may have one pixel, which counts for all of the other. */
 int ctt_shape_mul(const struct ctt_graph *g, struct ctt_node *n)
 {
-    return all_alike(g, n);
+    const struct ctt_tensor *a = in(g, n, 0), *b = in(g, n, 1);
+    int rc = 0;
+
+    CTT_CHECK(a->c == b->c && (same_rows(a, b) || a->d * a->h * a->w == 1 ||
+                               b->d * b->h * b->w == 1), CTT_EINVAL,
+              "%s: the inputs differ in shape, and none is one pixel of as "
+              "many channels", n->name);
+    n->out = like(b->d * b->h * b->w == 1 ? a : b);
+out:
+    return rc;
+}
+
+int ctt_shape_softmax(const struct ctt_graph *g, struct ctt_node *n)
+{
+    return ctt_shape_act(g, n);
+}
+
+int ctt_shape_lrn(const struct ctt_graph *g, struct ctt_node *n)
+{
+    return ctt_shape_act(g, n);
 }
 
 int ctt_shape_concat(const struct ctt_graph *g, struct ctt_node *n)

@@ -17,6 +17,10 @@ const char *ctt_winograd_refuses(const struct ctt_node *n)
         return "the stride is not 1";
     if (n->attr.conv.groups > 1)
         return "it has groups";
+    if (ctt_is_dilated(n))
+        return "the window is dilated";
+    if (n->attr.conv.after[0] != CTT_OPT_WORD)
+        return "the padding differs from end to end";
     if (p[0] != 0 || p[1] >= k[1] || p[2] >= k[2])
         return "the padding is as wide as the window";
     return NULL;

@@ -9,13 +9,15 @@
 
 /* ---- acts ---- */
 
-/* The node whose kernel may apply this act, or -1. */
+/* The node whose kernel may apply this act, or -1: not if the act's backward
+ * kernel reads its input, which its result would replace. */
 static int act_host(const struct ctt_run *r, const int *readers, int act)
 {
     const struct ctt_graph *g = r->g;
     int p = g->node[act].in[0];
 
-    if (g->node[act].op != CTT_OP_ACT)
+    if (g->node[act].op != CTT_OP_ACT || !ctt_act_is_plain(&g->node[act]) ||
+        (!r->slides && ctt_act_reads_input(g->node[act].attr.act.kind)))
         return -1;
     while (g->node[p].op == CTT_OP_RESHAPE && readers[p] == 1)
         p = g->node[p].in[0];
@@ -109,12 +111,9 @@ static void plus_in_place(struct fusion *l, int z)
 
 static int same_window(const struct ctt_node *a, const struct ctt_node *b)
 {
-    return memcmp(a->attr.conv.kernel, b->attr.conv.kernel,
-                  sizeof(a->attr.conv.kernel)) == 0 &&
-           memcmp(a->attr.conv.stride, b->attr.conv.stride,
-                  sizeof(a->attr.conv.stride)) == 0 &&
-           memcmp(a->attr.conv.pad, b->attr.conv.pad,
-                  sizeof(a->attr.conv.pad)) == 0 &&
+    struct ctt_slide x = ctt_slide_of(a), y = ctt_slide_of(b);
+
+    return memcmp(&x, &y, sizeof(x)) == 0 &&
            a->attr.conv.groups == b->attr.conv.groups;
 }
 

@@ -18,7 +18,7 @@ static int pays(const struct ctt_graph *g, int i)
     const struct ctt_node *n = &g->node[i];
     int64_t each, outs;
 
-    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) ||
+    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) || ctt_is_dilated(n) ||
         ctt_winograd_beats_bf16(n))
         return 0;
     each = ctt_volume(&n->w[0]) / n->w[0].n;

@@ -35,7 +35,7 @@ static int check_weight(const struct ctt_graph *small,
                         const struct ctt_graph *dense, int i, char *found)
 {
     const struct ctt_node *n = &dense->node[i], *last;
-    struct ctt_parts_window v;
+    struct ctt_slide v, of = ctt_slide_of(n);
     struct ctt_parts p;
     int rc = 0;
 
@@ -44,9 +44,7 @@ static int check_weight(const struct ctt_graph *small,
               "has none", n->name);
     last = &small->node[p.node[p.count - 1]];
     CTT_CHECK(ctt_parts_together(small, &p, &v) &&
-              memcmp(v.kernel, n->attr.conv.kernel, sizeof(v.kernel)) == 0 &&
-              memcmp(v.stride, n->attr.conv.stride, sizeof(v.stride)) == 0 &&
-              memcmp(v.pad, n->attr.conv.pad, sizeof(v.pad)) == 0 &&
+              memcmp(&v, &of, sizeof(v)) == 0 &&
               last->out.c <= n->out.c &&
               small->node[p.node[0]].w[0].c <= n->w[0].c,
               CTT_EINVAL, "%s is another conv in the dense one", n->name);

@@ -54,23 +54,23 @@ int ctt_kernel_pruned(const struct ctt_model *m, int i)
 }
 
 int ctt_parts_together(const struct ctt_graph *g, const struct ctt_parts *p,
-                       struct ctt_parts_window *out)
+                       struct ctt_slide *out)
 {
-    *out = (struct ctt_parts_window){ { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 } };
+    *out = (struct ctt_slide){ { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 },
+                               { 0, 0, 0 }, { 1, 1, 1 } };
     for (int k = 0; k < p->count; k++) {
-        const struct ctt_node *n = &g->node[p->node[k]];
+        struct ctt_slide s = ctt_slide_of(&g->node[p->node[k]]);
 
         for (int a = 0; a < 3; a++) {
-            int kernel = n->attr.conv.kernel[a],
-                stride = n->attr.conv.stride[a], pad = n->attr.conv.pad[a];
-
-            if (kernel * stride == 1 && pad == 0)
+            if (s.kernel[a] * s.stride[a] == 1 && s.pad[a] == 0)
                 continue;
             if (out->kernel[a] * out->stride[a] > 1 || out->pad[a] > 0)
                 return 0;
-            out->kernel[a] = kernel;
-            out->stride[a] = stride;
-            out->pad[a] = pad;
+            out->kernel[a] = s.kernel[a];
+            out->stride[a] = s.stride[a];
+            out->pad[a] = s.pad[a];
+            out->after[a] = s.after[a];
+            out->dilation[a] = s.dilation[a];
         }
     }
     return 1;
@@ -222,24 +222,22 @@ static enum ctt_opcode op_of(const struct ctt_graph *g,
 }
 
 static int edit(const struct ctt_model *m, const struct ctt_parts *p,
-                const struct ctt_parts_window *v, struct ctt_model **out)
+                const struct ctt_slide *v, struct ctt_model **out)
 {
     const struct ctt_graph *g = m->g;
     int i = p->node[p->count - 1], rc;
     const struct ctt_node *n = &g->node[i], *first = &g->node[p->node[0]];
     struct ctt_edit *e = NULL;
+    char text[CTT_SLIDE_TEXT];
 
     CTT_TRY(ctt_edit_begin(g, &e));
-    CTT_TRY(ctt_edit_add(e, i, "%s %s in=%s%s%s out=%lld kernel=%d,%d,%d "
-                         "stride=%d,%d,%d pad=%d,%d,%d bias=%d",
+    ctt_slide_text(v, text);
+    CTT_TRY(ctt_edit_add(e, i, "%s %s in=%s%s%s out=%lld%s bias=%d",
                          ctt_ops[op_of(g, p)].name,
                          n->name, g->node[first->in[0]].name,
                          n->plus ? " plus=" : "",
                          n->plus ? g->node[n->in[1]].name : "",
-                         (long long)n->out.c, v->kernel[0], v->kernel[1],
-                         v->kernel[2], v->stride[0], v->stride[1],
-                         v->stride[2], v->pad[0], v->pad[1], v->pad[2],
-                         n->attr.conv.bias));
+                         (long long)n->out.c, text, n->attr.conv.bias));
     ctt_edit_remove(e, i);
     for (int k = 0; k < g->count; k++)
         if (is_part(p, k) || is_between(g, p, k))
@@ -269,7 +267,7 @@ int ctt_parts_multiply(const struct ctt_model *m, const struct ctt_parts *p,
                        struct ctt_model **out)
 {
     const char *name = m->g->node[p->node[p->count - 1]].name;
-    struct ctt_parts_window v;
+    struct ctt_slide v;
     struct ctt_model *to = NULL;
     struct kernel k = { .w = NULL };
     int rc = 0;

@@ -5,6 +5,7 @@
 #define CTT_PARTS_H
 
 #include "compress/report.h"
+#include "net/op.h"
 
 /* The nodes NAME.t1, NAME.t2 .. NAME in order; one of them: not factorised. */
 struct ctt_parts {
@@ -20,11 +21,10 @@ void ctt_parts_find(const struct ctt_graph *dense, int node,
 int  ctt_kernel_shares(const struct ctt_model *m, int i);
 int  ctt_kernel_pruned(const struct ctt_model *m, int i);
 
-/* Kernel, stride and padding of all parts together, by axis (d, h, w).  0: no
- * single conv does, as two of them have a kernel along one axis. */
-struct ctt_parts_window { int kernel[3], stride[3], pad[3]; };
+/* The window of all parts together.  0: no single conv does, as two of them
+ * have a kernel along one axis. */
 int  ctt_parts_together(const struct ctt_graph *g, const struct ctt_parts *p,
-                        struct ctt_parts_window *out);
+                        struct ctt_slide *out);
 
 /* The model with the conv NAME in place of its parts: their product, which
  * answers the same up to rounding; quantised values between them go.  It has

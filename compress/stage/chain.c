@@ -74,8 +74,10 @@ static void drop_cut(struct ctt_chain *c, int k)
 struct ctt_chain_conv ctt_chain_core(const struct ctt_chain *c, int k,
                                const struct ctt_node *n)
 {
-    struct ctt_chain_conv core = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 },
-                             c->rank[k], c->rank[k + 1] };
+    struct ctt_slide s = ctt_slide_of(n);
+    struct ctt_chain_conv core = {
+        { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 }, { 0, 0, 0 }, { 1, 1, 1 } },
+        c->rank[k], c->rank[k + 1] };
 
     for (int m = c->first[k]; m < c->first[k + 1]; m++) {
         if (m == 0) {
@@ -83,9 +85,11 @@ struct ctt_chain_conv ctt_chain_core(const struct ctt_chain *c, int k,
         } else if (m == 4) {
             core.out = c->dim[4];
         } else {
-            core.kernel[m - 1] = c->dim[m];
-            core.stride[m - 1] = n->attr.conv.stride[m - 1];
-            core.pad[m - 1] = n->attr.conv.pad[m - 1];
+            core.slide.kernel[m - 1] = c->dim[m];
+            core.slide.stride[m - 1] = s.stride[m - 1];
+            core.slide.pad[m - 1] = s.pad[m - 1];
+            core.slide.after[m - 1] = s.after[m - 1];
+            core.slide.dilation[m - 1] = s.dilation[m - 1];
         }
     }
     return core;
@@ -93,7 +97,9 @@ struct ctt_chain_conv ctt_chain_core(const struct ctt_chain *c, int k,
 
 static int64_t core_params(const struct ctt_chain_conv *r)
 {
-    return r->in * r->out * r->kernel[0] * r->kernel[1] * r->kernel[2];
+    const int *k = r->slide.kernel;
+
+    return r->in * r->out * k[0] * k[1] * k[2];
 }
 
 void ctt_chain_count(struct ctt_chain *c, const struct ctt_graph *g,
@@ -109,11 +115,12 @@ void ctt_chain_count(struct ctt_chain *c, const struct ctt_graph *g,
 
         for (int i = 0; i < 3; i++) {
             if (n->op == CTT_OP_CONV)
-                size[i] = (size[i] + 2 * r.pad[i] - r.kernel[i]) /
-                          r.stride[i] + 1;
+                size[i] = (size[i] + r.slide.pad[i] + r.slide.after[i] -
+                           ctt_slide_span(&r.slide, i)) /
+                          r.slide.stride[i] + 1;
             else
-                size[i] = (size[i] - 1) * r.stride[i] - 2 * r.pad[i] +
-                          r.kernel[i];
+                size[i] = (size[i] - 1) * r.slide.stride[i] -
+                          2 * r.slide.pad[i] + r.slide.kernel[i];
         }
         c->params += core_params(&r);
         c->macs += core_params(&r) * (n->op == CTT_OP_CONV

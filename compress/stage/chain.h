@@ -4,6 +4,7 @@
 #define CTT_CHAIN_H
 
 #include "compress/compress.h"
+#include "net/op.h"
 
 /* A weight is a tensor of five modes: input channels, kernel depth, rows,
  * columns, output channels.  Core k has the modes first[k] .. first[k+1] - 1;
@@ -48,10 +49,10 @@ void ctt_chain_free(struct ctt_chain **c);
 int  ctt_tt_chains(const struct ctt_model *m, const struct ctt_tt *o,
                    struct ctt_report *r, struct ctt_chain **chain);
 
-/* Kernel, stride, padding and channels of core k of the chain for node n. */
+/* Window and channels of core k of the chain for node n. */
 struct ctt_chain_conv {
-    int     kernel[3], stride[3], pad[3];
-    int64_t in, out;
+    struct ctt_slide slide;
+    int64_t          in, out;
 };
 struct ctt_chain_conv ctt_chain_core(const struct ctt_chain *c, int k,
                                const struct ctt_node *n);

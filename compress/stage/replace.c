@@ -149,24 +149,23 @@ static int add_core(struct ctt_edit *e, const struct ctt_graph *g, int i,
 {
     const struct ctt_node *n = &g->node[i];
     struct ctt_chain_conv r = ctt_chain_core(c, k, n);
-    const int *f = r.kernel, *s = r.stride, *p = r.pad;
+    const int *f = r.slide.kernel, *s = r.slide.stride, *p = r.slide.pad;
     int point = f[0] * f[1] * f[2] * s[0] * s[1] * s[2] == 1 &&
                 p[0] + p[1] + p[2] == 0;
     int last = k == c->cores - 1, plus = last && n->plus;
-    char name[LONG_NAME], in[LONG_NAME];
+    char name[LONG_NAME], in[LONG_NAME], text[CTT_SLIDE_TEXT];
 
+    ctt_slide_text(&r.slide, text);
     core_name(n, k, c->cores, name);
     if (k > 0)
         core_name(n, k - 1, c->cores, in);
     /* A deconv that only mixes channels is a conv. */
-    return ctt_edit_add(e, i, "%s %s in=%s%s%s out=%lld kernel=%d,%d,%d "
-                        "stride=%d,%d,%d pad=%d,%d,%d bias=%d",
+    return ctt_edit_add(e, i, "%s %s in=%s%s%s out=%lld%s bias=%d",
                         point ? "conv" : ctt_ops[n->op].name, name,
                         k > 0 ? in : g->node[n->in[0]].name,
                         plus ? " plus=" : "",
                         plus ? g->node[n->in[1]].name : "", (long long)r.out,
-                        f[0], f[1], f[2], s[0], s[1], s[2], p[0], p[1], p[2],
-                        last && (n->attr.conv.bias || c->bias));
+                        text, last && (n->attr.conv.bias || c->bias));
 }
 
 /* Replaces nodes by their chains. */

@@ -118,17 +118,16 @@ static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
                     const char *name)
 {
     const struct ctt_node *n = &g->node[i];
-    const int *f = n->attr.conv.kernel, *s = n->attr.conv.stride,
-              *p = n->attr.conv.pad;
-    char groups[32] = "";
+    struct ctt_slide s = ctt_slide_of(n);
+    char groups[32] = "", text[CTT_SLIDE_TEXT];
 
     if (ctt_is_grouped(n))
         snprintf(groups, sizeof(groups), " groups=%d", n->attr.conv.groups);
-    return ctt_edit_add(e, i, "%s %s in=%s out=%d kernel=%d,%d,%d "
-                        "stride=%d,%d,%d pad=%d,%d,%d bias=0%s",
+    ctt_slide_text(&s, text);
+    return ctt_edit_add(e, i, "%s %s in=%s out=%d%s bias=0%s",
                         n->op == CTT_OP_CONV ? "conv" : "deconv", name,
-                        g->node[n->in[0]].name, n->attr.conv.out, f[0], f[1],
-                        f[2], s[0], s[1], s[2], p[0], p[1], p[2], groups);
+                        g->node[n->in[0]].name, n->attr.conv.out, text,
+                        groups);
 }
 
 /* The model with the copies, and their indices at[nodes]. */

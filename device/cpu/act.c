@@ -2,32 +2,36 @@
  * act.c: activations, and dropout, which is one with a random slope. */
 #include "device/cpu/cpu.h"
 
-#define ROWS(word)                                                        \
-    static void word##_row(const float *x, float *y, int64_t n)           \
+#define ROWS(E, word, of, more, ...)                                      \
+    static void word##_row(const float *x, float *y, int64_t n,           \
+                           float slope)                                   \
     {                                                                     \
+        (void)slope;                                                      \
         SIMD for (int64_t j = 0; j < n; j++)                              \
-            y[j] = ctt_##word(x[j]);                                      \
+            y[j] = ctt_##word(x[j] CTT_ACT_##more(slope));                \
     }                                                                     \
-    static void word##_back(const float *y, const float *dy, float *dx,   \
-                            int64_t n, int add)                        \
+    static void word##_back(const float *v, const float *dy, float *dx,   \
+                            int64_t n, float slope, int add)              \
     {                                                                     \
-        if (!add) {         /* y may be uninitialised (NaN) */               \
+        (void)slope;                                                      \
+        if (!add) {         /* dx may be uninitialised (NaN) */           \
             SIMD for (int64_t j = 0; j < n; j++)                          \
-                dx[j] = ctt_##word##_bwd(y[j], dy[j]);                    \
+                dx[j] = ctt_##word##_bwd(v[j], dy[j] CTT_ACT_##more(slope)); \
             return;                                                       \
         }                                                                 \
         SIMD for (int64_t j = 0; j < n; j++)                              \
-            dx[j] += ctt_##word##_bwd(y[j], dy[j]);                       \
+            dx[j] += ctt_##word##_bwd(v[j], dy[j] CTT_ACT_##more(slope)); \
     }
 CTT_ACTS(ROWS)
 #undef ROWS
 
+/* back: v: the result or the input, by ctt_act_reads_input(). */
 static const struct {
-    void (*row)(const float *x, float *y, int64_t n);
-    void (*back)(const float *y, const float *dy, float *dx, int64_t n,
-                 int add);
+    void (*row)(const float *x, float *y, int64_t n, float slope);
+    void (*back)(const float *v, const float *dy, float *dx, int64_t n,
+                 float slope, int add);
 } acts[] = {
-#define ROWS(word) { word##_row, word##_back },
+#define ROWS(E, word, ...) { word##_row, word##_back },
     CTT_ACTS(ROWS)
 #undef ROWS
 };
@@ -35,7 +39,7 @@ static const struct {
 void K(act_row)(int act, float *y, int64_t n)
 {
     if (act)
-        acts[act - 1].row(y, y, n);
+        acts[act - 1].row(y, y, n, 0);
 }
 
 static void act_rows(const void *arg, int64_t from, int64_t to)
@@ -46,7 +50,7 @@ static void act_rows(const void *arg, int64_t from, int64_t to)
 
     for (int64_t r = from; r < to; r++)
         acts[kind].row(ctt_at(s, &c->in[0], r), ctt_at(s, &c->out, r),
-                       ctt_len(s, r));
+                       ctt_len(s, r), c->node->attr.act.slope);
 }
 
 int K(act_fwd)(struct ctt_dev *d, const struct ctt_call *c)
@@ -59,16 +63,18 @@ int K(act_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 
 int K(act_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    struct ctt_span s = ctt_span(&c->out, &c->dout, &c->din[0]);
     int kind = c->node->attr.act.kind;
+    const struct ctt_tensor *v = ctt_act_reads_input(kind) ? &c->in[0]
+                                                           : &c->out;
+    struct ctt_span s = ctt_span(v, &c->dout, &c->din[0]);
 
     if (!c->din[0].data)
         return 0;
     PARALLEL(d, s.total)
     for (int64_t r = 0; r < s.rows; r++)
-        acts[kind].back(ctt_at(s, &c->out, r), ctt_at(s, &c->dout, r),
+        acts[kind].back(ctt_at(s, v, r), ctt_at(s, &c->dout, r),
                         ctt_at(s, &c->din[0], r), ctt_len(s, r),
-                        c->add & 1);
+                        c->node->attr.act.slope, c->add & 1);
     return 0;
 }
 

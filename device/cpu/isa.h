@@ -19,6 +19,7 @@
 #include "device/cpu/pool.c"
 #include "device/cpu/quant.c"
 #include "device/cpu/rows.c"
+#include "device/cpu/softmax.c"
 #include "device/cpu/tables.c"
 #include "device/cpu/upsample.c"
 

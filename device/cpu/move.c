@@ -108,14 +108,36 @@ out:
     return rc;
 }
 
+/* Pixels of the result for which one of input k counts; 1: it has its shape.
+ */
+static int64_t pixels_of(const struct ctt_call *c, int k)
+{
+    return ctt_rows(&c->out) / ctt_rows(&c->in[k]);
+}
+
+static int is_spread(const struct ctt_call *c)
+{
+    return pixels_of(c, 0) * pixels_of(c, 1) > 1;
+}
+
+static struct ctt_span mul_span(const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[1]);
+
+    if (is_spread(c))
+        s = (struct ctt_span){ ctt_rows(&c->out), c->out.c, s.total, 0 };
+    return s;
+}
+
 static void mul_rows(const void *arg, int64_t from, int64_t to)
 {
     const struct ctt_call *c = arg;
-    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[1]);
+    struct ctt_span s = mul_span(c);
+    int64_t each[2] = { pixels_of(c, 0), pixels_of(c, 1) };
 
     for (int64_t r = from; r < to; r++) {
-        const float *a = ctt_at(s, &c->in[0], r);
-        const float *b = ctt_at(s, &c->in[1], r);
+        const float *a = ctt_at(s, &c->in[0], r / each[0]);
+        const float *b = ctt_at(s, &c->in[1], r / each[1]);
         float *y = ctt_at(s, &c->out, r);
         int64_t n = ctt_len(s, r);
         SIMD for (int64_t j = 0; j < n; j++)
@@ -125,7 +147,7 @@ static void mul_rows(const void *arg, int64_t from, int64_t to)
 
 int K(mul_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[1]);
+    struct ctt_span s = mul_span(c);
 
     ctt_dev_rows(d, (double)s.total, s.rows, mul_rows, c);
     return 0;
@@ -135,11 +157,14 @@ int K(mul_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 static void mul_back(struct ctt_dev *d, const struct ctt_call *c, int k)
 {
     struct ctt_span s = ctt_span(&c->din[k], &c->dout, &c->in[1 - k]);
+    int64_t each = pixels_of(c, 1 - k);
 
+    if (each > 1)
+        s = (struct ctt_span){ ctt_rows(&c->dout), c->dout.c, s.total, 0 };
     PARALLEL(d, s.total)
     for (int64_t r = 0; r < s.rows; r++) {
         const float *dy = ctt_at(s, &c->dout, r);
-        const float *b = ctt_at(s, &c->in[1 - k], r);
+        const float *b = ctt_at(s, &c->in[1 - k], r / each);
         float *dx = ctt_at(s, &c->din[k], r), v[CTT_PIECE];
         int64_t n = ctt_len(s, r);
         for (int64_t j = 0; j < n; j += CTT_PIECE) {
@@ -151,11 +176,31 @@ static void mul_back(struct ctt_dev *d, const struct ctt_call *c, int k)
     }
 }
 
+/* din[k] (+)= the sum over the pixels of dout times the other input. */
+static void mul_back_sum(struct ctt_dev *d, const struct ctt_call *c, int k)
+{
+    int64_t each = pixels_of(c, k), n = c->out.c;
+
+    PARALLEL(d, ctt_volume(&c->out))
+    for (int64_t i = 0; i < c->out.n; i++)
+        for (int64_t j = 0; j < n; j += CTT_PIECE) {
+            float sum[CTT_PIECE] = { 0 };
+            int64_t len = ctt_piece(n, j);
+            for (int64_t r = i * each; r < (i + 1) * each; r++) {
+                const float *dy = ctt_row(&c->dout, r) + j;
+                const float *b = ctt_row(&c->in[1 - k], r) + j;
+                SIMD for (int64_t l = 0; l < len; l++)
+                    sum[l] += dy[l] * b[l];
+            }
+            ctt_put(ctt_row(&c->din[k], i) + j, sum, len, c->add >> k & 1);
+        }
+}
+
 int K(mul_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     for (int k = 0; k < 2; k++)
         if (c->din[k].data)
-            mul_back(d, c, k);
+            (pixels_of(c, k) > 1 ? mul_back_sum : mul_back)(d, c, k);
     return 0;
 }
 

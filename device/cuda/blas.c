@@ -26,7 +26,7 @@ static enum shape product_shape(const struct ctt_call *c)
     const int64_t size[3] = { x->d, x->h, x->w };
     int pixels = 1, images = c->node->op == CTT_OP_CONV;
 
-    if (ctt_call_groups(c) > 1)
+    if (ctt_call_groups(c) > 1 || ctt_is_dilated(c->node))
         return NO_PRODUCT;
     for (int i = 0; i < 3; i++) {
         pixels = pixels && k[i] == 1 && s[i] == 1 && pad[i] == 0;

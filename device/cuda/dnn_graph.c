@@ -138,7 +138,7 @@ static cudnnStatus_t result(struct ctt_dnn_making *m, int left, DESC *out)
 static cudnnStatus_t sliding(struct ctt_dnn_making *m, DESC *out)
 {
     const struct ctt_fold *f = &m->key->f;
-    const int64_t n = f->axes, from = 3 - n, one[3] = { 1, 1, 1 };
+    const int64_t n = f->axes, from = 3 - n;
     const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
     const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
 
@@ -148,10 +148,10 @@ static cudnnStatus_t sliding(struct ctt_dnn_making *m, DESC *out)
         { CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sums },
         { CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1,
           &mode },
-        { CUDNN_ATTR_CONVOLUTION_DILATIONS, INTS(n, one) },
+        { CUDNN_ATTR_CONVOLUTION_DILATIONS, INTS(n, f->dilation + from) },
         { CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, INTS(n, f->stride + from) },
         { CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, INTS(n, f->pad + from) },
-        { CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, INTS(n, f->pad + from) },
+        { CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, INTS(n, f->after + from) },
         CTT_DNN_END }, out);
 }
 
@@ -252,12 +252,11 @@ static cudnnStatus_t bias(struct ctt_dnn_making *m, DESC *out)
                  f->way == CTT_TO_SMALL ? f->oc : f->ic, one, out);
 }
 
-/* ADD: not used here; finish() of dnn.c computes it. */
-static const cudnnPointwiseMode_t acts[] = {
+/* ADD, which is 0: not used here; finish() of dnn.c computes it. */
+static const cudnnPointwiseMode_t acts[CTT_ACT_KINDS] = {
     [CTT_ACT_RELU] = CUDNN_POINTWISE_RELU_FWD,
     [CTT_ACT_SIGMOID] = CUDNN_POINTWISE_SIGMOID_FWD,
     [CTT_ACT_TANH] = CUDNN_POINTWISE_TANH_FWD,
-    [CTT_ACT_RELU6] = CUDNN_POINTWISE_ADD,
 };
 
 int ctt_dnn_takes_act(int act)

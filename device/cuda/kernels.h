@@ -22,6 +22,7 @@ extern "C" {
     X(ACT, act, 0, 0) X(ADD, add, 0, 1) X(MUL, mul, 0, 0)               \
     X(CONCAT, concat, 0, 0) X(LSTM, lstm, 0, 0)                         \
     X(DROPOUT, dropout, 0, 0) X(MIX, mix, 0, 0) X(LOSS, loss, 0, 0)     \
+    X(SOFTMAX, softmax, 0, 0) X(LRN, lrn, 0, 0)                         \
     X(HALO, halo, 0, 0) X(COLLECT, collect, 0, 0) X(TOTAL, total, 0, 0)
 
 /* The op of call c.  scratch: at least ctt_launch_NAME_scratch() bytes,

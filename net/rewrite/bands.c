@@ -20,19 +20,18 @@ struct making {
 
 /* ---- rows ---- */
 
-/* The axis of rows of a conv or pool: sizes, kernel, stride and padding. */
-struct slide { int64_t in, out, kernel, stride, pad; };
+/* The axis of rows of a conv or pool: sizes, rows of a window, stride and
+ * padding. */
+struct slide { int64_t in, out, kernel, stride, pad, after; };
 
 static struct slide slide_of(const struct ctt_graph *g,
                              const struct ctt_node *n)
 {
-    int conv = n->op == CTT_OP_CONV;
-    const int *k = conv ? n->attr.conv.kernel : n->attr.pool.kernel;
-    const int *s = conv ? n->attr.conv.stride : n->attr.pool.stride;
-    const int *p = conv ? n->attr.conv.pad : n->attr.pool.pad;
+    struct ctt_slide s = ctt_slide_of(n);
 
-    return (struct slide){ g->node[n->in[0]].out.h, n->out.h, k[1], s[1],
-                           p[1] };
+    return (struct slide){ g->node[n->in[0]].out.h, n->out.h,
+                           ctt_slide_span(&s, 1), s.stride[1], s.pad[1],
+                           s.after[1] };
 }
 
 /* The rows that a part must add above and below its band of the input to
@@ -73,7 +72,8 @@ static int is_near(const struct slide *s, int part, int parts)
 static int can_slide(const struct making *a, const struct ctt_node *n)
 {
     struct slide s = slide_of(a->g, n);
-    int can = s.in >= a->parts && (n->op == CTT_OP_CONV || s.pad == 0);
+    int can = s.in >= a->parts &&
+              (n->op == CTT_OP_CONV || (s.pad == 0 && s.after == 0));
 
     for (int r = 0; r < a->parts && can; r++)
         can = is_near(&s, r, a->parts);
@@ -101,6 +101,16 @@ static int reads_band(const struct making *a, const struct ctt_node *n)
     return 0;
 }
 
+/* 0 if an input's rows are not those of the result: a pixel that counts for
+ * all. */
+static int same_rows(const struct making *a, const struct ctt_node *n)
+{
+    for (int k = 0; k < n->nin; k++)
+        if (a->g->node[n->in[k]].out.h != n->out.h)
+            return 0;
+    return 1;
+}
+
 /* 1 if the node's value is a band, by the bands known so far.  A conv or pool
  * divides a whole value; dividing an op that computes each row from one row is
  * not worth it. */
@@ -112,7 +122,8 @@ static int is_band(const struct making *a, const struct ctt_node *n)
         return 0;
     if (rule == CTT_ROWS_SLIDES)
         return can_slide(a, n);
-    return reads_band(a, n) && (rule == CTT_ROWS_SAME || can_grow(a, n));
+    return reads_band(a, n) && (rule == CTT_ROWS_SAME ? same_rows(a, n)
+                                                      : can_grow(a, n));
 }
 
 /* A state reads a later node, so this repeats until nothing changes. */
@@ -203,7 +214,7 @@ static int add_halo(struct making *a, int node, const struct slide *s,
 static int set_slide(struct making *a, int node)
 {
     const struct ctt_node *n = &a->g->node[node];
-    const int *p = n->op == CTT_OP_CONV ? n->attr.conv.pad : n->attr.pool.pad;
+    struct ctt_slide all = ctt_slide_of(n);
     struct slide s = slide_of(a->g, n);
     char text[64], in[CTT_NAME];
     int rc = 0, moves = 0;
@@ -219,8 +230,11 @@ static int set_slide(struct making *a, int node)
         snprintf(in, sizeof(in), "split.halo.%d", node);
     }
     CTT_TRY(ctt_edit_set(a->e, node, "in", in));
-    snprintf(text, sizeof(text), "%d,0,%d", p[0], p[2]);
+    snprintf(text, sizeof(text), "%d,0,%d", all.pad[0], all.pad[2]);
     CTT_TRY(ctt_edit_set(a->e, node, "pad", text));
+    snprintf(text, sizeof(text), "%d,0,%d", all.after[0], all.after[2]);
+    if (memcmp(all.pad, all.after, sizeof(all.pad)) != 0)
+        CTT_TRY(ctt_edit_set(a->e, node, "after", text));
 out:
     return rc;
 }

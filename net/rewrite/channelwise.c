@@ -6,13 +6,27 @@
 
 #include <math.h>
 
-static double act_relu(double x)    { return x < 0 ? 0 : x; }
-static double act_relu6(double x)   { return x < 0 ? 0 : x > 6 ? 6 : x; }
-static double act_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+#define FORMULA(word, ...) \
+    static double act_##word(double x, double slope) \
+    { \
+        (void)slope; \
+        return __VA_ARGS__; \
+    }
+FORMULA(relu,     x < 0 ? 0 : x)
+FORMULA(relu6,    x < 0 ? 0 : x > 6 ? 6 : x)
+FORMULA(sigmoid,  1 / (1 + exp(-x)))
+FORMULA(tanh,     tanh(x))
+FORMULA(hsigmoid, x < -3 ? 0 : x > 3 ? 1 : x / 6 + 0.5)
+FORMULA(hswish,   x * act_hsigmoid(x, 0))
+FORMULA(silu,     x / (1 + exp(-x)))
+FORMULA(gelu,     x / 2 * (1 + erf(x / sqrt(2))))
+FORMULA(leaky,    x < 0 ? slope * x : x)
+#undef FORMULA
 
-static double (*const acts[])(double) = {
-    [CTT_ACT_RELU] = act_relu, [CTT_ACT_SIGMOID] = act_sigmoid,
-    [CTT_ACT_TANH] = tanh, [CTT_ACT_RELU6] = act_relu6,
+static double (*const acts[])(double x, double slope) = {
+#define ACT(E, word, ...) act_##word,
+    CTT_ACTS(ACT)
+#undef ACT
 };
 
 static double same(const struct ctt_node *n, const float *w, int64_t j,
@@ -29,7 +43,7 @@ static double act(const struct ctt_node *n, const float *w, int64_t j,
 {
     (void)w;
     (void)j;
-    return acts[n->attr.act.kind](x);
+    return acts[n->attr.act.kind](x, (double)n->attr.act.slope);
 }
 
 /* Before the first step a window may have zeros. */

@@ -205,12 +205,15 @@ static void find_values(struct flow *f)
  * for all pixels of its result. */
 static int takes_constant(const struct ctt_node *n, double x)
 {
-    const int *pad = n->attr.conv.pad;
+    struct ctt_slide s = ctt_slide_of(n);
+    int padding = 0;
 
+    for (int i = 0; i < 3; i++)
+        padding += s.pad[i] + s.after[i];
     if (x == 0)
         return 1;
     return isfinite(x) && n->op == CTT_OP_CONV && n->nw > 1 &&
-           pad[0] + pad[1] + pad[2] == 0;
+           padding == 0;
 }
 
 /* Prunes the elements of a row that read input channel j; returns their sum, or

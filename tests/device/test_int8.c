@@ -37,7 +37,8 @@ static int64_t sum_of(const struct ctt_int8_try *j, int64_t row, int64_t o,
     const struct ctt_tensor *x = &j->call.in[0], *y = &j->call.out,
                             *w = &j->call.w[0].t;
     const int *stride = j->call.node->attr.conv.stride,
-              *pad = j->call.node->attr.conv.pad;
+              *pad = j->call.node->attr.conv.pad,
+              *apart = j->call.node->attr.conv.dilation;
     int64_t pw = row % y->w, ph = row / y->w % y->h,
             pd = row / y->w / y->h % y->d, n = row / y->w / y->h / y->d;
     int64_t each = w->d * w->h * w->w * w->c, sum = 0;
@@ -46,9 +47,9 @@ static int64_t sum_of(const struct ctt_int8_try *j, int64_t row, int64_t o,
     for (int64_t i = 0; i < each; i++) {
         int64_t c = i % w->c, kw = i / w->c % w->w, kh = i / w->c / w->w % w->h,
                 kd = i / w->c / w->w / w->h;
-        int64_t iw = pw * stride[2] - pad[2] + kw,
-                ih = ph * stride[1] - pad[1] + kh,
-                id = pd * stride[0] - pad[0] + kd;
+        int64_t iw = pw * stride[2] - pad[2] + kw * apart[2],
+                ih = ph * stride[1] - pad[1] + kh * apart[1],
+                id = pd * stride[0] - pad[0] + kd * apart[0];
         if (iw < 0 || ih < 0 || id < 0 || iw >= x->w || ih >= x->h ||
             id >= x->d)
             continue;
@@ -87,6 +88,19 @@ static void check_defined(const struct ctt_int8_shape *s, int plus, int act)
     ctt_int8_close(&j, ref);
 }
 
+/* Only plain C computes them. */
+static const struct ctt_int8_shape dilated[] = {
+    { "c=5 h=9 w=9", "out=7 kernel=3 pad=2 dilation=2", 20 },
+    { "c=12 h=9 w=8", "out=12 kernel=3 pad=0,3,0 after=0,1,2 dilation=3 "
+      "groups=12", 128 },
+};
+
+static void test_dilated(void)
+{
+    for (size_t i = 0; i < CTT_LEN(dilated); i++)
+        check_defined(&dilated[i], i % 2, CTT_ACT_RELU + 1);
+}
+
 static void test_definition(void)
 {
     for (size_t i = 0; ctt_int8_shapes[i].in; i++)
@@ -112,6 +126,7 @@ static void check_device(struct ctt_dev *d, const struct ctt_int8_shape *s,
         CU_ASSERT(!again || ctt_alloc_calls() == allocs);
         CU_ASSERT(ctt_int8_same(&want, &got));
         CU_ASSERT(d == ref || !(ctt_has_avx2() || ctt_has_neon()) ||
+                  ctt_is_dilated(want.call.node) ||
                   !strstr(ctt_dev_impl(d, got.cache, CTT_FWD), "direct"));
         if (!ctt_int8_same(&want, &got))
             printf("\n    %s, conv %s, plus %d, bytes %d: %s", s->in, s->conv,
@@ -123,11 +138,14 @@ static void check_device(struct ctt_dev *d, const struct ctt_int8_shape *s,
 
 static void test_devices(void)
 {
+    for (int k = 0; k < 16; k++)
+        check_device(cpus[k % MOST], &dilated[k % 2], k & 1, k % CTT_ACT_KINDS,
+                     ctt_int8_bytes(0, k));
     for (size_t i = 0; ctt_int8_shapes[i].in; i++)
         for (int k = 0; k < 16; k++)
             if (ctt_check_tries())
                 check_device(k & 8 ? ref : cpus[i % MOST], &ctt_int8_shapes[i],
-                             k & 1, (int)(i + (size_t)k) % 5,
+                             k & 1, (int)(i + (size_t)k) % CTT_ACT_KINDS,
                              ctt_int8_bytes(i, k));
 }
 
@@ -310,7 +328,8 @@ static void test_forms(void)
 }
 
 static CU_TestInfo tests[] = {
-    { "definition", test_definition }, { "devices", test_devices },
+    { "definition", test_definition }, { "dilated", test_dilated },
+    { "devices", test_devices },
     { "largest", test_largest },
     { "new weights", test_new_weights },
     { "weights stay", test_weights_stay }, { "bytes", test_bytes },

@@ -153,7 +153,7 @@ static void compare_all(struct ctt_dev *d, const struct ctt_case *cs, int type)
             compare(d, cs, n, wanted[k] | type, 0);
             compare(d, cs, n, wanted[k] | type | RIG_TRAIN, 0);
         }
-    for (int act = 1; act <= CTT_ACT_RELU6 + 1 && takes_act(cs->op); act++)
+    for (int act = 1; act < CTT_ACT_KINDS && takes_act(cs->op); act++)
         compare(d, cs, 3, RIG_TRAIN | type, act);
 }
 
@@ -261,12 +261,14 @@ static void test_types(void)
 /* ---- memory that is shared, and what is absent ---- */
 
 /* Results where the inputs are: an act's and a dropout's, and what a conv
- * adds. */
+ * adds; of an act whose gradient reads the input, only the gradients. */
 static void place(struct ctt_rig *r, int k)
 {
     struct ctt_call *c = &r->call;
 
-    c->out = c->in[k];
+    if (c->node->op != CTT_OP_ACT ||
+        !ctt_act_reads_input(c->node->attr.act.kind))
+        c->out = c->in[k];
     c->din[k] = c->dout;
     r->whole.din[k] = c->dout;
 }

@@ -42,6 +42,12 @@ static const struct ctt_fuzz_text texts[] = {
               "halo q in=p up=1 down=-1 above=2 below=0\n"
               "conv c in=q out=4 kernel=2\ntotal t in=c pass=backward\n"
               "collect y in=t of=channels part=0 parts=2 all=8\n"),
+    FUZZ_TEXT("input x h=8 w=8 c=4\n"
+              "conv a in=x out=4 kernel=3 pad=2 after=1 dilation=2\n"
+              "act b in=a kind=leaky slope=0.2\npool p in=b kind=avg\n"
+              "mul m in=p,b\nlrn n in=m size=3\n"
+              "softmax s in=n over=positions\npool y in=s kind=max kernel=3 "
+              "stride=2 after=2\n"),
     FUZZ_TEXT("\xef\xbb\xbfinput x c=3\nconv y in=x out=2\n"),
     FUZZ_TEXT("input x c=5\nstate s of=y like=x c=7 delay=3\n"
               "conv a in=x out=7\n"
@@ -53,7 +59,7 @@ const char *const ctt_fuzz_words[] = {
     "input", "state", "cell", "slice", "reshape", "ahead", "window", "conv",
     "deconv",
     "pool", "upsample", "norm", "act", "add", "mul", "concat", "lstm",
-    "dropout", "quant", "loss", "halo", "collect", "total",
+    "dropout", "quant", "softmax", "lrn", "loss", "halo", "collect", "total",
     "convlstm", "convttlstm", "resblock", "clip",
     "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",
     " kernel=", " stride=", " pad=", " groups=", " scale=", " zero=",
@@ -65,7 +71,9 @@ const char *const ctt_fuzz_words[] = {
     "2147483647", "2147483648", "-2147483648", "99999999999999999999", "1e39",
     "1e-46", "nan", "inf", "0x10", "1,2,3", "1,2", ",", "=", "#", "\n", "\r\n",
     "\t", "a", "b", "x", "y", "h", "h.q", "h.c", "batch", "layer", "max",
-    "avg", "relu", "relu6", " gamma=", " normalise=", "clip", "set", NULL
+    "avg", "relu", "relu6", "leaky", "gelu", " slope=", " after=",
+    " dilation=", " over=", "positions", " size=", " gamma=", " normalise=",
+    "clip", "set", NULL
 };
 
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)

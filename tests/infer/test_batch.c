@@ -37,7 +37,7 @@ static const struct { const char *text; int exact; } models[] = {
     { stream_plain, 0 }, { stream_clip, 0 }, { stream_fused, 0 },
     { stream_int8, 1 }, { stream_ahead, 0 }, { stream_coarse, 0 },
     { stream_part, 0 }, { stream_light, 0 }, { stream_even, 0 },
-    { spread, 0 }, { first, 0 },
+    { spread, 0 }, { first, 0 }, { stream_words, 0 },
 };
 
 /* A batch beside sessions: of each stream that has joined, one. */

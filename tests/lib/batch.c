@@ -179,6 +179,27 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "pool q in=l kind=avg\n"
       "conv y in=q out=3\n", 2, .batch = 1 },
 
+    { "input x h=5 w=6 c=2\n"              /* activations, softmax, gaps */
+      "conv e in=x out=4 kernel=3 stride=2 after=1\n"
+      "act f in=e kind=hswish\n"
+      "conv d in=f out=4 kernel=3 pad=2 dilation=2 groups=4\n"
+      "act g in=d kind=silu\n"
+      "pool q in=g kind=avg\n"
+      "conv s in=q out=4\n"
+      "act t in=s kind=hsigmoid\n"
+      "mul m in=g,t\n"
+      "lrn n in=m size=3 alpha=0.5\n"
+      "conv a in=n out=3\n"
+      "act b in=a kind=gelu\n"
+      "softmax o in=b over=positions\n"
+      "mul r in=b,o\n"
+      "convlstm l in=r hidden=3\n"
+      "act k in=l kind=leaky slope=0.3\n"
+      "clip\n"
+      "window v in=k steps=3\n"
+      "softmax u in=v over=channels\n"
+      "conv y in=u out=4 kernel=3,2,3\n", 2, 4 },
+
     { "input frame h=4 w=4 c=1\n"          /* its answers are fed back */
       "input seen c=1\n"
       "state back of=y like=frame c=1\n"

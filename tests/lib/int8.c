@@ -69,6 +69,13 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
     { "c=70 h=3 w=2", "out=70 kernel=3 pad=4 groups=70", 40 },
     { "c=5 h=9 w=9", "out=5 kernel=1,2,2 stride=1,4,4 groups=5", 128 },
     { "c=65 h=3 w=4", "out=65 groups=65", 1 },
+    /* padding that differs from end to end */
+    { "c=16 h=9 w=10", "out=40 kernel=3 stride=2 after=1", 77 },
+    { "c=24 h=8 w=6", "out=24 kernel=3 stride=2 after=1 groups=24", 128 },
+    { "c=8 h=9 w=16", "out=20 kernel=3 pad=0,2,0 after=0,0,2", 115 },
+    { "c=9 d=3 h=5 w=7", "out=9 kernel=3 pad=0 after=1,2,1 groups=9", 9 },
+    { "c=70 h=6 w=6", "out=70 kernel=3 pad=0,2,1 after=0,0,2 groups=70", 9 },
+    { "c=64 h=8 w=8", "out=32 kernel=3 pad=0,2,0 after=0,0,2", 128 },
     { NULL, NULL, 0 },
 };
 

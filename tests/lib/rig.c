@@ -54,6 +54,12 @@ const struct ctt_case ctt_cases[] = {
     { "c=5 h=3", NULL, "act y in=a kind=relu6", 0 },
     { "c=5 h=3", NULL, "act y in=a kind=sigmoid", 0 },
     { "c=67", NULL, "act y in=a kind=tanh", 0 },
+    { "c=5 h=3", NULL, "act y in=a kind=hsigmoid", 0 },
+    { "c=67", NULL, "act y in=a kind=hswish", 0 },
+    { "c=67", NULL, "act y in=a kind=silu", 0 },
+    { "c=67", NULL, "act y in=a kind=gelu", 0 },
+    { "c=5 h=3", NULL, "act y in=a kind=leaky slope=0.2", 0 },
+    { "c=8 h=3", NULL, "act y in=a kind=leaky", 0 },
     { "c=3 h=2", "c=3 h=2", "add y in=a,b", 0 },
     { "c=3 h=2", "c=3 h=2", "add y in=a,b,a bias=1", 0 },
     { "c=3 h=2", NULL, "add y in=a bias=1", 0 },
@@ -61,6 +67,17 @@ const struct ctt_case ctt_cases[] = {
     { "c=3 h=2", "c=3 h=2", "add y in=a,b,a minus=1 bias=1", 0 },
     { "c=3 h=2", "c=3 h=2", "add y in=a,b,b minus=1", 0 },
     { "c=3 h=2", "c=3 h=2", "mul y in=a,b", 0 },
+    { "c=5 h=3 w=4", "c=5", "mul y in=a,b", 0 },
+    { "c=8", "c=8 d=2 h=3 w=3", "mul y in=a,b", 0 },
+    { "c=70 h=12 w=13", "c=70", "mul y in=a,b", 1 },
+    { "c=5 h=3 w=2", NULL, "softmax y in=a over=channels", 0 },
+    { "c=71", NULL, "softmax y in=a over=channels", 0 },
+    { "c=5 d=2 h=3 w=2", NULL, "softmax y in=a over=positions", 0 },
+    { "c=70 h=9 w=9", NULL, "softmax y in=a over=positions", 1 },
+    { "c=7 h=3", NULL, "lrn y in=a size=3 alpha=2 beta=0.6 k=1.5", 0 },
+    { "c=6", NULL, "lrn y in=a size=4 alpha=3", 0 },
+    { "c=5 h=2", NULL, "lrn y in=a size=99 alpha=3 beta=2", 0 },
+    { "c=136 h=5 w=4", NULL, "lrn y in=a size=5 alpha=1 k=2", 1 },
     { "c=3 h=2", "c=2 h=2", "concat y in=a,b", 0 },
     { "c=3 h=2", "c=2 h=2", "concat y in=b,a,b", 0 },
     { "c=12 w=2", "c=3 w=2", "lstm y in=a,b", 0 },
@@ -99,6 +116,30 @@ const struct ctt_case ctt_cases[] = {
       "pad=1", 1 },
     { "c=24 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=1", 1 },
     { "c=8 h=12 w=12", NULL, "conv y in=a out=8 kernel=5 pad=2", 1 },
+    { "c=3 h=6 w=7", NULL, "conv y in=a out=4 kernel=3 stride=2 pad=0 after=1",
+      0 },
+    { "c=2 h=5 w=4", "c=3 h=4 w=6", "conv y in=a plus=b out=3 kernel=3 "
+      "pad=0,0,2 after=0,1,2", 0 },
+    { "c=2 d=4 h=4 w=3", NULL, "conv y in=a out=2 kernel=3 pad=1,2,0 "
+      "after=0,1,2", 0 },
+    { "c=4 h=6 w=6", NULL, "conv y in=a out=4 kernel=3 stride=2 pad=0 after=1 "
+      "groups=4", 0 },
+    { "c=3 h=8 w=7", NULL, "conv y in=a out=4 kernel=3 pad=2 dilation=2", 0 },
+    { "c=2 d=6 h=5 w=6", NULL, "conv y in=a out=3 kernel=2,2,3 stride=1,2,2 "
+      "pad=1,0,2 after=0,1,1 dilation=3,2,2", 0 },
+    { "c=4 h=7 w=7", NULL, "conv y in=a out=4 kernel=3 pad=0,3,1 dilation=3 "
+      "groups=4 stride=2", 0 },
+    { "c=3 h=3", NULL, "conv y in=a out=2 kernel=1,3,1 stride=1,9,1 "
+      "after=0,4,0 dilation=2", 0 },
+    { "c=24 h=13 w=11", NULL, "conv y in=a out=40 kernel=3 stride=2 pad=0 "
+      "after=1", 1 },
+    { "c=32 h=12 w=12", NULL, "conv y in=a out=32 kernel=3 pad=2 dilation=2",
+      1 },
+    { "c=24 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=0 after=2", 1 },
+    { "c=3 h=6 w=5", NULL, "pool y in=a kind=max kernel=3 stride=2 after=1",
+      0 },
+    { "c=3 h=6 w=5", NULL, "pool y in=a kind=avg kernel=3 stride=2 pad=1 "
+      "after=0,2,0", 0 },
     { "c=5 h=4 w=3", NULL, "conv y in=a out=4 kernel=1,3,1 pad=0,1,0", 0 },
     { "c=5 h=4 w=3", NULL, "conv y in=a out=4 kernel=1,1,3 pad=0,0,1", 0 },
     { "c=3 d=4 h=3 w=2", NULL, "conv y in=a out=4 kernel=3,1,1 pad=1,0,0", 0 },
@@ -154,8 +195,16 @@ static void open_tensor(struct ctt_rig *r, const struct ctt_tensor *shape,
     }
 }
 
-/* Keeps inputs of relu away from 0 and of relu6 from 6, where they have no
- * derivative, and inputs of max apart from each other. */
+/* The inputs of an act are spread over all pieces of its function; where it has
+ * no second derivative they stay away from: 0 or +-end. */
+static const struct { float spread, end; } kinks[CTT_ACT_KINDS] = {
+    [CTT_ACT_RELU6] = { 10, 6 }, [CTT_ACT_HSIGMOID] = { 5, 3 },
+    [CTT_ACT_HSWISH] = { 5, 3 }, [CTT_ACT_SILU] = { 4, 0 },
+    [CTT_ACT_GELU] = { 4, 0 },
+};
+
+/* Keeps inputs of acts away from kinks, and inputs of max apart from each
+ * other. */
 static void avoid_kinks(const struct ctt_node *n, const struct ctt_tensor *t)
 {
     float *x = t->data;
@@ -163,8 +212,11 @@ static void avoid_kinks(const struct ctt_node *n, const struct ctt_tensor *t)
     for (int64_t i = 0, k = 0; i < ctt_rows(t); i++, x += t->ld)
         for (int64_t j = 0; j < t->c; j++, k++) {
             x[j] += x[j] < 0 ? -0.05f : 0.05f;
-            if (n->op == CTT_OP_ACT && n->attr.act.kind == CTT_ACT_RELU6)
-                x[j] = x[j] * 10 + (fabsf(x[j] - 0.6f) < 0.02f ? 0.4f : 0);
+            if (n->op == CTT_OP_ACT && kinks[n->attr.act.kind].spread > 0) {
+                float end = kinks[n->attr.act.kind].end;
+                x[j] *= kinks[n->attr.act.kind].spread;
+                x[j] += fabsf(fabsf(x[j]) - end) < 0.2f ? 0.4f : 0;
+            }
             if (n->op == CTT_OP_POOL)
                 x[j] = (float)(k * 37 % 997) * (40.0f / 997) - 20;
         }

@@ -109,6 +109,28 @@ const char stream_part[] = STREAM_INPUT
     "conv o in=l out=5\n"
     "slice y in=o from=1 to=4\n";
 
+/* Activations, windows with gaps, a squeeze and excitation, softmax. */
+const char stream_words[] = STREAM_INPUT
+    "conv e in=x out=4 kernel=3 stride=2 after=1\n"
+    "act f in=e kind=hswish\n"
+    "conv d in=f out=4 kernel=3 pad=2 dilation=2 groups=4\n"
+    "act g in=d kind=silu\n"
+    "pool q in=g kind=avg\n"
+    "conv s in=q out=4\n"
+    "act t in=s kind=hsigmoid\n"
+    "mul m in=g,t\n"
+    "lrn n in=m size=3 alpha=0.5\n"
+    "pool p in=n kind=max kernel=2 after=1\n"
+    "conv a in=p out=6\n"
+    "act b in=a kind=gelu\n"
+    "softmax o in=b over=positions\n"
+    "mul r in=b,o\n"
+    "convlstm l in=r hidden=3\n"
+    "act k in=l kind=leaky slope=0.3\n"
+    "softmax u in=k over=channels\n"
+    "pool v in=u kind=avg\n"
+    "conv y in=v out=5\n";
+
 uint8_t stream_bytes[LONG * FRAME];
 float stream_floats[LONG * FRAME];
 

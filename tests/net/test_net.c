@@ -67,7 +67,13 @@ static void test_round_trip(void)
 static void test_quiet(void)
 {
     static const char text[] = "input x c=4\nconv a in=x out=4 groups=1\n"
-                               "conv y in=a out=4 groups=2\n";
+                               "act l in=a kind=leaky slope=0.01\n"
+                               "act m in=l kind=leaky slope=0.2\n"
+                               "conv b in=m out=4 pad=1 after=1\n"
+                               "conv d in=b out=4 kernel=3 pad=0,1,0 "
+                               "after=0,1,2 dilation=1,2,1\n"
+                               "pool p in=d kind=avg after=pad\n"
+                               "conv y in=p out=4 groups=2\n";
     struct ctt_graph *g = NULL;
     char *s;
 
@@ -76,6 +82,12 @@ static void test_quiet(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(s);
     CU_ASSERT_PTR_NULL(strstr(s, "groups=1"));
     CU_ASSERT_PTR_NOT_NULL(strstr(s, " bias=1 groups=2\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(s, "l in=a kind=leaky\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(s, " pad=0,1,1 bias=1\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(s, " bias=1 after=0,1,2 dilation=1,2,1"
+                                  "\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(s, " pad=0,0,0\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(s, " kind=leaky slope=0.2\n"));
     ctt_free(s);
     ctt_graph_free(&g);
 }
@@ -102,6 +114,26 @@ static const struct { const char *text, *says; } wrong[] = {
     { "input a/b c=1", "is no name" },
     { "input x c=1 h", "not key=value" },
     { "input x c=1\nconv y in=x out=1 kernel=3", "larger" },
+    { "input x c=1 h=4\nconv y in=x out=1 kernel=1,2,1 after=0,2,0",
+      "y: after=2 is not smaller than the window of 2" },
+    { "input x c=1 h=4\npool y in=x kind=avg kernel=1,2,1 after=0,9,0",
+      "y: after=9 is not smaller than the window of 2" },
+    { "input x c=1 h=4\nconv y in=x out=1 after=100", "after: bad value" },
+    { "input x c=1 h=4\ndeconv y in=x out=1 after=1", "unknown setting" },
+    { "input x c=1 h=4\nconv y in=x out=1 kernel=1,3,1 dilation=2",
+      "y: kernel 5 is larger than the padded input 4" },
+    { "input x c=1 h=4\nconv y in=x out=1 dilation=0", "dilation: bad value" },
+    { "input x c=1 h=4\npool y in=x kind=max dilation=2", "unknown setting" },
+    { "input x c=2 h=2\ninput y c=3\nmul z in=x,y", "differ in shape" },
+    { "input x c=2 h=2\ninput y c=2 h=3\nmul z in=x,y", "differ in shape" },
+    { "input x c=2\nsoftmax y in=x", "'over' must be given" },
+    { "input x c=2\nsoftmax y in=x over=rows", "no choice 'rows'" },
+    { "input x c=2\nlrn y in=x", "'size' must be given" },
+    { "input x c=2\nlrn y in=x size=0", "size: bad value" },
+    { "input x c=2\nlrn y in=x size=3 k=0", "k: bad value" },
+    { "input x c=1\nact y in=x kind=swish", "no choice 'swish'" },
+    { "input x c=1\nact y in=x kind=leaky slope=-1", "slope: bad value" },
+    { "input x c=1\nact y in=x kind=silu slope=0.2", "kind=leaky" },
     { "input x c=1\nconv y in=x out=1 kernel=3,3", "bad value" },
     { "input x c=1\nconv y in=x out=1 colour=3", "unknown setting" },
     { "input x c=1\nconv y in=x,x out=1", "given by plus" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info_import.c: convtt-info --import: models of other programs. */
-#include "tools/info/info_tool.h"
+#include "tools/info/info_onnx.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 
@@ -48,8 +48,6 @@ static int make_model(const struct ctt_info_cfg *cfg, const char *path,
     int rc, kind;
 
     CTT_TRY(kind = ctt_foreign_kind(cfg->import));
-    CTT_CHECK(kind != CTT_FOREIGN_ONNX, CTT_EFORMAT, "%s: neither safetensors "
-              "nor a .pth of torch.save()", cfg->import);
     if (path)
         return fill_text(cfg, path, m);
     CTT_CHECK(kind == CTT_FOREIGN_SAFETENSORS && !cfg->map, CTT_EINVAL,
@@ -60,18 +58,38 @@ out:
     return rc;
 }
 
+/* A text may be replaced by a text alone. */
+static int check_output(const char *path)
+{
+    static const struct ctt_output_kind text = { .name = "model text",
+                                                 .is = ctt_tool_is_net };
+
+    return ctt_output_check(path, path && ctt_tool_is_net(path) ? &text :
+                            &ctt_output_model);
+}
+
 int ctt_info_import(const struct ctt_info_cfg *cfg, const char *path)
 {
     char *text = path ? ctt_strdup(path) : NULL;
     char *map = cfg->map ? ctt_strdup(cfg->map) : NULL;
     struct ctt_info_cfg with = *cfg;
     struct ctt_model *m = NULL;
-    int rc;
+    int rc, kind;
 
     CTT_TRY((text || !path) && (map || !cfg->map) ? 0 : CTT_ENOMEM);
     CTT_CHECK(!ctt_tool_same_file(cfg->import, cfg->out), CTT_EINVAL, "%s: "
               "given for two files", cfg->out);
-    CTT_TRY(ctt_output_check(cfg->out, &ctt_output_model));
+    CTT_TRY(kind = ctt_foreign_kind(cfg->import));
+    CTT_TRY(check_output(cfg->out));
+    if (kind == CTT_FOREIGN_ONNX) {
+        CTT_CHECK(!path && !map, CTT_EINVAL, "%s: takes no model and no --map: "
+                  "an ONNX file has both", cfg->import);
+        CTT_TRY(ctt_info_import_onnx(cfg));
+        goto out;
+    }
+    CTT_CHECK(cfg->out && !cfg->verify && !cfg->shapes && !cfg->answer,
+              CTT_EINVAL, "%s: no ONNX file: it takes -o MODEL.h5, and neither "
+              "--verify, --input-shape nor --answer", cfg->import);
     if (map)    /* in the place where path was found */
         with.map = ctt_tool_model(map);
     CTT_TRY(make_model(&with, text, &m));

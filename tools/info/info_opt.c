@@ -58,15 +58,27 @@ static const struct ctt_opt opts[] = {
     { "with-softmax", CTT_FLAG, FIELD(onnx.softmax), "0", "ONNX that answers "
       "with probabilities, not with what they are made of", .needs = "export",
       .section = EXCHANGE },
-    { "import", CTT_STRING, FIELD(import), "", "make a model of weights of "
-      "another program: safetensors, or a state_dict of PyTorch (.pth)",
-      .arg = "FILE", .needs = "out", .section = EXCHANGE,
+    { "import", CTT_STRING, FIELD(import), "", "make a model of a file of "
+      "another program: ONNX, or weights as safetensors or a state_dict of "
+      "PyTorch (.pth)",
+      .arg = "FILE", .needs = "out|verify", .section = EXCHANGE,
       .tags = CTT_OPT_COMMON },
     { "map", CTT_STRING, FIELD(map), "", "text that names a tensor of --import "
       "for each weight, 'NODE.WEIGHT NAME' a line", .arg = "MAP",
       .needs = "import", .section = EXCHANGE },
     { "out", CTT_STRING, FIELD(out), "", "the model that --import makes",
       .letter = 'o', .arg = "FILE", .needs = "import", .section = EXCHANGE },
+    { "input-shape", CTT_STRING, FIELD(shapes), "", "sizes of the inputs of an "
+      "ONNX file that leaves them open, such as x=1,3,224,224; of several "
+      "inputs separated by blanks", .arg = "NAME=N,C,H,W",
+      .needs = "import", .section = EXCHANGE },
+    { "answer", CTT_STRING, FIELD(answer), "", "the value of an ONNX file that "
+      "is the answer, if it has several outputs", .arg = "NAME",
+      .needs = "import", .section = EXCHANGE },
+    { "verify", CTT_STRING, FIELD(verify), "", "arrays of numpy, in_NAME for "
+      "each input and out_0, with which the imported model's answer must "
+      "agree to 1e-4 before anything is written", .arg = "FILE.npz",
+      .needs = "import", .section = EXCHANGE },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };

@@ -15,7 +15,8 @@ static int sum_fwd(struct ctt_dev *d, const struct ctt_call *c, int up)
     return K(direct)(d, &(struct ctt_direct){
         .y = &c->out, .x = &c->in[0], .plus = n->plus ? &c->in[1] : NULL,
         .kernel = n->attr.conv.kernel, .stride = n->attr.conv.stride,
-        .pad = n->attr.conv.pad, .up = up, .act = c->act, .w = &c->w[0],
+        .pad = n->attr.conv.pad, .dilation = n->attr.conv.dilation,
+        .up = up, .act = c->act, .w = &c->w[0],
         .bias = c->w[1].t.data, .step_x = 1, .step_tap = w->c,
         .step_y = taps * w->c, .groups = ctt_call_groups(c) });
 }
@@ -31,6 +32,7 @@ static int sum_bwd(struct ctt_dev *d, const struct ctt_call *c, int up)
         CTT_TRY(K(direct)(d, &(struct ctt_direct){
             .y = &c->din[0], .x = &c->dout, .kernel = n->attr.conv.kernel,
             .stride = n->attr.conv.stride, .pad = n->attr.conv.pad,
+            .dilation = n->attr.conv.dilation,
             .up = !up, .add = c->add & 1, .w = &c->w[0],
             .step_x = taps * w->c, .step_tap = w->c, .step_y = 1,
             .groups = ctt_call_groups(c) }));

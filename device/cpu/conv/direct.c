@@ -104,8 +104,9 @@ static inline void mac(const float *const x[PIXELS], const float *w, int64_t n,
 static inline int64_t source_place(const struct ctt_direct *v, int axis,
                                    int64_t o, int64_t t, int64_t size)
 {
-    int64_t q = v->up ? o + v->pad[axis] - t
-                      : o * v->stride[axis] - v->pad[axis] + t;
+    int64_t at = t * v->dilation[axis];
+    int64_t q = v->up ? o + v->pad[axis] - at
+                      : o * v->stride[axis] - v->pad[axis] + at;
 
     if (v->up && q >= 0)
         q = q % v->stride[axis] ? -1 : q / v->stride[axis];

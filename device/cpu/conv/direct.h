@@ -14,14 +14,15 @@ enum { CTT_VEC = 8 };
 enum { CTT_VEC = 4 };
 #endif
 
-/* Tap t of output position o reads the source at o * stride - pad + t or, with
- * `up`, at (o + pad - t) / stride if the division leaves no remainder.  Tap t
+/* Tap t of output position o reads the source at o * stride - pad + t *
+ * dilation or, with `up`, at (o + pad - t * dilation) / stride if the division
+ * leaves no remainder.  Tap t
  * takes channel i to j by w[i * step_x + t * step_tap + j * step_y].  With
  * groups, i and j are counted within a group, and the groups' weights follow
  * each other. */
 struct ctt_direct {
     const struct ctt_tensor *y, *x, *plus;    /* plus: added to y, or NULL */
-    const int               *kernel, *stride, *pad;
+    const int               *kernel, *stride, *pad, *dilation;
     int                      up, add, act;
     const struct ctt_weight *w;               /* of any form */
     const float             *bias;            /* may be NULL */

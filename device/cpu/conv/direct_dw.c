@@ -47,13 +47,19 @@ struct dw {
     float                 *dw;
 };
 
+/* Place of tap t from the beginning of the axis, for position 0. */
+static int64_t offset(const struct ctt_node *n, int axis, int64_t t)
+{
+    return t * n->attr.conv.dilation[axis] - n->attr.conv.pad[axis];
+}
+
 /* Range of positions of the small tensor whose tap t is inside the large
  * one. */
 static void tap_range(const struct dw *v, int axis, int64_t t, int64_t small,
                       int64_t large, int64_t *from, int64_t *to)
 {
     int64_t s = v->n->attr.conv.stride[axis];
-    int64_t off = t - v->n->attr.conv.pad[axis];
+    int64_t off = offset(v->n, axis, t);
 
     *from = off < 0 ? (-off + s - 1) / s : 0;
     *to = large - off <= 0 ? 0 : (large - off + s - 1) / s;
@@ -71,7 +77,7 @@ static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
 {
     const struct ctt_tensor *small = v->up ? &v->x : &v->dy;
     const struct ctt_tensor *large = v->up ? &v->dy : &v->x;
-    int64_t s = v->n->attr.conv.stride[2], off = tw - v->n->attr.conv.pad[2];
+    int64_t s = v->n->attr.conv.stride[2], off = offset(v->n, 2, tw);
     int64_t from, to, outs = v->out - b.o, ins = v->in - b.i;
     struct stretch at;
 
@@ -109,7 +115,6 @@ static void block_sum(const struct dw *v, int64_t job)
     const struct ctt_tensor *small = v->up ? &v->x : &v->dy;
     const struct ctt_tensor *large = v->up ? &v->dy : &v->x;
     const int *k = v->n->attr.conv.kernel, *s = v->n->attr.conv.stride;
-    const int *pad = v->n->attr.conv.pad;
     int64_t row = job / v->ins / v->taps, from[2], to[2];
     struct block b = { row / v->outs, job / v->ins % v->taps,
                        row % v->outs * OUTS, job % v->ins * CTT_VEC };
@@ -123,8 +128,9 @@ static void block_sum(const struct dw *v, int64_t job)
         for (int64_t d = from[0]; d < to[0]; d++)
             for (int64_t h = from[1]; h < to[1]; h++)
                 line_sum(v, (n * small->d + d) * small->h + h,
-                         (n * large->d + d * s[0] - pad[0] + td) * large->h +
-                         h * s[1] - pad[1] + th, b.tap % k[2], b,
+                         (n * large->d + d * s[0] + offset(v->n, 0, td)) *
+                         large->h + h * s[1] + offset(v->n, 1, th),
+                         b.tap % k[2], b,
                          (float(*)[CTT_VEC])sum);
     add_block(v, b, (float(*)[CTT_VEC])sum);
 }

@@ -7,13 +7,14 @@
 struct act_forward {
     struct view x, y;
     int         kind;
+    float       slope;
 
     template <class N> __device__ void at(struct spot s) const
     {
         float v[N::V];
 
         typename N::got(x, s).give(v);
-        act_of<N::V>(kind, v);
+        act_of<N::V>(kind, v, slope);
         N::put(y, s, v, 0);
     }
 };
@@ -21,7 +22,8 @@ struct act_forward {
 int ctt_launch_act_fwd(const struct ctt_call *c, void *scratch, void *stream)
 {
     struct act_forward f = { view_of(c->in[0]), view_of(c->out),
-                             c->node->attr.act.kind };
+                             c->node->attr.act.kind,
+                             c->node->attr.act.slope };
     struct form form = form_of(c->out);
 
     (void)scratch;
@@ -30,27 +32,30 @@ int ctt_launch_act_fwd(const struct ctt_call *c, void *scratch, void *stream)
 }
 
 struct act_backward {
-    struct view y, dy, dx;
+    struct view v, dy, dx;
     int         kind, add;
+    float       slope;
 
     template <class N> __device__ void at(struct spot s) const
     {
         float a[N::V], g[N::V];
-        typename N::got out(y, s), grad(dy, s);
+        typename N::got from(v, s), grad(dy, s);
 
-        out.give(a);
+        from.give(a);
         grad.give(g);
-        act_back<N::V>(kind, a, g);
+        act_back<N::V>(kind, a, g, slope);
         N::put(dx, s, g, add);
     }
 };
 
 int ctt_launch_act_bwd(const struct ctt_call *c, void *scratch, void *stream)
 {
-    struct act_backward f = { view_of(c->out), view_of(c->dout),
-                              view_of(c->din[0]), c->node->attr.act.kind,
-                              (int)(c->add & 1) };
-    struct form form = form_of(c->out);
+    int kind = c->node->attr.act.kind;
+    const struct ctt_tensor &v = ctt_act_reads_input(kind) ? c->in[0] : c->out;
+    struct act_backward f = { view_of(v), view_of(c->dout),
+                              view_of(c->din[0]), kind, (int)(c->add & 1),
+                              c->node->attr.act.slope };
+    struct form form = form_of(v);
 
     (void)scratch;
     if (!c->din[0].data)

@@ -2,6 +2,7 @@
  * move.cu: ops that only move, add or multiply values. */
 #include "device/cuda/kernel/act.cuh"
 #include "device/cuda/kernels.h"
+#include "device/cuda/kernel/lanes.cuh"
 #include "device/cuda/kernel/walk.cuh"
 
 struct copying {
@@ -169,13 +170,32 @@ size_t ctt_launch_add_bwd_scratch(const struct ctt_call *c)
     return c->dw[0].data ? ctt_launch_bias_bwd_scratch(c->dout) : 0;
 }
 
+/* Pixels of the result for which one of the input counts. */
+static int64_t pixels_of(const struct ctt_call *c, int k)
+{
+    return ctt_rows(&c->out) / ctt_rows(&c->in[k]);
+}
+
+static struct quick pixels_by(const struct ctt_call *c, int k)
+{
+    return quick_of(pixels_of(c, k), ctt_rows(&c->out));
+}
+
+CTT_GPU struct spot pixel_of(struct quick by, struct spot s)
+{
+    s.row = quotient(by, s.row);
+    return s;
+}
+
 struct multiplying {
-    struct view a, b, y;
+    struct view  a, b, y;
+    struct quick by[2];
 
     template <class N> __device__ void at(struct spot s) const
     {
         float v[N::V], w[N::V];
-        typename N::got first(a, s), second(b, s);
+        typename N::got first(a, pixel_of(by[0], s)),
+                        second(b, pixel_of(by[1], s));
 
         first.give(v);
         second.give(w);
@@ -189,23 +209,28 @@ struct multiplying {
 int ctt_launch_mul_fwd(const struct ctt_call *c, void *scratch, void *stream)
 {
     struct multiplying f = { view_of(c->in[0]), view_of(c->in[1]),
-                             view_of(c->out) };
+                             view_of(c->out),
+                             { pixels_by(c, 0), pixels_by(c, 1) } };
     struct form form = form_of(c->out);
 
     (void)scratch;
     note_view(&form, c->in[0]);
     note_view(&form, c->in[1]);
+    if (pixels_of(c, 0) * pixels_of(c, 1) > 1)
+        by_channel(&form);
     return run_each(f, form, stream);
 }
 
 /* din[k] (+)= dout times the other input. */
 struct dividing {
-    struct view x[2], dy, dx[2];
-    unsigned    add;
+    struct view  x[2], dy, dx[2];
+    struct quick by[2];
+    unsigned     add;
 
     template <class N> __device__ void at(struct spot s) const
     {
-        typename N::got grad(dy, s), a(x[0], s), b(x[1], s);
+        typename N::got grad(dy, s), a(x[0], pixel_of(by[0], s)),
+                        b(x[1], pixel_of(by[1], s));
 
         CTT_UNROLL
         for (int k = 0; k < 2; k++) {
@@ -222,20 +247,60 @@ struct dividing {
     }
 };
 
+/* dx (+)= the sum over the pixels of dy times x. */
+struct summing { struct view x, dy, dx; int add; };
+
+static __global__ void __launch_bounds__(CTT_THREADS)
+sum_pixels(struct summing f, struct lanes l)
+{
+    __shared__ float shared[CTT_THREADS];
+    int64_t each = CTT_THREADS / l.share, turns = (l.lines + each - 1) / each;
+
+    for (int64_t k = blockIdx.x; k < turns; k += gridDim.x) {
+        int64_t line = line_of(l, k), n = line < l.lines ? l.n : 0;
+        struct spot to = { line / l.c, line % l.c };
+        float sum = 0;
+        for (int64_t i = lane_of(l); i < n; i += l.share) {
+            struct spot s = spot_of(l, line, i);
+            sum += number_at(f.x, s) * number_at(f.dy, s);
+        }
+        sum = join_lanes(l, 0, sum, shared);
+        if (n > 0 && lane_of(l) == 0)
+            put_number(f.dx, to, sum, f.add);
+    }
+}
+
+static int sum_gradient(const struct ctt_call *c, int k, void *stream)
+{
+    struct summing f = { view_of(c->in[1 - k]), view_of(c->dout),
+                         view_of(c->din[k]), (int)(c->add >> k & 1) };
+    struct lanes l = lanes_of(c->out, 1);
+
+    CTT_LAUNCH(sum_pixels, lanes_blocks(l), stream, f, l);
+    return (int)cudaGetLastError();
+}
+
 int ctt_launch_mul_bwd(const struct ctt_call *c, void *scratch, void *stream)
 {
     struct dividing f = { { view_of(c->in[0]), view_of(c->in[1]) },
                           view_of(c->dout),
                           { view_of(c->din[0]), view_of(c->din[1]) },
-                          c->add };
+                          { pixels_by(c, 0), pixels_by(c, 1) }, c->add };
     struct form form = form_of(c->dout);
+    int e = 0;
 
     (void)scratch;
     for (int k = 0; k < 2; k++) {
         note_view(&form, c->in[k]);
+        if (pixels_of(c, k) > 1) {
+            by_channel(&form);
+            if (c->din[k].data)
+                e = e ? e : sum_gradient(c, k, stream);
+            f.dx[k].p = NULL;
+        }
         note_view(&form, c->din[k]);
     }
-    return c->din[0].data || c->din[1].data ? run_each(f, form, stream) : 0;
+    return !e && (f.dx[0].p || f.dx[1].p) ? run_each(f, form, stream) : e;
 }
 
 /* The channels of t that hold input k. */

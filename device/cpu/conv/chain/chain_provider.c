@@ -23,7 +23,8 @@ static int is_thin(const struct ctt_node *n)
 {
     const struct ctt_tensor *w = &n->w[0];
 
-    return n->attr.conv.groups == 1 && (w->c <= FEW || n->out.c <= FEW);
+    return n->attr.conv.groups == 1 && !ctt_is_dilated(n) &&
+           (w->c <= FEW || n->out.c <= FEW);
 }
 
 int ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next,

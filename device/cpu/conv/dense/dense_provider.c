@@ -20,6 +20,7 @@ int ctt_bf16_takes(const struct ctt_call *c)
     int plus = c->node->plus && c->in[1].data;
 
     return c->mul == CTT_BF16 && c->node->op == CTT_OP_CONV &&
+           !ctt_is_dilated(c->node) &&
            !ctt_call_is_int8(c) && is_float_or_bf16(&c->in[0]) &&
                is_float_or_bf16(&c->out) &&
            (!plus || c->in[1].dtype == CTT_F32) &&
@@ -78,7 +79,8 @@ static int can_floats(struct ctt_conv_ask *q)
     int plus = c->node->plus && c->in[1].data;
 
     return q->part == CTT_CONV_OUT && !c->train && c->stamp && best() &&
-           c->node->op == CTT_OP_CONV && ctt_weight_is_floats(&c->w[0]) &&
+           c->node->op == CTT_OP_CONV && !ctt_is_dilated(c->node) &&
+           ctt_weight_is_floats(&c->w[0]) &&
            c->in[0].dtype == CTT_F32 && c->out.dtype == CTT_F32 &&
            (!plus || c->in[1].dtype == CTT_F32);
 }

@@ -40,7 +40,8 @@ int ctt_int8_may_join(const struct ctt_node *n, const struct ctt_node *next)
 {
     int groups = next->attr.conv.groups;
 
-    return is_pixelwise(n) && is_flat(next) && !next->plus && groups > 1 &&
+    return is_pixelwise(n) && is_flat(next) && !ctt_is_dilated(next) &&
+           !next->plus && groups > 1 &&
            groups == next->out.c && groups == n->out.c;
 }
 

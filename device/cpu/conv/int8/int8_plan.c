@@ -10,7 +10,8 @@ static int is_depthwise(const struct ctt_call *c)
 
 int ctt_int8_supports(const struct ctt_int8_isa *isa, const struct ctt_call *c)
 {
-    return (is_depthwise(c) || !isa->depthwise) && (!isa->can || isa->can(c));
+    return !ctt_is_dilated(c->node) && (is_depthwise(c) || !isa->depthwise) &&
+           (!isa->can || isa->can(c));
 }
 
 const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)

@@ -9,7 +9,9 @@ static int int8_supports(struct ctt_conv_ask *q)
     if (q->part != CTT_CONV_OUT || !ctt_call_is_int8(q->call))
         return 0;
     if (!ctt_int8_best(q->call))
-        q->why = "this processor has no AVX2";
+        q->why = ctt_is_dilated(q->call->node)
+                     ? "the window is dilated"
+                     : "this processor has no AVX2";
     else if (q->call->links && !ctt_int8_joins(q->call))
         q->why = "joins only a depthwise conv and the 1x1 conv before it";
     return !q->why;

@@ -41,7 +41,8 @@ static int64_t tap_row(const struct ctt_call *c, int64_t r, int64_t t)
 
     for (int k = 2; k >= 0; k--) {
         int64_t at = r % out[k] * c->node->attr.conv.stride[k] -
-                     c->node->attr.conv.pad[k] + t % kernel[k];
+                     c->node->attr.conv.pad[k] +
+                     t % kernel[k] * c->node->attr.conv.dilation[k];
 
         if (at < 0 || at >= in[k])
             return -1;

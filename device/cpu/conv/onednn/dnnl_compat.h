@@ -9,6 +9,9 @@
 
 #define MD dnnl_memory_desc_t
 
+/* A window by axis; gap: pixels between taps. */
+struct dnnl_slide { dnnl_dims_t stride, gap, pad, after; };
+
 #if DNNL_VERSION_MAJOR >= 3
 
 #define REF(md) (md)
@@ -56,39 +59,33 @@ typedef const_dnnl_memory_desc_t const_md;
  * pass, the gradient of the source (hint: the forward one) and the gradient of
  * the weights. */
 static inline int pd_fwd(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
-                         MD *w, MD *b, MD *y, const dnnl_dim_t *s,
-                         const dnnl_dim_t *p, dnnl_primitive_attr_t attr,
+                         MD *w, MD *b, MD *y, const struct dnnl_slide *s,
+                         dnnl_primitive_attr_t attr,
                          dnnl_prop_kind_t prop)
 {
-    static const dnnl_dims_t none = { 0 };
-
     return dnnl_convolution_forward_primitive_desc_create(
-        pd, e, prop, dnnl_convolution_direct, *x, *w, b ? *b : NULL, *y, s,
-        none, p, p, attr);
+        pd, e, prop, dnnl_convolution_direct, *x, *w, b ? *b : NULL, *y,
+        s->stride, s->gap, s->pad, s->after, attr);
 }
 
 static inline int pd_data(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
-                          MD *w, MD *y, const dnnl_dim_t *s,
-                          const dnnl_dim_t *p, dnnl_primitive_attr_t attr,
+                          MD *w, MD *y, const struct dnnl_slide *s,
+                          dnnl_primitive_attr_t attr,
                           const_dnnl_primitive_desc_t hint)
 {
-    static const dnnl_dims_t none;
-
     return dnnl_convolution_backward_data_primitive_desc_create(
-        pd, e, dnnl_convolution_direct, *x, *w, *y, s, none, p, p, hint,
-        attr);
+        pd, e, dnnl_convolution_direct, *x, *w, *y, s->stride,
+        s->gap, s->pad, s->after, hint, attr);
 }
 
 static inline int pd_weights(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
-                             MD *w, MD *b, MD *y, const dnnl_dim_t *s,
-                             const dnnl_dim_t *p, dnnl_primitive_attr_t attr,
+                             MD *w, MD *b, MD *y, const struct dnnl_slide *s,
+                             dnnl_primitive_attr_t attr,
                              const_dnnl_primitive_desc_t hint)
 {
-    static const dnnl_dims_t none;
-
     return dnnl_convolution_backward_weights_primitive_desc_create(
-        pd, e, dnnl_convolution_direct, *x, *w, b ? *b : NULL, *y, s, none, p,
-        p, hint, attr);
+        pd, e, dnnl_convolution_direct, *x, *w, b ? *b : NULL, *y,
+        s->stride, s->gap, s->pad, s->after, hint, attr);
 }
 
 #else
@@ -132,37 +129,40 @@ static inline int post_sum(dnnl_post_ops_t po)
 #define md_query(pd, what, i) dnnl_primitive_desc_query_md(pd, what, i)
 
 static inline int pd_fwd(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
-                         MD *w, MD *b, MD *y, const dnnl_dim_t *s,
-                         const dnnl_dim_t *p, dnnl_primitive_attr_t attr,
+                         MD *w, MD *b, MD *y, const struct dnnl_slide *s,
+                         dnnl_primitive_attr_t attr,
                          dnnl_prop_kind_t prop)
 {
     dnnl_convolution_desc_t d;
-    int rc = dnnl_convolution_forward_desc_init(
-        &d, prop, dnnl_convolution_direct, x, w, b, y, s, p, p);
+    int rc = dnnl_dilated_convolution_forward_desc_init(
+        &d, prop, dnnl_convolution_direct, x, w, b, y, s->stride,
+        s->gap, s->pad, s->after);
 
     return rc ? rc : (int)dnnl_primitive_desc_create(pd, &d, attr, e, NULL);
 }
 
 static inline int pd_data(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
-                          MD *w, MD *y, const dnnl_dim_t *s,
-                          const dnnl_dim_t *p, dnnl_primitive_attr_t attr,
+                          MD *w, MD *y, const struct dnnl_slide *s,
+                          dnnl_primitive_attr_t attr,
                           const_dnnl_primitive_desc_t hint)
 {
     dnnl_convolution_desc_t d;
-    int rc = dnnl_convolution_backward_data_desc_init(
-        &d, dnnl_convolution_direct, x, w, y, s, p, p);
+    int rc = dnnl_dilated_convolution_backward_data_desc_init(
+        &d, dnnl_convolution_direct, x, w, y, s->stride, s->gap,
+        s->pad, s->after);
 
     return rc ? rc : (int)dnnl_primitive_desc_create(pd, &d, attr, e, hint);
 }
 
 static inline int pd_weights(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
-                             MD *w, MD *b, MD *y, const dnnl_dim_t *s,
-                             const dnnl_dim_t *p, dnnl_primitive_attr_t attr,
+                             MD *w, MD *b, MD *y, const struct dnnl_slide *s,
+                             dnnl_primitive_attr_t attr,
                              const_dnnl_primitive_desc_t hint)
 {
     dnnl_convolution_desc_t d;
-    int rc = dnnl_convolution_backward_weights_desc_init(
-        &d, dnnl_convolution_direct, x, w, b, y, s, p, p);
+    int rc = dnnl_dilated_convolution_backward_weights_desc_init(
+        &d, dnnl_convolution_direct, x, w, b, y, s->stride,
+        s->gap, s->pad, s->after);
 
     return rc ? rc : (int)dnnl_primitive_desc_create(pd, &d, attr, e, hint);
 }

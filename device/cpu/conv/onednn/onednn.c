@@ -133,7 +133,8 @@ struct move {
 };
 
 /* Arguments of the pass to the result or to the gradient of an input.  A
- * deconv's bias and activation follow in finish(). */
+ * deconv's bias and activation follow in finish(), as does an activation that
+ * no plan takes. */
 static struct move move_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -160,7 +161,7 @@ static struct ctt_plan_key move_key(const struct ctt_call *c,
 {
     struct ctt_plan_key key = plan_key(c, m->way);
 
-    key.act = m->act;
+    key.act = ctt_plan_takes_act(m->act) ? m->act : 0;
     key.bias = m->bias && m->bias->data;
     key.plus = m->plus != NULL;
     key.here = m->plus && m->plus->data == m->y->data;
@@ -350,7 +351,8 @@ static int run_any(void *arg)
     const struct ctt_call *c = q->call;
     const struct plan_cache *k = *q->own;
     const struct ctt_dnnl_found *f = &k->at[q->part];
-    int up = c->node->op == CTT_OP_DECONV, rc = 0;
+    int up = c->node->op == CTT_OP_DECONV, act, rc = 0;
+    const float *bias;
 
     q->code = f->plan[0]->impl;
     if (q->part == CTT_CONV_DW) {
@@ -358,9 +360,10 @@ static int run_any(void *arg)
         return run_weights(q, f);
     }
     CTT_TRY(run_move(q, f, move_of(q)));
-    if (q->part == CTT_CONV_OUT && up && (c->w[1].t.data || c->act))
-        ctt_cpu_of(q->dev)->isa->row_ops->finish(q->dev, &c->out,
-                                                 c->w[1].t.data, c->act);
+    bias = up ? c->w[1].t.data : NULL;
+    act = f->plan[0]->key.act ? 0 : c->act;
+    if (q->part == CTT_CONV_OUT && (bias || act))
+        ctt_cpu_of(q->dev)->isa->row_ops->finish(q->dev, &c->out, bias, act);
 out:
     return rc;
 }

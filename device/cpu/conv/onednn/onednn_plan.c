@@ -13,7 +13,7 @@ struct making {
     const struct ctt_plan_key   *key;
     struct ctt_plan             *p;     /* the plan */
     int                          nd;    /* dimensions of a tensor */
-    const int64_t               *stride, *pad;
+    struct dnnl_slide            slide;
     MD                           large, small, any, plain, bias;
     dnnl_primitive_attr_t        attr, sum;
     dnnl_post_ops_t              post, post_sum;
@@ -79,14 +79,24 @@ out:
     return rc;
 }
 
+/* Kind 0: both versions of the interface have none; finish() computes it. */
+static const struct { dnnl_alg_kind_t kind; float alpha, beta; }
+acts[CTT_ACT_KINDS] = {
+    [CTT_ACT_RELU] = { dnnl_eltwise_relu, 0, 0 },
+    [CTT_ACT_SIGMOID] = { dnnl_eltwise_logistic, 0, 0 },
+    [CTT_ACT_TANH] = { dnnl_eltwise_tanh, 0, 0 },
+    [CTT_ACT_RELU6] = { dnnl_eltwise_clip, 0, 6 },
+    [CTT_ACT_SILU] = { dnnl_eltwise_swish, 1, 0 },
+    [CTT_ACT_GELU] = { dnnl_eltwise_gelu_erf, 0, 0 },
+};
+
+int ctt_plan_takes_act(int act)
+{
+    return act == 0 || acts[act - 1].kind;
+}
+
 static int attributes(struct making *m, int sums)
 {
-    static const struct { dnnl_alg_kind_t kind; float alpha, beta; } acts[] = {
-        [CTT_ACT_RELU] = { dnnl_eltwise_relu, 0, 0 },
-        [CTT_ACT_SIGMOID] = { dnnl_eltwise_logistic, 0, 0 },
-        [CTT_ACT_TANH] = { dnnl_eltwise_tanh, 0, 0 },
-        [CTT_ACT_RELU6] = { dnnl_eltwise_clip, 0, 6 },
-    };
     int act = m->key->act - 1;
     int rc = 0;
 
@@ -111,25 +121,40 @@ out:
     return rc;
 }
 
+/* The axes that are used. */
+static void set_slide(struct making *m)
+{
+    const struct ctt_fold *f = m->f;
+
+    for (int i = 0; i < f->axes; i++) {
+        int from = 3 - f->axes + i;
+        m->slide.stride[i] = f->stride[from];
+        m->slide.gap[i] = f->dilation[from] - 1;
+        m->slide.pad[i] = f->pad[from];
+        m->slide.after[i] = f->after[from];
+    }
+}
+
 static int describe_tensors(struct making *m)
 {
     dnnl_engine_t e = m->o->engine;
+    const struct dnnl_slide *s = &m->slide;
     MD *b = m->key->bias ? &m->bias : NULL;
     int rc = 0;
 
     if (m->f->way == CTT_TO_SMALL) {
-        CTT_DNNL(pd_fwd(&m->pd, e, &m->large, &m->any, b, &m->small, m->stride,
-                        m->pad, m->attr, dnnl_forward_inference));
+        CTT_DNNL(pd_fwd(&m->pd, e, &m->large, &m->any, b, &m->small, s,
+                        m->attr, dnnl_forward_inference));
         goto out;
     }
-    CTT_DNNL(pd_fwd(&m->hint, e, &m->large, &m->any, b, &m->small, m->stride,
-                    m->pad, NULL, dnnl_forward_training));
+    CTT_DNNL(pd_fwd(&m->hint, e, &m->large, &m->any, b, &m->small, s, NULL,
+                    dnnl_forward_training));
     if (m->f->way == CTT_TO_LARGE)
-        CTT_DNNL(pd_data(&m->pd, e, &m->large, &m->any, &m->small, m->stride,
-                         m->pad, m->attr, m->hint));
+        CTT_DNNL(pd_data(&m->pd, e, &m->large, &m->any, &m->small, s, m->attr,
+                         m->hint));
     else
-        CTT_DNNL(pd_weights(&m->pd, e, &m->large, &m->any, b, &m->small,
-                            m->stride, m->pad, m->attr, m->hint));
+        CTT_DNNL(pd_weights(&m->pd, e, &m->large, &m->any, b, &m->small, s,
+                            m->attr, m->hint));
 out:
     return rc;
 }
@@ -276,8 +301,7 @@ int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
     for (int sums = key->here; sums <= key->plus; sums++) {
         struct making m = { .o = o, .f = &key->f, .key = key,
                             .nd = 2 + key->f.axes };
-        m.stride = key->f.stride + 3 - key->f.axes;
-        m.pad = key->f.pad + 3 - key->f.axes;
+        set_slide(&m);
         ctt_plan_free(&p);
         p = ctt_calloc(1, sizeof(*p));
         CTT_CHECK(p, CTT_ENOMEM, "no memory for a plan");

@@ -62,4 +62,7 @@ int  ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
                   struct ctt_plan **out);
 void ctt_plan_free(struct ctt_plan **p);
 
+/* 1 if a plan can have this activation: ctt_act_kind + 1, or 0 for none. */
+int  ctt_plan_takes_act(int act);
+
 #endif

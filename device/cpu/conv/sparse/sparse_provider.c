@@ -37,6 +37,7 @@ static int is_eligible(const struct ctt_call *c)
     int plus = c->node->plus && c->in[1].data;
 
     return c->node->op == CTT_OP_CONV && ctt_call_groups(c) == 1 &&
+           !ctt_is_dilated(c->node) &&
            takes_type(c, &c->in[0]) && takes_type(c, &c->out) &&
            (!plus || takes_type(c, &c->in[1])) &&
            ctt_weight_is_floats(&c->w[0]);
