@@ -19,7 +19,7 @@ static struct ctt_emit_name in(const struct ctt_emit *x, const struct job *j,
     return ctt_emit_value(x, j->n->in[k]);
 }
 
-static void same(struct ctt_emit *x, const struct job *j)
+static void pass_on(struct ctt_emit *x, const struct job *j)
 {
     ctt_emit_op(x, "Identity", j->out, in(x, j, 0).s, NULL);
 }
@@ -67,7 +67,7 @@ static void conv_op(struct ctt_emit *x, const struct job *j, const char *kind,
         ctt_emit_int(x, "group", n->attr.conv.groups);
 }
 
-static int conv(struct ctt_emit *x, const struct job *j)
+static int put_conv(struct ctt_emit *x, const struct job *j)
 {
     struct ctt_emit_name sum;
 
@@ -282,7 +282,7 @@ static int add(struct ctt_emit *x, const struct job *j)
         sum = next;
     }
     if (terms == 1)
-        same(x, j);
+        pass_on(x, j);
     return 0;
 }
 
@@ -338,7 +338,7 @@ static int quant(struct ctt_emit *x, const struct job *j)
 
 static int identity(struct ctt_emit *x, const struct job *j)
 {
-    same(x, j);
+    pass_on(x, j);
     return 0;
 }
 
@@ -436,7 +436,7 @@ static int window(struct ctt_emit *x, const struct job *j)
 static int (*const put[CTT_NOPS])(struct ctt_emit *x, const struct job *j) = {
     [CTT_OP_STATE] = state,       [CTT_OP_CELL] = cell,
     [CTT_OP_SLICE] = slice,       [CTT_OP_RESHAPE] = reshape,
-    [CTT_OP_WINDOW] = window,     [CTT_OP_CONV] = conv,
+    [CTT_OP_WINDOW] = window,     [CTT_OP_CONV] = put_conv,
     [CTT_OP_DECONV] = deconv,     [CTT_OP_POOL] = pool,
     [CTT_OP_UPSAMPLE] = upsample, [CTT_OP_NORM] = norm,
     [CTT_OP_ACT] = act,           [CTT_OP_ADD] = add,

@@ -46,7 +46,7 @@ static const struct ctt_opt opts[] = {
       "conv once per machine and model, as convtt-infer --tune does, and "
       "print the times and the fastest; off: by rule", .choices = tune_words,
       .needs = "plan device=cpu", .section = "Device" },
-    { "export", CTT_STRING, FIELD(export), "", "write the model as ONNX "
+    { "export", CTT_STRING, FIELD(export_to), "", "write the model as ONNX "
       "(NAME.onnx), or its weights as safetensors (NAME.safetensors)",
       .arg = "FILE", .section = EXCHANGE, .tags = CTT_OPT_COMMON },
     { "half", CTT_FLAG, FIELD(onnx.half), "0", "ONNX with weights of 16 bits; "

@@ -70,7 +70,8 @@ says 2 'a.h5: --import fills a model text' \
 echo 'no weights' > text
 says 1 'text: ' "$info" --import text -o c.h5 a.net
 cp a.h5 m.onnx
-says 1 'm.onnx: is there already and is no ONNX file' "$info" --export m.onnx a.h5
+says 1 'm.onnx: is there already and is no ONNX file' \
+    "$info" --export m.onnx a.h5
 cmp -s a.h5 m.onnx || fail 'a model was replaced by ONNX'
 cat > c.net << 'END'
 input x h=1 w=1 c=1 colour=gray
