@@ -68,7 +68,8 @@ says 2 'given for two files' "$info" --import a.safetensors -o a.safetensors
 says 2 'a.h5: --import fills a model text' \
     "$info" --import a.safetensors -o c.h5 a.h5
 echo 'no weights' > text
-says 2 'text: neither safetensors nor a .pth' "$info" --import text -o c.h5 a.net
+says 2 'text: neither safetensors nor a .pth' \
+    "$info" --import text -o c.h5 a.net
 cp a.h5 m.onnx
 says 1 'm.onnx: is there already and is no ONNX file' \
     "$info" --export m.onnx a.h5
