@@ -9,8 +9,8 @@
 struct ctt_import;
 
 /* shapes: "NAME=1,3,224,224", several separated by blanks; with one input the
- * numbers alone; NULL: as the file says.  The first size of an input that is not
- * said is 1.  output: the value that is the answer; NULL: the only one. */
+ * numbers alone; NULL: as the file says.  The first size of an input that is
+ * not said is 1.  output: the value that is the answer; NULL: the only one. */
 struct ctt_import_job { const char *path, *shapes, *output; };
 
 /* Reads and translates the file at job->path, which must stay.  Nodes that
@@ -31,9 +31,9 @@ int  ctt_import_fault(const struct ctt_import *m, int i,
                       struct ctt_import_fault *out);
 
 /* nodes: of the file; needed: those that the answer depends on and that are
- * computed when it runs.  left: the word of the function that was at the end and
- * that a program applies to the answer by itself ("softmax", "sigmoid"); NULL:
- * none. */
+ * computed when it runs.  left: the word of the function that was at the end
+ * and that a program applies to the answer by itself ("softmax", "sigmoid");
+ * NULL: none. */
 struct ctt_import_about { int nodes, needed; const char *left; };
 void ctt_import_about(const struct ctt_import *m, struct ctt_import_about *out);
 
@@ -43,7 +43,9 @@ const char *ctt_import_input(const struct ctt_import *m, int i, int *node,
                              int64_t *samples, int64_t *numbers);
 
 /* Copies numbers of sample k of input i from the file's order to that of its
- * node, and those of an answer's node to the file's order. */
+ * node, with the mean and deviation that the node's line has: of a clip frame
+ * by frame, as many as the window has steps; and those of an answer's node to
+ * the file's order. */
 void ctt_import_feed(const struct ctt_import *m, int i, int64_t k,
                      const float *from, float *to);
 void ctt_import_take(const struct ctt_import *m, int64_t k, const float *from,

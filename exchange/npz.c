@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #define FILE_MOST (INT64_C(1) << 31)
-enum { END_BYTES = 22, ENTRY_BYTES = 46, LOCAL_BYTES = 30, ARRAYS_MOST = 4096 };
+enum { END_BYTES = 22, ENTRY_BYTES = 46, LOCAL_BYTES = 30,
+       ARRAYS_MOST = 4096 };
 
 struct image { const char *path; const uint8_t *p; int64_t size; };
 
-static int damaged(const struct image *z, const char *why)
+static int npz_error(const struct image *z, const char *why)
 {
     return ctt_error(CTT_EFORMAT, "%s: no .npz, or damaged: %s", z->path, why);
 }
@@ -36,7 +37,7 @@ static const char *value_of(const char *head, const char *key)
     return at ? at + 1 + strspn(at + 1, " ") : "";
 }
 
-static int read_shape(const struct image *z, const char *s,
+static int read_npy_shape(const struct image *z, const char *s,
                       struct ctt_npz_array *a)
 {
     char *end;
@@ -90,7 +91,7 @@ static int read_array(const struct image *z, const uint8_t *p, int64_t size,
                strncmp(type, "'<i8'", 5) == 0) &&
               strncmp(order, "False", 5) == 0, CTT_EUNSUP, "%s: %s is no "
               "row-major array of floats", z->path, a->name);
-    CTT_TRY(read_shape(z, value_of(head, "'shape'"), a));
+    CTT_TRY(read_npy_shape(z, value_of(head, "'shape'"), a));
     CTT_CHECK((size - 10 - length) / each == a->count, CTT_EFORMAT, "%s: %s "
               "has not the numbers that its shape says", z->path, a->name);
     a->x = ctt_calloc((size_t)a->count + 1, sizeof(float));
@@ -156,11 +157,11 @@ static int read_entries(const struct image *z, struct ctt_npz *out)
     int rc = 0;
 
     if (!end)
-        return damaged(z, "it has no end");
+        return npz_error(z, "it has no end");
     count = two(end + 10);
     at = ctt_wire_32(end + 16);
     if (count > ARRAYS_MOST)
-        return damaged(z, "too many arrays");
+        return npz_error(z, "too many arrays");
     out->array = ctt_calloc((size_t)count + 1, sizeof(*out->array));
     CTT_TRY(out->array ? 0 : CTT_ENOMEM);
     for (; out->count < count; out->count++) {
@@ -168,7 +169,7 @@ static int read_entries(const struct image *z, struct ctt_npz *out)
 
         if (at > z->size - ENTRY_BYTES || memcmp(e, "PK\x01\x02", 4) != 0 ||
             two(e + 28) > z->size - at - ENTRY_BYTES)
-            return damaged(z, "its directory");
+            return npz_error(z, "its directory");
         CTT_TRY(read_entry(z, e, &out->array[out->count]));
         at += ENTRY_BYTES + two(e + 28) + two(e + 30) + two(e + 32);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * check.c: whether a graph can be computed at all, and what its answer needs. */
+ * check.c: whether a graph can be computed at all, and what its answer needs.
+ */
 #include "exchange/onnx/onnx.h"
 
 #include <string.h>

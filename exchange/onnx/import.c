@@ -18,7 +18,7 @@ struct ctt_import {
 /* ---- shapes of inputs ---- */
 
 /* Numbers separated by commas, up to a blank or the end. */
-static int read_shape(const char *s, int *rank, int64_t *dim)
+static int parse_sizes(const char *s, int *rank, int64_t *dim)
 {
     char *end;
 
@@ -52,7 +52,7 @@ static int set_shape(struct ctt_onnx *o, const char *word, size_t n)
     CTT_CHECK(k < o->inputs && (eq || o->inputs == 1), CTT_EINVAL,
               "--input-shape %.*s: no input of that name; %s has '%s'", (int)n,
               word, o->path, o->inputs ? o->value[o->input[0]].name : "none");
-    CTT_CHECK(read_shape(eq ? eq + 1 : word, &rank, dim), CTT_EINVAL,
+    CTT_CHECK(parse_sizes(eq ? eq + 1 : word, &rank, dim), CTT_EINVAL,
               "--input-shape %.*s: sizes from 1 to %d, separated by commas",
               (int)n, word, CTT_MAX_SIZE);
     v = &o->value[o->input[k]];
@@ -108,16 +108,70 @@ out:
 
 /* ---- inputs ---- */
 
-/* Channels are axis 1, or the last one of few colours. */
-static int is_last(const struct ctt_onnx_value *v)
+/* The first needed node that reads a value. */
+static const struct ctt_onnx_node *reader_of(const struct ctt_onnx *o,
+                                             int value)
 {
-    return v->rank > 3 && v->dim[v->rank - 1] <= 4 && v->dim[1] > 4;
+    for (int i = 0; i < o->nodes; i++)
+        for (int k = 0; k < o->node[i].nin && o->node[i].needed; k++)
+            if (o->node[i].in[k] == value)
+                return &o->node[i];
+    return NULL;
+}
+
+/* Channels are axis 1, unless a Transpose brings the last one there, perhaps
+ * behind operators on single numbers. */
+static int is_last(const struct ctt_onnx *o, int value)
+{
+    static const char *const plain[] = { "Add", "Cast", "Div", "Identity",
+                                         "Mul", "Sub" };
+    int rank = o->value[value].rank, same = 1;
+    const struct ctt_onnx_node *n;
+    const int64_t *perm;
+    int64_t count;
+
+    for (int step = 0; step < 8 && same; step++) {
+        n = reader_of(o, value);
+        if (!n || !n->nout || n->out[0] < 0)
+            return 0;
+        perm = ctt_onnx_ints(n, "perm", &count);
+        if (strcmp(n->op, "Transpose") == 0)
+            return rank > 2 && perm && count == rank && perm[0] == 0 &&
+                   perm[1] == rank - 1;
+        same = 0;
+        for (size_t i = 0; i < CTT_LEN(plain); i++)
+            same |= strcmp(n->op, plain[i]) == 0;
+        value = n->out[0];
+    }
+    return 0;
+}
+
+/* A clip of pictures is a window over frames. */
+static int input_line(struct ctt_onnx *o, const int64_t size[CTT_IN_DIMS],
+                      int *line)
+{
+    int64_t frame[CTT_IN_DIMS], steps = size[CTT_IN_D];
+    int rc, clip = steps > 1 && steps <= 4096 && size[CTT_IN_C] <= 3 &&
+                   o->inputs == 1;
+
+    memcpy(frame, size, sizeof(frame));
+    frame[CTT_IN_D] = clip ? 1 : steps;
+    CTT_TRY(ctt_onnx_emit(o, "input", 0, NULL, frame, line));
+    CTT_TRY(ctt_onnx_keys(o, *line, " d=%lld h=%lld w=%lld c=%lld",
+                          (long long)frame[1], (long long)frame[2],
+                          (long long)frame[3], (long long)frame[4]));
+    if (!clip)
+        goto out;
+    CTT_TRY(ctt_onnx_emit(o, "window", 1, line, size, line));
+    CTT_TRY(ctt_onnx_keys(o, *line, " steps=%lld", (long long)steps));
+out:
+    return rc;
 }
 
 static int make_input(struct ctt_onnx *o, struct ctt_onnx_value *v)
 {
     int64_t size[CTT_IN_DIMS] = { 1, 1, 1, 1, 1 };
-    int in[CTT_ONNX_RANK], last = is_last(v), rc, line;
+    int in[CTT_ONNX_RANK], last = is_last(o, (int)(v - o->value)), rc, line;
 
     for (int a = 0; a < v->rank; a++) {
         in[a] = a == 0 ? CTT_IN_N : last ? CTT_IN_C - (v->rank - 1 - a) :
@@ -126,10 +180,7 @@ static int make_input(struct ctt_onnx *o, struct ctt_onnx_value *v)
             size[in[a]] = v->dim[a];
     }
     o->at = v->name;
-    CTT_TRY(ctt_onnx_emit(o, "input", 0, NULL, size, &line));
-    CTT_TRY(ctt_onnx_keys(o, line, " d=%lld h=%lld w=%lld c=%lld",
-                          (long long)size[1], (long long)size[2],
-                          (long long)size[3], (long long)size[4]));
+    CTT_TRY(input_line(o, size, &line));
     CTT_TRY(ctt_place_new(o, line, v->rank, v->dim, in, &v->place));
     v->known = CTT_ONNX_LIVE;
     v->t = (struct ctt_onnx_tensor){ .type = CTT_ONNX_FLOAT, .rank = v->rank };
@@ -165,11 +216,11 @@ static int find_answer(struct ctt_onnx *o, const char *name, int *out)
     int rc = 0;
 
     CTT_CHECK(name || o->outputs == 1, CTT_EINVAL, "%s: has %d outputs: name "
-              "the answer with --output, such as '%s'", o->path, o->outputs,
+              "the answer with --answer, such as '%s'", o->path, o->outputs,
               o->value[o->output[0]].name);
     *out = name ? ctt_onnx_find(o, name) : o->output[0];
     CTT_CHECK(*out >= 0 && (o->value[*out].maker >= 0 ||
-                            o->value[*out].input), CTT_EINVAL, "--output %s: "
+                            o->value[*out].input), CTT_EINVAL, "--answer %s: "
               "%s computes no such value", name, o->path);
 out:
     return rc;
@@ -226,6 +277,19 @@ static int straighten(struct ctt_onnx *o, struct ctt_onnx_value *v,
     if (rc >= 0)
         *out = m.p;
     rc = rc == CTT_EUNSUP ? 0 : rc;
+out:
+    return rc;
+}
+
+/* LogSoftmax is no word of the language, and is known at the end only. */
+static int check_words(struct ctt_onnx *o)
+{
+    int rc = 0;
+
+    for (int i = 0; i < o->lines; i++)
+        CTT_CHECK(o->line[i].aside || strcmp(o->line[i].word, "logsoftmax"),
+                  CTT_EUNSUP, "%s: %s: LogSoftmax is known only for one pixel "
+                  "at the end", o->path, o->line[i].name);
 out:
     return rc;
 }
@@ -304,6 +368,7 @@ static int import(struct ctt_import *m, const struct ctt_import_job *job)
     if (o->faults)
         goto out;
     CTT_TRY(make_answer(m));
+    CTT_TRY(check_words(o));
     CTT_TRY(ctt_onnx_model(o, &m->model));
 out:
     return rc;
@@ -373,11 +438,14 @@ const char *ctt_import_input(const struct ctt_import *m, int i, int *node,
                              int64_t *samples, int64_t *numbers)
 {
     const struct ctt_onnx_value *v;
+    const struct ctt_onnx_line *l;
 
     if (i >= m->o.inputs)
         return NULL;
     v = &m->o.value[m->o.input[i]];
-    *node = ctt_graph_find(m->model->g, m->o.line[v->place->line].name);
+    l = &m->o.line[v->place->line];
+    l = l->nin ? &m->o.line[l->in[0]] : l;
+    *node = ctt_graph_find(m->model->g, l->name);
     *samples = samples_of(v->place);
     *numbers = v->t.count / *samples;
     return v->name;
@@ -415,7 +483,14 @@ static void walk(const struct ctt_onnx_place *p, int64_t k, int back,
 void ctt_import_feed(const struct ctt_import *m, int i, int64_t k,
                      const float *from, float *to)
 {
-    walk(m->o.value[m->o.input[i]].place, k, 0, from, to);
+    const struct ctt_onnx_value *v = &m->o.value[m->o.input[i]];
+    const struct ctt_onnx_line *l = &m->o.line[v->place->line];
+    int64_t n = v->t.count / samples_of(v->place), c = l->size[CTT_IN_C];
+
+    l = l->nin ? &m->o.line[l->in[0]] : l;
+    walk(v->place, k, 0, from, to);
+    for (int64_t j = 0; j < n && l->scale; j++)
+        to[j] = (float)((double)to[j] * l->scale[j % c] + l->shift[j % c]);
 }
 
 void ctt_import_take(const struct ctt_import *m, int64_t k, const float *from,

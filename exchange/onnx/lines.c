@@ -3,6 +3,7 @@
 #include "exchange/onnx/lines.h"
 #include "net/append.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,7 +105,7 @@ int ctt_onnx_vector(struct ctt_onnx *o, int64_t n, const double *from,
 /* ---- the text ---- */
 
 __attribute__((format(printf, 2, 3)))
-static int append(char **text, const char *fmt, ...)
+static int append_words(char **text, const char *fmt, ...)
 {
     va_list ap;
     int rc;
@@ -115,24 +116,58 @@ static int append(char **text, const char *fmt, ...)
     return rc;
 }
 
+/* mean= and std= of an input with factors.  A frame's value is (v - mean) / std
+ * for v in 0..1; where that would be an odd range, the file takes bytes. */
+static void input_keys(const struct ctt_onnx_line *l, char keys[128])
+{
+    int64_t c = l->size[CTT_IN_C];
+    double mean[3] = { 0 }, std[3] = { 0 }, unit = 1;
+
+    keys[0] = '\0';
+    if (!l->scale)
+        return;
+    for (int64_t i = 0; i < 3; i++) {
+        std[i] = 1 / l->scale[i < c ? i : 0];
+        mean[i] = -l->shift[i < c ? i : 0] * std[i];
+        unit = fabs(mean[i]) > 2 || std[i] > 2 ? 255 : unit;
+    }
+    snprintf(keys, 128, " mean=%.9g,%.9g,%.9g std=%.9g,%.9g,%.9g",
+             mean[0] / unit, mean[1] / unit, mean[2] / unit, std[0] / unit,
+             std[1] / unit, std[2] / unit);
+}
+
 static int append_line(const struct ctt_onnx *o, const struct ctt_onnx_line *l,
                        char **text)
 {
-    char in[CTT_MAX_LINE] = "";
+    char in[CTT_MAX_LINE] = "", light[128];
     size_t used = 0;
 
     for (int k = 0; k < l->nin && used < sizeof(in); k++)
         used += (size_t)snprintf(in + used, sizeof(in) - used, "%s%s",
                                  k ? "," : " in=", o->line[l->in[k]].name);
-    return append(text, "%s %s%s%s%s", l->word, l->name, in, l->keys,
-                  l->nw == 1 && (strcmp(l->word, "conv") == 0 ||
+    input_keys(l, light);
+    return append_words(text, "%s %s%s%s%s%s", l->word, l->name, in, l->keys,
+                  light, l->nw == 1 && (strcmp(l->word, "conv") == 0 ||
                                  strcmp(l->word, "deconv") == 0) ?
                   " bias=0" : "");
 }
 
+/* What reads a window runs once a clip. */
+static int append_part(const struct ctt_onnx *o, const struct ctt_onnx_line *l,
+                       char **text)
+{
+    int rc = 0;
+
+    if (strcmp(l->word, "window") == 0)
+        CTT_TRY(append_words(text, "clip"));
+    CTT_TRY(append_line(o, l, text));
+out:
+    return rc;
+}
+
 /* ---- weights ---- */
 
-static double number_of(const struct ctt_onnx_weight *w, int64_t at)
+static double weight_number(const struct ctt_onnx_weight *w, int64_t at)
 {
     return w->t->type == CTT_ONNX_FLOAT ?
            (double)ctt_wire_float(w->t->data + 4 * at) :
@@ -145,8 +180,8 @@ static int64_t offset(const struct ctt_onnx_weight *w, int k, int64_t i)
 }
 
 /* The row of input channels at out, d, h, w; at: their offset or -1. */
-static void fill_row(const struct ctt_onnx_weight *w, int64_t out, int64_t at,
-                     float *to)
+static void fill_inputs(const struct ctt_onnx_weight *w, int64_t out,
+                        int64_t at, float *to)
 {
     int64_t in = w->dim[4], groups = w->groups > 1 ? w->groups : 1;
     int64_t own = out / (w->dim[0] / groups);
@@ -160,7 +195,7 @@ static void fill_row(const struct ctt_onnx_weight *w, int64_t out, int64_t at,
         else if (at < 0 || k < 0 || i / (in / groups) != own)
             to[i] = 0;
         else
-            to[i] = (float)(number_of(w, at + k) * scale);
+            to[i] = (float)(weight_number(w, at + k) * scale);
     }
 }
 
@@ -173,7 +208,7 @@ static void fill_kernel(const struct ctt_onnx_weight *w, float *to)
                     int64_t a = offset(w, 1, d), b = offset(w, 2, h);
                     int64_t c = offset(w, 3, x);
 
-                    fill_row(w, o, a < 0 || b < 0 || c < 0 ? -1 :
+                    fill_inputs(w, o, a < 0 || b < 0 || c < 0 ? -1 :
                              offset(w, 0, o) + a + b + c, to);
                 }
 }
@@ -233,9 +268,9 @@ int ctt_onnx_model(struct ctt_onnx *o, struct ctt_model **out)
 
     for (int i = 0; i < o->lines; i++)
         if (!o->line[i].aside)
-            CTT_TRY(append_line(o, &o->line[i], &text));
+            CTT_TRY(append_part(o, &o->line[i], &text));
     if (o->several)
-        CTT_TRY(append(&text, "several"));
+        CTT_TRY(append_words(&text, "several"));
     CTT_TRY(ctt_net_parse(text ? text : "", &g));
     CTT_TRY(ctt_model_new(g, out));
     CTT_TRY(fill_model(o, *out));

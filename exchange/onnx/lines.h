@@ -30,12 +30,15 @@ struct ctt_onnx_line {
     char        keys[CTT_ONNX_KEYS];  /* " key=value ..." */
     int         shared;               /* 1: several nodes read its value */
     int         aside;                /* 1: left out of the text */
+    double     *scale, *shift;        /* input: its value is scale * x + shift
+                                         for each channel of the file's x; NULL:
+                                         x itself */
     int         nw;
     struct ctt_onnx_weight w[CTT_MAX_W];
 };
 
-/* Adds a line of that word with inputs and the size d, h, w, c of its value; its
- * name is made from that of the node at work.  keys are set by
+/* Adds a line of that word with inputs and the size d, h, w, c of its value;
+ * its name is made from that of the node at work.  keys are set by
  * ctt_onnx_keys(). */
 int ctt_onnx_emit(struct ctt_onnx *o, const char *word, int nin, const int *in,
                   const int64_t size[CTT_IN_DIMS], int *line);

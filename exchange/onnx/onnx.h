@@ -57,8 +57,8 @@ struct ctt_onnx_node {
 };
 
 /* What is known of a value.  NEW: nothing yet.  CONSTANT: t.  LIVE: computed
- * from the input; t has its shape, place says where its numbers lie.  LOST: made
- * by a node that cannot be imported, of unknown shape. */
+ * from the input; t has its shape, place says where its numbers lie.  LOST:
+ * made by a node that cannot be imported, of unknown shape. */
 enum ctt_onnx_known { CTT_ONNX_NEW, CTT_ONNX_CONSTANT, CTT_ONNX_LIVE,
                       CTT_ONNX_LOST };
 
@@ -111,8 +111,8 @@ void ctt_onnx_free(struct ctt_onnx *o);
 int  ctt_onnx_read_tensor(struct ctt_onnx *o, struct ctt_wire w,
                           const char **name, struct ctt_onnx_tensor *t);
 
-/* external.c: `count` bytes of the file `name` beside the model, which must be a
- * plain name and no link, from an offset on. */
+/* external.c: `count` bytes of the file `name` beside the model, which must be
+ * a plain name and no link, from an offset on. */
 int  ctt_onnx_external(struct ctt_onnx *o, const char *name, int64_t at,
                        int64_t count, const uint8_t **out);
 
@@ -139,8 +139,8 @@ int64_t ctt_onnx_whole(const struct ctt_onnx_tensor *t, int64_t i);
 void    ctt_onnx_put(int type, uint8_t *data, int64_t i, double x);
 void    ctt_onnx_put_whole(int type, uint8_t *data, int64_t i, int64_t x);
 
-/* attr.c: an attribute of a node by its name, or what stands for it.  ints: NULL
- * and *n = 0 if there is none. */
+/* attr.c: an attribute of a node by its name, or what stands for it.  ints:
+ * NULL and *n = 0 if there is none. */
 const struct ctt_onnx_attr *ctt_onnx_attr(const struct ctt_onnx_node *n,
                                           const char *name);
 int64_t     ctt_onnx_int(const struct ctt_onnx_node *n, const char *name,
@@ -183,8 +183,8 @@ ctt_onnx_constant(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
 }
 
 /* fold.c: computes a node all of whose inputs are constants, or that asks for a
- * shape only.  folds: 1 if it is such a node; foldable: 1 if it would be one with
- * constants. */
+ * shape only.  folds: 1 if it is such a node; foldable: 1 if it would be one
+ * with constants. */
 int  ctt_onnx_foldable(const struct ctt_onnx_node *n);
 int  ctt_onnx_folds(const struct ctt_onnx *o, const struct ctt_onnx_node *n);
 int  ctt_onnx_fold(struct ctt_onnx *o, const struct ctt_onnx_node *n);

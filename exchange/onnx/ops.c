@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* f NULL: refused, with this reason; like: the result has the shape of the first
- * input, so that nodes behind it can be looked at too.  attrs: the attributes
- * that f knows; NULL: none.  A node with another one is refused. */
+/* f NULL: refused, with this reason; like: the result has the shape of the
+ * first input, so that nodes behind it can be looked at too.  attrs: the
+ * attributes that f knows; NULL: none.  A node with another one is refused. */
 static const struct op {
     const char *name;
     ctt_op_fn  *f;
@@ -23,6 +23,8 @@ static const struct op {
       .attrs = "epsilon is_test momentum spatial training_mode" },
     { .name = "Cast", .f = ctt_op_cast, .like = 1,
       .attrs = "round_mode saturate to" },
+    { .name = "CastLike", .f = ctt_op_cast_like, .like = 1,
+      .attrs = "round_mode saturate" },
     { .name = "Clip", .f = ctt_op_clip, .like = 1, .attrs = "max min" },
     { .name = "Concat", .f = ctt_op_concat, .attrs = "axis" },
     { .name = "Conv", .f = ctt_op_conv,
@@ -73,7 +75,8 @@ static const struct op {
     { .name = "Reshape", .f = ctt_op_reshape, .attrs = "allowzero" },
     { .name = "Resize", .f = ctt_op_resize,
       .attrs = "antialias axes coordinate_transformation_mode cubic_coeff_a "
-               "exclude_outside extrapolation_value keep_aspect_ratio_policy mode nearest_mode" },
+               "exclude_outside extrapolation_value "
+               "keep_aspect_ratio_policy mode nearest_mode" },
     { .name = "Sigmoid", .f = ctt_op_act, .like = 1 },
     { .name = "Slice", .f = ctt_op_slice, .attrs = "axes ends starts" },
     { .name = "Softmax", .f = ctt_op_softmax, .like = 1, .attrs = "axis" },

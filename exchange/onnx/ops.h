@@ -26,9 +26,9 @@ int ctt_op_set_like(struct ctt_onnx *o, const struct ctt_onnx_node *n, int k,
 int ctt_op_solid(struct ctt_onnx *o, struct ctt_onnx_place *p,
                  struct ctt_onnx_place **out);
 
-/* A value of axes N, C, and others (the image's): in[a] is the dimension of axis
- * a; channel[i] is the channel of ONNX that lies at i, NULL: all lie in their
- * order. */
+/* A value of axes N, C, and others (the image's): in[a] is the dimension of
+ * axis a; channel[i] is the channel of ONNX that lies at i, NULL: all lie in
+ * their order. */
 struct ctt_op_image {
     struct ctt_onnx_place *p;
     int            rank, in[CTT_ONNX_RANK];
@@ -48,8 +48,8 @@ int ctt_op_image_place(struct ctt_onnx *o, const struct ctt_op_image *image,
                        int line, const int64_t size[CTT_IN_DIMS], int channels,
                        int64_t *dim, struct ctt_onnx_place **out);
 
-/* One number for each channel of a place, of a constant that is broadcast to the
- * shape of v; CTT_EUNSUP: it differs from pixel to pixel, or by sample. */
+/* One number for each channel of a place, of a constant that is broadcast to
+ * the shape of v; CTT_EUNSUP: it differs from pixel to pixel, or by sample. */
 int ctt_op_channels(struct ctt_onnx *o, const struct ctt_onnx_value *v,
                     const struct ctt_onnx_tensor *t, double **out);
 
@@ -103,7 +103,7 @@ ctt_op_fn ctt_op_act, ctt_op_clip, ctt_op_hard_sigmoid, ctt_op_leaky,
 ctt_op_fn ctt_op_add, ctt_op_sub, ctt_op_mul, ctt_op_div, ctt_op_neg,
     ctt_op_max, ctt_op_min;
 ctt_op_fn ctt_op_concat, ctt_op_split, ctt_op_slice, ctt_op_gather;
-ctt_op_fn ctt_op_same, ctt_op_cast, ctt_op_dropout, ctt_op_reshape,
+ctt_op_fn ctt_op_same, ctt_op_cast, ctt_op_cast_like, ctt_op_dropout, ctt_op_reshape,
     ctt_op_transpose, ctt_op_expand, ctt_op_pad;
 ctt_op_fn ctt_op_resize, ctt_op_upsample, ctt_op_depth_to_space,
     ctt_op_space_to_depth;

@@ -286,6 +286,7 @@ int ctt_op_prelu(struct ctt_onnx *o, struct ctt_onnx_node *n)
 {
     const struct ctt_onnx_tensor *t;
     struct ctt_onnx_value *v;
+    struct ctt_onnx_tensor old;
     struct ctt_onnx_place *p;
     double *slope;
     int rc;
@@ -294,7 +295,10 @@ int ctt_op_prelu(struct ctt_onnx *o, struct ctt_onnx_node *n)
     CTT_TRY(ctt_op_constant(o, n, 1, &t));
     CTT_CHECK(t && t->count, CTT_EUNSUP, "a slope that is no constant");
     CTT_TRY(ctt_op_solid(o, v->place, &p));
-    CTT_TRY(ctt_op_channels(o, v, t, &slope));
+    old = *t;
+    while (o->opset < 7 && t->count > 1 && old.rank < v->t.rank - 1)
+        old.dim[old.rank++] = 1;    /* one for each channel */
+    CTT_TRY(ctt_op_channels(o, v, &old, &slope));
     if (t->count == 1 && slope[0] >= 0 && slope[0] <= 100)
         CTT_TRY(leaky_line(o, p, slope[0], &p));
     else

@@ -145,6 +145,30 @@ out:
     return rc;
 }
 
+/* Zeros of which a side has a whole window's, and the other not as many, become
+ * part of the image. */
+static int even_zeros(struct ctt_onnx *o, struct ctt_op_image *m,
+                      struct ctt_op_window *w)
+{
+    struct ctt_onnx_place *p;
+    int rc = 0, uneven = 0;
+
+    for (int d = CTT_IN_D; d <= CTT_IN_W; d++)
+        uneven |= w->low[d] != w->high[d] &&
+                  w->high[d] > (w->kernel[d] - 1) * w->dilation[d];
+    if (!uneven)
+        goto out;
+    CTT_TRY(ctt_place_drop(o, m->p, 0, m->p->line, &p));
+    for (int d = CTT_IN_D; d <= CTT_IN_W; d++) {
+        p->low[d] = (int)w->low[d];
+        p->high[d] = (int)w->high[d];
+        w->low[d] = w->high[d] = 0;
+    }
+    CTT_TRY(ctt_op_solid(o, p, &m->p));
+out:
+    return rc;
+}
+
 int ctt_op_conv(struct ctt_onnx *o, struct ctt_onnx_node *n)
 {
     int64_t dim[CTT_ONNX_RANK];
@@ -162,6 +186,7 @@ int ctt_op_conv(struct ctt_onnx *o, struct ctt_onnx_node *n)
     if (k.groups > 1 && !is_depthwise(&k))
         CTT_TRY(ctt_op_straight(o, &m));
     CTT_TRY(ctt_op_window(o, n, &m, k.t->dim + 2, 0, &win));
+    CTT_TRY(even_zeros(o, &m, &win));
     CTT_TRY(conv_line(o, n, &m, &k, &win, &line));
     CTT_TRY(ctt_op_image_place(o, &m, line, o->line[line].size,
                                !is_depthwise(&k), dim, &p));

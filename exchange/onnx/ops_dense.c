@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops_dense.c: products with a matrix of weights: convs over a whole axis, whose
- * kernel covers the pixels that lie in it. */
+ * ops_dense.c: products with a matrix of weights: convs over a whole axis,
+ * whose kernel covers the pixels that lie in it. */
 #include "exchange/onnx/ops.h"
 
 #include <string.h>

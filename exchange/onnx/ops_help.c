@@ -4,6 +4,7 @@
 #include "exchange/onnx/ops.h"
 #include "exchange/onnx/fold.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- inputs and results ---- */
@@ -128,23 +129,48 @@ out:
     return rc;
 }
 
+/* The language wants as many zeros before as behind where the kernel is 1: one
+ * of more numbers, of which one is 1, shifts the image. */
+static int shift_kernel(struct ctt_onnx *o, int low, int high,
+                        struct ctt_onnx_weight *w, int d, int64_t *pad)
+{
+    int more = high > low ? high - low : low - high, rc = 0;
+    int64_t *at;
+
+    *pad = high > low ? high : low;
+    CTT_CHECK(*pad <= 99, CTT_EUNSUP, "pads: %lld zeros; 99 are possible",
+              (long long)*pad);
+    w->dim[d] = more + 1;
+    at = ctt_arena_take(&o->arena, w->dim[d], sizeof(*at));
+    CTT_TRY(at ? 0 : CTT_ENOMEM);
+    for (int i = 0; i <= more; i++)
+        at[i] = i == (high > low ? more : 0) ? 0 : -1;
+    w->off[d] = at;
+out:
+    return rc;
+}
+
 int ctt_op_solid(struct ctt_onnx *o, struct ctt_onnx_place *p,
                  struct ctt_onnx_place **out)
 {
     struct ctt_op_window w = { .tap = 0 };
     int64_t size[CTT_IN_DIMS];
+    struct ctt_onnx_weight *k;
     int rc = 0, line;
 
     *out = p;
     if (!ctt_place_padded(p))
         goto out;
-    for (int d = CTT_IN_D; d < CTT_IN_DIMS; d++) {
+    for (int d = CTT_IN_D; d < CTT_IN_DIMS; d++)
         size[d] = o->line[p->line].size[d] + p->low[d] + p->high[d];
-        w.kernel[d] = w.stride[d] = w.dilation[d] = 1;
-        w.low[d] = p->low[d];
-        w.high[d] = p->high[d];
-    }
     CTT_TRY(ctt_op_depthwise(o, p->line, NULL, size, &line));
+    k = o->line[line].w;
+    for (int d = CTT_IN_D; d <= CTT_IN_W; d++) {
+        CTT_TRY(shift_kernel(o, p->low[d], p->high[d], k, d, &w.low[d]));
+        w.high[d] = w.low[d];
+        w.kernel[d] = k->dim[d];
+        w.stride[d] = w.dilation[d] = 1;
+    }
     CTT_TRY(ctt_op_window_keys(o, line, &w));
     CTT_TRY(place_on(o, p, line, out));
 out:
@@ -409,6 +435,53 @@ out:
     return rc;
 }
 
+/* The line of the pictures that a place shows, which may be a window of them;
+ * NULL: it is something else. */
+static struct ctt_onnx_line *picture_of(const struct ctt_onnx *o,
+                                        const struct ctt_onnx_place *p)
+{
+    struct ctt_onnx_line *l = &o->line[p->line];
+    int64_t c = l->size[CTT_IN_C];
+
+    if (l->shared || ctt_place_padded(p) || (c != 1 && c != 3))
+        return NULL;
+    l = strcmp(l->word, "window") == 0 ? &o->line[l->in[0]] : l;
+    return strcmp(l->word, "input") == 0 && l->size[CTT_IN_D] == 1 ? l : NULL;
+}
+
+/* Mean and deviation of pictures are keys of their line. */
+static int is_light(const struct ctt_onnx_line *l, const double *scale,
+                    const double *shift)
+{
+    int64_t c = l ? l->size[CTT_IN_C] : 0;
+
+    for (int64_t i = 0; i < c; i++) {
+        double s = (scale ? scale[i] : 1) * (l->scale ? l->scale[i] : 1);
+        double t = (l->shift ? l->shift[i] : 0) * (scale ? scale[i] : 1) +
+                   (shift ? shift[i] : 0);
+
+        if (!(s > 1e-3 && s < 1e3 && fabs(t / s) < 1000))
+            return 0;
+    }
+    return l != NULL;
+}
+
+static int fold_picture(struct ctt_onnx *o, struct ctt_onnx_line *l,
+                        const double *scale, const double *shift)
+{
+    int64_t c = l->size[CTT_IN_C];
+    int rc = 0;
+
+    CTT_TRY(scale_vector(o, c, scale, &l->scale));
+    if (!l->shift)
+        CTT_TRY(ctt_onnx_vector(o, c, NULL, 0, &l->shift));
+    for (int64_t i = 0; i < c; i++)
+        l->shift[i] = l->shift[i] * (scale ? scale[i] : 1) +
+                      (shift ? shift[i] : 0);
+out:
+    return rc;
+}
+
 static int is_one(const double *scale, int64_t n)
 {
     for (int64_t i = 0; i < n && scale; i++)
@@ -430,6 +503,8 @@ int ctt_op_affine(struct ctt_onnx *o, struct ctt_onnx_place *p,
         return 0;
     if (folds_into(o, p))
         return fold_line(o, &o->line[p->line], scale, shift);
+    if (is_light(picture_of(o, p), scale, shift))
+        return fold_picture(o, picture_of(o, p), scale, shift);
     CTT_TRY(ctt_op_solid(o, p, &p));
     bias.dim[0] = c;
     CTT_TRY(ctt_onnx_vector(o, c, shift, 0, &bias.vec));

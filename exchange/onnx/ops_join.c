@@ -23,7 +23,7 @@ static int is_channels(const struct ctt_onnx *o,
 }
 
 /* Input k, with its channels in their order. */
-static int part_of(struct ctt_onnx *o, const struct ctt_onnx_node *n, int k,
+static int concat_part(struct ctt_onnx *o, const struct ctt_onnx_node *n, int k,
                    int axis, struct ctt_onnx_place **out)
 {
     struct ctt_onnx_value *v;
@@ -84,7 +84,7 @@ int ctt_op_concat(struct ctt_onnx *o, struct ctt_onnx_node *n)
     CTT_TRY(part ? 0 : CTT_ENOMEM);
     dim[axis] = 0;
     for (int k = 0; k < n->nin; k++) {
-        CTT_TRY(part_of(o, n, k, axis, &p));
+        CTT_TRY(concat_part(o, n, k, axis, &p));
         CTT_TRY(ctt_op_live(o, n, k, &v));
         dim[axis] += v->t.dim[axis];
         CTT_TRY(ctt_place_drop(o, p, 1u << CTT_IN_C, p->line, &rest));
@@ -103,8 +103,8 @@ out:
 
 /* ---- channels ---- */
 
-/* Of the channels those whose index along the axis is in the range; the axis must
- * be one factor of them. */
+/* Of the channels those whose index along the axis is in the range; the axis
+ * must be one factor of them. */
 static int take_channels(struct ctt_onnx *o, struct ctt_onnx_place *p,
                          int axis, const struct ctt_fold_range *r,
                          struct ctt_onnx_place **out)

@@ -25,6 +25,15 @@ int ctt_op_cast(struct ctt_onnx *o, struct ctt_onnx_node *n)
     return ctt_op_same(o, n);
 }
 
+int ctt_op_cast_like(struct ctt_onnx *o, struct ctt_onnx_node *n)
+{
+    const struct ctt_onnx_tensor *t = ctt_onnx_constant(o, n, 1);
+
+    if (t && ctt_onnx_is_whole(t->type))
+        return ctt_error(CTT_EUNSUP, "a type of whole numbers");
+    return ctt_op_same(o, n);
+}
+
 int ctt_op_dropout(struct ctt_onnx *o, struct ctt_onnx_node *n)
 {
     const struct ctt_onnx_tensor *t;
@@ -143,18 +152,18 @@ out:
 
 /* Numbers before and behind each axis. */
 static int read_pads(struct ctt_onnx *o, const struct ctt_onnx_node *n,
-                     int rank, int64_t *pads)
+                     int rank, int64_t *pads, double *fill)
 {
     const struct ctt_onnx_tensor *t, *axes;
     const struct ctt_onnx_attr *a = ctt_onnx_attr(n, "pads");
     const char *mode = ctt_onnx_word(n, "mode", "constant");
     int64_t count;
-    double fill;
     int rc, axis;
 
     CTT_CHECK(strcmp(mode, "constant") == 0, CTT_EUNSUP, "mode: %s", mode);
-    CTT_TRY(ctt_op_scalar(o, n, 2, "value", 0, &fill));
-    CTT_CHECK(fill == 0, CTT_EUNSUP, "constant_value: %g", fill);
+    CTT_TRY(ctt_op_scalar(o, n, 2, "value", 0, fill));
+    CTT_CHECK(*fill >= -100 && *fill <= 100, CTT_EUNSUP, "constant_value: %g; "
+              "-100 to 100 is possible", *fill);
     CTT_TRY(ctt_op_constant(o, n, 1, &t));
     CTT_TRY(ctt_op_constant(o, n, 3, &axes));
     count = t ? t->count : a ? a->ints : 0;
@@ -200,19 +209,38 @@ out:
     return rc;
 }
 
-/* Zeros around the image are left to the node that reads it. */
+/* The same number added to all. */
+static int shift(struct ctt_onnx *o, struct ctt_onnx_place *p, double by,
+                 struct ctt_onnx_place **out)
+{
+    double *all;
+    int rc;
+
+    CTT_TRY(ctt_op_solid(o, p, &p));
+    CTT_TRY(ctt_onnx_vector(o, o->line[p->line].size[CTT_IN_C], NULL, by,
+                            &all));
+    CTT_TRY(ctt_op_affine(o, p, NULL, all, out));
+out:
+    return rc;
+}
+
+/* Zeros around the image are left to the node that reads it.  Another number is
+ * subtracted before and added behind. */
 int ctt_op_pad(struct ctt_onnx *o, struct ctt_onnx_node *n)
 {
     int64_t pads[2 * CTT_ONNX_RANK], dim[CTT_ONNX_RANK];
     struct ctt_onnx_place *p;
     struct ctt_onnx_value *v;
     struct ctt_op_image m;
+    double fill;
     int rc, rank;
 
     CTT_TRY(ctt_op_live(o, n, 0, &v));
     rank = v->t.rank;
-    CTT_TRY(read_pads(o, n, rank, pads));
+    CTT_TRY(read_pads(o, n, rank, pads, &fill));
     CTT_TRY(ctt_op_image(o, v, &m));
+    if (fill != 0)
+        CTT_TRY(shift(o, m.p, -fill, &m.p));
     CTT_CHECK(!pads[0] && !pads[rank], CTT_EUNSUP, "pads: more samples");
     if (pads[1] || pads[rank + 1])
         CTT_TRY(pad_channels(o, &m, pads[1], pads[rank + 1]));
@@ -225,6 +253,8 @@ int ctt_op_pad(struct ctt_onnx *o, struct ctt_onnx_node *n)
         p->low[m.in[a]] += (int)pads[a];
         p->high[m.in[a]] += (int)pads[rank + a];
     }
+    if (fill != 0)
+        CTT_TRY(shift(o, p, fill, &p));
     CTT_TRY(ctt_op_set(o, n, 0, rank, dim, p));
 out:
     return rc;

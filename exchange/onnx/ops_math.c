@@ -88,8 +88,8 @@ static int constant_input(const struct ctt_onnx *o,
 
 /* ---- two values of one shape, or one that is broadcast ---- */
 
-/* 1 if b has a number for each of these dimensions of a, where the others are 1,
- * and they lie in the same order. */
+/* 1 if b has a number for each of these dimensions of a, where the others are
+ * 1, and they lie in the same order. */
 static int matches(struct ctt_onnx *o, const struct ctt_onnx_value *a,
                    const struct ctt_onnx_value *b, unsigned drop)
 {
@@ -171,7 +171,7 @@ out:
     return rc;
 }
 
-static int same_shape(const struct ctt_onnx_value *a,
+static int equal_sizes(const struct ctt_onnx_value *a,
                       const struct ctt_onnx_value *b)
 {
     return memcmp(a->t.dim, b->t.dim, (size_t)a->t.rank *
@@ -185,7 +185,7 @@ static int fit(struct ctt_onnx *o, const char *word, struct ctt_onnx_value *a,
 {
     int rc = 0;
 
-    if (same_shape(a, b)) {
+    if (equal_sizes(a, b)) {
         if (!ctt_place_same(a->place, b->place)) {
             CTT_TRY(straighten(o, a));
             CTT_TRY(straighten(o, b));
@@ -263,7 +263,7 @@ static int sum(struct ctt_onnx *o, const struct ctt_onnx_node *n)
     CTT_TRY(ctt_op_live(o, n, 0, &first));
     for (int k = 0; k < n->nin; k++) {
         CTT_TRY(ctt_op_live(o, n, k, &v));
-        CTT_CHECK(v->t.rank == first->t.rank && same_shape(v, first) &&
+        CTT_CHECK(v->t.rank == first->t.rank && equal_sizes(v, first) &&
                   ctt_place_same(v->place, first->place), CTT_EUNSUP,
                   "values of different shapes");
         CTT_TRY(ctt_op_solid(o, v->place, &p));

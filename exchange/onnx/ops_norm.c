@@ -118,7 +118,9 @@ int ctt_op_layer_norm(struct ctt_onnx *o, struct ctt_onnx_node *n)
     CTT_TRY(ctt_onnx_axis(ctt_onnx_int(n, "axis", -1), v->t.rank, &axis));
     CTT_CHECK(axis == v->t.rank - 1, CTT_EUNSUP, "axis: %d; only the last is "
               "possible", axis);
-    CTT_CHECK(n->nout < 2 || n->out[1] < 0, CTT_EUNSUP, "Mean: as a result");
+    for (int k = 1; k < n->nout; k++)
+        CTT_CHECK(n->out[k] < 0 || !o->value[n->out[k]].readers, CTT_EUNSUP,
+                  "Mean or InvStdDev: as a result");
     CTT_TRY(channel_axis(o, v, axis, &m));
     CTT_TRY(norm_line(o, n, &m, "layer", 2, &line));
     CTT_TRY(norm_eps(o, line, (double)ctt_onnx_float(n, "epsilon", 1e-5f)));

@@ -200,9 +200,9 @@ out:
     return rc;
 }
 
-/* The weights as a constant of shape (out, b, b, in) with a 1 where a channel of
- * the many is channel c of the few at pixel i of the block: blocks follow each
- * other in the many (DCR), or, last, the pixels of a block (CRD). */
+/* The weights as a constant of shape (out, b, b, in) with a 1 where a channel
+ * of the many is channel c of the few at pixel i of the block: blocks follow
+ * each other in the many (DCR), or, last, the pixels of a block (CRD). */
 static int block_weight(struct ctt_onnx *o, int64_t few, int64_t b, int last,
                         int up, const int64_t *channel,
                         struct ctt_onnx_weight *w)

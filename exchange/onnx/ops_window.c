@@ -47,7 +47,7 @@ static void pad_same(struct axis *a, int upper)
 
 /* With `ceil` a window that begins inside may end outside: so many zeros are
  * added behind. */
-static int slide(struct axis *a, int ceil)
+static int slide_axis(struct axis *a, int ceil)
 {
     int64_t room, rest;
     int rc = 0;
@@ -160,7 +160,7 @@ int ctt_op_window(struct ctt_onnx *o, const struct ctt_onnx_node *n,
         int d = m->in[k + 2];
 
         CTT_TRY(read_axis(n, k, axes, pads, &a));
-        CTT_TRY(slide(&a, ceil));
+        CTT_TRY(slide_axis(&a, ceil));
         even_out(&a);
         w->kernel[d] = a.kernel;
         w->stride[d] = a.stride;

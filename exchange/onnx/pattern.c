@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pattern.c: sets of nodes that exporters write for one function.  The last node
- * of a set becomes that function; the others are left out if nothing else reads
- * them. */
+ * pattern.c: sets of nodes that exporters write for one function.  The last
+ * node of a set becomes that function; the others are left out if nothing else
+ * reads them. */
 #include "exchange/onnx/onnx.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static struct ctt_onnx_node *maker(const struct ctt_onnx *o, int value,
 }
 
 /* 1 if input k of a node, or the attribute, is this number. */
-static int is_number(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
+static int holds_number(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
                      int k, const char *name, double x)
 {
     const struct ctt_onnx_attr *a = name ? ctt_onnx_attr(n, name) : NULL;
@@ -36,7 +36,7 @@ static int other_than(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
                       double x)
 {
     for (int k = 0; n && n->nin == 2 && k < 2; k++)
-        if (is_number(o, n, k, NULL, x))
+        if (holds_number(o, n, k, NULL, x))
             return n->in[!k];
     return -1;
 }
@@ -45,7 +45,7 @@ static int other_than(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
 static int sixth_of(const struct ctt_onnx *o, const struct ctt_onnx_node *n)
 {
     if (strcmp(n->op, "Div") == 0)
-        return n->nin == 2 && is_number(o, n, 1, NULL, 6) ? n->in[0] : -1;
+        return n->nin == 2 && holds_number(o, n, 1, NULL, 6) ? n->in[0] : -1;
     return strcmp(n->op, "Mul") == 0 ? other_than(o, n, 1.0 / 6) : -1;
 }
 
@@ -54,7 +54,8 @@ static int clipped(const struct ctt_onnx *o, int value)
 {
     const struct ctt_onnx_node *n = maker(o, value, "Clip");
 
-    if (!n || !is_number(o, n, 1, "min", 0) || !is_number(o, n, 2, "max", 6))
+    if (!n || !holds_number(o, n, 1, "min", 0) ||
+        !holds_number(o, n, 2, "max", 6))
         return -1;
     return other_than(o, maker(o, n->in[0], "Add"), 3);
 }
@@ -131,7 +132,7 @@ static int gelu(struct ctt_onnx *o, struct ctt_onnx_node *n)
         e = maker(o, other_than(o, maker(o, m->in[!k], "Add"), 1), "Erf");
         d = e && e->nin == 1 ? maker(o, e->in[0], "Div") : NULL;
         if (d && d->nin == 2 && d->in[0] >= 0 && d->in[0] == m->in[k] &&
-            is_number(o, d, 1, NULL, sqrt(2))) {
+            holds_number(o, d, 1, NULL, sqrt(2))) {
             become(n, "Gelu", m->in[k]);
             return 0;
         }

@@ -50,7 +50,7 @@ int ctt_place_first(const struct ctt_onnx_place *p, int axis)
 /* ---- other axes ---- */
 
 /* Atom i becomes two, of which the outer one has this size. */
-static int divide(struct ctt_onnx_place *p, int i, int64_t outer)
+static int divide_atom(struct ctt_onnx_place *p, int i, int64_t outer)
 {
     int at = 0, rc = 0;
 
@@ -108,7 +108,7 @@ static int fill_axis(struct ctt_onnx_place *p, int axis, int64_t size, int *k)
                   "the new axes divide the old ones where no row of them "
                   "ends");
         if (have > size)
-            CTT_TRY(divide(p, i, size));
+            CTT_TRY(divide_atom(p, i, size));
         size /= have > size ? size : have;
         p->cut[axis]++;
         ++*k;

@@ -60,7 +60,8 @@ int  ctt_place_offsets(struct ctt_onnx *o, const struct ctt_onnx_place *p,
 int  ctt_place_drop(struct ctt_onnx *o, const struct ctt_onnx_place *p,
                     unsigned dims, int line, struct ctt_onnx_place **out);
 
-/* Adds a dimension of that size at the end of an axis; it must have no atoms. */
+/* Adds a dimension of that size at the end of an axis; it must have no atoms.
+ */
 int  ctt_place_add(struct ctt_onnx_place *p, int axis, int dim, int64_t size);
 
 /* 1 if two places have the same atoms in the same order of memory and axes. */

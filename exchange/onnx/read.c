@@ -114,7 +114,7 @@ out:
     return rc;
 }
 
-static int read_numbers(struct ctt_onnx *o, struct ctt_wire w,
+static int read_attr_numbers(struct ctt_onnx *o, struct ctt_wire w,
                         struct ctt_onnx_attr *a)
 {
     float *fs;
@@ -182,7 +182,7 @@ static int read_attr(struct ctt_onnx *o, struct ctt_wire w,
     int rc;
 
     *a = (struct ctt_onnx_attr){ .name = "", .s = NULL };
-    CTT_TRY(read_numbers(o, all, a));
+    CTT_TRY(read_attr_numbers(o, all, a));
     while ((rc = ctt_wire_next(&w, &f)) > 0)
         CTT_TRY(read_attr_field(o, &f, a));
 out:
@@ -270,7 +270,7 @@ static int read_dim(struct ctt_wire w, int64_t *out)
     return rc;
 }
 
-static int read_shape(struct ctt_wire w, struct ctt_onnx_value *v)
+static int read_value_shape(struct ctt_wire w, struct ctt_onnx_value *v)
 {
     struct ctt_field f;
     int rc;
@@ -304,7 +304,7 @@ static int read_type(struct ctt_wire w, struct ctt_onnx_value *v)
             if (g.number == TENSOR_ELEM)
                 v->type = (int)least((int64_t)(g.value & 0xff), 255);
             if (g.number == TENSOR_SHAPE)
-                CTT_TRY(read_shape(g.part, v));
+                CTT_TRY(read_value_shape(g.part, v));
         }
         CTT_TRY(rc);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * read_tensor.c: the constants of an ONNX file.  Elements stay where they lie in
- * the file, unless each is a number of variable length. */
+ * read_tensor.c: the constants of an ONNX file.  Elements stay where they lie
+ * in the file, unless each is a number of variable length. */
 #include "exchange/onnx/onnx.h"
 
 #include <stdlib.h>

@@ -32,10 +32,10 @@ int ctt_onnx_count(const char *what, int rank, const int64_t *dim,
     int rc = 0, none = 0;
 
     for (int i = 0; i < rank; i++) {
-        CTT_CHECK(dim[i] >= 0, CTT_EFORMAT, "%s: a size of %lld", what,
+        CTT_CHECK(dim[i] >= 0, CTT_EUNSUP, "%s: a size of %lld", what,
                   (long long)dim[i]);
         none |= dim[i] == 0;
-        CTT_CHECK(none || dim[i] <= CTT_ONNX_COUNT_MOST / n, CTT_EFORMAT,
+        CTT_CHECK(none || dim[i] <= CTT_ONNX_COUNT_MOST / n, CTT_EUNSUP,
                   "%s: more than 2^40 elements", what);
         n *= dim[i] ? dim[i] : 1;
     }

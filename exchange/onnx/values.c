@@ -15,7 +15,7 @@ static uint32_t hash_of(const char *s)
 }
 
 /* Where a name stands, or would: a slot of the table. */
-static int slot_of(const struct ctt_onnx *o, const char *name)
+static int value_slot(const struct ctt_onnx *o, const char *name)
 {
     uint32_t at = hash_of(name), mask = (uint32_t)o->slots - 1;
 
@@ -29,7 +29,7 @@ static int slot_of(const struct ctt_onnx *o, const char *name)
 
 int ctt_onnx_find(const struct ctt_onnx *o, const char *name)
 {
-    return o->slots ? o->slot[slot_of(o, name)] - 1 : -1;
+    return o->slots ? o->slot[value_slot(o, name)] - 1 : -1;
 }
 
 /* At least half of the table stays free. */
@@ -43,7 +43,7 @@ static int enlarge_table(struct ctt_onnx *o)
     CTT_TRY(o->slot ? 0 : CTT_ENOMEM);
     o->slots = slots;
     for (int i = 0; i < o->values; i++)
-        o->slot[slot_of(o, o->value[i].name)] = i + 1;
+        o->slot[value_slot(o, o->value[i].name)] = i + 1;
 out:
     return rc;
 }
@@ -77,7 +77,7 @@ int ctt_onnx_value_of(struct ctt_onnx *o, const char *name)
     CTT_TRY(enlarge_values(o));
     o->value[o->values] = (struct ctt_onnx_value){ .name = name,
                                                    .maker = -1 };
-    o->slot[slot_of(o, name)] = o->values + 1;
+    o->slot[value_slot(o, name)] = o->values + 1;
     rc = o->values++;
 out:
     return rc;

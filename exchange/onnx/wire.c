@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static int damaged(const struct ctt_wire *w, const char *why)
+static int wire_error(const struct ctt_wire *w, const char *why)
 {
     return ctt_error(CTT_EFORMAT, "%s: damaged, or no ONNX file: %s", w->path,
                      why);
@@ -23,7 +23,7 @@ int ctt_wire_varint(struct ctt_wire *w, uint64_t *out)
             return 0;
         }
     }
-    return damaged(w, "a number does not end");
+    return wire_error(w, "a number does not end");
 }
 
 uint32_t ctt_wire_32(const uint8_t *p)
@@ -58,7 +58,7 @@ double ctt_wire_double(const uint8_t *p)
 static int take_bytes(struct ctt_wire *w, uint64_t n, struct ctt_wire *part)
 {
     if (n > (uint64_t)(w->end - w->at))
-        return damaged(w, "a field is longer than what holds it");
+        return wire_error(w, "a field is longer than what holds it");
     *part = (struct ctt_wire){ w->path, w->at, w->at + n };
     w->at += n;
     return 0;
@@ -90,7 +90,7 @@ static int take_value(struct ctt_wire *w, struct ctt_field *f)
         CTT_TRY(ctt_wire_varint(w, &n));
         return take_bytes(w, n, &f->part);
     default:
-        return damaged(w, "a field of an unknown type");
+        return wire_error(w, "a field of an unknown type");
     }
 out:
     return rc;
@@ -105,7 +105,7 @@ int ctt_wire_next(struct ctt_wire *w, struct ctt_field *f)
         return 0;
     CTT_TRY(ctt_wire_varint(w, &tag));
     if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
-        return damaged(w, "a field has no number");
+        return wire_error(w, "a field has no number");
     *f = (struct ctt_field){ .number = (int)(tag >> 3),
                              .type = (enum ctt_wire_type)(tag & 7) };
     CTT_TRY(take_value(w, f));

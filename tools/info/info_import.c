@@ -95,6 +95,7 @@ int ctt_info_import(const struct ctt_info_cfg *cfg, const char *path)
         with.map = ctt_tool_model(map);
     CTT_TRY(make_model(&with, text, &m));
     CTT_TRY(tell_origin(&with, m));
+    CTT_TRY(ctt_info_describe(cfg, m));
     CTT_TRY(ctt_model_save(cfg->out, m));
 out:
     ctt_model_free(&m);

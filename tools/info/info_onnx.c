@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info_onnx.c: convtt-info --import of an ONNX file: what cannot be imported, or
- * the model and a table of it. */
+ * info_onnx.c: convtt-info --import of an ONNX file: what cannot be imported,
+ * or the model and a table of it. */
 #include "tools/info/info_onnx.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
@@ -91,6 +91,7 @@ int ctt_info_import_onnx(const struct ctt_info_cfg *cfg)
     if (cfg->verify)
         CTT_TRY(ctt_info_verify(cfg, m));
     CTT_TRY(set_origin(cfg->import, ctt_import_model(m)));
+    CTT_TRY(ctt_info_describe(cfg, ctt_import_model(m)));
     if (cfg->out)
         CTT_TRY(save(cfg->out, ctt_import_model(m)));
     tell_import(m);

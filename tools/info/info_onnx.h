@@ -11,9 +11,10 @@
  * or verifies the model, writes it and prints a table of it. */
 int ctt_info_import_onnx(const struct ctt_info_cfg *cfg);
 
-/* --verify: computes the answer for the inputs in_* of cfg->verify, an .npz, and
- * compares it with `pre`, what stands there before a last softmax, or with
- * out_0.  CTT_EFORMAT: it differs; the message names the first number. */
+/* --verify: computes the answer for the inputs in_* of cfg->verify, an .npz,
+ * and compares it with `pre`, what stands there before a last softmax or
+ * sigmoid, or with out_0.  CTT_EFORMAT: it differs; the message names the first
+ * number. */
 int ctt_info_verify(const struct ctt_info_cfg *cfg,
                     const struct ctt_import *m);
 

@@ -75,6 +75,13 @@ static const struct ctt_opt opts[] = {
     { "answer", CTT_STRING, FIELD(answer), "", "the value of an ONNX file that "
       "is the answer, if it has several outputs", .arg = "NAME",
       .needs = "import", .section = EXCHANGE },
+    { "frames", CTT_STRING, FIELD(frames), "", "keys of the imported model's "
+      "input line that its file does not say, such as 'mean=0.485,0.456,0.406 "
+      "std=0.229,0.224,0.225 colour=bgr'", .arg = "KEYS", .needs = "import",
+      .section = EXCHANGE },
+    { "labels", CTT_STRING, FIELD(labels), "", "text with the label of each "
+      "class of the imported model, one a line; repeated ones are numbered",
+      .arg = "FILE", .needs = "import", .section = EXCHANGE },
     { "verify", CTT_STRING, FIELD(verify), "", "arrays of numpy, in_NAME for "
       "each input and out_0, with which the imported model's answer must "
       "agree to 1e-4 before anything is written", .arg = "FILE.npz",

@@ -15,6 +15,7 @@ struct ctt_info_cfg {
     int   ops, net, plan, compare, threads, tune;
     const char *strip, *data, *split, *classes, *device;
     const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
+    const char *frames, *labels;
     struct ctt_export onnx;
     struct ctt_limits limits;
 };
@@ -33,6 +34,12 @@ int  ctt_info_export(const struct ctt_info_cfg *cfg, const char *path);
 /* --import: writes the model of a file of another program; path: the text that
  * its weights are for, or NULL. */
 int  ctt_info_import(const struct ctt_info_cfg *cfg, const char *path);
+
+/* info_labels.c: what the options --frames and --labels say of an imported
+ * model: keys of its input line, and the labels of its classes, of which
+ * repeated ones get numbers.  CTT_EINVAL: no such key, or d, h, w or c;
+ * CTT_EFORMAT: not one label a class. */
+int  ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m);
 
 /* Prints a table with one row per model. */
 int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);

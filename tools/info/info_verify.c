@@ -46,6 +46,27 @@ static const struct ctt_npz_array *find_input(const struct verify *v,
     return a;
 }
 
+/* x: each sample's frames; a step has those of all samples. */
+static int put_steps(const struct verify *v, int node, int64_t numbers,
+                     const float *x)
+{
+    int64_t frame = ctt_volume(&v->g->node[node].out);
+    float *all = ctt_calloc((size_t)(v->samples * frame), sizeof(*all));
+    int rc = all ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (int64_t t = 0; t < numbers / frame; t++) {
+        for (int64_t k = 0; k < v->samples; k++)
+            memcpy(all + k * frame, x + k * numbers + t * frame,
+                   (size_t)frame * sizeof(*all));
+        CTT_TRY(ctt_run_put(v->run, node, (int)t, all, v->samples *
+                            ctt_rows(&v->g->node[node].out)));
+    }
+out:
+    ctt_free(all);
+    return rc;
+}
+
 static int feed(const struct verify *v, int i, const char *path)
 {
     const struct ctt_npz_array *a;
@@ -66,10 +87,32 @@ static int feed(const struct verify *v, int i, const char *path)
     for (int64_t k = 0; k < v->samples; k++)
         ctt_import_feed(v->import, i, samples > 1 ? k : 0, a->x,
                         x + k * numbers);
-    CTT_TRY(ctt_run_put(v->run, node, 0, x, v->samples *
-                        ctt_rows(&v->g->node[node].out)));
+    CTT_TRY(put_steps(v, node, numbers, x));
 out:
     ctt_free(x);
+    return rc;
+}
+
+/* The frames of a clip: those of its window. */
+static int steps_of(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_WINDOW)
+            return g->node[i].attr.window.steps;
+    return 1;
+}
+
+static int run_steps(const struct verify *v)
+{
+    int steps = steps_of(v->g), rc;
+
+    CTT_TRY(ctt_run_steps(v->run, steps));
+    if (v->g->clip == v->g->count)
+        goto out;
+    for (int k = 0; k < (int)v->samples; k++)
+        v->run->ask[k] = (struct ctt_ask){ k, steps - 1 };
+    CTT_TRY(ctt_run_clip(v->run, (int)v->samples));
+out:
     return rc;
 }
 
@@ -87,7 +130,8 @@ static int open_run(struct verify *v, const struct ctt_info_cfg *cfg)
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &v->dev));
     CTT_TRY(ctt_dev_show(v->dev, "weights", m->w, m->g->weights, &v->w, &w));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){ .g = v->g, .dev = v->dev,
-        .w = w, .samples = (int)v->samples, .steps = 1 }, &v->run));
+        .w = w, .samples = (int)v->samples, .steps = steps_of(v->g),
+        .asks = v->g->clip < v->g->count ? (int)v->samples : 0 }, &v->run));
 out:
     return rc;
 }
@@ -131,7 +175,7 @@ static int answer(const struct verify *v, const char *path, float *y)
     for (int i = 0; ctt_import_input(v->import, i, &node, &samples,
                                      &numbers); i++)
         CTT_TRY(feed(v, i, path));
-    CTT_TRY(ctt_run_steps(v->run, 1));
+    CTT_TRY(run_steps(v));
     CTT_TRY(ctt_run_get(v->run, ctt_graph_output(v->g), 0, v->samples *
                         ctt_rows(&out->out), x));
     for (int64_t k = 0; k < v->samples; k++)
