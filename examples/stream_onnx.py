@@ -9,7 +9,9 @@ import sys
 import numpy as np
 import onnxruntime as ort
 
-session = ort.InferenceSession(sys.argv[1])
+options = ort.SessionOptions()    # of a model with bytes: exact products
+options.add_session_config_entry("session.x64quantprecision", "1")
+session = ort.InferenceSession(sys.argv[1], options)
 shapes = {i.name: i.shape for i in session.get_inputs()}
 outputs = [o.name for o in session.get_outputs()]
 about = session.get_modelmeta().custom_metadata_map

@@ -37,7 +37,7 @@ int ctt_torch_shape(const struct ctt_node *n, int k, int64_t dim[5])
 
 /* Axes of pixels may be left out where the kernel has one: from the front, as
  * a dense layer and a 2-D conv do. */
-static int same_shape(const struct ctt_named *f, const int64_t *dim, int rank)
+static int fits_shape(const struct ctt_named *f, const int64_t *dim, int rank)
 {
     int skipped = rank - f->rank, good = 1;
 
@@ -131,9 +131,9 @@ out:
 
 /* The tensor's name, by the map if there is one; *image: that of a dense layer
  * whose inputs are counted as chw. */
-static int name_of(struct fill *f, const struct ctt_node *n, int k,
-                   const char *title, const struct ctt_tensor **image,
-                   const char **name)
+static int tensor_name(struct fill *f, const struct ctt_node *n, int k,
+                       const char *title, const struct ctt_tensor **image,
+                       const char **name)
 {
     const struct ctt_tensor *from = NULL;
     struct ctt_map_line *line = NULL;
@@ -168,7 +168,7 @@ static int check_tensor(const struct fill *f, const struct ctt_node *n, int k,
               name, title);
     CTT_CHECK(tensor->type->load, CTT_EFORMAT, "%s: %s holds whole numbers "
               "(%s), for %s", f->t->path, name, tensor->type->word, title);
-    CTT_CHECK(same_shape(tensor, dim, rank), CTT_EFORMAT, "%s: %s has the "
+    CTT_CHECK(fits_shape(tensor, dim, rank), CTT_EFORMAT, "%s: %s has the "
               "shape %s, and %s needs %s", f->t->path, name,
               ctt_named_shape(tensor->dim, tensor->rank, theirs), title,
               ctt_named_shape(dim, rank, ours));
@@ -187,7 +187,7 @@ static int fill_weight(struct fill *f, const struct ctt_node *n, int k)
     int rc;
 
     ctt_weight_title(n, k, title);
-    CTT_TRY(name_of(f, n, k, title, &image, &name));
+    CTT_TRY(tensor_name(f, n, k, title, &image, &name));
     tensor = ctt_tensors_find(f->t, name);
     CTT_TRY(check_tensor(f, n, k, title, name, tensor));
     convert(n, k, tensor, image, f->w + n->at[k]);

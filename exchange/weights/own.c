@@ -33,7 +33,7 @@ out:
 }
 
 /* A model of the file's text, with zeros. */
-static int make_text(const struct ctt_tensors *t, struct ctt_model **m)
+static int own_model(const struct ctt_tensors *t, struct ctt_model **m)
 {
     struct ctt_graph *g = NULL;
     int rc;
@@ -57,7 +57,7 @@ int ctt_import_safetensors(const char *path, struct ctt_model **out)
     CTT_TRY(ctt_tensors_open(path, &t));
     CTT_CHECK(t->net, CTT_EFORMAT, "%s: has no model text: give a model to "
               "put the weights in, NAME.net, and --map", path);
-    CTT_TRY(make_text(t, &m));
+    CTT_TRY(own_model(t, &m));
     if (t->labels)
         CTT_TRY(set_labels(t, m));
     CTT_TRY(ctt_tensors_fill(t, NULL, m));

@@ -90,7 +90,7 @@ int ctt_pickled_is(const struct ctt_pickled *v, const char *text)
 
 /* ---- the stack ---- */
 
-static int damaged(const struct machine *m)
+static int bad_pickle(const struct machine *m)
 {
     return ctt_error(CTT_EFORMAT, "%s: its pickle is damaged at byte %lld",
                      m->path, (long long)m->at);
@@ -125,7 +125,7 @@ static int push_kind(struct machine *m, enum ctt_pickled_kind kind)
 static int pop(struct machine *m, int *out)
 {
     if (m->depth == 0 || m->stack[m->depth - 1] == MARK)
-        return damaged(m);
+        return bad_pickle(m);
     *out = m->stack[--m->depth];
     return 0;
 }
@@ -138,7 +138,7 @@ static int look(struct machine *m, int under, enum ctt_pickled_kind kind,
 
     if (at < 0 || m->stack[at] == MARK ||
         m->k->value[m->stack[at]].kind != kind)
-        return damaged(m);
+        return bad_pickle(m);
     *out = m->stack[at];
     return 0;
 }
@@ -151,7 +151,7 @@ static int above_mark(struct machine *m, int *out)
     while (at >= 0 && m->stack[at] != MARK)
         at--;
     if (at < 0)
-        return damaged(m);
+        return bad_pickle(m);
     *out = m->depth - 1 - at;
     return 0;
 }
@@ -163,7 +163,7 @@ static int take_members(struct machine *m, int n, int to)
 
     for (int i = m->depth - n; i < m->depth; i++) {
         if (m->stack[i] == MARK)
-            return damaged(m);
+            return bad_pickle(m);
         CTT_TRY(add_member(m, to, m->stack[i]));
     }
     m->depth -= n;
@@ -176,7 +176,7 @@ out:
 static int bytes_of(struct machine *m, int64_t n, const uint8_t **p)
 {
     if (n < 0 || n > m->size - m->at)
-        return damaged(m);
+        return bad_pickle(m);
     *p = m->p + m->at;
     m->at += n;
     return 0;
@@ -202,7 +202,7 @@ static int line_of(struct machine *m, const char **p, int *n)
     const uint8_t *end = memchr(from, '\n', (size_t)(m->size - m->at));
 
     if (!end || end - from > 1000)
-        return damaged(m);
+        return bad_pickle(m);
     *p = (const char *)from;
     *n = (int)(end - from);
     m->at += end - from + 1;
@@ -239,7 +239,7 @@ static int long1(struct machine *m)
     CTT_TRY(unsigned_of(m, 1, &n));
     CTT_TRY(bytes_of(m, n, &p));
     if (n > 8)
-        return damaged(m);
+        return bad_pickle(m);
     for (int i = 0; i < n; i++)
         x |= (int64_t)((uint64_t)p[i] << 8 * i);
     if (n && n < 8 && p[n - 1] & 0x80)
@@ -259,7 +259,7 @@ static int binunicode(struct machine *m)
     CTT_TRY(unsigned_of(m, 4, &n));
     CTT_TRY(bytes_of(m, n, &p));
     if (n > INT32_MAX || memchr(p, 0, (size_t)n))
-        return damaged(m);
+        return bad_pickle(m);
     CTT_TRY(push_new(m, (struct ctt_pickled){ .kind = CTT_PICKLED_TEXT,
         .text = (const char *)p, .length = (int)n }));
 out:
@@ -295,7 +295,7 @@ static int make_tuple(struct machine *m, int n)
     int t = 0, rc;
 
     if (n > m->depth)
-        return damaged(m);
+        return bad_pickle(m);
     CTT_TRY(new_value(m, v, &t));
     CTT_TRY(take_members(m, n, t));
     CTT_TRY(push(m, t));
@@ -329,7 +329,7 @@ static int extend(struct machine *m, int n, int marked,
 
     CTT_TRY(look(m, n + marked, kind, &to));
     if (kind == CTT_PICKLED_DICT && n % 2)
-        return damaged(m);
+        return bad_pickle(m);
     CTT_TRY(take_members(m, n, to));
     m->depth -= marked;
 out:
@@ -341,7 +341,7 @@ static int setitem(struct machine *m)
     return extend(m, 2, 0, CTT_PICKLED_DICT);
 }
 
-static int append(struct machine *m)
+static int append_item(struct machine *m)
 {
     return extend(m, 1, 0, CTT_PICKLED_LIST);
 }
@@ -370,7 +370,7 @@ static int put_memo(struct machine *m, int bytes)
     CTT_TRY(unsigned_of(m, bytes, &at));
     if (m->depth == 0 || m->stack[m->depth - 1] == MARK || at > m->memos ||
         at >= MOST_MEMO)
-        return damaged(m);    /* they are numbered from 0 on */
+        return bad_pickle(m);    /* they are numbered from 0 on */
     p = ctt_grown(m->memo, &m->memo_room, m->memos, sizeof(*p));
     CTT_TRY(p ? 0 : CTT_ENOMEM);
     m->memo = p;
@@ -387,7 +387,7 @@ static int get_memo(struct machine *m, int bytes)
 
     CTT_TRY(unsigned_of(m, bytes, &at));
     if (at >= m->memos)
-        return damaged(m);
+        return bad_pickle(m);
     CTT_TRY(push(m, m->memo[at]));
 out:
     return rc;
@@ -449,7 +449,7 @@ static int binpersid(struct machine *m)
         type->kind != CTT_PICKLED_GLOBAL || type->number < STORAGES ||
         key->kind != CTT_PICKLED_TEXT || count->kind != CTT_PICKLED_INT ||
         ctt_pickle_member(m->k, of, 5)->kind != CTT_PICKLED_NONE)
-        return damaged(m);
+        return bad_pickle(m);
     m->depth--;
     CTT_TRY(push_new(m, (struct ctt_pickled){ .kind = CTT_PICKLED_STORAGE,
         .number = count->number, .text = key->text, .length = key->length,
@@ -471,7 +471,7 @@ static int reduce(struct machine *m)
         return push(m, args);
     }
     if (m->k->value[of].number != ORDERED_DICT || m->k->value[args].count)
-        return damaged(m);
+        return bad_pickle(m);
     CTT_TRY(push_kind(m, CTT_PICKLED_DICT));
 out:
     return rc;
@@ -516,7 +516,7 @@ static int (*const instructions[256])(struct machine *m) = {
     ['}'] = empty_dict,  [']'] = empty_list,  [')'] = empty_tuple,
     ['t'] = tuple,       [0x85] = tuple1,     [0x86] = tuple2,
     [0x87] = tuple3,     ['s'] = setitem,     ['u'] = setitems,
-    ['a'] = append,      ['e'] = appends,     ['q'] = binput,
+    ['a'] = append_item,      ['e'] = appends,     ['q'] = binput,
     ['r'] = long_binput, ['h'] = binget,      ['j'] = long_binget,
     ['c'] = global,      ['Q'] = binpersid,   ['R'] = reduce,
     ['b'] = build,

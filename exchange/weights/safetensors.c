@@ -31,7 +31,7 @@ out:
     return rc;
 }
 
-static int read_shape(const struct ctt_json *j, const char *name,
+static int tensor_shape(const struct ctt_json *j, const char *name,
                       const struct ctt_value *v, struct ctt_named *n)
 {
     n->rank = ctt_json_kind(v) == '[' ? ctt_json_size(v) : -1;
@@ -91,7 +91,7 @@ static int read_tensor(const struct ctt_json *j, const char *name,
         return ctt_json_error(j, "%s: not dtype, shape and data_offsets",
                               name);
     CTT_TRY(read_type(j, name, ctt_json_get(v, "dtype"), &n));
-    CTT_TRY(read_shape(j, name, ctt_json_get(v, "shape"), &n));
+    CTT_TRY(tensor_shape(j, name, ctt_json_get(v, "shape"), &n));
     CTT_TRY(read_place(j, name, ctt_json_get(v, "data_offsets"), t, data,
                        &n));
     CTT_TRY(ctt_tensors_add(t, &n));

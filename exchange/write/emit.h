@@ -100,7 +100,7 @@ void ctt_emit_tensor_bytes(const struct ctt_emit *x,
 /* Writes the finished graph; CTT_EUNSUP if it has 2 GiB or more. */
 int  ctt_emit_save(struct ctt_emit *x, const char *path);
 
-/* ---- ops.c: the nodes of the model ---- */
+/* ---- values.c ---- */
 
 /* The name of a node's value in the graph. */
 struct ctt_emit_name ctt_emit_value(const struct ctt_emit *x, int node);
@@ -115,9 +115,6 @@ int  ctt_emit_shape_of(const struct ctt_tensor *t, int deep, int64_t copies,
 int  ctt_emit_shape(const struct ctt_emit *x, int node, int64_t copies,
                     int64_t dim[CTT_EMIT_RANK]);
 
-/* Adds the nodes of ONNX that compute a node; CTT_EUNSUP with the reason. */
-int  ctt_emit_node(struct ctt_emit *x, int node);
-
 /* The values v with a step and a zero as bytes, and back: result `out`. */
 void ctt_emit_round(struct ctt_emit *x, const struct ctt_tensor *t,
                     const char *v, const char *out);
@@ -128,5 +125,10 @@ void ctt_emit_reshape(struct ctt_emit *x, const char *v, const int64_t *dim,
                       int rank, const char *out);
 void ctt_emit_slice(struct ctt_emit *x, const char *v, int axis, int64_t from,
                     int64_t to, int64_t every, const char *out);
+
+/* ---- ops.c ---- */
+
+/* Adds the nodes of ONNX that compute a node; CTT_EUNSUP with the reason. */
+int  ctt_emit_node(struct ctt_emit *x, int node);
 
 #endif

@@ -2,6 +2,7 @@
  * export.c: a model as a file of ONNX. */
 #include "exchange/write/past.h"
 #include "exchange/write/properties.h"
+#include "net/op.h"
 #include "net/rewrite/aux_head.h"
 #include "net/rewrite/edit.h"
 
@@ -21,13 +22,12 @@ out:
 /* A value, or a window over pixels, that has a depth. */
 static int has_depth(const struct ctt_node *n)
 {
-    int deep = n->out.d > 1;
+    struct ctt_slide s;
 
-    if (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)
-        deep |= n->attr.conv.kernel[0] > 1 || n->attr.conv.pad[0] > 0;
-    if (n->op == CTT_OP_POOL)
-        deep |= n->attr.pool.kernel[0] > 1 || n->attr.pool.pad[0] > 0;
-    return deep;
+    if (n->op != CTT_OP_POOL && !ctt_is_conv(n))
+        return n->out.d > 1;
+    s = ctt_slide_of(n);
+    return n->out.d > 1 || s.kernel[0] > 1 || s.pad[0] + s.after[0] > 0;
 }
 
 static void find_volumes(struct ctt_emit *x)

@@ -5,7 +5,6 @@
 #include "net/op.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The node to write, its place and the name of its result. */
 struct job {
@@ -14,108 +13,15 @@ struct job {
     const char            *out;
 };
 
-/* ---- values ---- */
-
-static int after_clip(const struct ctt_emit *x, int node)
-{
-    return node >= x->m->g->clip;
-}
-
-int ctt_emit_deep(const struct ctt_emit *x, int node)
-{
-    return x->volume[after_clip(x, node)];
-}
-
-/* The answer, and frames among values with a depth, have another shape outside
- * of the graph. */
-struct ctt_emit_name ctt_emit_value(const struct ctt_emit *x, int node)
-{
-    const struct ctt_graph *g = x->m->g;
-    const struct ctt_node *n = &g->node[node];
-    int other = n->op == CTT_OP_INPUT ? ctt_emit_deep(x, node) &&
-                n->out.d == 1 : node == ctt_graph_output(g);
-    struct ctt_emit_name name;
-
-    snprintf(name.s, sizeof(name.s), "%s%s", n->name, other ? "/value" : "");
-    return name;
-}
-
 static struct ctt_emit_name in(const struct ctt_emit *x, const struct job *j,
                                int k)
 {
     return ctt_emit_value(x, j->n->in[k]);
 }
 
-int ctt_emit_shape_of(const struct ctt_tensor *t, int deep, int64_t copies,
-                      int64_t dim[CTT_EMIT_RANK])
-{
-    int64_t *d = dim;
-
-    *d++ = 1;
-    *d++ = t->c * copies;
-    if (deep)
-        *d++ = t->d;
-    *d++ = t->h;
-    *d++ = t->w;
-    return (int)(d - dim);
-}
-
-int ctt_emit_shape(const struct ctt_emit *x, int node, int64_t copies,
-                   int64_t dim[CTT_EMIT_RANK])
-{
-    return ctt_emit_shape_of(&x->m->g->node[node].out, ctt_emit_deep(x, node),
-                             copies, dim);
-}
-
-void ctt_emit_slice(struct ctt_emit *x, const char *v, int axis, int64_t from,
-                    int64_t to, int64_t every, const char *out)
-{
-    struct ctt_emit_name a = ctt_emit_const(x, &from, 1);
-    struct ctt_emit_name b = ctt_emit_const(x, &to, 1);
-    struct ctt_emit_name c = ctt_emit_const(x, (int64_t[]){ axis }, 1);
-    struct ctt_emit_name d = ctt_emit_const(x, &every, 1);
-
-    ctt_emit_op(x, "Slice", out, v, a.s, b.s, c.s, d.s, NULL);
-}
-
-void ctt_emit_reshape(struct ctt_emit *x, const char *v, const int64_t *dim,
-                      int rank, const char *out)
-{
-    struct ctt_emit_name shape = ctt_emit_const(x, dim, rank);
-
-    ctt_emit_op(x, "Reshape", out, v, shape.s, NULL);
-}
-
-static void same(struct ctt_emit *x, const struct job *j)
+static void pass_on(struct ctt_emit *x, const struct job *j)
 {
     ctt_emit_op(x, "Identity", j->out, in(x, j, 0).s, NULL);
-}
-
-/* ---- quantised values ---- */
-
-/* A byte u stands for (u - zero) scale.  TensorRT knows signed bytes around 0:
- * where the model's are not centred, a step is wider, so that all fit. */
-void ctt_emit_round(struct ctt_emit *x, const struct ctt_tensor *t,
-                    const char *v, const char *out)
-{
-    enum { HALF = 128, MOST = 127 };
-    int rt = x->set->target == CTT_EXPORT_TENSORRT;
-    int most = t->zero > 255 - t->zero ? t->zero : 255 - t->zero;
-    float wide = t->zero == HALF ? 1 : (float)most / MOST;
-    struct ctt_emit_name step = ctt_emit_scalar(x, CTT_EMIT_FLOAT, t->scale *
-                                                (rt ? wide : 1));
-    struct ctt_emit_name zero = ctt_emit_scalar(
-        x, rt ? CTT_EMIT_INT8 : CTT_EMIT_UINT8, rt ? 0 : (float)t->zero);
-    struct ctt_emit_name bytes = ctt_emit_temp(x);
-
-    ctt_emit_op(x, "QuantizeLinear", bytes.s, v, step.s, zero.s, NULL);
-    ctt_emit_op(x, "DequantizeLinear", out, bytes.s, step.s, zero.s, NULL);
-}
-
-static int quant(struct ctt_emit *x, const struct job *j)
-{
-    ctt_emit_round(x, &j->n->out, in(x, j, 0).s, j->out);
-    return 0;
 }
 
 /* ---- windows over pixels ---- */
@@ -129,17 +35,22 @@ static void axes(struct ctt_emit *x, const struct job *j, const char *name,
                   2 + deep);
 }
 
-static void pads(struct ctt_emit *x, const struct job *j, const int *before,
-                 const int *after)
+/* The attributes of a window that slides. */
+static void slides(struct ctt_emit *x, const struct job *j)
 {
-    int deep = ctt_emit_deep(x, j->i), n = 2 + deep;
-    int64_t all[6];
+    struct ctt_slide s = ctt_slide_of(j->n);
+    int n = 2 + ctt_emit_deep(x, j->i);
+    int64_t pads[6];
 
     for (int i = 0; i < n; i++) {
-        all[i] = before[3 - n + i];
-        all[n + i] = after[3 - n + i];
+        pads[i] = s.pad[3 - n + i];
+        pads[n + i] = s.after[3 - n + i];
     }
-    ctt_emit_ints(x, "pads", all, 2 * n);
+    axes(x, j, "kernel_shape", s.kernel);
+    axes(x, j, "strides", s.stride);
+    ctt_emit_ints(x, "pads", pads, 2 * n);
+    if (ctt_is_conv(j->n) && ctt_is_dilated(j->n))
+        axes(x, j, "dilations", s.dilation);
 }
 
 static void conv_op(struct ctt_emit *x, const struct job *j, const char *kind,
@@ -151,14 +62,12 @@ static void conv_op(struct ctt_emit *x, const struct job *j, const char *kind,
     if (n->attr.conv.bias)
         b = ctt_emit_vector(x, j->i, 1, 0);
     ctt_emit_op(x, kind, out, in(x, j, 0).s, w.s, b.s[0] ? b.s : NULL, NULL);
-    axes(x, j, "kernel_shape", n->attr.conv.kernel);
-    axes(x, j, "strides", n->attr.conv.stride);
-    pads(x, j, n->attr.conv.pad, n->attr.conv.pad);
+    slides(x, j);
     if (n->attr.conv.groups > 1)
         ctt_emit_int(x, "group", n->attr.conv.groups);
 }
 
-static int conv(struct ctt_emit *x, const struct job *j)
+static int put_conv(struct ctt_emit *x, const struct job *j)
 {
     struct ctt_emit_name sum;
 
@@ -184,12 +93,9 @@ static int pool(struct ctt_emit *x, const struct job *j)
 {
     static const char *const kinds[] = { [CTT_POOL_MAX] = "MaxPool",
                                          [CTT_POOL_AVG] = "AveragePool" };
-    const struct ctt_node *n = j->n;
 
-    ctt_emit_op(x, kinds[n->attr.pool.kind], j->out, in(x, j, 0).s, NULL);
-    axes(x, j, "kernel_shape", n->attr.pool.kernel);
-    axes(x, j, "strides", n->attr.pool.stride);
-    pads(x, j, n->attr.pool.pad, n->attr.pool.pad);
+    ctt_emit_op(x, kinds[j->n->attr.pool.kind], j->out, in(x, j, 0).s, NULL);
+    slides(x, j);
     return 0;
 }
 
@@ -253,36 +159,110 @@ static int norm(struct ctt_emit *x, const struct job *j)
     return 0;
 }
 
-static void relu6(struct ctt_emit *x, const char *v, const char *out)
+/* Acts by the one operator of that name, or by a function. */
+
+static void relu6(struct ctt_emit *x, const struct job *j)
 {
     struct ctt_emit_name low = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 0);
     struct ctt_emit_name high = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 6);
 
-    ctt_emit_op(x, "Clip", out, v, low.s, high.s, NULL);
+    ctt_emit_op(x, "Clip", j->out, in(x, j, 0).s, low.s, high.s, NULL);
+}
+
+static void hsigmoid(struct ctt_emit *x, const struct job *j)
+{
+    ctt_emit_op(x, "HardSigmoid", j->out, in(x, j, 0).s, NULL);
+    ctt_emit_real(x, "alpha", 1.0f / 6);
+    ctt_emit_real(x, "beta", 0.5f);
+}
+
+static void silu(struct ctt_emit *x, const struct job *j)
+{
+    struct ctt_emit_name gate = ctt_emit_temp(x);
+
+    ctt_emit_op(x, "Sigmoid", gate.s, in(x, j, 0).s, NULL);
+    ctt_emit_op(x, "Mul", j->out, in(x, j, 0).s, gate.s, NULL);
+}
+
+/* x / 2 + x / 2 erf(x / sqrt(2)): an operator of its own from opset 20 on. */
+static void gelu(struct ctt_emit *x, const struct job *j)
+{
+    struct ctt_emit_name root = ctt_emit_scalar(x, CTT_EMIT_FLOAT,
+                                                0.70710678f);
+    struct ctt_emit_name half = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 0.5f);
+    struct ctt_emit_name a = ctt_emit_temp(x), b = ctt_emit_temp(x);
+    struct ctt_emit_name c = ctt_emit_temp(x), d = ctt_emit_temp(x);
+
+    ctt_emit_op(x, "Mul", a.s, in(x, j, 0).s, root.s, NULL);
+    ctt_emit_op(x, "Erf", b.s, a.s, NULL);
+    ctt_emit_op(x, "Mul", c.s, in(x, j, 0).s, half.s, NULL);
+    ctt_emit_op(x, "Mul", d.s, c.s, b.s, NULL);
+    ctt_emit_op(x, "Add", j->out, c.s, d.s, NULL);
+}
+
+static void leaky(struct ctt_emit *x, const struct job *j)
+{
+    ctt_emit_op(x, "LeakyRelu", j->out, in(x, j, 0).s, NULL);
+    ctt_emit_real(x, "alpha", j->n->attr.act.slope);
 }
 
 static int act(struct ctt_emit *x, const struct job *j)
 {
     static const struct {
         const char *word;
-        void      (*put)(struct ctt_emit *x, const char *v, const char *out);
-    } kinds[] = {
+        void      (*put)(struct ctt_emit *x, const struct job *j);
+    } kinds[CTT_ACT_KINDS] = {
         [CTT_ACT_RELU] = { "Relu", NULL },
         [CTT_ACT_SIGMOID] = { "Sigmoid", NULL },
         [CTT_ACT_TANH] = { "Tanh", NULL },
-        [CTT_ACT_RELU6] = { "", relu6 },
+        [CTT_ACT_HSWISH] = { "HardSwish", NULL },
+        [CTT_ACT_RELU6] = { NULL, relu6 },
+        [CTT_ACT_HSIGMOID] = { NULL, hsigmoid },
+        [CTT_ACT_SILU] = { NULL, silu },
+        [CTT_ACT_GELU] = { NULL, gelu },
+        [CTT_ACT_LEAKY] = { NULL, leaky },
     };
-    size_t kind = (size_t)j->n->attr.act.kind;
-    int rc = 0;
+    int kind = j->n->attr.act.kind, rc = 0;
 
-    CTT_CHECK(kind < CTT_LEN(kinds) && kinds[kind].word, CTT_EUNSUP, "%s: this "
-              "kind of act is not written as ONNX", j->n->name);
+    CTT_CHECK(kinds[kind].word || kinds[kind].put, CTT_EUNSUP, "%s: this kind "
+              "of act is not written as ONNX", j->n->name);
     if (kinds[kind].put)
-        kinds[kind].put(x, in(x, j, 0).s, j->out);
+        kinds[kind].put(x, j);
     else
         ctt_emit_op(x, kinds[kind].word, j->out, in(x, j, 0).s, NULL);
 out:
     return rc;
+}
+
+/* Over the channels, or over the pixels as one axis. */
+static int softmax(struct ctt_emit *x, const struct job *j)
+{
+    struct ctt_emit_name row = in(x, j, 0), made = { "" };
+    int over = j->n->attr.softmax.over == CTT_OVER_POSITIONS;
+    int64_t dim[CTT_EMIT_RANK];
+    int rank = ctt_emit_shape(x, j->i, 1, dim);
+
+    if (over) {
+        row = ctt_emit_temp(x);
+        made = ctt_emit_temp(x);
+        ctt_emit_reshape(x, in(x, j, 0).s,
+                         (int64_t[]){ 1, j->n->out.c, -1 }, 3, row.s);
+    }
+    ctt_emit_op(x, "Softmax", over ? made.s : j->out, row.s, NULL);
+    ctt_emit_int(x, "axis", over ? 2 : 1);
+    if (over)
+        ctt_emit_reshape(x, made.s, dim, rank, j->out);
+    return 0;
+}
+
+static int lrn(struct ctt_emit *x, const struct job *j)
+{
+    ctt_emit_op(x, "LRN", j->out, in(x, j, 0).s, NULL);
+    ctt_emit_int(x, "size", j->n->attr.lrn.size);
+    ctt_emit_real(x, "alpha", j->n->attr.lrn.alpha);
+    ctt_emit_real(x, "beta", j->n->attr.lrn.beta);
+    ctt_emit_real(x, "bias", j->n->attr.lrn.k);
+    return 0;
 }
 
 static int add(struct ctt_emit *x, const struct job *j)
@@ -302,7 +282,7 @@ static int add(struct ctt_emit *x, const struct job *j)
         sum = next;
     }
     if (terms == 1)
-        same(x, j);
+        pass_on(x, j);
     return 0;
 }
 
@@ -348,11 +328,17 @@ static int cell(struct ctt_emit *x, const struct job *j)
     return 0;
 }
 
+static int quant(struct ctt_emit *x, const struct job *j)
+{
+    ctt_emit_round(x, &j->n->out, in(x, j, 0).s, j->out);
+    return 0;
+}
+
 /* ---- values as they are, elsewhere ---- */
 
 static int identity(struct ctt_emit *x, const struct job *j)
 {
-    same(x, j);
+    pass_on(x, j);
     return 0;
 }
 
@@ -450,13 +436,14 @@ static int window(struct ctt_emit *x, const struct job *j)
 static int (*const put[CTT_NOPS])(struct ctt_emit *x, const struct job *j) = {
     [CTT_OP_STATE] = state,       [CTT_OP_CELL] = cell,
     [CTT_OP_SLICE] = slice,       [CTT_OP_RESHAPE] = reshape,
-    [CTT_OP_WINDOW] = window,     [CTT_OP_CONV] = conv,
+    [CTT_OP_WINDOW] = window,     [CTT_OP_CONV] = put_conv,
     [CTT_OP_DECONV] = deconv,     [CTT_OP_POOL] = pool,
     [CTT_OP_UPSAMPLE] = upsample, [CTT_OP_NORM] = norm,
     [CTT_OP_ACT] = act,           [CTT_OP_ADD] = add,
     [CTT_OP_MUL] = mul,           [CTT_OP_CONCAT] = concat,
     [CTT_OP_LSTM] = lstm,         [CTT_OP_DROPOUT] = identity,
-    [CTT_OP_QUANT] = quant,
+    [CTT_OP_QUANT] = quant,       [CTT_OP_SOFTMAX] = softmax,
+    [CTT_OP_LRN] = lrn,
 };
 
 /* Quantised values that an op passes on are rounded again behind it, which

@@ -123,13 +123,14 @@ static enum ctt_emit_type float_type(const struct ctt_emit *x)
 }
 
 /* The steps of the channels and the whole numbers of the kernel of a conv that
- * reads quantised values. */
+ * reads quantised values.  Their zeros are 0, which ONNX Runtime wants to see:
+ * without them its option session.x64quantprecision fails. */
 static void put_int8(struct ctt_emit *x, int node, const char *whole,
                      const char *out)
 {
     const struct ctt_node *n = &x->m->g->node[node];
     const struct ctt_tensor *w = &n->w[0];
-    struct ctt_emit_name step = ctt_emit_temp(x);
+    struct ctt_emit_name step = ctt_emit_temp(x), zero = ctt_emit_temp(x);
     int64_t each = ctt_volume(w) / w->n;
     float scale;
 
@@ -139,7 +140,10 @@ static void put_int8(struct ctt_emit *x, int node, const char *whole,
                           &scale);
         add_number(&x->pool, float_bits(scale), 4);
     }
-    ctt_emit_op(x, "DequantizeLinear", out, whole, step.s, NULL);
+    new_tensor(x, CTT_EMIT_INT8, &w->n, 1)->name = zero;
+    for (int64_t o = 0; o < w->n; o++)
+        add_number(&x->pool, 0, 1);
+    ctt_emit_op(x, "DequantizeLinear", out, whole, step.s, zero.s, NULL);
     ctt_emit_int(x, "axis", 0);
 }
 

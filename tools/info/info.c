@@ -355,7 +355,7 @@ static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
 {
     if (cfg->import)
         return ctt_info_import(cfg, count ? path[0] : NULL);
-    if (cfg->export)
+    if (cfg->export_to)
         return ctt_info_export(cfg, path[0]);
     if (cfg->strip)
         return strip(path[0], cfg->strip);
@@ -387,8 +387,8 @@ int main(int argc, char **argv)
     }
     if (first == argc && !cfg.import)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
-    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan || cfg.export ||
-                             cfg.import))
+    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan ||
+                             cfg.export_to || cfg.import))
         return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --export "
                             "and --import take one model");
     if (argc - first == 1)

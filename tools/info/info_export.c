@@ -32,7 +32,7 @@ static int check_settings(const struct ctt_info_cfg *cfg)
 
     CTT_CHECK(!cfg->onnx.half && !cfg->onnx.target && !cfg->onnx.softmax,
               CTT_EINVAL, "--half, --for and --with-softmax are for ONNX, not "
-              "for %s", cfg->export);
+              "for %s", cfg->export_to);
 out:
     return rc;
 }
@@ -44,11 +44,11 @@ static int write_onnx(const struct ctt_info_cfg *cfg,
     const struct ctt_input *in = &g->node[ctt_graph_input(g)].attr.input;
     int rc;
 
-    CTT_TRY(ctt_output_check(cfg->export, &onnx));
-    CTT_TRY(ctt_export_onnx(cfg->export, m, &cfg->onnx));
+    CTT_TRY(ctt_output_check(cfg->export_to, &onnx));
+    CTT_TRY(ctt_export_onnx(cfg->export_to, m, &cfg->onnx));
     if (in->normalise == CTT_NORMALISE_CLIP)
         ctt_tool_note("%s: normalise=clip is not in the graph: give it frames "
-                      "that are normalised so", cfg->export);
+                      "that are normalised so", cfg->export_to);
 out:
     return rc;
 }
@@ -58,13 +58,13 @@ static int write_model(const struct ctt_info_cfg *cfg,
 {
     int rc = 0;
 
-    if (ends_in(cfg->export, ".onnx"))
+    if (ends_in(cfg->export_to, ".onnx"))
         return write_onnx(cfg, m);
-    CTT_CHECK(ends_in(cfg->export, ".safetensors"), CTT_EINVAL, "--export %s: "
-              "must end in .onnx or .safetensors", cfg->export);
+    CTT_CHECK(ends_in(cfg->export_to, ".safetensors"), CTT_EINVAL, "--export "
+              "%s: must end in .onnx or .safetensors", cfg->export_to);
     CTT_TRY(check_settings(cfg));
-    CTT_TRY(ctt_output_check(cfg->export, &safetensors));
-    CTT_TRY(ctt_export_safetensors(cfg->export, m));
+    CTT_TRY(ctt_output_check(cfg->export_to, &safetensors));
+    CTT_TRY(ctt_export_safetensors(cfg->export_to, m));
 out:
     return rc;
 }
@@ -74,8 +74,8 @@ int ctt_info_export(const struct ctt_info_cfg *cfg, const char *path)
     struct ctt_model *m = NULL;
     int rc;
 
-    CTT_CHECK(!ctt_tool_same_file(path, cfg->export), CTT_EINVAL, "%s: given "
-              "for two files", path);
+    CTT_CHECK(!ctt_tool_same_file(path, cfg->export_to), CTT_EINVAL, "%s: "
+              "given for two files", path);
     CTT_TRY(ctt_info_load(path, 0, &m));
     CTT_TRY(ctt_graph_light_known(m->g));
     if (ctt_tool_is_net(path))

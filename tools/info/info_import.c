@@ -82,8 +82,9 @@ int ctt_info_import(const struct ctt_info_cfg *cfg, const char *path)
     CTT_TRY(kind = ctt_foreign_kind(cfg->import));
     CTT_TRY(check_output(cfg->out));
     if (kind == CTT_FOREIGN_ONNX) {
-        CTT_CHECK(!path && !map, CTT_EINVAL, "%s: takes no model and no --map: "
-                  "an ONNX file has both", cfg->import);
+        CTT_CHECK(!path && !map, CTT_EINVAL, "%s: neither safetensors nor a "
+                  ".pth; ONNX takes no model and no --map: it has both",
+                  cfg->import);
         CTT_TRY(ctt_info_import_onnx(cfg));
         goto out;
     }

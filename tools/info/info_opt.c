@@ -46,7 +46,7 @@ static const struct ctt_opt opts[] = {
       "conv once per machine and model, as convtt-infer --tune does, and "
       "print the times and the fastest; off: by rule", .choices = tune_words,
       .needs = "plan device=cpu", .section = "Device" },
-    { "export", CTT_STRING, FIELD(export), "", "write the model as ONNX "
+    { "export", CTT_STRING, FIELD(export_to), "", "write the model as ONNX "
       "(NAME.onnx), or its weights as safetensors (NAME.safetensors)",
       .arg = "FILE", .section = EXCHANGE, .tags = CTT_OPT_COMMON },
     { "half", CTT_FLAG, FIELD(onnx.half), "0", "ONNX with weights of 16 bits; "
@@ -107,6 +107,8 @@ static const struct ctt_chapter chapters[] = {
       "mean) / std; with normalise \"clip\" mean and std are those of the "
       "frames so far, which the caller computes), answer (name; kind: logits, "
       "probabilities or frame; several), labels, and states, the pairs.\n\n"
+      "On processors of x86 without VNNI, ONNX Runtime adds products of bytes "
+      "in 16 bits, which overflow: set session.x64quantprecision to 1. "
       "OpenVINO's MakeStateful computes something else for a pair whose next "
       "is the frame itself (a state of the input): pass that pair by hand." },
     { "WEIGHTS OF OTHERS",

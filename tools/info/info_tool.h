@@ -14,7 +14,7 @@
 struct ctt_info_cfg {
     int   ops, net, plan, compare, threads, tune;
     const char *strip, *data, *split, *classes, *device;
-    const char *export, *import, *map, *out, *shapes, *answer, *verify;
+    const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
     const char *frames, *labels;
     struct ctt_export onnx;
     struct ctt_limits limits;

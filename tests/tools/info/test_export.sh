@@ -68,9 +68,11 @@ says 2 'given for two files' "$info" --import a.safetensors -o a.safetensors
 says 2 'a.h5: --import fills a model text' \
     "$info" --import a.safetensors -o c.h5 a.h5
 echo 'no weights' > text
-says 1 'text: ' "$info" --import text -o c.h5 a.net
+says 2 'text: neither safetensors nor a .pth' \
+    "$info" --import text -o c.h5 a.net
 cp a.h5 m.onnx
-says 1 'm.onnx: is there already and is no ONNX file' "$info" --export m.onnx a.h5
+says 1 'm.onnx: is there already and is no ONNX file' \
+    "$info" --export m.onnx a.h5
 cmp -s a.h5 m.onnx || fail 'a model was replaced by ONNX'
 cat > c.net << 'END'
 input x h=1 w=1 c=1 colour=gray
