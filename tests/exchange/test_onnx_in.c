@@ -192,6 +192,7 @@ static const struct { const char *text; int lines; } cases[] = {
     { "in x 1,3,4,5\nReduceMean x -> y axes=1,\nout y", 2 },
     { "in x 1,3,4,5\nReduceSum x -> y axes=2,3\nout y", 3 },
     { "in x 1,3,4,5\nReduceMax x -> y axes=2,\nout y", 2 },
+    { "in x 1,3,4,5\nTanh x -> a\nReduceMin a -> y axes=2,3\nout y", 0 },
     /* zeros around, taken along or not */
     { "in x 1,3,5,5\ni p 8 0,0,1,0,0,0,1,1\nw k 4,3,3,3\nPad x,p -> a\n"
       "Conv a,k -> y pads=1,1,1,1\nout y", 2 },
