@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_npz.c: arrays as numpy saves them, stored and deflated; damaged files. */
+ * test_npz.c: arrays as numpy saves them, stored and deflated; damaged files.
+ */
 #include "exchange/npz.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"

@@ -645,7 +645,8 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "answers", answers }, { "last functions", last_functions },
-        { "light", light }, { "all faults", all_faults }, { "single faults", single_faults },
+        { "light", light }, { "all faults", all_faults },
+        { "single faults", single_faults },
         { "wrong graphs", wrong_graphs }, { "elsewhere", elsewhere },
         { "bombs", bombs },
         { "damaged", damaged }, { "failed allocations", failed_allocations },

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_onnx.sh: convtt-info --import of ONNX files: the model, the table, what is
-# refused, and --verify.
+# test_onnx.sh: convtt-info --import of ONNX files: the model, the table, what
+# is refused, and --verify.
 set -u
 tools="convtt-info"
 root=$(cd "${srcdir:-.}" && pwd)
