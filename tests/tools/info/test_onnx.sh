@@ -3,7 +3,7 @@
 # test_onnx.sh: convtt-info --import of ONNX files: the model, the table, what
 # is refused, and --verify.
 set -u
-tools="convtt-info"
+tools="convtt-info convtt-compress convtt-infer"
 root=$(cd "${srcdir:-.}" && pwd)
 . "$root/tests/lib/cli.sh"
 info=$bin/convtt-info
@@ -120,6 +120,25 @@ END
 says 2 'name the answer with --answer' "$info" --import s.onnx -o c.h5
 works "$info" --import s.onnx --answer y -o c.net
 grep -c '^input ' c.net | grep -q '^3$' || fail 'the states are no inputs'
+
+# Where a program takes a model it takes ONNX, and leaves nothing behind.
+export TMPDIR=$PWD/temporary
+mkdir temporary pictures
+works "$info" --net a.onnx
+[ "$(cat out)" = "$("$info" --net b.net)" ] || fail 'a.onnx is another text'
+works "$bin/convtt-compress" a.onnx -o z.h5 --prune 0.5 --prune-least 1
+"$info" z.h5 | grep -q '^prune' || fail "z.h5 is not pruned"
+{ printf BM; le 214 4; le 0 4; le 54 4; le 40 4; le 6 4; le 8 4; le 1 2
+  le 24 2; le 0 24; head -c 160 /dev/zero; } > pictures/0001.bmp
+if "$bin/convtt-infer" a.onnx pictures > out 2> err; then
+    grep -q '^0001.bmp' out || fail "no answer: $(cat out)"
+else
+    grep -q 'FFmpeg\|not built' err || fail "convtt-infer a.onnx: $(cat err)"
+fi
+[ -z "$(ls temporary)" ] || fail "left behind: $(ls -R temporary)"
+printf 'in' > bad.onnx
+says 1 'bad.onnx: ' "$bin/convtt-infer" bad.onnx pictures
+says 1 'bad.onnx: ' "$bin/convtt-compress" bad.onnx -o y.h5 --prune 0.5
 
 # Wrong words.
 says 2 'input-shape z=1,3,8,6: no input of that name' \
