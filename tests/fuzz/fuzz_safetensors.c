@@ -16,7 +16,8 @@ enum { LENGTH = 8, DATA = 256 * 4 };
 const char *const ctt_fuzz_words[] = {
     "r", "h", "{", "}", "\"y.w\":{\"dtype\":\"F32\",\"shape\":[", "F16", "BF16",
     "F64", "I64", "BOOL", "\"data_offsets\":[", "\"__metadata__\":{",
-    "\"net\":", "\"labels\":", "[\\\"a\\\"]", "0,8", "8,12", "1,2", "\"y.b\"", "\"y.w\"",
+    "\"net\":", "\"labels\":", "[\\\"a\\\"]", "0,8", "8,12", "1,2",
+    "\"y.b\"", "\"y.w\"",
     "input x h=1 w=1 c=2\\nconv y in=x out=1\\n", "1099511627776",
     "\\u0000", "-1", ",", ":", NULL
 };
