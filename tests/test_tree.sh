@@ -23,7 +23,7 @@ shared_most=2.5    # per cent, see section 4
 refuse() { sed "s|\$|: $1|" | tee -a "$breaches"; }
 note() { echo "not looked at: $1"; }
 
-libs='base net comm device run video libtrain compress infer'
+libs='base net comm device run video libtrain compress infer exchange'
 folders="$libs tools tests bench"
 if [ -e .git ] && git ls-files > /dev/null 2>&1; then
     list() { git ls-files -co --exclude-standard -- "$@"; }
@@ -63,11 +63,13 @@ may_include() {
 device/(device|ewise|gpus|memory|peers)\.h|run/|video/|libtrain/" ;;
     infer)      echo "$net|device/(device|memory)\.h|infer/|\
 run/(run|sample)\.h" ;;
+    exchange)   echo "$net|exchange/" ;;
     compress)   echo "$net|compress/|infer/infer\.h" ;;
     tools)      echo "$net|device/device\.h|run/run\.h|tools/|\
 video/(video|source|live/live|quality|baseline|save)\.h|\
 libtrain/(train|before|recognise/baseline|search/search)\.h|comm/comm\.h|\
 compress/(compress|search/search)\.h|\
+exchange/(exchange|import|npz)\.h|\
 infer/(infer|inside|calibrate|decide|head)\.h" ;;
     *)          echo '' ;;
     esac

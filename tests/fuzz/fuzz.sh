@@ -128,6 +128,9 @@ video/(pictures|scaler)[.]c
 video/(pick|render|cut)[.]c
 video/live/(demux_live|live|live_[a-z]*)[.]c
 compress/recipe_state[.]c
+exchange/onnx/[a-z_]*[.]c
+exchange/weights/(fill|map|own|pickle|pth|pth_old|pth_zip)[.]c
+exchange/weights/(safetensors|tensors|zip)[.]c
 device/(tune|tune_file)[.]c
 infer/saved[.]c
 libtrain/(checkpoint|values|optim|scale|settings)[.]c

@@ -189,7 +189,7 @@ out:
     return rc;
 }
 
-static int load_model(const char *path, int with_train, struct ctt_model **m)
+int ctt_info_load(const char *path, int with_train, struct ctt_model **m)
 {
     struct ctt_graph *g = NULL;
     int rc;
@@ -298,7 +298,7 @@ static int tell_model(const char *path)
     char a[48], shown[8192];
     int rc = 0;
 
-    CTT_TRY(load_model(path, 1, &m));
+    CTT_TRY(ctt_info_load(path, 1, &m));
     CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
     printf("model           %s\n", ctt_visible(path, 0, shown, sizeof(shown)));
     tell_input(m->g);
@@ -333,7 +333,7 @@ static int tell_net(const char *path)
     char *text = NULL;
     int rc = 0;
 
-    CTT_TRY(load_model(path, 0, &m));
+    CTT_TRY(ctt_info_load(path, 0, &m));
     CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
     fputs(text, stdout);
 out:
@@ -347,7 +347,7 @@ static int tell_plan(const struct ctt_info_cfg *cfg, const char *path)
     struct ctt_model *m = NULL;
     int rc = 0;
 
-    CTT_TRY(load_model(path, 0, &m));
+    CTT_TRY(ctt_info_load(path, 0, &m));
     if (ctt_tool_is_net(path))    /* all zeros would be sparse */
         ctt_init_weights(m, 1);
     CTT_TRY(ctt_info_plan(cfg, m));
@@ -386,6 +386,10 @@ static int tell_file(const char *path)
 
 static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
 {
+    if (cfg->import)
+        return ctt_info_import(cfg, count ? path[0] : NULL);
+    if (cfg->export_to)
+        return ctt_info_export(cfg, path[0]);
     if (cfg->strip)
         return strip(path[0], cfg->strip);
     if (cfg->net)
@@ -414,13 +418,16 @@ int main(int argc, char **argv)
         tell_ops();
         return ctt_tool_end(0);
     }
-    if (first == argc)
+    if (first == argc && !cfg.import)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
-    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan))
-        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net and --plan take "
-                            "one model");
+    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan ||
+                             cfg.export_to || cfg.import))
+        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --export "
+                            "and --import take one model");
     if (argc - first == 1)
         argv[first] = ctt_tool_model(argv[first]);
-    rc = show_files(&cfg, argv + first, argc - first);
+    rc = argc - first == 1 ? ctt_tool_import(argv[first], &argv[first]) : 0;
+    if (rc >= 0)
+        rc = show_files(&cfg, argv + first, argc - first);
     return rc < 0 ? ctt_tool_fail(ctt_tool_status(rc)) : ctt_tool_end(0);
 }

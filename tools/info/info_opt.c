@@ -7,8 +7,11 @@
 
 #define FIELD(f) offsetof(struct ctt_info_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
+#define EXCHANGE "Other programs"
 
 static const char *const tune_words[] = { "off", "on", NULL };
+static const char *const for_words[] = {
+    [CTT_EXPORT_ANY] = "any", [CTT_EXPORT_TENSORRT] = "tensorrt", NULL };
 
 static const struct ctt_opt opts[] = {
     { "ops", CTT_FLAG, FIELD(ops), "0", "list the model language: ops, cells "
@@ -43,11 +46,99 @@ static const struct ctt_opt opts[] = {
       "conv once per machine and model, as convtt-infer --tune does, and "
       "print the times and the fastest; off: by rule", .choices = tune_words,
       .needs = "plan device=cpu", .section = "Device" },
+    { "export", CTT_STRING, FIELD(export_to), "", "write the model as ONNX "
+      "(NAME.onnx), or its weights as safetensors (NAME.safetensors)",
+      .arg = "FILE", .section = EXCHANGE, .tags = CTT_OPT_COMMON },
+    { "half", CTT_FLAG, FIELD(onnx.half), "0", "ONNX with weights of 16 bits; "
+      "inputs and outputs stay floats", .needs = "export",
+      .section = EXCHANGE },
+    { "for", CTT_CHOICE, FIELD(onnx.target), "any", "quantised values of ONNX "
+      "as the model has them, or as TensorRT reads them: around 0",
+      .choices = for_words, .needs = "export", .section = EXCHANGE },
+    { "with-softmax", CTT_FLAG, FIELD(onnx.softmax), "0", "ONNX that answers "
+      "with probabilities, not with what they are made of", .needs = "export",
+      .section = EXCHANGE },
+    { "import", CTT_STRING, FIELD(import), "", "make a model of a file of "
+      "another program: ONNX, or weights as safetensors or a state_dict of "
+      "PyTorch (.pth)",
+      .arg = "FILE", .needs = "out|verify", .section = EXCHANGE,
+      .tags = CTT_OPT_COMMON },
+    { "map", CTT_STRING, FIELD(map), "", "text that names a tensor of --import "
+      "for each weight, 'NODE.WEIGHT NAME' a line", .arg = "MAP",
+      .needs = "import", .section = EXCHANGE },
+    { "out", CTT_STRING, FIELD(out), "", "the model that --import makes",
+      .letter = 'o', .arg = "FILE", .needs = "import", .section = EXCHANGE },
+    { "input-shape", CTT_STRING, FIELD(shapes), "", "sizes of the inputs of an "
+      "ONNX file that leaves them open, such as x=1,3,224,224; of several "
+      "inputs separated by blanks", .arg = "NAME=N,C,H,W",
+      .needs = "import", .section = EXCHANGE },
+    { "answer", CTT_STRING, FIELD(answer), "", "the value of an ONNX file that "
+      "is the answer, if it has several outputs", .arg = "NAME",
+      .needs = "import", .section = EXCHANGE },
+    { "frames", CTT_STRING, FIELD(frames), "", "keys of the imported model's "
+      "input line that its file does not say, such as 'mean=0.485,0.456,0.406 "
+      "std=0.229,0.224,0.225 colour=bgr'", .arg = "KEYS", .needs = "import",
+      .section = EXCHANGE },
+    { "labels", CTT_STRING, FIELD(labels), "", "text with the label of each "
+      "class of the imported model, one a line; repeated ones are numbered",
+      .arg = "FILE", .needs = "import", .section = EXCHANGE },
+    { "verify", CTT_STRING, FIELD(verify), "", "arrays of numpy, in_NAME for "
+      "each input and out_0, with which the imported model's answer must "
+      "agree to 1e-4 before anything is written", .arg = "FILE.npz",
+      .needs = "import", .section = EXCHANGE },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };
 
 static const struct ctt_chapter chapters[] = {
+    { "ONNX",
+      "--export NAME.onnx writes a graph of one step (opset 17). Its first "
+      "input is a frame, 1 x c x h x w, normalised; its first output the "
+      "answer. Each node that is read in later steps has a pair of an input "
+      "past.NODE, zeros at first, and an output next.NODE, which is passed "
+      "back; former steps lie one after the other along the channels, oldest "
+      "first. With an input start, that is true at the first step alone and "
+      "false later. Batch norms are part of the convolutions before them, "
+      "pruned weights are zeros, quantised values and weights are pairs of "
+      "QuantizeLinear and DequantizeLinear. Windows with spread=1 and "
+      "operations of training are refused.\n\n"
+      "The file's metadata are JSON: input (name, width, height, colour, fit, "
+      "scale, fps, normalise, gamma, mean, std: a value is ((v / 255)^gamma - "
+      "mean) / std; with normalise \"clip\" mean and std are those of the "
+      "frames so far, which the caller computes), answer (name; kind: logits, "
+      "probabilities or frame; several), labels, and states, the pairs.\n\n"
+      "On processors of x86 without VNNI, ONNX Runtime adds products of bytes "
+      "in 16 bits, which overflow: set session.x64quantprecision to 1. "
+      "OpenVINO's MakeStateful computes something else for a pair whose next "
+      "is the frame itself (a state of the input): pass that pair by hand." },
+    { "ONNX IN",
+      "--import FILE.onnx -o MODEL.h5 makes a model of an ONNX file, operators "
+      "of versions 6 to 28; -o NAME.net writes its text alone. Nodes that "
+      "cannot be said in the model language are all listed, each with the "
+      "reason, and nothing is written. Weights may lie in another file of the "
+      "same folder.\n\n"
+      "Layouts cost nothing: transposes and reshapes become an order of the "
+      "weights. Additions and factors go into the convolution before, or, "
+      "where the file begins with them, into mean= and std= of the input; "
+      "numbers above 2 mean that the file takes bytes. An input of five axes "
+      "with at most three channels is a clip: the model takes frames and has "
+      "a window of as many. A last softmax or sigmoid of classes is left out, "
+      "since convtt applies it itself; with a sigmoid the classes do not "
+      "exclude each other (the line several).\n\n"
+      "--verify compares with an .npz: in_NAME for each input (other "
+      "characters than letters and digits are _) and out_0, or pre, the "
+      "numbers before a last softmax or sigmoid, where errors show that "
+      "probabilities hide. The largest difference may be 1e-4 of the largest "
+      "number." },
+    { "WEIGHTS OF OTHERS",
+      "--import FILE --map MAP -o MODEL.h5 NAME.net fills the model NAME.net. "
+      "Every weight has a line in MAP, and every tensor of floats is in a "
+      "line; - NAME leaves one out. Shapes must agree: out, in, kernel. A "
+      "third word, chw or hwc, says how a dense layer counts the numbers of an "
+      "image that a reshape flattened; PyTorch's flatten() is chw. Without "
+      "--map the names are NODE.WEIGHT. A safetensors file of convtt holds its "
+      "model text, so it needs neither. Maps of torchvision's models are "
+      "installed beside the models: mobilenet-v2.map, resnet18.map." },
     { "EXIT STATUS",
       "0: success. 1: an error. 2: " CTT_USAGE_STATUS },
     { "EXAMPLES",
@@ -56,7 +147,15 @@ static const struct ctt_chapter chapters[] = {
       "Which kernel computes each node:\n\n"
       "    convtt-info --plan models/early-lstm.net\n\n"
       "What else could compute each conv, and how fast:\n\n"
-      "    convtt-info --plan --tune on models/early-lstm.net" },
+      "    convtt-info --plan --tune on models/early-lstm.net\n\n"
+      "ONNX of a trained model:\n\n"
+      "    convtt-info --export model.onnx --with-softmax model.h5\n\n"
+      "A model of ONNX, checked against saved answers:\n\n"
+      "    convtt-info --import net.onnx --input-shape x=1,3,224,224 \\\n"
+      "        --verify net.npz -o net.h5\n\n"
+      "ImageNet's weights of torchvision in a model of convtt:\n\n"
+      "    convtt-info --import mobilenet_v2-b0353104.pth \\\n"
+      "        --map mobilenet-v2.map -o mobilenet.h5 mobilenet-v2.net" },
     { .title = NULL }
 };
 

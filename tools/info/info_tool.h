@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/opt.h"
+#include "exchange/exchange.h"
 #include "net/file/file.h"
 #include "video/video.h"
 
@@ -13,6 +14,9 @@
 struct ctt_info_cfg {
     int   ops, net, plan, compare, threads, tune;
     const char *strip, *data, *split, *classes, *device;
+    const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
+    const char *frames, *labels;
+    struct ctt_export onnx;
     struct ctt_limits limits;
 };
 
@@ -20,6 +24,22 @@ extern const struct ctt_program ctt_info_program;    /* info_opt.c */
 
 /* Multiplications per frame, and per answer (nodes after clip). */
 void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer);
+
+/* Loads a model file, or makes a model with zero weights of a text. */
+int  ctt_info_load(const char *path, int with_train, struct ctt_model **m);
+
+/* --export: writes the model at path for another program. */
+int  ctt_info_export(const struct ctt_info_cfg *cfg, const char *path);
+
+/* --import: writes the model of a file of another program; path: the text that
+ * its weights are for, or NULL. */
+int  ctt_info_import(const struct ctt_info_cfg *cfg, const char *path);
+
+/* info_labels.c: what the options --frames and --labels say of an imported
+ * model: keys of its input line, and the labels of its classes, of which
+ * repeated ones get numbers.  CTT_EINVAL: no such key, or d, h, w or c;
+ * CTT_EFORMAT: not one label a class. */
+int  ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m);
 
 /* Prints a table with one row per model. */
 int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);

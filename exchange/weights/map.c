@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * map.c: reads the text that names a tensor for each weight. */
+#include "exchange/weights/map.h"
+#include "base/newfile.h"
+
+#include <string.h>
+
+enum { MAP_MOST = 1 << 24, WORDS = 3 };
+
+/* Cuts a line into words; their number, at most WORDS + 1. */
+static int cut_words(char *line, char *word[WORDS + 1])
+{
+    static const char blank[] = " \t\r";
+    int n = 0;
+
+    line[strcspn(line, "#")] = 0;
+    for (char *p = line; n <= WORDS; n++) {
+        p += strspn(p, blank);
+        if (!*p)
+            break;
+        word[n] = p;
+        p += strcspn(p, blank);
+        if (*p)
+            *p++ = 0;
+    }
+    return n;
+}
+
+static int add_line(const char *path, int number, char *line,
+                    struct ctt_map *m)
+{
+    static const char *const flat[] = { [CTT_FLAT_CHW] = "chw",
+                                        [CTT_FLAT_HWC] = "hwc" };
+    char *word[WORDS + 1] = { NULL };
+    struct ctt_map_line *p, row = { .line = number };
+    int n = cut_words(line, word), rc = 0;
+
+    if (n == 0)
+        return 0;
+    for (int i = CTT_FLAT_CHW; n == WORDS && i <= CTT_FLAT_HWC; i++)
+        if (strcmp(flat[i], word[2]) == 0)
+            row.flat = (enum ctt_flat)i;
+    CTT_CHECK(n == 2 || (n == WORDS && row.flat), CTT_EFORMAT, "%s:%d: not "
+              "NODE.WEIGHT and a name, and perhaps chw or hwc", path, number);
+    row.weight = word[0];
+    row.name = word[1];
+    p = ctt_grown(m->row, &m->room, m->count, sizeof(*p));
+    CTT_TRY(p ? 0 : CTT_ENOMEM);
+    m->row = p;
+    p[m->count++] = row;
+out:
+    return rc;
+}
+
+int ctt_map_read(const char *path, struct ctt_map *out)
+{
+    struct ctt_map m = { NULL, NULL, 0, 0 };
+    int64_t size;
+    int number = 0, rc;
+
+    CTT_TRY(ctt_file_text(path, MAP_MOST, &m.text, &size));
+    CTT_CHECK(!memchr(m.text, 0, (size_t)size), CTT_EFORMAT, "%s: no text: "
+              "a 0 in it", path);
+    for (char *line = m.text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        CTT_TRY(add_line(path, ++number, line, &m));
+    }
+    *out = m;
+    m = (struct ctt_map){ NULL, NULL, 0, 0 };
+out:
+    ctt_map_free(&m);
+    return rc;
+}
+
+void ctt_map_free(struct ctt_map *m)
+{
+    ctt_free(m->text);
+    ctt_free(m->row);
+    *m = (struct ctt_map){ NULL, NULL, 0, 0 };
+}
+
+struct ctt_map_line *ctt_map_find(const struct ctt_map *m, const char *weight,
+                                  const char *name)
+{
+    for (int i = 0; i < m->count; i++)
+        if ((!weight || strcmp(m->row[i].weight, weight) == 0) &&
+            (!name || strcmp(m->row[i].name, name) == 0))
+            return &m->row[i];
+    return NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * map.h: a text that names the tensor of each weight in a file of another
+ * program: lines "NODE.WEIGHT name", and "- name" for a tensor that is left
+ * out.  A third word says how a dense layer behind a reshape counts the numbers
+ * of an image: chw (channel by channel, as torch) or hwc (pixel by pixel).
+ * # begins a comment. */
+#ifndef CTT_WEIGHT_MAP_H
+#define CTT_WEIGHT_MAP_H
+
+#include "base/ctt.h"
+
+enum ctt_flat { CTT_FLAT_NOT, CTT_FLAT_CHW, CTT_FLAT_HWC };
+
+struct ctt_map_line {
+    int           line;      /* from 1 */
+    const char   *weight;    /* "-": left out */
+    const char   *name;
+    enum ctt_flat flat;
+    int           used;      /* for the reader of the map */
+};
+
+struct ctt_map {
+    char                *text;    /* lines point into it */
+    struct ctt_map_line *row;
+    int                  count, room;
+};
+
+/* Reads a map; CTT_EFORMAT, naming the line, for one of another form. */
+int  ctt_map_read(const char *path, struct ctt_map *out);
+void ctt_map_free(struct ctt_map *m);
+
+/* The line of a weight ("-": of a tensor that is left out), or of a name; NULL
+ * stands for any.  NULL: there is none. */
+struct ctt_map_line *ctt_map_find(const struct ctt_map *m, const char *weight,
+                                  const char *name);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * properties.h: what a user of an ONNX file must know beside the graph. */
+#ifndef CTT_EMIT_PROPERTIES_H
+#define CTT_EMIT_PROPERTIES_H
+
+#include "exchange/write/emit.h"
+
+/* Adds the properties "input", "answer", "labels" and "states" to the file,
+ * each a value of JSON; the manual page of convtt-info explains them. */
+int ctt_emit_properties(struct ctt_emit *x);
+
+#endif

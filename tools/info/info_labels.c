@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * info_labels.c: what a file of another program does not say of a model: how
+ * frames become its input, and the labels of its classes. */
+#include "base/newfile.h"
+#include "net/op.h"
+#include "tools/info/info_tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LABELS_MOST = 1 << 24, LABEL = 512 };
+
+/* ---- frames ---- */
+
+static int set_key(struct ctt_node *in, char *word, struct ctt_opt_seen *seen)
+{
+    static const char sizes[] = "dhwc";
+    int rc = 0;
+
+    CTT_CHECK(!(word[0] && strchr(sizes, word[0]) && word[1] == '='),
+              CTT_EINVAL, "--frames %s: the file says the size", word);
+    rc = ctt_opt_word(ctt_ops[CTT_OP_INPUT].attr, &in->attr, word, seen);
+    if (rc < 0)
+        rc = ctt_error(CTT_EINVAL, "--frames: %s", ctt_errmsg());
+out:
+    return rc;
+}
+
+/* The line is read again, so that the rules of the language hold. */
+static int set_frames(const char *keys, struct ctt_model *m)
+{
+    struct ctt_node *in = &m->g->node[ctt_graph_input(m->g)];
+    char *words = ctt_strdup(keys), *save = NULL, *text = NULL;
+    struct ctt_opt_seen seen = { { 0 } };
+    struct ctt_graph *again = NULL;
+    int rc = words ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (char *s = strtok_r(words, " ", &save); s;
+         s = strtok_r(NULL, " ", &save))
+        CTT_TRY(set_key(in, s, &seen));
+    CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_net_parse(text, &again));
+out:
+    ctt_graph_free(&again);
+    ctt_free(text);
+    ctt_free(words);
+    return rc;
+}
+
+/* ---- labels ---- */
+
+/* How often a label stands before this one. */
+static int times_before(char *const *label, int i)
+{
+    int n = 0;
+
+    for (int k = 0; k < i; k++)
+        n += strcmp(label[k], label[i]) == 0;
+    return n;
+}
+
+/* "missile" a second time is "missile (2)". */
+static int number_labels(char **label, int count, char (*shown)[LABEL],
+                         char **out)
+{
+    int rc = 0;
+
+    for (int i = 0; i < count; i++) {
+        int n = times_before(label, i), used;
+
+        used = n ? snprintf(shown[i], LABEL, "%s (%d)", label[i], n + 1) :
+               snprintf(shown[i], LABEL, "%s", label[i]);
+        CTT_CHECK(used < LABEL, CTT_EFORMAT, "label %d has more than %d bytes",
+                  i + 1, LABEL - 10);
+        out[i] = shown[i];
+    }
+out:
+    return rc;
+}
+
+/* Lines of a text; empty ones at its end are none. */
+static int split_lines(char *text, char **line, int most)
+{
+    int n = 0;
+
+    for (char *s = text; *s && n <= most; n++) {
+        size_t length = strcspn(s, "\n");
+        char *next = s + length + (s[length] == '\n');
+
+        s[length] = '\0';
+        if (length && s[length - 1] == '\r')
+            s[length - 1] = '\0';
+        line[n] = s;
+        s = next;
+    }
+    while (n > 0 && n <= most && !*line[n - 1])
+        n--;
+    return n;
+}
+
+static int set_labels(const char *path, struct ctt_model *m)
+{
+    int classes = (int)m->g->node[ctt_graph_output(m->g)].out.c, count;
+    char **line = ctt_calloc((size_t)classes + 2, sizeof(*line));
+    char **label = ctt_calloc((size_t)classes + 2, sizeof(*label));
+    char (*shown)[LABEL] = ctt_calloc((size_t)classes + 2, LABEL);
+    char *text = NULL;
+    int64_t size;
+    int rc = line && label && shown ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_file_text(path, LABELS_MOST, &text, &size));
+    count = split_lines(text, line, classes);
+    CTT_CHECK(count == classes, CTT_EFORMAT, "%s: %s%d labels for %d classes",
+              path, count > classes ? "more than " : "", count > classes ?
+              classes : count, classes);
+    rc = number_labels(line, count, shown, label);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "%s: %s", path, ctt_errmsg()));
+    CTT_TRY(ctt_model_labels(m, label, count));
+out:
+    ctt_free(text);
+    ctt_free(shown);
+    ctt_free(label);
+    ctt_free(line);
+    return rc;
+}
+
+int ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m)
+{
+    int rc = 0;
+
+    if (cfg->frames)
+        CTT_TRY(set_frames(cfg->frames, m));
+    if (cfg->labels)
+        CTT_TRY(set_labels(cfg->labels, m));
+out:
+    return rc;
+}
