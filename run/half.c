@@ -82,7 +82,8 @@ static int takes_half(const struct ctt_run *r, const char *half, int i, int j,
         return k == 0 && r->mul[j] != CTT_F32 &&
                !writes_bytes(r->g, readers, j);
     if (n->op == CTT_OP_ACT)    /* the conv's kernel applies it */
-        return half[j] && readers[i] == 1 && r->mul[i] != CTT_F32;
+        return half[j] && ctt_act_is_plain(n) && readers[i] == 1 &&
+               r->mul[i] != CTT_F32;
     return half[j] && passes_values(n);
 }
 

@@ -69,6 +69,8 @@ static const struct op {
       .attrs = "axes keepdims noop_with_empty_axes" },
     { .name = "ReduceMean", .f = ctt_op_reduce_mean,
       .attrs = "axes keepdims noop_with_empty_axes" },
+    { .name = "ReduceMin", .f = ctt_op_reduce_min,
+      .attrs = "axes keepdims noop_with_empty_axes" },
     { .name = "ReduceSum", .f = ctt_op_reduce_sum,
       .attrs = "axes keepdims noop_with_empty_axes" },
     { .name = "Relu", .f = ctt_op_act, .like = 1 },

@@ -95,7 +95,8 @@ int ctt_op_scalar(struct ctt_onnx *o, const struct ctt_onnx_node *n, int k,
 typedef int ctt_op_fn(struct ctt_onnx *o, struct ctt_onnx_node *n);
 ctt_op_fn ctt_op_conv, ctt_op_deconv;
 ctt_op_fn ctt_op_max_pool, ctt_op_avg_pool, ctt_op_global_avg,
-    ctt_op_global_max, ctt_op_reduce_mean, ctt_op_reduce_max, ctt_op_reduce_sum;
+    ctt_op_global_max, ctt_op_reduce_mean, ctt_op_reduce_max, ctt_op_reduce_min,
+    ctt_op_reduce_sum;
 ctt_op_fn ctt_op_gemm, ctt_op_matmul;
 ctt_op_fn ctt_op_batch_norm, ctt_op_layer_norm, ctt_op_lrn, ctt_op_softmax;
 ctt_op_fn ctt_op_act, ctt_op_clip, ctt_op_hard_sigmoid, ctt_op_leaky,
@@ -103,8 +104,8 @@ ctt_op_fn ctt_op_act, ctt_op_clip, ctt_op_hard_sigmoid, ctt_op_leaky,
 ctt_op_fn ctt_op_add, ctt_op_sub, ctt_op_mul, ctt_op_div, ctt_op_neg,
     ctt_op_max, ctt_op_min;
 ctt_op_fn ctt_op_concat, ctt_op_split, ctt_op_slice, ctt_op_gather;
-ctt_op_fn ctt_op_same, ctt_op_cast, ctt_op_cast_like, ctt_op_dropout, ctt_op_reshape,
-    ctt_op_transpose, ctt_op_expand, ctt_op_pad;
+ctt_op_fn ctt_op_same, ctt_op_cast, ctt_op_cast_like, ctt_op_dropout,
+    ctt_op_reshape, ctt_op_transpose, ctt_op_expand, ctt_op_pad;
 ctt_op_fn ctt_op_resize, ctt_op_upsample, ctt_op_depth_to_space,
     ctt_op_space_to_depth;
 

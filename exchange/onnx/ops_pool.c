@@ -220,23 +220,33 @@ out:
     return rc;
 }
 
-/* Means times how many numbers each is of. */
-static int scale_means(struct ctt_onnx *o, const struct ctt_onnx_value *v,
-                       unsigned axes, struct ctt_onnx_place **p)
+/* All numbers times one. */
+static int scale_all(struct ctt_onnx *o, double by, struct ctt_onnx_place **p)
 {
-    double count = 1, *scale;
+    double *scale;
     int rc;
 
-    for (int a = 0; a < v->t.rank; a++)
-        count *= axes >> a & 1 ? (double)v->t.dim[a] : 1;
-    CTT_TRY(ctt_onnx_vector(o, o->line[(*p)->line].size[CTT_IN_C], NULL, count,
+    CTT_TRY(ctt_onnx_vector(o, o->line[(*p)->line].size[CTT_IN_C], NULL, by,
                             &scale));
     CTT_TRY(ctt_op_affine(o, *p, scale, NULL, p));
 out:
     return rc;
 }
 
-/* kind: of a pool, or "sum". */
+/* A sum is a mean times how many numbers it is of, the least number the largest
+ * of the negative ones, negative again. */
+static double factor_behind(const struct ctt_onnx_value *v, const char *kind,
+                            unsigned axes)
+{
+    double count = 1;
+
+    for (int a = 0; a < v->t.rank; a++)
+        count *= axes >> a & 1 ? (double)v->t.dim[a] : 1;
+    return strcmp(kind, "min") == 0 ? -1 : strcmp(kind, "sum") == 0 ? count :
+           1;
+}
+
+/* kind: of a pool, or "sum" or "min". */
 static int reduce(struct ctt_onnx *o, const struct ctt_onnx_node *n,
                   const char *kind, unsigned axes, int keep)
 {
@@ -249,17 +259,19 @@ static int reduce(struct ctt_onnx *o, const struct ctt_onnx_node *n,
     CTT_TRY(ctt_op_live(o, n, 0, &v));
     CTT_TRY(ctt_op_solid(o, v->place, &p));
     CTT_TRY(dims_of(v, axes, &dims));
-    CTT_CHECK(!(dims >> CTT_IN_C & 1) || strcmp(kind, "max") != 0, CTT_EUNSUP,
+    CTT_CHECK(!(dims >> CTT_IN_C & 1) || kind[0] != 'm', CTT_EUNSUP,
               "axes: a maximum over channels");
+    if (strcmp(kind, "min") == 0)
+        CTT_TRY(scale_all(o, -1, &p));
     line = p->line;
     if (dims & ~(1u << CTT_IN_C))
-        CTT_TRY(reduced_pool(o, strcmp(kind, "max") == 0 ? kind : "avg", p,
-                             dims, &line));
+        CTT_TRY(reduced_pool(o, kind[0] == 'm' ? "max" : "avg", p, dims,
+                             &line));
     if (dims >> CTT_IN_C & 1)
         CTT_TRY(channel_mean(o, line, &line));
     CTT_TRY(ctt_place_drop(o, p, dims, line, &p));
-    if (strcmp(kind, "sum") == 0)
-        CTT_TRY(scale_means(o, v, axes, &p));
+    if (factor_behind(v, kind, axes) != 1)
+        CTT_TRY(scale_all(o, factor_behind(v, kind, axes), &p));
     for (int a = 0; a < v->t.rank; a++)
         if (!(axes >> a & 1) || keep) {
             p->cut[rank] = axes >> a & 1 ? 0 : p->cut[a];
@@ -295,6 +307,11 @@ int ctt_op_reduce_mean(struct ctt_onnx *o, struct ctt_onnx_node *n)
 int ctt_op_reduce_sum(struct ctt_onnx *o, struct ctt_onnx_node *n)
 {
     return reduce_node(o, n, "sum");
+}
+
+int ctt_op_reduce_min(struct ctt_onnx *o, struct ctt_onnx_node *n)
+{
+    return reduce_node(o, n, "min");
 }
 
 int ctt_op_reduce_max(struct ctt_onnx *o, struct ctt_onnx_node *n)

@@ -192,6 +192,7 @@ static const struct { const char *text; int lines; } cases[] = {
     { "in x 1,3,4,5\nReduceMean x -> y axes=1,\nout y", 2 },
     { "in x 1,3,4,5\nReduceSum x -> y axes=2,3\nout y", 3 },
     { "in x 1,3,4,5\nReduceMax x -> y axes=2,\nout y", 2 },
+    { "in x 1,3,4,5\nTanh x -> a\nReduceMin a -> y axes=2,3\nout y", 0 },
     /* zeros around, taken along or not */
     { "in x 1,3,5,5\ni p 8 0,0,1,0,0,0,1,1\nw k 4,3,3,3\nPad x,p -> a\n"
       "Conv a,k -> y pads=1,1,1,1\nout y", 2 },
@@ -512,6 +513,55 @@ static void wrong_graphs(void)
                        17, "1,3,5,4", "z"));
 }
 
+/* Constants in a file beside the model: names of other folders, links, and
+ * places outside the file are refused. */
+static void elsewhere(void)
+{
+    static const char text[] = "in x 1,3,4,4\nw k 2,3,3,3\nConv x,k -> y\n"
+        "out y";
+    static const struct { const char *location; int64_t offset; const char *why;
+    } wrong[] = {
+        { "../test_onnx_in.data", 0, "no name of a file in the same folder" },
+        { "/etc/passwd", 0, "no name of a file in the same folder" },
+        { "..", 0, "no name of a file in the same folder" },
+        { "", 0, "no name of a file in the same folder" },
+        { "test_onnx_in.link", 0, "must be in the same folder" },
+        { "test_onnx_in.none", 0, "must be in the same folder" },
+        { "test_onnx_in.data", 1, "too few" },
+        { "test_onnx_in.data", -8, "too few" },
+        { "test_onnx_in.data", INT64_MAX, "too few" } };
+    struct ctt_import *m = NULL;
+    static struct made made;
+    float *y;
+
+    made_open(&made, text);
+    made_compute(&made);
+    CHECK_OK(ctt_file_replace("test_onnx_in.data", made_find(&made, "k")->x,
+                              54 * (int64_t)sizeof(float)));
+    unlink("test_onnx_in.link");
+    CU_ASSERT(symlink("test_onnx_in.data", "test_onnx_in.link") == 0);
+    made.location = "test_onnx_in.data";
+    made_write(&made, 17, path);
+    CHECK_OK(ctt_import_open(&(struct ctt_import_job){ .path = path }, &m));
+    y = answer(m, &made);
+    CHECK_CLOSE(y, made_find(&made, "y")->x, 8, 2e-5);
+    ctt_free(y);
+    ctt_import_close(&m);
+    for (size_t i = 0; i < CTT_LEN(wrong); i++) {
+        made.location = wrong[i].location;
+        made.offset = wrong[i].offset;
+        made_write(&made, 17, path);
+        CU_ASSERT(ctt_import_open(&(struct ctt_import_job){ .path = path },
+                                  &m) < 0);
+        if (!strstr(ctt_errmsg(), wrong[i].why))
+            printf("\n    '%s', not '%s'", ctt_errmsg(), wrong[i].why);
+        CU_ASSERT(strstr(ctt_errmsg(), wrong[i].why) != NULL);
+    }
+    made_close(&made);
+    unlink("test_onnx_in.data");
+    unlink("test_onnx_in.link");
+}
+
 /* A file of a few bytes that asks for constants of 4 GB. */
 static void bombs(void)
 {
@@ -595,8 +645,10 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "answers", answers }, { "last functions", last_functions },
-        { "light", light }, { "all faults", all_faults }, { "single faults", single_faults },
-        { "wrong graphs", wrong_graphs }, { "bombs", bombs },
+        { "light", light }, { "all faults", all_faults },
+        { "single faults", single_faults },
+        { "wrong graphs", wrong_graphs }, { "elsewhere", elsewhere },
+        { "bombs", bombs },
         { "damaged", damaged }, { "failed allocations", failed_allocations },
         { "clean up", clean_up }, CU_TEST_INFO_NULL };
     CU_SuiteInfo suites[] = { { "onnx in", NULL, NULL, NULL, NULL, tests },

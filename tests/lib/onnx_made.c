@@ -151,7 +151,32 @@ void made_ints(const struct made_line *l, const char *name, int n, int64_t none,
 
 enum { INT64 = 7, FLOAT = 1 };
 
-static void put_tensor(struct ctt_proto *graph, const struct made_tensor *t)
+static void put_entry(struct ctt_proto *tensor, const char *key,
+                      const char *value)
+{
+    struct ctt_proto e = { .rc = 0 };
+
+    ctt_proto_text(&e, 1, key);
+    ctt_proto_text(&e, 2, value);
+    ctt_proto_message(tensor, 13, &e);
+    ctt_proto_free(&e);
+}
+
+static void put_elsewhere(struct ctt_proto *tensor, const struct made *m,
+                          int64_t bytes)
+{
+    char number[32];
+
+    put_entry(tensor, "location", m->location);
+    snprintf(number, sizeof(number), "%lld", (long long)m->offset);
+    put_entry(tensor, "offset", number);
+    snprintf(number, sizeof(number), "%lld", (long long)bytes);
+    put_entry(tensor, "length", number);
+    ctt_proto_int(tensor, 14, 1);
+}
+
+static void put_tensor(struct ctt_proto *graph, const struct made *m,
+                       const struct made_tensor *t)
 {
     struct ctt_proto p = { .rc = 0 }, raw = { .rc = 0 };
 
@@ -167,7 +192,10 @@ static void put_tensor(struct ctt_proto *graph, const struct made_tensor *t)
         else
             ctt_proto_add(&raw, &t->x[i], 4);
     }
-    ctt_proto_bytes(&p, 9, raw.p, raw.n);
+    if (m->location && !t->whole)
+        put_elsewhere(&p, m, raw.n);
+    else
+        ctt_proto_bytes(&p, 9, raw.p, raw.n);
     ctt_proto_message(graph, 5, &p);
     ctt_proto_free(&raw);
     ctt_proto_free(&p);
@@ -252,7 +280,7 @@ static void put_graph(const struct made *m, struct ctt_proto *graph)
         else if (strcmp(l->op, "in") == 0)
             put_value(graph, 11, t->name, t->rank, t->dim);
         else if (strcmp(l->op, "w") == 0 || strcmp(l->op, "i") == 0)
-            put_tensor(graph, t);
+            put_tensor(graph, m, t);
         else
             put_node(graph, l);
         tensor += strcmp(l->op, "in") == 0 || strcmp(l->op, "w") == 0 ||

@@ -37,6 +37,9 @@ struct made {
     struct made_tensor tensor[2 * MADE_LINES];    /* inputs, constants, then
                                                      what was computed */
     int lines, tensors;
+    const char *location;    /* of the constants of floats: a file beside; NULL:
+                                in the file itself */
+    int64_t     offset;      /* where in that file they are said to begin */
 };
 
 /* Parses a text; a wrong one fails the test. */

@@ -474,6 +474,7 @@ static void reduce(struct made *m, const struct made_line *l)
     struct made_tensor *x = arg(m, l, 0), *y;
     int64_t dim[MADE_RANK], axes[MADE_RANK], at[MADE_RANK];
     int global = *l->op == 'G', max = strstr(l->op, "Max") != NULL;
+    int min = strstr(l->op, "Min") != NULL;
 
     made_ints(l, "axes", MADE_RANK, -1, axes);
     for (int a = 0; a < x->rank; a++) {
@@ -484,13 +485,14 @@ static void reduce(struct made *m, const struct made_line *l)
     }
     y = made_tensor(m, l->out[0], x->rank, dim);
     for (int64_t i = 0; i < y->count; i++)
-        y->x[i] = max ? -INFINITY : 0;
+        y->x[i] = max ? -INFINITY : min ? INFINITY : 0;
     for (int64_t i = 0; i < x->count; i++) {
         float *to;
 
         index_of(x, i, at);
         to = &y->x[flat(y, x->rank, at)];
-        *to = max ? fmaxf(*to, x->x[i]) : *to + x->x[i];
+        *to = max ? fmaxf(*to, x->x[i]) : min ? fminf(*to, x->x[i]) :
+              *to + x->x[i];
     }
     for (int64_t i = 0; i < y->count && strstr(l->op, "Mean"); i++)
         y->x[i] *= (float)y->count / (float)x->count;
@@ -600,7 +602,8 @@ static const struct {
     { "Identity", one }, { "LeakyRelu", one }, { "MatMul", product },
     { "Max", two }, { "MaxPool", pool }, { "Min", two }, { "Mul", two },
     { "Neg", one }, { "PRelu", two }, { "Pad", pad }, { "ReduceMax", reduce },
-    { "ReduceMean", reduce }, { "ReduceSum", reduce }, { "Relu", one },
+    { "ReduceMean", reduce },
+    { "ReduceMin", reduce }, { "ReduceSum", reduce }, { "Relu", one },
     { "Reshape", reshape }, { "Resize", resize }, { "Shape", shape },
     { "Sigmoid", one }, { "Slice", slice }, { "Softmax", softmax },
     { "SpaceToDepth", blocks }, { "Split", split }, { "Sub", two },

@@ -165,6 +165,7 @@ static void patch(const struct ctt_graph *g, const struct ctt_node *n,
 {
     const struct ctt_tensor *in = &g->node[n->in[0]].out, *w = &n->w[0];
     const int *s = n->attr.conv.stride, *p = n->attr.conv.pad;
+    const int *apart = n->attr.conv.dilation;
     int64_t y[3] = { at / (n->out.h * n->out.w), at / n->out.w % n->out.h,
                      at % n->out.w };
 
@@ -179,8 +180,8 @@ static void patch(const struct ctt_graph *g, const struct ctt_node *n,
 
             for (int a = 0; a < 3; a++)
                 reads &= n->op == CTT_OP_DECONV
-                    ? y[a] == q[a] * s[a] - p[a] + tap[a]
-                    : q[a] == y[a] * s[a] - p[a] + tap[a];
+                    ? y[a] == q[a] * s[a] - p[a] + tap[a] * apart[a]
+                    : q[a] == y[a] * s[a] - p[a] + tap[a] * apart[a];
             if (reads)
                 memcpy(to + k * w->c, x + i * w->c,
                        (size_t)w->c * sizeof(*to));

@@ -75,6 +75,21 @@ static const char *const nets[] = {
     "add s in=k,l\n"
     "conv y in=s out=3\n",
 
+    "input x h=21 w=6 c=2\n"
+    "conv a in=x out=4 kernel=3 stride=2 after=1\n"
+    "act r in=a kind=hswish\n"
+    "conv b in=r out=4 kernel=3 pad=2 after=1 dilation=2\n"
+    "pool m in=b kind=avg\n"
+    "conv t in=m out=4\n"
+    "act u in=t kind=hsigmoid\n"
+    "mul e in=b,u\n"
+    "lrn n in=e size=3\n"
+    "softmax s in=n over=channels\n"
+    "softmax v in=s over=positions\n"
+    "pool p in=v kind=max kernel=2 after=1\n"
+    "pool q in=p kind=avg\n"
+    "conv y in=q out=3\n",
+
     "input x h=12 w=3 c=1\n"
     "conv e in=x out=4 kernel=3 pad=1\n"
     "reshape r in=e d=1 h=12 w=12 c=1\n"

@@ -292,6 +292,16 @@ out:
     return rc;
 }
 
+/* A model of another program is read as its temporary model file. */
+static int import_given(struct ctt_compress_job *j)
+{
+    char *path = NULL;
+    int rc = ctt_tool_import(j->path, &path);
+
+    j->path = path ? path : j->path;
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct ctt_compress_job j = { .status = CTT_EXIT_FAIL };
@@ -312,6 +322,9 @@ int main(int argc, char **argv)
     if (rc < 0 || ctt_limits_set(&j.c.train.limits) < 0 ||
         complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
+    rc = import_given(&j);
+    if (rc < 0)
+        return ctt_tool_fail(ctt_tool_status(rc));
     ctt_tool_catch();
     rc = j.c.sense ? ctt_compress_sensitivity(&j) :
          j.c.explain ? ctt_compress_explain(&j) :

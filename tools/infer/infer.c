@@ -546,6 +546,9 @@ int main(int argc, char **argv)
         ctt_recognise_ratios(&t.r) < 0 ||
         ctt_stream_sources(&t.c.stream, argv + first, &t.sources) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
+    status = ctt_tool_import(argv[first], &argv[first]);
+    if (status < 0)
+        return ctt_tool_fail(ctt_tool_status(status));
     if (t.c.bench.on)
         return ctt_tool_end(bench(&t, argv[first]) < 0
                             ? ctt_tool_fail(t.status) : 0);

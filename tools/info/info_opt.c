@@ -113,6 +113,25 @@ static const struct ctt_chapter chapters[] = {
       "in 16 bits, which overflow: set session.x64quantprecision to 1. "
       "OpenVINO's MakeStateful computes something else for a pair whose next "
       "is the frame itself (a state of the input): pass that pair by hand." },
+    { "ONNX IN",
+      "--import FILE.onnx -o MODEL.h5 makes a model of an ONNX file, operators "
+      "of versions 6 to 28; -o NAME.net writes its text alone. Nodes that "
+      "cannot be said in the model language are all listed, each with the "
+      "reason, and nothing is written. Weights may lie in another file of the "
+      "same folder.\n\n"
+      "Layouts cost nothing: transposes and reshapes become an order of the "
+      "weights. Additions and factors go into the convolution before, or, "
+      "where the file begins with them, into mean= and std= of the input; "
+      "numbers above 2 mean that the file takes bytes. An input of five axes "
+      "with at most three channels is a clip: the model takes frames and has "
+      "a window of as many. A last softmax or sigmoid of classes is left out, "
+      "since convtt applies it itself; with a sigmoid the classes do not "
+      "exclude each other (the line several).\n\n"
+      "--verify compares with an .npz: in_NAME for each input (other "
+      "characters than letters and digits are _) and out_0, or pre, the "
+      "numbers before a last softmax or sigmoid, where errors show that "
+      "probabilities hide. The largest difference may be 1e-4 of the largest "
+      "number." },
     { "WEIGHTS OF OTHERS",
       "--import FILE --map MAP -o MODEL.h5 NAME.net fills the model NAME.net. "
       "Every weight has a line in MAP, and every tensor of floats is in a "
@@ -133,6 +152,9 @@ static const struct ctt_chapter chapters[] = {
       "    convtt-info --plan --tune on models/early-lstm.net\n\n"
       "ONNX of a trained model:\n\n"
       "    convtt-info --export model.onnx --with-softmax model.h5\n\n"
+      "A model of ONNX, checked against saved answers:\n\n"
+      "    convtt-info --import net.onnx --input-shape x=1,3,224,224 \\\n"
+      "        --verify net.npz -o net.h5\n\n"
       "ImageNet's weights of torchvision in a model of convtt:\n\n"
       "    convtt-info --import mobilenet_v2-b0353104.pth \\\n"
       "        --map mobilenet-v2.map -o mobilenet.h5 mobilenet-v2.net" },

@@ -39,6 +39,14 @@ int ctt_output_has(const char *path, int64_t at, const char *text);
  * is one; else it is returned as it is.  Call it for one operand only. */
 char *ctt_tool_model(char *name);
 
+/* ---- foreign.c ---- */
+
+/* Where path ends in .onnx, *out becomes the path of a temporary model file
+ * made of it, which is gone when the program ends; else it stays as it is.
+ * Call it after the limits are set, for one operand only.  CTT_EUNSUP: a node
+ * cannot be imported. */
+int ctt_tool_import(const char *path, char **out);
+
 /* ---- files.c ---- */
 
 /* Returns 1 if path names a model text (NAME.net), not a model file. */

@@ -27,6 +27,8 @@ static const char *const models[] = {
     "input x h=6 w=6 c=16\nconvlstm h in=x hidden=12 kernel=3\n"
     "pool p in=h kind=avg\nlstm l in=p hidden=16\nconv y in=l out=7\n",
     "input x h=1 w=1 c=30\nconv y in=x out=20\n",
+    "input x h=9 w=8 c=12\nconv a in=x out=16 kernel=3 stride=2 after=1\n"
+    "conv y in=a out=20 kernel=3 pad=2 after=1 dilation=2\n",
 };
 
 static int factorised(const struct ctt_report *r)
@@ -186,6 +188,8 @@ static const char *const lone[] = {
     "conv y in=r out=18 kernel=1,3,3 stride=1,2,2 bias=0\n",
     "input x h=5 w=5 c=16\ndeconv y in=x out=16 kernel=1,4,4 stride=1,2,2 "
     "pad=0,1,1 bias=0\n",
+    "input x h=9 w=8 c=12\nconv y in=x out=20 kernel=3 pad=2 after=1 "
+    "dilation=2 bias=0\n",
 };
 
 /* On the data it saw, the squared error is the sum of the eigenvalues that

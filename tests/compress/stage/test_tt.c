@@ -31,6 +31,8 @@ static const char *const models[] = {
     "pool p in=h kind=avg\nlstm l in=p hidden=16\nconv y in=l out=7\n",
     "input x h=8 w=8 c=8\nresblock a in=x out=16 stride=2\n"
     "resblock b in=a out=16\nconv y in=b out=4\n",
+    "input x h=9 w=8 c=12\nconv a in=x out=16 kernel=3 stride=2 after=1\n"
+    "conv y in=a out=20 kernel=3 pad=2 after=1 dilation=2\n",
 };
 
 static void same_rest(const struct ctt_model *a, const struct ctt_model *b)
@@ -215,6 +217,8 @@ static const char *const lone[] = {
     "input x d=3 h=3 w=4 c=8\ndeconv y in=x out=8 kernel=2,3,3 "
     "stride=2,2,1 pad=0,1,1 bias=0\n",
     "input x h=5 w=5 c=30\nconv y in=x out=20 bias=0\n",
+    "input x h=9 w=8 c=12\nconv y in=x out=20 kernel=3 pad=2 after=1 "
+    "dilation=2 bias=0\n",
 };
 
 static struct ctt_model *fitted(const struct ctt_model *m, int rank, int form,

@@ -174,6 +174,13 @@ static const struct { const char *text, *zero, *before, *after; } cases[] = {
       "a:0=0.5 a:3=0 b.1 b:2=0 y.1", "6 4 2", "6 4 2" },
     { IMAGE A "act r in=a kind=relu6\nconv b in=r out=4\nconv y in=b out=2\n",
       "a:0=-0.5 a:1=7", "5 4 2", "3 4 2" },
+    { IMAGE A "act r in=a kind=gelu\nconv b in=r out=4\n"
+      "act s in=b kind=hswish\nconv y in=s out=2\n",
+      "a:0=-0.5 a:1=7 b:2=-2", "5 4 2", "3 3 2" },
+    /* padding at one end is no pixel either */
+    { IMAGE A "act r in=a kind=leaky slope=0.5\nconv b in=r out=4 "
+      "kernel=1,3,3 after=0,1,0\nconv y in=b out=2\n",
+      "a:0=-0.5 a:1=0", "5 4 2", "4 4 2" },
 };
 
 static void check_case(size_t i, int masked)

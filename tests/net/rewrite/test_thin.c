@@ -52,6 +52,10 @@ cases[] = {
     { IMAGE A MIXED "reshape z in=a h=1 w=1\nmix s in=z,z,n\n"
       "conv y in=s out=2\n", 228, "3 6 108 1 216 216 2" },
     { IMAGE "conv a in=x out=3\nact y in=a kind=relu\n", 6, "3 3 3" },
+    { IMAGE A "pool p in=a kind=avg\nconv s in=p out=6\n"
+      "act t in=s kind=hsigmoid\nmul z in=a,t\n" Y, 11, "3 3 3 3 3 3 2" },
+    { IMAGE A "lrn z in=a size=3\n" Y, 17, "3 6 6 2" },
+    { IMAGE A "softmax z in=a over=channels\n" Y, 17, "3 6 6 2" },
 };
 
 /* Keeps the classes that must stay, and the first, third .. of the others. */
