@@ -58,4 +58,11 @@ struct ctt_export {
 int ctt_export_onnx(const char *path, const struct ctt_model *m,
                     const struct ctt_export *set);
 
+/* The model of a file that ctt_export_onnx() wrote, with states, windows and
+ * quantised values, and 1.  0: the file is another one, or was changed: what it
+ * says of itself is believed only if the model, written again, is the file,
+ * byte for byte.  Batch norms are folded, weights rounded as in the file; the
+ * answer is the model's, before any softmax.  CTT_ENOMEM, CTT_EIO. */
+int ctt_import_own_onnx(const char *path, struct ctt_model **out);
+
 #endif

@@ -244,9 +244,15 @@ def check(a, name, form, h5, fp32, frames, folder):
     options, quantised_too, length, limit = FORMS[form]
     path = os.path.join(folder, form + ".onnx")
     run(a, "convtt-info", "--export", path, *options, h5)
+    back = os.path.join(folder, "back")
+    run(a, "convtt-info", "--import", path, "-o", back + ".h5")
+    run(a, "convtt-info", "--export", back + ".onnx", *options, back + ".h5")
+    if pathlib.Path(path).read_bytes() != pathlib.Path(
+            back + ".onnx").read_bytes():
+        raise RuntimeError(f"{name}: comes back as another model")
     m = onnx.load(path)
     onnx.checker.check_model(m, full_check=True)
-    answer = {p.key: json.loads(p.value) for p in m.metadata_props}["answer"]
+    answer = json.loads({p.key: p.value for p in m.metadata_props}["answer"])
     frame, good = answer["kind"] == "frame", True
     answers = list(ours(h5, frames, length))
     if quantised_too:

@@ -97,8 +97,20 @@ void ctt_emit_tensor_bytes(const struct ctt_emit *x,
 
 /* ---- file.c ---- */
 
+/* Where the bytes of a file go, in their order. */
+struct ctt_emit_sink {
+    int (*put)(void *arg, const void *p, int64_t n);
+    void *arg;
+};
+
 /* Writes the finished graph; CTT_EUNSUP if it has 2 GiB or more. */
-int  ctt_emit_save(struct ctt_emit *x, const char *path);
+int  ctt_emit_save(struct ctt_emit *x, const struct ctt_emit_sink *to);
+
+/* ---- export.c ---- */
+
+/* ctt_export_onnx() to somewhere. */
+int  ctt_emit_model(const struct ctt_model *m, const struct ctt_export *set,
+                    const struct ctt_emit_sink *to);
 
 /* ---- values.c ---- */
 

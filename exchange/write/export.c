@@ -2,6 +2,7 @@
  * export.c: a model as a file of ONNX. */
 #include "exchange/write/past.h"
 #include "exchange/write/properties.h"
+#include "base/newfile.h"
 #include "net/op.h"
 #include "net/rewrite/aux_head.h"
 #include "net/rewrite/edit.h"
@@ -14,6 +15,7 @@ static int runtime_model(const struct ctt_model *m, struct ctt_model **out)
 
     CTT_TRY(ctt_aux_head_drop_model(m, &plain));
     CTT_TRY(ctt_without_norms(plain, out));
+    CTT_TRY(ctt_drop_unread(out));
 out:
     ctt_model_free(&plain);
     return rc;
@@ -130,8 +132,8 @@ static void free_parts(struct ctt_emit *x)
     ctt_free(x->past);
 }
 
-int ctt_export_onnx(const char *path, const struct ctt_model *m,
-                    const struct ctt_export *set)
+int ctt_emit_model(const struct ctt_model *m, const struct ctt_export *set,
+                   const struct ctt_emit_sink *to)
 {
     struct ctt_emit x = { .set = set };
     struct ctt_model *plain = NULL;
@@ -148,10 +150,29 @@ int ctt_export_onnx(const char *path, const struct ctt_model *m,
     find_volumes(&x);
     CTT_TRY(build_graph(&x));
     CTT_TRY(parts_failed(&x));
-    CTT_TRY(ctt_emit_save(&x, path));
+    CTT_TRY(ctt_emit_save(&x, to));
 out:
     free_parts(&x);
     ctt_free(needed);
     ctt_model_free(&plain);
+    return rc;
+}
+
+static int write_bytes(void *f, const void *p, int64_t n)
+{
+    return ctt_newfile_write(f, p, n);
+}
+
+int ctt_export_onnx(const char *path, const struct ctt_model *m,
+                    const struct ctt_export *set)
+{
+    struct ctt_newfile *f = NULL;
+    int rc;
+
+    CTT_TRY(ctt_newfile_open(path, &f));
+    CTT_TRY(ctt_emit_model(m, set, &(struct ctt_emit_sink){ write_bytes, f }));
+    CTT_TRY(ctt_newfile_finish(&f));
+out:
+    ctt_newfile_drop(&f);
     return rc;
 }

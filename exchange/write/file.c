@@ -2,7 +2,6 @@
  * file.c: the file of an ONNX graph: small parts from memory, each weight
  * converted as its turn comes. */
 #include "exchange/write/emit.h"
-#include "base/newfile.h"
 
 enum { MODEL_IR = 1, MODEL_BY = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7,
        MODEL_OPSET = 8, OPSET_DOMAIN = 1, OPSET_VERSION = 2, GRAPH_NAME = 2,
@@ -67,7 +66,7 @@ static void begin_model(const struct ctt_emit *x, int64_t graph,
 }
 
 static int write_tensors(const struct ctt_emit *x, uint8_t *bytes,
-                         struct ctt_newfile *f)
+                         const struct ctt_emit_sink *to)
 {
     struct ctt_proto b = { NULL, 0, 0, 0 };
     int rc = 0;
@@ -79,8 +78,8 @@ static int write_tensors(const struct ctt_emit *x, uint8_t *bytes,
         begin_tensor(&b, t);
         CTT_TRY(b.rc);
         ctt_emit_tensor_bytes(x, t, bytes);
-        CTT_TRY(ctt_newfile_write(f, b.p, b.n));
-        CTT_TRY(ctt_newfile_write(f, bytes, t->bytes));
+        CTT_TRY(to->put(to->arg, b.p, b.n));
+        CTT_TRY(to->put(to->arg, bytes, t->bytes));
     }
 out:
     ctt_proto_free(&b);
@@ -89,25 +88,22 @@ out:
 
 static int write_model(const struct ctt_emit *x, const struct ctt_proto *head,
                        const struct ctt_proto *name, uint8_t *bytes,
-                       const char *path)
+                       const struct ctt_emit_sink *to)
 {
-    struct ctt_newfile *f = NULL;
+    const struct ctt_proto *before[] = { head, &x->nodes, name };
+    const struct ctt_proto *behind[] = { &x->inputs, &x->outputs };
     int rc;
 
-    CTT_TRY(ctt_newfile_open(path, &f));
-    CTT_TRY(ctt_newfile_write(f, head->p, head->n));
-    CTT_TRY(ctt_newfile_write(f, x->nodes.p, x->nodes.n));
-    CTT_TRY(ctt_newfile_write(f, name->p, name->n));
-    CTT_TRY(write_tensors(x, bytes, f));
-    CTT_TRY(ctt_newfile_write(f, x->inputs.p, x->inputs.n));
-    CTT_TRY(ctt_newfile_write(f, x->outputs.p, x->outputs.n));
-    CTT_TRY(ctt_newfile_finish(&f));
+    for (size_t i = 0; i < CTT_LEN(before); i++)
+        CTT_TRY(to->put(to->arg, before[i]->p, before[i]->n));
+    CTT_TRY(write_tensors(x, bytes, to));
+    for (size_t i = 0; i < CTT_LEN(behind); i++)
+        CTT_TRY(to->put(to->arg, behind[i]->p, behind[i]->n));
 out:
-    ctt_newfile_drop(&f);
     return rc;
 }
 
-int ctt_emit_save(struct ctt_emit *x, const char *path)
+int ctt_emit_save(struct ctt_emit *x, const struct ctt_emit_sink *to)
 {
     struct ctt_proto head = { NULL, 0, 0, 0 }, name = head;
     uint8_t *bytes = NULL;
@@ -118,12 +114,11 @@ int ctt_emit_save(struct ctt_emit *x, const char *path)
     CTT_TRY(measure_graph(x, &name, &graph, &largest));
     begin_model(x, graph, &head);
     CTT_TRY(head.rc < 0 ? head.rc : name.rc);
-    CTT_CHECK(graph + head.n <= MOST_BYTES, CTT_EUNSUP, "%s: %lld bytes, but a "
-              "file of ONNX has less than 2 GiB", path,
-              (long long)(graph + head.n));
+    CTT_CHECK(graph + head.n <= MOST_BYTES, CTT_EUNSUP, "%lld bytes, but a "
+              "file of ONNX has less than 2 GiB", (long long)(graph + head.n));
     bytes = ctt_calloc((size_t)largest, 1);
     CTT_TRY(bytes ? 0 : CTT_ENOMEM);
-    CTT_TRY(write_model(x, &head, &name, bytes, path));
+    CTT_TRY(write_model(x, &head, &name, bytes, to));
 out:
     ctt_free(bytes);
     ctt_proto_free(&head);

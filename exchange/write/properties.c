@@ -85,6 +85,32 @@ static int print_states(FILE *f, const void *arg)
     return 0;
 }
 
+static int print_export(FILE *f, const void *arg)
+{
+    static const char *const targets[] = {
+        [CTT_EXPORT_ANY] = "any", [CTT_EXPORT_TENSORRT] = "tensorrt" };
+    const struct ctt_emit *x = arg;
+    struct ctt_json_out o = { f, " ", 0 };
+
+    ctt_json_begin(&o, NULL, '{');
+    ctt_json_put_word(&o, "half", x->set->half ? "true" : "false");
+    ctt_json_put_text(&o, "for", targets[x->set->target]);
+    ctt_json_finish(&o, '}');
+    return 0;
+}
+
+static int print_net(FILE *f, const void *arg)
+{
+    const struct ctt_emit *x = arg;
+    char *text = ctt_net_print(x->m->g);
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    if (text)
+        fputs(text, f);
+    ctt_free(text);
+    return rc;
+}
+
 int ctt_emit_properties(struct ctt_emit *x)
 {
     static const struct {
@@ -93,6 +119,7 @@ int ctt_emit_properties(struct ctt_emit *x)
     } all[] = {
         { "input", print_input }, { "answer", print_answer },
         { "labels", print_labels }, { "states", print_states },
+        { "export", print_export }, { "net", print_net },
     };
     int rc = 0;
 

@@ -5,8 +5,9 @@
 
 #include "exchange/write/emit.h"
 
-/* Adds the properties "input", "answer", "labels" and "states" to the file,
- * each a value of JSON; the manual page of convtt-info explains them. */
+/* Adds the properties "input", "answer", "labels", "states" and "export" to the
+ * file, each a value of JSON, and "net", the text of the model; the manual page
+ * of convtt-info explains them. */
 int ctt_emit_properties(struct ctt_emit *x);
 
 #endif

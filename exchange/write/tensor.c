@@ -130,7 +130,8 @@ static void put_int8(struct ctt_emit *x, int node, const char *whole,
 {
     const struct ctt_node *n = &x->m->g->node[node];
     const struct ctt_tensor *w = &n->w[0];
-    struct ctt_emit_name step = ctt_emit_temp(x), zero = ctt_emit_temp(x);
+    struct ctt_emit_name step = weight_name(n, 0, "/step");
+    struct ctt_emit_name zero = weight_name(n, 0, "/zero");
     int64_t each = ctt_volume(w) / w->n;
     float scale;
 

@@ -131,6 +131,7 @@ compress/recipe_state[.]c
 exchange/onnx/[a-z_]*[.]c
 exchange/weights/(fill|map|own|pickle|pth|pth_old|pth_zip)[.]c
 exchange/weights/(safetensors|tensors|zip)[.]c
+exchange/write/own[.]c
 device/(tune|tune_file)[.]c
 infer/saved[.]c
 libtrain/(checkpoint|values|optim|scale|settings)[.]c

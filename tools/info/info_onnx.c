@@ -79,12 +79,37 @@ static int set_origin(const char *path, struct ctt_model *m)
     return m->history ? 0 : CTT_ENOMEM;
 }
 
+/* A file that convtt wrote comes back as the model that it was: 1. */
+static int import_own(const struct ctt_info_cfg *cfg)
+{
+    struct ctt_model *m = NULL;
+    int rc, own;
+
+    CTT_TRY(own = ctt_import_own_onnx(cfg->import, &m));
+    if (!own)
+        return 0;
+    CTT_TRY(set_origin(cfg->import, m));
+    CTT_TRY(ctt_info_describe(cfg, m));
+    CTT_TRY(save(cfg->out, m));
+    ctt_tool_say("%s: an export of convtt, with all that its model remembers",
+                 cfg->import);
+    rc = own;
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
 int ctt_info_import_onnx(const struct ctt_info_cfg *cfg)
 {
     struct ctt_import_job job = { cfg->import, cfg->shapes, cfg->answer };
     struct ctt_import *m = NULL;
     int rc;
 
+    if (cfg->out && !cfg->shapes && !cfg->answer && !cfg->verify) {
+        CTT_TRY(import_own(cfg));
+        if (rc)
+            goto out;
+    }
     CTT_TRY(ctt_import_open(&job, &m));
     if (!ctt_import_model(m))
         CTT_TRY(tell_faults(cfg->import, m));
