@@ -33,6 +33,8 @@ struct ctt_train_wiring {
                                   below that train or test; NULL: one */
     const struct ctt_changes *changes;    /* called during the training */
     const struct ctt_model *const *teachers;    /* then NULL; for distil */
+    int         unlabelled;    /* 1: a set may have no class at all: its clips
+                                  have label 0 until ctt_data_label() */
     const char *recipe;        /* text that checkpoints hold for a program that
                                   trains several times */
     int   last_of;             /* the learning rates are those of the last
@@ -238,6 +240,11 @@ int  ctt_data_has_split(const struct ctt_data *d, const char *path,
                         const struct ctt_train_cfg *cfg);
 int  ctt_data_clips(const struct ctt_data *d);
 int  ctt_data_skipped(const struct ctt_data *d);
+
+/* 1 if no clip has a class of its own (wiring.unlabelled); label: that of each
+ * clip instead. */
+int  ctt_data_unlabelled(const struct ctt_data *d);
+void ctt_data_label(struct ctt_data *d, const int *label);
 
 /* The name of clip i as its list has it, and its label, from 0. */
 const char *ctt_data_clip(const struct ctt_data *d, int i, int *label);

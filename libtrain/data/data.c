@@ -224,7 +224,8 @@ static int read_clips(struct ctt_data *d, const char *path,
 {
     int rc = 0;
 
-    CTT_CHECK(d->steps || has_labels(d->list), CTT_EUNSUP,
+    d->unlabelled = !d->steps && !has_labels(d->list);
+    CTT_CHECK(!d->unlabelled || cfg->wiring.unlabelled, CTT_EUNSUP,
               "%s: none of its %d clips has a class", path, d->list->count);
     tell_subset(d, cfg->classes, ev);
     CTT_TRY(open_cache(d, cfg));
@@ -307,6 +308,17 @@ void ctt_data_close(struct ctt_data **d)
 int ctt_data_clips(const struct ctt_data *d)
 {
     return d->clips;
+}
+
+int ctt_data_unlabelled(const struct ctt_data *d)
+{
+    return d->unlabelled;
+}
+
+void ctt_data_label(struct ctt_data *d, const int *label)
+{
+    for (int i = 0; i < d->clips; i++)
+        d->clip[i].label = label[i];
 }
 
 const char *ctt_data_clip(const struct ctt_data *d, int i, int *label)

@@ -35,6 +35,7 @@ struct ctt_data {
     int                    stored_w, stored_h;
     struct ctt_clip       *clip;
     int                    clips, skipped, longest;
+    int                    unlabelled;    /* no clip has a class */
     int                    workers, max_frames, min_frames, strict;
     struct ctt_tally       tally;    /* of the stored clips */
     int64_t                room; /* bytes left for frames in memory */

@@ -34,8 +34,8 @@ static int scan_clip(struct scan *s, int i)
     int rc = 0;
 
     c->item = i;
-    c->label = d->steps ? -1 : item->label;
-    CTT_CHECK(d->steps || item->label >= 0, CTT_EFORMAT,
+    c->label = d->steps ? -1 : d->unlabelled ? 0 : item->label;
+    CTT_CHECK(d->steps || c->label >= 0, CTT_EFORMAT,
               "%s: has no known class", item->path);
     CTT_TRY(ctt_source_state(d->source, i, &c->state));
     CTT_TRY(ctt_source_frames(d->source, i, 0, d->max_frames, &f));

@@ -1,16 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_clips.c: the clips that convtt-compress reads. */
 #include "tools/compress/compress_tool.h"
+#include "tools/shared/measure.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
+
+/* Clips without classes have those of the given model's answers. */
+static int take_answers(struct ctt_compress_job *j, const char *path,
+                        struct ctt_data *d)
+{
+    static const struct ctt_point end = { .ratio = 1 };
+    int clips = ctt_data_clips(d), rc, *label;
+    struct ctt_metrics *r = NULL;
+
+    label = ctt_calloc((size_t)clips, sizeof(*label));
+    CTT_TRY(label ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_answer_recognise(j->m, &j->c.train, d, &end, 1, &r));
+    for (int i = 0; i < clips; i++)
+        ctt_top(r->answer + (size_t)i * (size_t)r->classes, r->classes,
+                &label[i], 1);
+    ctt_data_label(d, label);
+    ctt_tool_say("%s: no clip has a class: the answers of %s stand for them, "
+                 "and top-1 is how often a model agrees with it", path,
+                 j->path);
+out:
+    ctt_metrics_free(&r);
+    ctt_free(label);
+    return rc;
+}
 
 static int open_data(struct ctt_compress_job *j, const char *path,
                      const char *split, struct ctt_data **out)
 {
     const struct ctt_graph *g = j->m->g;
+    int rc;
 
-    return ctt_data_open(path, split, &g->node[ctt_graph_input(g)].attr.input,
-                         j->m->label, j->m->labels, &j->c.train, &j->ev, out);
+    j->c.train.wiring.unlabelled = !g->several;
+    CTT_TRY(ctt_data_open(path, split,
+                          &g->node[ctt_graph_input(g)].attr.input,
+                          j->m->label, j->m->labels, &j->c.train, &j->ev,
+                          out));
+    if (ctt_data_unlabelled(*out))
+        CTT_TRY(take_answers(j, path, *out));
+out:
+    return rc;
 }
 
 int ctt_compress_needs_data(const struct ctt_recipe *r)

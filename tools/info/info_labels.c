@@ -127,6 +127,29 @@ out:
     return rc;
 }
 
+/* Classes without names are 0, 1, ..: what reads labels needs some. */
+static int number_classes(struct ctt_model *m)
+{
+    const struct ctt_tensor *t = &m->g->node[ctt_graph_output(m->g)].out;
+    int n = (int)t->c, rc = 0;
+    char (*word)[16], **label;
+
+    if (m->labels || t->d * t->h * t->w != 1)
+        return 0;
+    word = ctt_calloc((size_t)n, sizeof(*word));
+    label = ctt_calloc((size_t)n, sizeof(*label));
+    CTT_TRY(word && label ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < n; i++) {
+        snprintf(word[i], sizeof(word[i]), "%d", i);
+        label[i] = word[i];
+    }
+    CTT_TRY(ctt_model_labels(m, label, n));
+out:
+    ctt_free(word);
+    ctt_free(label);
+    return rc;
+}
+
 int ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m)
 {
     int rc = 0;
@@ -135,6 +158,7 @@ int ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m)
         CTT_TRY(set_frames(cfg->frames, m));
     if (cfg->labels)
         CTT_TRY(set_labels(cfg->labels, m));
+    CTT_TRY(number_classes(m));
 out:
     return rc;
 }

@@ -58,7 +58,7 @@ static int take_fifth(const struct ctt_train_cfg *cfg, struct ctt_data **data,
     if (rc == CTT_EINVAL)
         return 0;
     CTT_TRY(rc);
-    CTT_TRY(keeps_classes(all, rest));
+    CTT_TRY(ctt_data_unlabelled(all) ? 1 : keeps_classes(all, rest));
     if (rc) {
         *data = rest;
         return 1;
