@@ -91,7 +91,7 @@ static const struct ctt_opt opts[] = {
 };
 
 static const struct ctt_chapter chapters[] = {
-    { "ONNX",
+    { "ONNX OUT",
       "--export NAME.onnx writes a graph of one step (opset 17). Its first "
       "input is a frame, 1 x c x h x w, normalised; its first output the "
       "answer. Each node that is read in later steps has a pair of an input "
@@ -101,7 +101,8 @@ static const struct ctt_chapter chapters[] = {
       "false later. Batch norms are part of the convolutions before them, "
       "pruned weights are zeros, quantised values and weights are pairs of "
       "QuantizeLinear and DequantizeLinear. Windows with spread=1 and "
-      "operations of training are refused.\n\n"
+      "operations of training are refused. examples/stream_onnx.py runs "
+      "a stream in ONNX Runtime.\n\n"
       "The file's metadata are JSON: input (name, width, height, colour, fit, "
       "scale, fps, normalise, gamma, mean, std: a value is ((v / 255)^gamma - "
       "mean) / std; with normalise \"clip\" mean and std are those of the "
