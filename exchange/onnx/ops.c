@@ -180,7 +180,7 @@ static int set_lost(struct ctt_onnx *o, const struct ctt_onnx_node *n,
     for (int k = 0; k < n->nout; k++) {
         struct ctt_onnx_value *v = n->out[k] < 0 ? NULL : &o->value[n->out[k]];
 
-        if (!v || v->known != CTT_ONNX_NEW)
+        if (!v || v->known != CTT_ONNX_NEW || !v->readers)
             continue;
         v->known = CTT_ONNX_LOST;
         if (!size_known(v, like, &rank, dim) || rank > 5)

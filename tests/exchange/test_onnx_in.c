@@ -250,6 +250,7 @@ static const struct { const char *text; int lines; } cases[] = {
     { "in x 1,2,3,3\nw t 1 3\nw z 1 0\nw s 1 6\nw e 1 8\nMul x,e -> v\n"
       "Add v,t -> a\nClip a,z,s -> b\nMul v,b -> c\nDiv c,s -> y\nout y", 3 },
     { "in x 1,3,2,2\nSoftmax x -> a axis=1\nTanh a -> y\nout y", 3 },
+    { "in x 1,2,3,3\nDropout x -> a,mask\nRelu a -> y\nout y", 2 },
     /* two values */
     { "in x 1,3,4,5\nin z 1,3,4,5\nAdd x,z -> a\nSub a,x -> b\nMul b,z -> y\n"
       "out y", 5 },
@@ -286,6 +287,8 @@ static const struct { const char *text; int lines; } cases[] = {
     { "in x 1,5,4,4\ni s 1 1\ni e 1 4\ni a 1 1\nSlice x,s,e,a -> b\n"
       "Relu b -> y\nout y", 3 },
     { "in x 1,6,4,4\ni s 1 0\ni e 1 6\ni a 1 1\ni b 1 2\n"
+      "Slice x,s,e,a,b -> y\nout y", 2 },
+    { "in x 1,5,2,2\ni s 1 4\ni e 1 -9\ni a 1 1\ni b 1 -2\n"
       "Slice x,s,e,a,b -> y\nout y", 2 },
     { "in x 1,3,6,8\ni s 2 0,1\ni e 2 99,99\ni a 2 2,3\ni b 2 2,2\n"
       "Slice x,s,e,a,b -> y\nout y", 3 },

@@ -426,7 +426,9 @@ static void slice(struct made *m, const struct made_line *l)
 
         step[a] = by ? (int64_t)by->x[k] : 1;
         from[a] = (int64_t)s->x[k];
-        count[a] = (end - from[a] + step[a] - 1) / step[a];
+        end = step[a] < 0 && end < 0 ? -1 : end;
+        count[a] = (end - from[a] + (step[a] > 0 ? step[a] - 1 : step[a] + 1)) /
+                   step[a];
     }
     part(m, l, 0, from, count, step);
 }
