@@ -84,7 +84,9 @@ static const struct ctt_opt opts[] = {
       .arg = "FILE", .needs = "import", .section = EXCHANGE },
     { "verify", CTT_STRING, FIELD(verify), "", "arrays of numpy, in_NAME for "
       "each input and out_0, with which the imported model's answer must "
-      "agree to 1e-4 before anything is written", .arg = "FILE.npz",
+      "agree to 1e-4 before anything is written; or onnxruntime, or the path "
+      "of its library, which is asked for every value inside",
+      .arg = "FILE.npz",
       .needs = "import", .section = EXCHANGE },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
@@ -132,7 +134,9 @@ static const struct ctt_chapter chapters[] = {
       "characters than letters and digits are _) and out_0, or pre, the "
       "numbers before a last softmax or sigmoid, where errors show that "
       "probabilities hide. The largest difference may be 1e-4 of the largest "
-      "number." },
+      "number. With onnxruntime, or the path of libonnxruntime.so, each value "
+      "that both compute is compared, for random inputs, and the first that "
+      "differs is named." },
     { "WEIGHTS OF OTHERS",
       "--import FILE --map MAP -o MODEL.h5 NAME.net fills the model NAME.net. "
       "Every weight has a line in MAP, and every tensor of floats is in a "
