@@ -51,6 +51,18 @@ void ctt_import_feed(const struct ctt_import *m, int i, int64_t k,
 void ctt_import_take(const struct ctt_import *m, int64_t k, const float *from,
                      float *to);
 
+/* The shape of input i in the file. */
+const int64_t *ctt_import_shape(const struct ctt_import *m, int i, int *rank);
+
+/* A value of the file that a node of the model computes: value is its number
+ * from 0 on, and rises; 1, or 0 behind the last one.  name, op: of the value
+ * and of what makes it; node: of the model's graph; numbers: of all samples. */
+struct ctt_import_layer { const char *name, *op; int node; int64_t numbers; };
+int  ctt_import_layer(const struct ctt_import *m, int *value,
+                      struct ctt_import_layer *out);
+void ctt_import_take_layer(const struct ctt_import *m, int value, int64_t k,
+                           const float *from, float *to);
+
 /* How many numbers the answer has in the file's order, all samples together. */
 int64_t ctt_import_answer(const struct ctt_import *m);
 

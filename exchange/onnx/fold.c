@@ -20,6 +20,7 @@ static const struct fold {
     { "Constant", ctt_fold_constant,
       "value value_float value_floats value_int value_ints" },
     { "ConstantOfShape", ctt_fold_fill, "value" },
+    { "DequantizeLinear", ctt_fold_dequantize, "axis" },
     { "Div", ctt_fold_binary, NULL },
     { "Equal", ctt_fold_binary, NULL },
     { "Erf", ctt_fold_unary, NULL },

@@ -52,6 +52,7 @@ ctt_fold_fn ctt_fold_constant, ctt_fold_fill, ctt_fold_shape, ctt_fold_size,
     ctt_fold_cast, ctt_fold_same, ctt_fold_reshape, ctt_fold_range_of;
 ctt_fold_fn ctt_fold_transpose, ctt_fold_expand, ctt_fold_slices,
     ctt_fold_parts, ctt_fold_gather, ctt_fold_concat;
-ctt_fold_fn ctt_fold_binary, ctt_fold_unary, ctt_fold_where, ctt_fold_reduce;
+ctt_fold_fn ctt_fold_binary, ctt_fold_unary, ctt_fold_where, ctt_fold_reduce,
+    ctt_fold_dequantize;
 
 #endif

@@ -172,6 +172,40 @@ out:
     return rc;
 }
 
+/* ---- of bytes ---- */
+
+/* (x - zero) * scale, one of both for all or for each index of an axis. */
+int ctt_fold_dequantize(struct ctt_onnx *o, const struct ctt_onnx_node *n)
+{
+    const struct ctt_onnx_tensor *x, *scale, *zero;
+    struct ctt_onnx_tensor t;
+    int64_t inner = 1, k;
+    uint8_t *data;
+    int rc, axis;
+
+    CTT_TRY(ctt_fold_in(o, n, 0, &x));
+    CTT_TRY(ctt_fold_in(o, n, 1, &scale));
+    zero = ctt_onnx_constant(o, n, 2);
+    CTT_TRY(ctt_onnx_axis(x->rank ? ctt_onnx_int(n, "axis", 1) : 0, x->rank ?
+                          x->rank : 1, &axis));
+    CTT_CHECK((scale->count == 1 || (scale->rank == 1 && axis < x->rank &&
+                                     scale->count == x->dim[axis])) &&
+              (!zero || zero->count == scale->count), CTT_EUNSUP, "x_scale: "
+              "neither one number nor one for each of the axis");
+    for (int a = axis + 1; a < x->rank; a++)
+        inner *= x->dim[a];
+    CTT_TRY(ctt_onnx_new(o, CTT_ONNX_FLOAT, x->rank, x->dim, &t, &data));
+    for (int64_t i = 0; i < x->count; i++) {
+        k = scale->count == 1 ? 0 : i / inner % scale->count;
+        ctt_onnx_put(CTT_ONNX_FLOAT, data, i, (double)(ctt_onnx_whole(x, i) -
+                     (zero ? ctt_onnx_whole(zero, k) : 0)) *
+                     ctt_onnx_number(scale, k));
+    }
+    ctt_fold_set(o, n, 0, &t);
+out:
+    return rc;
+}
+
 /* ---- of all along axes ---- */
 
 /* The place of element i of x in the result, which has only the axes that are

@@ -498,3 +498,49 @@ void ctt_import_take(const struct ctt_import *m, int64_t k, const float *from,
 {
     walk(m->place, k, 1, from, to);
 }
+
+const int64_t *ctt_import_shape(const struct ctt_import *m, int i, int *rank)
+{
+    const struct ctt_onnx_value *v = &m->o.value[m->o.input[i]];
+
+    *rank = v->t.rank;
+    return v->t.dim;
+}
+
+/* ---- values inside ---- */
+
+/* Values of bytes are no floats in the file. */
+static int is_layer(const struct ctt_import *m, const struct ctt_onnx_value *v)
+{
+    const struct ctt_onnx_line *l;
+
+    if (v->known != CTT_ONNX_LIVE || v->maker < 0 || !v->readers ||
+        (m->left && v == &m->o.value[m->answer]) ||
+        ctt_place_padded(v->place) ||
+        strcmp(m->o.node[v->maker].op, "QuantizeLinear") == 0)
+        return 0;
+    l = &m->o.line[v->place->line];
+    return !l->aside && l->nin && l->folds == v->folds;
+}
+
+int ctt_import_layer(const struct ctt_import *m, int *value,
+                     struct ctt_import_layer *out)
+{
+    for (; *value < m->o.values; ++*value) {
+        const struct ctt_onnx_value *v = &m->o.value[*value];
+
+        if (!is_layer(m, v))
+            continue;
+        *out = (struct ctt_import_layer){ v->name, m->o.node[v->maker].op,
+            ctt_graph_find(m->model->g, m->o.line[v->place->line].name),
+            v->t.count };
+        return 1;
+    }
+    return 0;
+}
+
+void ctt_import_take_layer(const struct ctt_import *m, int value, int64_t k,
+                           const float *from, float *to)
+{
+    walk(m->o.value[value].place, k, 1, from, to);
+}

@@ -28,6 +28,7 @@ struct ctt_onnx_line {
     int         nin, in[CTT_MAX_IN];
     int64_t     size[CTT_IN_DIMS];    /* of its value; of samples 1 */
     char        keys[CTT_ONNX_KEYS];  /* " key=value ..." */
+    int         folds;                /* factors that it took along */
     int         shared;               /* 1: several nodes read its value */
     int         aside;                /* 1: left out of the text */
     double     *scale, *shift;        /* input: its value is scale * x + shift

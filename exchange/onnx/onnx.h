@@ -74,6 +74,8 @@ struct ctt_onnx_value {
     int      rank, type;
     int64_t  dim[CTT_ONNX_RANK];
     struct ctt_onnx_place *place;
+    int      folds;               /* of its line when it was set: what is
+                                     folded in later changes the line's value */
 };
 
 /* A node that cannot be imported. */

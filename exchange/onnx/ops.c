@@ -32,6 +32,8 @@ static const struct op {
     { .name = "ConvTranspose", .f = ctt_op_deconv,
       .attrs = "auto_pad dilations kernel_shape pads "
                "strides group output_padding output_shape" },
+    { .name = "DequantizeLinear", .f = ctt_op_dequantize, .like = 1,
+      .attrs = "axis" },
     { .name = "DepthToSpace", .f = ctt_op_depth_to_space,
       .attrs = "blocksize mode" },
     { .name = "Div", .f = ctt_op_div, .like = 1, .attrs = "axis broadcast" },
@@ -65,6 +67,8 @@ static const struct op {
     { .name = "Neg", .f = ctt_op_neg, .like = 1 },
     { .name = "PRelu", .f = ctt_op_prelu, .like = 1 },
     { .name = "Pad", .f = ctt_op_pad, .attrs = "mode pads value" },
+    { .name = "QuantizeLinear", .f = ctt_op_quantize, .like = 1,
+      .attrs = "axis saturate" },
     { .name = "ReduceMax", .f = ctt_op_reduce_max,
       .attrs = "axes keepdims noop_with_empty_axes" },
     { .name = "ReduceMean", .f = ctt_op_reduce_mean,
@@ -180,7 +184,7 @@ static int set_lost(struct ctt_onnx *o, const struct ctt_onnx_node *n,
     for (int k = 0; k < n->nout; k++) {
         struct ctt_onnx_value *v = n->out[k] < 0 ? NULL : &o->value[n->out[k]];
 
-        if (!v || v->known != CTT_ONNX_NEW)
+        if (!v || v->known != CTT_ONNX_NEW || !v->readers)
             continue;
         v->known = CTT_ONNX_LOST;
         if (!size_known(v, like, &rank, dim) || rank > 5)

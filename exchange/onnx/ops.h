@@ -106,6 +106,7 @@ ctt_op_fn ctt_op_add, ctt_op_sub, ctt_op_mul, ctt_op_div, ctt_op_neg,
 ctt_op_fn ctt_op_concat, ctt_op_split, ctt_op_slice, ctt_op_gather;
 ctt_op_fn ctt_op_same, ctt_op_cast, ctt_op_cast_like, ctt_op_dropout,
     ctt_op_reshape, ctt_op_transpose, ctt_op_expand, ctt_op_pad;
+ctt_op_fn ctt_op_quantize, ctt_op_dequantize;
 ctt_op_fn ctt_op_resize, ctt_op_upsample, ctt_op_depth_to_space,
     ctt_op_space_to_depth;
 

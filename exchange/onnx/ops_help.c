@@ -49,6 +49,7 @@ int ctt_op_set(struct ctt_onnx *o, const struct ctt_onnx_node *n, int k,
     v = &o->value[n->out[k]];
     v->known = CTT_ONNX_LIVE;
     v->place = p;
+    v->folds = o->line[p->line].folds;
     v->t = (struct ctt_onnx_tensor){ .type = CTT_ONNX_FLOAT, .rank = rank };
     for (int a = 0; a < rank; a++)
         v->t.dim[a] = dim[a];
@@ -420,6 +421,7 @@ static int fold_line(struct ctt_onnx *o, struct ctt_onnx_line *l,
     int norm = strcmp(l->word, "norm") == 0, rc = 0;
     int64_t n = l->size[CTT_IN_C];
 
+    l->folds++;
     if (scale)
         CTT_TRY(scale_vector(o, n, scale, norm ? &l->w[0].vec :
                              &l->w[0].scale));

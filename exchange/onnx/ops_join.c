@@ -103,50 +103,66 @@ out:
 
 /* ---- channels ---- */
 
+/* Channels that are taken: for each its number in the result or -1; from and to
+ * of the range, and 1 if that is not all there is to it. */
+struct taken { int64_t *pick, from, to, count; int gaps; };
+
+static int index_channels(struct ctt_onnx *o, const struct ctt_onnx_place *p,
+                          int axis, const struct ctt_fold_range *r,
+                          struct taken *t)
+{
+    int64_t strides[CTT_ONNX_RANK] = { 0 }, stride[CTT_PLACE_ATOMS], *at;
+    int64_t c = o->line[p->line].size[CTT_IN_C];
+    int rc;
+
+    strides[axis] = 1;
+    ctt_place_strides(p, strides, stride);
+    CTT_TRY(ctt_place_offsets(o, p, stride, CTT_IN_C, c, &at));
+    *t = (struct taken){ .pick = ctt_arena_take(&o->arena, c,
+                                                sizeof(*t->pick)) };
+    CTT_TRY(t->pick ? 0 : CTT_ENOMEM);
+    for (int64_t i = 0; i < c; i++) {
+        int64_t k = (at[i] - r->from) / r->step;
+
+        t->pick[i] = -1;
+        if ((at[i] - r->from) % r->step || k < 0 || k >= r->count)
+            continue;
+        t->from = t->count ? t->from : i;
+        t->gaps |= t->count && i != t->to;
+        t->to = i + 1;
+        t->pick[i] = r->step < 0 ? k : t->count;
+        t->count++;
+    }
+    t->gaps |= r->step < 0 && r->count > 1;
+out:
+    return rc;
+}
+
 /* Of the channels those whose index along the axis is in the range; the axis
  * must be one factor of them. */
 static int take_channels(struct ctt_onnx *o, struct ctt_onnx_place *p,
                          int axis, const struct ctt_fold_range *r,
                          struct ctt_onnx_place **out)
 {
-    int64_t strides[CTT_ONNX_RANK] = { 0 }, stride[CTT_PLACE_ATOMS], *at;
-    int64_t c = o->line[p->line].size[CTT_IN_C], from = -1, to = 0, kept = 0;
-    int64_t size[CTT_IN_DIMS], *pick;
-    int rc, line, gaps = 0;
+    int64_t size[CTT_IN_DIMS], c = o->line[p->line].size[CTT_IN_C];
+    struct taken t;
+    int rc, line;
 
-    strides[axis] = 1;
-    ctt_place_strides(p, strides, stride);
-    CTT_TRY(ctt_place_offsets(o, p, stride, CTT_IN_C, c, &at));
-    pick = ctt_arena_take(&o->arena, c, sizeof(*pick));
-    CTT_TRY(pick ? 0 : CTT_ENOMEM);
-    for (int64_t i = 0; i < c; i++) {
-        int64_t k = (at[i] - r->from) / r->step;
-
-        pick[i] = -1;
-        if ((at[i] - r->from) % r->step || k < 0 || k >= r->count)
-            continue;
-        from = from < 0 ? i : from;
-        gaps |= kept && i != to;
-        to = i + 1;
-        pick[i] = kept++;
-    }
+    CTT_TRY(index_channels(o, p, axis, r, &t));
+    CTT_CHECK(r->step > 0 || t.count == r->count, CTT_EUNSUP, "steps: %lld",
+              (long long)r->step);
     memcpy(size, o->line[p->line].size, sizeof(size));
-    size[CTT_IN_C] = kept;
-    gaps |= r->step < 0 && r->count > 1;
-    CTT_CHECK(r->step > 0 || p->cut[axis] == p->atoms || kept == r->count,
-              CTT_EUNSUP, "steps: %lld", (long long)r->step);
-    for (int64_t i = 0; i < c && r->step < 0; i++)
-        pick[i] = pick[i] < 0 ? -1 : (at[i] - r->from) / r->step;
-    CTT_TRY(ctt_onnx_emit(o, gaps ? "conv" : "slice", 1, &p->line, size,
+    size[CTT_IN_C] = t.count;
+    CTT_TRY(ctt_onnx_emit(o, t.gaps ? "conv" : "slice", 1, &p->line, size,
                           &line));
-    if (gaps) {
+    if (t.gaps) {
         o->line[line].w[0] = (struct ctt_onnx_weight){
-            .dim = { kept, 1, 1, 1, c }, .pick = pick };
+            .dim = { t.count, 1, 1, 1, c }, .pick = t.pick };
         o->line[line].nw = 1;
-        CTT_TRY(ctt_onnx_keys(o, line, " out=%lld", (long long)kept));
+        CTT_TRY(ctt_onnx_keys(o, line, " out=%lld", (long long)t.count));
     } else {
-        CTT_TRY(ctt_onnx_keys(o, line, " from=%lld to=%lld", (long long)from,
-                              (long long)to));
+        CTT_TRY(ctt_onnx_keys(o, line, " from=%lld to=%lld",
+                              (long long)t.from, (long long)t.to));
     }
     CTT_TRY(ctt_place_drop(o, p, 0, line, out));
     (*out)->atom[(*out)->order[ctt_place_first(*out, axis)]].size = r->count;

@@ -184,20 +184,21 @@ static void silu(struct ctt_emit *x, const struct job *j)
     ctt_emit_op(x, "Mul", j->out, in(x, j, 0).s, gate.s, NULL);
 }
 
-/* x / 2 + x / 2 erf(x / sqrt(2)): an operator of its own from opset 20 on. */
+/* x (1 + erf(x / sqrt(2))) / 2 as PyTorch writes it, which runtimes know; an
+ * operator of its own from opset 20 on. */
 static void gelu(struct ctt_emit *x, const struct job *j)
 {
-    struct ctt_emit_name root = ctt_emit_scalar(x, CTT_EMIT_FLOAT,
-                                                0.70710678f);
+    struct ctt_emit_name root = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 1.41421356f);
+    struct ctt_emit_name one = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 1);
     struct ctt_emit_name half = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 0.5f);
     struct ctt_emit_name a = ctt_emit_temp(x), b = ctt_emit_temp(x);
     struct ctt_emit_name c = ctt_emit_temp(x), d = ctt_emit_temp(x);
 
-    ctt_emit_op(x, "Mul", a.s, in(x, j, 0).s, root.s, NULL);
+    ctt_emit_op(x, "Div", a.s, in(x, j, 0).s, root.s, NULL);
     ctt_emit_op(x, "Erf", b.s, a.s, NULL);
-    ctt_emit_op(x, "Mul", c.s, in(x, j, 0).s, half.s, NULL);
-    ctt_emit_op(x, "Mul", d.s, c.s, b.s, NULL);
-    ctt_emit_op(x, "Add", j->out, c.s, d.s, NULL);
+    ctt_emit_op(x, "Add", c.s, b.s, one.s, NULL);
+    ctt_emit_op(x, "Mul", d.s, in(x, j, 0).s, c.s, NULL);
+    ctt_emit_op(x, "Mul", j->out, d.s, half.s, NULL);
 }
 
 static void leaky(struct ctt_emit *x, const struct job *j)

@@ -250,6 +250,7 @@ static const struct { const char *text; int lines; } cases[] = {
     { "in x 1,2,3,3\nw t 1 3\nw z 1 0\nw s 1 6\nw e 1 8\nMul x,e -> v\n"
       "Add v,t -> a\nClip a,z,s -> b\nMul v,b -> c\nDiv c,s -> y\nout y", 3 },
     { "in x 1,3,2,2\nSoftmax x -> a axis=1\nTanh a -> y\nout y", 3 },
+    { "in x 1,2,3,3\nDropout x -> a,mask\nRelu a -> y\nout y", 2 },
     /* two values */
     { "in x 1,3,4,5\nin z 1,3,4,5\nAdd x,z -> a\nSub a,x -> b\nMul b,z -> y\n"
       "out y", 5 },
@@ -282,10 +283,17 @@ static const struct { const char *text; int lines; } cases[] = {
       "Relu r -> y\nout y", 0 },
     { "in x 1,2,12\nw k 5,2,3,3\ni a 4 1,2,3,4\nReshape x,a -> r\n"
       "GlobalAveragePool r -> y\nout y", 0 },
+    /* bytes */
+    { "in x 1,3,6,5\nw s - 0.0103\nu z - 117\nQuantizeLinear x,s,z -> q\n"
+      "DequantizeLinear q,s,z -> d\nRelu d -> y\nout y", 3 },
+    { "in x 1,3,6,5\nw s - 0.01\nu z - 10\nu k 2,3,1,1 9,8,20,4,5,16\n"
+      "w b - 0.5\nDequantizeLinear k,b,z -> w\nConv x,w -> y\nout y", 2 },
     /* parts */
     { "in x 1,5,4,4\ni s 1 1\ni e 1 4\ni a 1 1\nSlice x,s,e,a -> b\n"
       "Relu b -> y\nout y", 3 },
     { "in x 1,6,4,4\ni s 1 0\ni e 1 6\ni a 1 1\ni b 1 2\n"
+      "Slice x,s,e,a,b -> y\nout y", 2 },
+    { "in x 1,5,2,2\ni s 1 4\ni e 1 -9\ni a 1 1\ni b 1 -2\n"
       "Slice x,s,e,a,b -> y\nout y", 2 },
     { "in x 1,3,6,8\ni s 2 0,1\ni e 2 99,99\ni a 2 2,3\ni b 2 2,2\n"
       "Slice x,s,e,a,b -> y\nout y", 3 },
@@ -427,7 +435,10 @@ static void single_faults(void)
         { "in x 1,3,4,4\nin z 1,4,3,4\nMatMul x,z -> y\nout y", "attention" },
         { "in x 1,3,4,4\nBatchNormalization x,x,x,x,x -> y\nout y",
           "constant" },
-        { "in x 1,3,4,4\nDiv x,x -> y\nout y", "division" } };
+        { "in x 1,3,4,4\nDiv x,x -> y\nout y", "division" },
+        { "in x 1,3,4,4\nw s - 0.5\nw t - 0.25\nu z - 9\n"
+          "QuantizeLinear x,s,z -> q\nDequantizeLinear q,t,z -> y\nout y",
+          "another one" } };
 
     for (size_t i = 0; i < CTT_LEN(nodes); i++) {
         struct ctt_import_fault f = { .reason = "" };

@@ -59,7 +59,7 @@ static void read_tensor(struct made *m, const char *kind, char *save)
 
     t = made_tensor(m, name, read_dims(shape && *shape != '-' ? shape : "",
                                        dim), dim);
-    t->whole = *kind == 'i' && kind[1] == '\0';
+    t->whole = strcmp(kind, "u") == 0 ? 2 : strcmp(kind, "i") == 0;
     ctt_check_fill(t->x, t->count, (uint64_t)m->tensors + 70);
     for (int64_t i = 0; numbers && i < t->count; i++, numbers = end + 1)
         t->x[i] = strtof(numbers, &end);
@@ -89,6 +89,12 @@ static void read_node(struct made_line *l, const char *op, char *save)
     snprintf(l->attrs, sizeof(l->attrs), "%s", save ? save : "");
 }
 
+static int is_tensor(const char *word)
+{
+    return strcmp(word, "in") == 0 ||
+           (word[1] == '\0' && strchr("wiu", word[0]) != NULL);
+}
+
 void made_open(struct made *m, const char *text)
 {
     char *copy = ctt_strdup(text), *lines = NULL;
@@ -102,8 +108,7 @@ void made_open(struct made *m, const char *text)
 
         CU_ASSERT_FATAL(m->lines < MADE_LINES);
         snprintf(l->op, sizeof(l->op), "%s", word);
-        if (strcmp(word, "in") == 0 || strcmp(word, "w") == 0 ||
-            strcmp(word, "i") == 0)
+        if (is_tensor(word))
             read_tensor(m, word, save);
         else if (strcmp(word, "out") == 0)
             l->nin = read_ends(strtok_r(NULL, " ", &save), l->in);
@@ -149,7 +154,7 @@ void made_ints(const struct made_line *l, const char *name, int n, int64_t none,
 
 /* ---- the file ---- */
 
-enum { INT64 = 7, FLOAT = 1 };
+enum { FLOAT = 1, UINT8 = 2, INT64 = 7 };
 
 static void put_entry(struct ctt_proto *tensor, const char *key,
                       const char *value)
@@ -182,13 +187,13 @@ static void put_tensor(struct ctt_proto *graph, const struct made *m,
 
     for (int a = 0; a < t->rank; a++)
         ctt_proto_int(&p, 1, t->dim[a]);
-    ctt_proto_int(&p, 2, t->whole ? INT64 : FLOAT);
+    ctt_proto_int(&p, 2, t->whole == 2 ? UINT8 : t->whole ? INT64 : FLOAT);
     ctt_proto_text(&p, 8, t->name);
     for (int64_t i = 0; i < t->count; i++) {
         int64_t x = (int64_t)t->x[i];
 
-        if (t->whole)
-            ctt_proto_add(&raw, &x, 8);
+        if (t->whole)    /* the lowest byte first, as ONNX wants it */
+            ctt_proto_add(&raw, &x, t->whole == 2 ? 1 : 8);
         else
             ctt_proto_add(&raw, &t->x[i], 4);
     }
@@ -279,12 +284,11 @@ static void put_graph(const struct made *m, struct ctt_proto *graph)
             put_value(graph, 12, l->in[0], -1, NULL);
         else if (strcmp(l->op, "in") == 0)
             put_value(graph, 11, t->name, t->rank, t->dim);
-        else if (strcmp(l->op, "w") == 0 || strcmp(l->op, "i") == 0)
+        else if (is_tensor(l->op))
             put_tensor(graph, m, t);
         else
             put_node(graph, l);
-        tensor += strcmp(l->op, "in") == 0 || strcmp(l->op, "w") == 0 ||
-                  strcmp(l->op, "i") == 0;
+        tensor += is_tensor(l->op);
     }
 }
 

@@ -5,6 +5,7 @@
  *     w k 4,3,3,3                         floats by chance
  *     w s 1 0.5                           these floats
  *     i shape 2 1,-1                      whole numbers of 64 bits
+ *     u zero - 128                        a byte without axes
  *     Conv x,k -> a pads=1,1,1,1 group=1
  *     Relu a -> y
  *     out y 1,4,5,5
@@ -27,7 +28,7 @@ struct made_line {
 /* A tensor: its numbers as floats, also whole ones. */
 struct made_tensor {
     char    name[MADE_WORD];
-    int     whole, rank;
+    int     whole, rank;    /* whole: 1: of 64 bits, 2: bytes */
     int64_t dim[MADE_RANK], count;
     float  *x;
 };

@@ -318,6 +318,16 @@ static void one(struct made *m, const struct made_line *l)
         y->x[i] = (float)unary(m, l, (double)x->x[i]);
 }
 
+static void quantise(struct made *m, const struct made_line *l)
+{
+    struct made_tensor *x = arg(m, l, 0), *s = arg(m, l, 1), *z = arg(m, l, 2);
+    struct made_tensor *y = made_tensor(m, l->out[0], x->rank, x->dim);
+
+    for (int64_t i = 0; i < y->count; i++)
+        y->x[i] = *l->op == 'D' ? (x->x[i] - z->x[0]) * s->x[0] :
+                  fminf(fmaxf(rintf(x->x[i] / s->x[0]) + z->x[0], 0), 255);
+}
+
 static void batch_norm(struct made *m, const struct made_line *l)
 {
     struct made_tensor *x = arg(m, l, 0), *g = arg(m, l, 1), *b = arg(m, l, 2);
@@ -426,7 +436,9 @@ static void slice(struct made *m, const struct made_line *l)
 
         step[a] = by ? (int64_t)by->x[k] : 1;
         from[a] = (int64_t)s->x[k];
-        count[a] = (end - from[a] + step[a] - 1) / step[a];
+        end = step[a] < 0 && end < 0 ? -1 : end;
+        count[a] = (end - from[a] + (step[a] > 0 ? step[a] - 1 : step[a] + 1)) /
+                   step[a];
     }
     part(m, l, 0, from, count, step);
 }
@@ -595,19 +607,20 @@ static const struct {
     { "Abs", one }, { "Add", two }, { "AveragePool", pool },
     { "BatchNormalization", batch_norm }, { "Clip", one },
     { "Concat", concat }, { "Conv", conv }, { "ConvTranspose", deconv },
-    { "DepthToSpace", blocks }, { "Div", two }, { "Dropout", one },
-    { "Flatten", reshape }, { "Gelu", one }, { "Gemm", product },
-    { "Gather", gather }, { "GlobalAveragePool", reduce },
-    { "GlobalMaxPool", reduce }, { "HardSigmoid", one }, { "HardSwish", one },
-    { "Identity", one }, { "LeakyRelu", one }, { "MatMul", product },
-    { "Max", two }, { "MaxPool", pool }, { "Min", two }, { "Mul", two },
-    { "Neg", one }, { "PRelu", two }, { "Pad", pad }, { "ReduceMax", reduce },
-    { "ReduceMean", reduce },
-    { "ReduceMin", reduce }, { "ReduceSum", reduce }, { "Relu", one },
-    { "Reshape", reshape }, { "Resize", resize }, { "Shape", shape },
-    { "Sigmoid", one }, { "Slice", slice }, { "Softmax", softmax },
-    { "SpaceToDepth", blocks }, { "Split", split }, { "Sub", two },
-    { "Tanh", one }, { "Transpose", transpose },
+    { "DepthToSpace", blocks }, { "DequantizeLinear", quantise },
+    { "Div", two }, { "Dropout", one }, { "Flatten", reshape },
+    { "Gather", gather }, { "Gelu", one }, { "Gemm", product },
+    { "GlobalAveragePool", reduce }, { "GlobalMaxPool", reduce },
+    { "HardSigmoid", one }, { "HardSwish", one }, { "Identity", one },
+    { "LeakyRelu", one }, { "MatMul", product }, { "Max", two },
+    { "MaxPool", pool }, { "Min", two }, { "Mul", two }, { "Neg", one },
+    { "PRelu", two }, { "Pad", pad }, { "QuantizeLinear", quantise },
+    { "ReduceMax", reduce }, { "ReduceMean", reduce }, { "ReduceMin", reduce },
+    { "ReduceSum", reduce }, { "Relu", one }, { "Reshape", reshape },
+    { "Resize", resize }, { "Shape", shape }, { "Sigmoid", one },
+    { "Slice", slice }, { "Softmax", softmax }, { "SpaceToDepth", blocks },
+    { "Split", split }, { "Sub", two }, { "Tanh", one },
+    { "Transpose", transpose },
 };
 
 void made_compute(struct made *m)

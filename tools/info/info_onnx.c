@@ -99,6 +99,13 @@ out:
     return rc;
 }
 
+static int is_npz(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".npz") == 0;
+}
+
 int ctt_info_import_onnx(const struct ctt_info_cfg *cfg)
 {
     struct ctt_import_job job = { cfg->import, cfg->shapes, cfg->answer };
@@ -114,7 +121,8 @@ int ctt_info_import_onnx(const struct ctt_info_cfg *cfg)
     if (!ctt_import_model(m))
         CTT_TRY(tell_faults(cfg->import, m));
     if (cfg->verify)
-        CTT_TRY(ctt_info_verify(cfg, m));
+        CTT_TRY((is_npz(cfg->verify) ? ctt_info_verify : ctt_info_layers)
+                (cfg, m));
     CTT_TRY(set_origin(cfg->import, ctt_import_model(m)));
     CTT_TRY(ctt_info_describe(cfg, ctt_import_model(m)));
     if (cfg->out)

@@ -84,14 +84,16 @@ static const struct ctt_opt opts[] = {
       .arg = "FILE", .needs = "import", .section = EXCHANGE },
     { "verify", CTT_STRING, FIELD(verify), "", "arrays of numpy, in_NAME for "
       "each input and out_0, with which the imported model's answer must "
-      "agree to 1e-4 before anything is written", .arg = "FILE.npz",
+      "agree to 1e-4 before anything is written; or onnxruntime, or the path "
+      "of its library, which is asked for every value inside",
+      .arg = "FILE.npz",
       .needs = "import", .section = EXCHANGE },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };
 
 static const struct ctt_chapter chapters[] = {
-    { "ONNX",
+    { "ONNX OUT",
       "--export NAME.onnx writes a graph of one step (opset 17). Its first "
       "input is a frame, 1 x c x h x w, normalised; its first output the "
       "answer. Each node that is read in later steps has a pair of an input "
@@ -101,7 +103,8 @@ static const struct ctt_chapter chapters[] = {
       "false later. Batch norms are part of the convolutions before them, "
       "pruned weights are zeros, quantised values and weights are pairs of "
       "QuantizeLinear and DequantizeLinear. Windows with spread=1 and "
-      "operations of training are refused.\n\n"
+      "operations of training are refused. examples/stream_onnx.py runs "
+      "a stream in ONNX Runtime.\n\n"
       "The file's metadata are JSON: input (name, width, height, colour, fit, "
       "scale, fps, normalise, gamma, mean, std: a value is ((v / 255)^gamma - "
       "mean) / std; with normalise \"clip\" mean and std are those of the "
@@ -131,7 +134,9 @@ static const struct ctt_chapter chapters[] = {
       "characters than letters and digits are _) and out_0, or pre, the "
       "numbers before a last softmax or sigmoid, where errors show that "
       "probabilities hide. The largest difference may be 1e-4 of the largest "
-      "number." },
+      "number. With onnxruntime, or the path of libonnxruntime.so, each value "
+      "that both compute is compared, for random inputs, and the first that "
+      "differs is named." },
     { "WEIGHTS OF OTHERS",
       "--import FILE --map MAP -o MODEL.h5 NAME.net fills the model NAME.net. "
       "Every weight has a line in MAP, and every tensor of floats is in a "

@@ -3,7 +3,6 @@
  * with saved ones. */
 #include "device/device.h"
 #include "exchange/npz.h"
-#include "run/run.h"
 #include "tools/info/info_onnx.h"
 
 #include <ctype.h>
@@ -46,21 +45,21 @@ static const struct ctt_npz_array *find_input(const struct verify *v,
     return a;
 }
 
-/* x: each sample's frames; a step has those of all samples. */
-static int put_steps(const struct verify *v, int node, int64_t numbers,
-                     const float *x)
+/* A step has the frames of all samples. */
+int ctt_info_put(const struct ctt_run *r, int node, int samples,
+                 int64_t numbers, const float *x)
 {
-    int64_t frame = ctt_volume(&v->g->node[node].out);
-    float *all = ctt_calloc((size_t)(v->samples * frame), sizeof(*all));
+    int64_t frame = ctt_volume(&r->g->node[node].out);
+    float *all = ctt_calloc((size_t)(samples * frame), sizeof(*all));
     int rc = all ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     for (int64_t t = 0; t < numbers / frame; t++) {
-        for (int64_t k = 0; k < v->samples; k++)
+        for (int k = 0; k < samples; k++)
             memcpy(all + k * frame, x + k * numbers + t * frame,
                    (size_t)frame * sizeof(*all));
-        CTT_TRY(ctt_run_put(v->run, node, (int)t, all, v->samples *
-                            ctt_rows(&v->g->node[node].out)));
+        CTT_TRY(ctt_run_put(r, node, (int)t, all, samples *
+                            ctt_rows(&r->g->node[node].out)));
     }
 out:
     ctt_free(all);
@@ -87,14 +86,13 @@ static int feed(const struct verify *v, int i, const char *path)
     for (int64_t k = 0; k < v->samples; k++)
         ctt_import_feed(v->import, i, samples > 1 ? k : 0, a->x,
                         x + k * numbers);
-    CTT_TRY(put_steps(v, node, numbers, x));
+    CTT_TRY(ctt_info_put(v->run, node, (int)v->samples, numbers, x));
 out:
     ctt_free(x);
     return rc;
 }
 
-/* The frames of a clip: those of its window. */
-static int steps_of(const struct ctt_graph *g)
+int ctt_info_steps(const struct ctt_graph *g)
 {
     for (int i = 0; i < g->count; i++)
         if (g->node[i].op == CTT_OP_WINDOW)
@@ -102,16 +100,16 @@ static int steps_of(const struct ctt_graph *g)
     return 1;
 }
 
-static int run_steps(const struct verify *v)
+int ctt_info_run(struct ctt_run *r, int samples)
 {
-    int steps = steps_of(v->g), rc;
+    int steps = ctt_info_steps(r->g), rc;
 
-    CTT_TRY(ctt_run_steps(v->run, steps));
-    if (v->g->clip == v->g->count)
+    CTT_TRY(ctt_run_steps(r, steps));
+    if (r->g->clip == r->g->count)
         goto out;
-    for (int k = 0; k < (int)v->samples; k++)
-        v->run->ask[k] = (struct ctt_ask){ k, steps - 1 };
-    CTT_TRY(ctt_run_clip(v->run, (int)v->samples));
+    for (int k = 0; k < samples; k++)
+        r->ask[k] = (struct ctt_ask){ k, steps - 1 };
+    CTT_TRY(ctt_run_clip(r, samples));
 out:
     return rc;
 }
@@ -130,7 +128,7 @@ static int open_run(struct verify *v, const struct ctt_info_cfg *cfg)
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &v->dev));
     CTT_TRY(ctt_dev_show(v->dev, "weights", m->w, m->g->weights, &v->w, &w));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){ .g = v->g, .dev = v->dev,
-        .w = w, .samples = (int)v->samples, .steps = steps_of(v->g),
+        .w = w, .samples = (int)v->samples, .steps = ctt_info_steps(v->g),
         .asks = v->g->clip < v->g->count ? (int)v->samples : 0 }, &v->run));
 out:
     return rc;
@@ -175,7 +173,7 @@ static int answer(const struct verify *v, const char *path, float *y)
     for (int i = 0; ctt_import_input(v->import, i, &node, &samples,
                                      &numbers); i++)
         CTT_TRY(feed(v, i, path));
-    CTT_TRY(run_steps(v));
+    CTT_TRY(ctt_info_run(v->run, (int)v->samples));
     CTT_TRY(ctt_run_get(v->run, ctt_graph_output(v->g), 0, v->samples *
                         ctt_rows(&out->out), x));
     for (int64_t k = 0; k < v->samples; k++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * foreign.c: an ONNX file where a program takes a model. */
+#include "exchange/exchange.h"
 #include "exchange/import.h"
 #include "net/file/file.h"
 #include "tools/shared/output.h"
@@ -66,14 +67,18 @@ int ctt_tool_import(const char *path, char **out)
 {
     static char kept[PATH];
     struct ctt_import *m = NULL;
+    struct ctt_model *own = NULL;
     int rc = 0;
 
     if (!is_onnx(path))
         return 0;
-    CTT_TRY(import_model(path, &m));
-    CTT_TRY(keep_model(ctt_import_model(m), kept));
+    CTT_TRY(ctt_import_own_onnx(path, &own));
+    if (!own)
+        CTT_TRY(import_model(path, &m));
+    CTT_TRY(keep_model(own ? own : ctt_import_model(m), kept));
     *out = kept;
 out:
     ctt_import_close(&m);
+    ctt_model_free(&own);
     return rc;
 }

@@ -61,6 +61,9 @@ cmp with.onnx again.onnx || fail 'the model that came back is another one'
 "$info" --net back.h5 | grep -q '^state h.h1 of=h ' ||
     fail 'the model that came back remembers nothing'
 
+says 0 '^model ' "$info" with.onnx
+grep -q '^state h.h1 of=h ' out || fail 'as a model it remembers nothing'
+
 # Wrong words.
 says 2 'm.bin: must end in .onnx or .safetensors' "$info" --export m.bin a.h5
 says 2 'are for ONNX' "$info" --export m.safetensors --half a.h5

@@ -107,7 +107,16 @@ says 1 'differs by more than 0.0001: number 0 of out_0 is -1 there and 0 here' \
 [ ! -e c.h5 ] || fail 'a model that does not agree was written'
 npz none.npz in_x.npy
 says 1 'none.npz: no array out_0' "$info" --import r.onnx --verify none.npz
-says 1 'labels: no .npz' "$info" --import r.onnx --verify labels
+cp labels labels.npz
+says 1 'labels.npz: no .npz' "$info" --import r.onnx --verify labels.npz
+says 1 'verify ./labels: neither an .npz nor a library' \
+    "$info" --import r.onnx --verify ./labels
+# CTT_ONNXRUNTIME names ONNX Runtime's library, where it is installed.
+if [ -n "${CTT_ONNXRUNTIME:-}" ]; then
+    works "$info" --import a.onnx --verify "$CTT_ONNXRUNTIME"
+    grep -qE '^verified +[3-9] values of ONNX Runtime' out ||
+        fail "ONNX Runtime: $(cat out)"
+fi
 
 # A model with states has several inputs and outputs.
 cat > s.net << 'END'
