@@ -62,7 +62,7 @@ static double *contract(double *t, int64_t left, const struct ctt_chain *c,
                         int k, const struct ctt_node *n)
 {
     struct ctt_chain_conv r = ctt_chain_core(c, k, n);
-    int64_t taps = r.kernel[0] * r.kernel[1] * r.kernel[2];
+    int64_t taps = r.slide.kernel[0] * r.slide.kernel[1] * r.slide.kernel[2];
     int64_t mid = k > 0 ? c->rank[k] : 1, in = k > 0 ? 1 : r.in;
     double *y = ctt_calloc((size_t)(left * in * taps * r.out), sizeof(*y));
 
@@ -202,7 +202,7 @@ static void test_scale(void)
     CHECK_OK(ctt_chain_new(m->g, 1, m->w + n->at[0], &o, NULL, &c));
     for (int k = 0; k < c->cores; k++) {
         struct ctt_chain_conv r = ctt_chain_core(c, k, n);
-        int64_t size = r.in * r.out * r.kernel[1] * r.kernel[2];
+        int64_t size = r.in * r.out * r.slide.kernel[1] * r.slide.kernel[2];
         for (int64_t i = 0; i < size; i++)
             norm[k] += (double)c->w[k][i] * c->w[k][i];
         CU_ASSERT_DOUBLE_EQUAL(norm[k], norm[0], 1e-4 * norm[0]);

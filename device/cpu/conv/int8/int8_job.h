@@ -169,4 +169,17 @@ int  ctt_int8_joins(const struct ctt_call *c);
 int  ctt_int8_join(struct ctt_dev *d, const struct ctt_call *c,
                    struct ctt_int8_weights k[2]);
 
+/* int8_gaps.c: a dilated conv as one with zeros between its taps.  g: its node
+ * and weights, kept for a stamp; starts as zeros, and w is freed with
+ * ctt_free().  may_fill: 1 if there are kernels for it and few enough zeros;
+ * fill: sets *out to the call, which refers to g.  CTT_ENOMEM. */
+struct ctt_int8_gaps {
+    struct ctt_node node;
+    float          *w;
+    uint64_t        stamp;
+};
+int  ctt_int8_may_fill(const struct ctt_call *c);
+int  ctt_int8_fill(const struct ctt_call *c, struct ctt_int8_gaps *g,
+                   struct ctt_call *out);
+
 #endif
