@@ -57,8 +57,8 @@ static int load(const char *library, struct ctt_ort *o)
     memcpy(&entry, &symbol, sizeof(entry));
     base = entry();
     o->table = base->get(VERSION);
-    CTT_CHECK(o->table, CTT_EUNSUP, "--verify %s: does not know its first interface",
-              library);
+    CTT_CHECK(o->table, CTT_EUNSUP, "--verify %s: does not know its first "
+              "interface", library);
 out:
     return rc;
 }
