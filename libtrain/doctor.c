@@ -376,6 +376,14 @@ static int room(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
+/* Whether the values that change light are those of a preset, which were chosen
+ * for what they gain. */
+static int is_preset(const struct ctt_train_cfg *c)
+{
+    return isnan(c->brightness) && isnan(c->contrast) && !c->jitter &&
+           !c->rand_augment;
+}
+
 static int augmentation(struct patient *p, struct ctt_finding *f)
 {
     struct ctt_augment a = ctt_augment_of(p->cfg, 0);
@@ -397,7 +405,9 @@ static int augmentation(struct patient *p, struct ctt_finding *f)
     FOUND(f, "of %d clips it moves the mean by up to %.2g deviations and makes "
           "the deviation %.2g to %.2g of what it was", look[0].clips, shift,
           least, most);
-    if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 || most > SPREAD_MOST)
+    if (is_preset(p->cfg))
+        f->mends[0] = '\0';
+    else if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 || most > SPREAD_MOST)
         MENDS(f, a.draws ? "a smaller --magnitude" :
                  a.brightness + a.contrast > 0
                  ? "a smaller --brightness or --contrast"
