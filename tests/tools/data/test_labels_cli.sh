@@ -3,7 +3,7 @@
 # test_labels_cli.sh: numbers of classes are the same in every list that a model
 # meets; labels that do not fit are refused, or said.
 set -u
-tools="convtt-data convtt-infer convtt-train"
+tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
 
 # Pictures of three colours, of which two lists have the numbers 1, 2, 3.
@@ -99,4 +99,37 @@ for with in from piped; do
         --val /dev/stdin
     reads '^100% +12 ' $with v.txt infer /dev/stdin
 done
+
+# 6. --classes leaves clips out in every program, for a model that has the other
+# classes too and for one that was trained without them.
+echo 1 > one
+printf '1\n3\n' > two
+subset() {    # subset CLIPS LOW FILE: of v.txt, with m.h5, which answers
+    rm -f c.h5 p.h5    # all right: from LOW % on (Wilson 1927)
+    cp m.h5 c.h5
+    says 0 "^100% +$1 +100.0%" infer v.txt --classes $3
+    says 0 "^100% +$1 " infer v.h5 --classes $3
+    says 0 "^100% +$1 " infer v.txt --classes $3 --confusion c.svg
+    says 0 ", from $1 clips" "$bin/convtt-infer" --calibrate c.h5 v.txt \
+        --max-gap 0.9 --delta 0.5 --classes $3
+    says 0 "^$1 +$1 " "$bin/convtt-infer" --decide c.h5 v.txt --classes $3
+    says 0 " \\($2-100.0" "$bin/convtt-info" m.h5 --data v.txt --classes $3
+    says 0 "p.h5: $1 clips," "$bin/convtt-data" pack v.txt -o p.h5 \
+        --model m.h5 --classes $3
+    rm p.h5
+    says 0 ", $1 validation clips" "$bin/convtt-compress" m.h5 -o p.h5 \
+        --data t.txt --val v.txt --share 4 --classes $3
+    says 0 "validation: $1 clips" "$bin/convtt-train" --init m.h5 -o q.h5 \
+        --data t.txt --val v.txt --epochs 1 --batch 4 --classes $3
+}
+"$bin/convtt-data" pack v.txt -o v.h5 --model m.net > out 2>&1 ||
+    fail "pack: $(cat out)"
+learn --epochs 4 --val two.txt > out 2>&1 || fail "$(cat out)"
+subset 4 51.0 one
+learn --epochs 4 --val v.txt --test two.txt --classes two > out 2>&1
+grep -q 'validation: 8 clips of 2 classes' out || fail "$(cat out)"
+learn --epochs 1 --val none --test v.txt --classes two > out 2>&1
+grep -q 'test: 8 clips of 2 classes' out || fail "$(cat out)"
+subset 8 67.6 two
+subset 4 51.0 one
 exit $failed
