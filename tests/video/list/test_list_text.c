@@ -569,7 +569,8 @@ int main(void)
         { "known labels", test_known }, { "same number", test_same_number },
         { "class index", test_index },
         { "subset", test_subset },
-        { "subset of a model's classes", test_subset_of_model }, { "memory", test_memory },
+        { "subset of a model's classes", test_subset_of_model },
+        { "memory", test_memory },
         { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "text lists", NULL, NULL, NULL, NULL, tests },
