@@ -39,6 +39,17 @@ infer() { "$bin/convtt-infer" m.h5 --observe 1 -k 1 --threads 1 "$@"; }
 
 # 1. The model keeps the numbers.
 says 0 'validation: .* 100.0% at 100%' learn --epochs 4 --val two.txt
+matrix() {    # matrix ROW...: those of the printed confusion matrix
+    diff <(sed -n '/^confusion matrix/,/^$/p' out | sed '1d; /^$/d') \
+        <(printf '%s\n' "$@") || fail 'the confusion matrix'
+}
+matrix 'class  1  2  3' '1      4  0  0' '2      0  4  0' '3      0  0  0'
+sed 's/ 1$/,Held up/; s/ 2$/,Held so high/; s/ 3$/,1/' t.txt > long.txt
+sed 's/ 1$/,Held up/; s/ 2$/,Held so high/; s/ 3$/,1/' two.txt > held.txt
+says 0 'mistaken for' learn --epochs 4 --val held.txt --data long.txt
+matrix 'class             (a)  (b)  (c)' '(a) 1               0    0    0' \
+    '(b) Held so high    0    4    0' '(c) Held up         0    0    4'
+learn --epochs 4 --val two.txt > out 2>&1 || fail "$(cat out)"
 says 0 '^100% +8 +100.0%' infer two.txt
 says 0 '^100% +12 +100.0%' infer v.txt
 [ ! -s err ] || fail "a warning: $(cat err)"
