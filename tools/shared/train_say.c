@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_say.c: the lines and tables of convtt-train. */
 #include "base/half.h"
+#include "base/letters.h"
 #include "base/visible.h"
 #include "net/op.h"
 #include "base/wilson.h"
@@ -446,15 +447,26 @@ static int are_alike(const char *a, const char *b)
     }
 }
 
+/* How two names differ that a person takes for the same, or NULL. */
+static const char *likeness(const char *a, const char *b)
+{
+    return are_alike(a, b) ? "in case or blanks only" :
+           ctt_letters_differ_in_form(a, b) ? "only in how their accents are "
+           "written in Unicode (NFC and NFD)" : NULL;
+}
+
 static void tell_alike(char *const *name, int labels)
 {
     for (int i = 0; i < labels; i++)
-        for (int k = 0; k < i; k++)
-            if (are_alike(name[i], name[k])) {
-                ctt_tool_warn("the classes '%s' and '%s' differ in case or "
-                              "blanks only", name[k], name[i]);
-                return;
-            }
+        for (int k = 0; k < i; k++) {
+            const char *how = likeness(name[i], name[k]);
+
+            if (!how)
+                continue;
+            ctt_tool_warn("the classes '%s' and '%s' differ %s", name[k],
+                          name[i], how);
+            return;
+        }
 }
 
 int ctt_say_classes(const struct ctt_data *d, const struct ctt_train_cfg *cfg)

@@ -2,6 +2,7 @@
  * fit.c: fits the classes of a list to those of a model and to a subset: by
  * their names or numbers. */
 #include "video/list/list.h"
+#include "base/letters.h"
 #include "base/warn.h"
 #include "video/disk.h"
 #include "video/list/split.h"
@@ -51,12 +52,27 @@ static const char *table(const struct ctt_names *name,
     return out;
 }
 
+/* Whether one of the names looks like this one and is not. */
+static int has_twin(const struct ctt_names *n, const char *name)
+{
+    for (int i = 0; i < n->count; i++)
+        if (ctt_letters_differ_in_form(n->name[i], name))
+            return 1;
+    return 0;
+}
+
+#define TWIN "that writes its accents in the other form of Unicode (NFC, NFD)"
+
 /* Labels that are no classes of the model.  name: of one, or NULL: why. */
 static int refuse(const struct ctt_listing *s, const struct ctt_names *model,
                   const char *name, const char *why)
 {
     char list[TABLE], known[TABLE], one[160];
 
+    if (name && has_twin(model, name))
+        return ctt_error(CTT_EINVAL, "%s: class '%.60s' is none of the model's "
+                         "%d classes, which have one " TWIN "; write both the "
+                         "same way", s->path, name, model->count);
     snprintf(one, sizeof(one), "class '%.60s' is none of the model's %d "
              "classes", name ? name : "", model->count);
     return ctt_error(CTT_EINVAL, "%s: %s; labels of the list: %s; classes of "
@@ -129,8 +145,9 @@ static int read_subset(const struct ctt_listing *s,
         if (*word == 0 || *word == '#')
             continue;
         name = chosen_class(s, model, word);
-        CTT_CHECK(name, CTT_EINVAL, "%s:%d: no class '%s' in %s", subset,
-                  line, word, s->path);
+        CTT_CHECK(name, CTT_EINVAL, "%s:%d: no class '%s' in %s%s", subset,
+                  line, word, s->path, has_twin(&s->names, word) ?
+                  ", but one " TWIN : "");
         CTT_CHECK(ctt_names_find(keep, name) < 0, CTT_EINVAL,
                   "%s:%d: class '%s' is listed twice", subset, line, word);
         CTT_TRY(ctt_names_add(keep, name));
@@ -411,8 +428,9 @@ int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
                            subset ? chosen.count : s->names.count, &keep));
     for (int i = 0; known && i < chosen.count; i++)
         CTT_CHECK(ctt_names_find(&keep, chosen.name[i]) >= 0, CTT_EINVAL,
-                  "%s: the model was not trained with class '%s'", subset,
-                  chosen.name[i]);
+                  "%s: the model was not trained with class '%s'%s", subset,
+                  chosen.name[i], has_twin(&keep, chosen.name[i]) ?
+                  ", but with one " TWIN : "");
     CTT_TRY(relabel(s, &keep, known || nknown == CTT_LABELS_ANY,
                     subset ? &chosen : NULL));
 out:

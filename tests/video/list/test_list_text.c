@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_list_text.c: lists of clips as text: their columns, class numbers and
  * names, subsets of the classes, and what is wrong with them. */
+#include "base/letters.h"
 #include "base/limits.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
@@ -547,6 +548,41 @@ static void test_subset_of_model(void)
     }
 }
 
+/* Names that look the same and are not: composed letters and others. */
+static void test_accents(void)
+{
+    static const struct { const char *model, *label; } row[] = {
+        { "caf\u00e9", "cafe\u0301" }, { "cafe\u0301", "caf\u00e9" },
+        { "\u00c5ngstr\u00f6m", "A\u030angstro\u0308m" },
+        { "\u017di\u017eka", "Z\u030ci\u017eka" },
+        { "\u0439", "\u0438\u0306" }, { "\u304c", "\u304b\u3099" },
+        { "\u30d1", "\u30cf\u309a" },
+        { "\ud55c\uae00", "\u1112\u1161\u11ab\u1100\u1173\u11af" },
+        { "\uac00", "\u1100\u1161" },
+    };
+    static const struct { const char *model, *label; } other[] = {
+        { "cafe", "caf\u00e9" }, { "caf\u00e8", "cafe\u0301" },
+        { "\u00f8", "o\u0338" }, { "caf\u00e9", "caf\u00e9s" },
+        { "\u00e9", "\xe9" },
+    };
+    char *model[] = { NULL, "b" }, text[64];
+
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        model[0] = (char *)row[r].model;
+        snprintf(text, sizeof(text), "x %s\ny b\n", row[r].label);
+        clip_text("v/list.txt", text);
+        clip_text("keep", row[r].model);
+        list_refuse(clip_path("v/list.txt"), "val", model, 2, NULL,
+                    "classes, which have one that writes its accents in");
+        list_refuse(clip_path("v/list.txt"), "val", NULL, 0, clip_path("keep"),
+                    ", but one that writes its accents in");
+        CU_ASSERT(ctt_letters_differ_in_form(row[r].label, row[r].model));
+    }
+    for (size_t r = 0; r < CTT_LEN(other); r++)
+        CU_ASSERT(!ctt_letters_differ_in_form(other[r].label,
+                                              other[r].model));
+}
+
 static void test_memory(void)
 {
     clip_text("u/classInd.txt", "1 Apply Makeup\n2 Archery\n");
@@ -570,7 +606,7 @@ int main(void)
         { "class index", test_index },
         { "subset", test_subset },
         { "subset of a model's classes", test_subset_of_model },
-        { "memory", test_memory },
+        { "accents", test_accents }, { "memory", test_memory },
         { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "text lists", NULL, NULL, NULL, NULL, tests },
