@@ -125,9 +125,11 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     struct ctt_memory memory;
     struct ctt_squeeze squeeze;
     struct ctt_scale scale;
+    time_t today;
     int rc = 0;
 
     CTT_TRY(ctt_opt_check(ctt_train_opts, cfg));
+    CTT_TRY(ctt_card_time(&today));
     CTT_CHECK(cfg->pause <= cfg->epochs, CTT_EINVAL, "--pause=%d: the run has "
               "%d epochs", cfg->pause, cfg->epochs);
     CTT_CHECK(cfg->dsd <= 0 || !cfg->early_stop, CTT_EINVAL, "--early-stop "

@@ -100,7 +100,7 @@ int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
     size_t room;
     int rc = 0;
 
-    ctt_card(old, ctt_data_crc(d), card);
+    CTT_TRY(ctt_card(old, ctt_data_crc(d), card));
     CTT_TRY(ctt_settings_changed(cfg, &changed));
     room = strlen(old) + strlen(changed) + strlen(card) +
            strlen(test) + 128;

@@ -26,6 +26,7 @@ struct ctt_list {
     int              alsos, also_room;
     int              several;  /* a clip of the data has several labels */
     int              all, all_labels;    /* counts without the subset */
+    int              chosen;             /* labels that clips have */
     const char      *form;     /* layout found: "a folder per class" ... */
     struct ctt_pool_part *texts;    /* that hold all paths, ids and labels
                                        (names.h) */
@@ -104,11 +105,12 @@ int ctt_list_also(struct ctt_list *l, struct ctt_item *item, int label);
  * come from the data, and a class without clips in "train" is an error, unless
  * nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL, or a file
  * with the names or numbers of the classes to keep, one per line, which also
- * numbers them; with known, they must be among the names of the model.  Clips
- * of other classes are dropped.  No clip is opened.  Clips keep the order of
- * the list; clips in folders are sorted.  CTT_EINVAL if the split does not
- * exist or has no such clips, or if subset does not name classes of both,
- * CTT_EFORMAT if a list is damaged or a folder is empty. */
+ * numbers them; with known, they must be among the names of the model,
+ * which stay the labels.  Clips of other classes are dropped, whatever their
+ * labels are.  No clip is opened.  Clips keep the order of the list; clips in
+ * folders are sorted.  CTT_EINVAL if the split does not exist or has no such
+ * clips, or if subset does not name classes of both, CTT_EFORMAT if a list is
+ * damaged or a folder is empty. */
 enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);

@@ -153,7 +153,7 @@ static void tell_subset(const struct ctt_data *d, const char *subset,
     if (!subset || !ev || !ev->say)
         return;
     snprintf(line, sizeof(line), "subset: %d of %d classes, %d of %d clips",
-             d->list->labels, d->list->all_labels, d->list->count,
+             d->list->chosen, d->list->all_labels, d->list->count,
              d->list->all);
     ev->say(ev->arg, line);
 }

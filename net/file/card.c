@@ -8,14 +8,24 @@
 #include <string.h>
 #include <time.h>
 
-/* Reproducible builds set the variable; its sense is theirs. */
-static time_t today(void)
-{
-    const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    char *end = NULL;
-    long long t = epoch ? strtoll(epoch, &end, 10) : 0;
+#define VARIABLE "SOURCE_DATE_EPOCH"
+#define LAST 253402300799    /* the end of the year 9999 */
 
-    return epoch && *epoch && !*end && t >= 0 ? (time_t)t : time(NULL);
+/* Reproducible builds set the variable; its sense is theirs. */
+int ctt_card_time(time_t *out)
+{
+    const char *epoch = getenv(VARIABLE);
+    size_t n = epoch ? strlen(epoch) : 0;
+    long long t = n && n < 16 ? atoll(epoch) : 0;
+    int rc = 0;
+
+    CTT_CHECK(!n || (strspn(epoch, "0123456789") == n && n < 16 && t <= LAST),
+              CTT_EINVAL, VARIABLE "=%.40s: not a number of seconds since 1970 "
+              "from 0 to %lld; unset it for today's date", epoch,
+              (long long)LAST);
+    *out = n ? (time_t)t : time(NULL);
+out:
+    return rc;
 }
 
 const char *ctt_card_find(const char *history, const char *name, int *n)
@@ -42,12 +52,14 @@ static void add(const char *history, const char *name, const char *value,
         snprintf(text + used, CTT_CARD - used, " %s=%s", name, value);
 }
 
-void ctt_card(const char *history, uint32_t crc, char text[CTT_CARD])
+int ctt_card(const char *history, uint32_t crc, char text[CTT_CARD])
 {
     char day[16] = "", sum[16];
-    time_t t = today();
     struct tm tm;
+    time_t t;
+    int rc;
 
+    CTT_TRY(ctt_card_time(&t));
     if (gmtime_r(&t, &tm))
         strftime(day, sizeof(day), "%Y-%m-%d", &tm);
     snprintf(sum, sizeof(sum), "%08x", (unsigned)crc);
@@ -55,6 +67,8 @@ void ctt_card(const char *history, uint32_t crc, char text[CTT_CARD])
     add(history, "date", day, text);
     add(history, "convtt", CTT_VERSION, text);
     add(history, "data-crc", sum, text);
+out:
+    return rc;
 }
 
 int ctt_card_licence(const char *name)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_say.c: the lines and tables of convtt-train. */
 #include "base/half.h"
+#include "base/letters.h"
+#include "base/visible.h"
 #include "net/op.h"
 #include "base/wilson.h"
 #include "tools/shared/training.h"
@@ -299,21 +301,41 @@ static int tell_classes(const struct ctt_metrics *m, char *const *label)
     return ctt_table_print(&t);
 }
 
-enum { CONFUSION = 20 };    /* classes; a larger matrix is not printed */
+enum { CONFUSION = 20,    /* classes; a larger matrix is not printed */
+       HEAD = 10,         /* bytes of a name that heads a column, at most */
+       NAME = 256 };
 
-static int tell_confusion(const struct ctt_metrics *m)
+/* Writes the head of row i, or of its column.  Classes are often called by
+ * numbers, so a class with a long name has a letter there and not a number. */
+static void class_head(char *const *label, int letters, int i, int is_row,
+                       char out[NAME])
+{
+    size_t n = 0;
+
+    if (letters)
+        n = (size_t)snprintf(out, NAME, "(%c)%s", 'a' + i, is_row ? " " : "");
+    if (!letters || is_row)
+        ctt_visible(label[i], 0, out + n, NAME - n);
+}
+
+static int tell_confusion(const struct ctt_metrics *m, char *const *label)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char line[1024];
-    int n = snprintf(line, sizeof(line), "class");
+    char line[NAME + CONFUSION * 48], head[NAME];
+    int n = snprintf(line, sizeof(line), "class"), letters = 0;
 
     if (m->classes > CONFUSION)
         return 0;
     for (int k = 0; k < m->classes; k++)
-        n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%d", k);
+        letters |= strlen(label[k]) > HEAD;
+    for (int k = 0; k < m->classes; k++) {
+        class_head(label, letters, k, 0, head);
+        n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%.40s", head);
+    }
     ctt_table_row(&t, "%s", line);
     for (int i = 0; i < m->classes; i++) {
-        n = snprintf(line, sizeof(line), "%d", i);
+        class_head(label, letters, i, 1, head);
+        n = snprintf(line, sizeof(line), "%s", head);
         for (int k = 0; k < m->classes; k++)
             n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%lld",
                           (long long)m->confusion[i * m->classes + k]);
@@ -346,7 +368,7 @@ int ctt_say_metrics(const struct ctt_metrics *m, char *const *label)
     }
     CTT_TRY(tell_points(m));
     CTT_TRY(tell_classes(m, label));
-    CTT_TRY(tell_confusion(m));
+    CTT_TRY(tell_confusion(m, label));
 out:
     return rc;
 }
@@ -425,15 +447,26 @@ static int are_alike(const char *a, const char *b)
     }
 }
 
+/* How two names differ that a person takes for the same, or NULL. */
+static const char *likeness(const char *a, const char *b)
+{
+    return are_alike(a, b) ? "in case or blanks only" :
+           ctt_letters_differ_in_form(a, b) ? "only in how their accents are "
+           "written in Unicode (NFC and NFD)" : NULL;
+}
+
 static void tell_alike(char *const *name, int labels)
 {
     for (int i = 0; i < labels; i++)
-        for (int k = 0; k < i; k++)
-            if (are_alike(name[i], name[k])) {
-                ctt_tool_warn("the classes '%s' and '%s' differ in case or "
-                              "blanks only", name[k], name[i]);
-                return;
-            }
+        for (int k = 0; k < i; k++) {
+            const char *how = likeness(name[i], name[k]);
+
+            if (!how)
+                continue;
+            ctt_tool_warn("the classes '%s' and '%s' differ %s", name[k],
+                          name[i], how);
+            return;
+        }
 }
 
 int ctt_say_classes(const struct ctt_data *d, const struct ctt_train_cfg *cfg)

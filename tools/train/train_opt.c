@@ -327,6 +327,10 @@ static const struct ctt_chapter chapters[] = {
       "names it. --search keeps models, checkpoints and the output of its "
       "trials in the folder OUT.trials, which is removed at the end, and its "
       "log in OUT.search.jsonl." },
+    { "ENVIRONMENT",
+      "The history of a model has the day on which it was trained: with "
+      "SOURCE_DATE_EPOCH, a number of seconds since 1970, that day and not "
+      "today, so that the same training writes the same file." },
     { "EXAMPLES",
       "Early recognition on two lists of clips:\n\n"
       "    convtt-train models/early-lstm.net -o fights.h5 \\\n"

@@ -2,6 +2,7 @@
  * fit.c: fits the classes of a list to those of a model and to a subset: by
  * their names or numbers. */
 #include "video/list/list.h"
+#include "base/letters.h"
 #include "base/warn.h"
 #include "video/disk.h"
 #include "video/list/split.h"
@@ -51,12 +52,27 @@ static const char *table(const struct ctt_names *name,
     return out;
 }
 
+/* Whether one of the names looks like this one and is not. */
+static int has_twin(const struct ctt_names *n, const char *name)
+{
+    for (int i = 0; i < n->count; i++)
+        if (ctt_letters_differ_in_form(n->name[i], name))
+            return 1;
+    return 0;
+}
+
+#define TWIN "that writes its accents in the other form of Unicode (NFC, NFD)"
+
 /* Labels that are no classes of the model.  name: of one, or NULL: why. */
 static int refuse(const struct ctt_listing *s, const struct ctt_names *model,
                   const char *name, const char *why)
 {
     char list[TABLE], known[TABLE], one[160];
 
+    if (name && has_twin(model, name))
+        return ctt_error(CTT_EINVAL, "%s: class '%.60s' is none of the model's "
+                         "%d classes, which have one " TWIN "; write both the "
+                         "same way", s->path, name, model->count);
     snprintf(one, sizeof(one), "class '%.60s' is none of the model's %d "
              "classes", name ? name : "", model->count);
     return ctt_error(CTT_EINVAL, "%s: %s; labels of the list: %s; classes of "
@@ -92,12 +108,34 @@ static int subset_class(const struct ctt_listing *s, const char *word)
     return number < s->names.count && !count_numbers(&s->names) ? number : -1;
 }
 
+/* The class of the list or of the model (NULL: none) that a line of the subset
+ * file names, or NULL: a list with labels need not have every class of its
+ * model. */
+static const char *chosen_class(const struct ctt_listing *s,
+                                const struct ctt_names *model,
+                                const char *word)
+{
+    int i = subset_class(s, word);
+    char plain[NAME];
+
+    if (i >= 0)
+        return s->names.name[i];
+    if (s->names.count == 0)
+        return NULL;
+    ctt_class_plain(word, plain, sizeof(plain));
+    i = ctt_names_find(model, word);
+    i = i < 0 ? ctt_names_find(model, plain) : i;
+    return i < 0 ? NULL : model->name[i];
+}
+
 /* Adds the names of the classes in the subset file. */
-static int read_subset(const struct ctt_listing *s, const char *subset,
+static int read_subset(const struct ctt_listing *s,
+                       const struct ctt_names *model, const char *subset,
                        struct ctt_names *keep)
 {
+    const char *name;
     char *text = NULL, *at, *word;
-    int rc = 0, line = 0, i;
+    int rc = 0, line = 0;
     size_t size;
 
     rc = ctt_text_read(subset, SUBSET_LIMIT, &text, &size);
@@ -106,12 +144,13 @@ static int read_subset(const struct ctt_listing *s, const char *subset,
     for (at = text; (word = ctt_text_line(&at, &line)) != NULL;) {
         if (*word == 0 || *word == '#')
             continue;
-        i = subset_class(s, word);
-        CTT_CHECK(i >= 0, CTT_EINVAL, "%s:%d: no class '%s' in %s", subset,
-                  line, word, s->path);
-        CTT_CHECK(ctt_names_find(keep, s->names.name[i]) < 0, CTT_EINVAL,
+        name = chosen_class(s, model, word);
+        CTT_CHECK(name, CTT_EINVAL, "%s:%d: no class '%s' in %s%s", subset,
+                  line, word, s->path, has_twin(&s->names, word) ?
+                  ", but one " TWIN : "");
+        CTT_CHECK(ctt_names_find(keep, name) < 0, CTT_EINVAL,
                   "%s:%d: class '%s' is listed twice", subset, line, word);
-        CTT_TRY(ctt_names_add(keep, s->names.name[i]));
+        CTT_TRY(ctt_names_add(keep, name));
     }
     CTT_CHECK(keep->count > 0, CTT_EINVAL, "%s: no classes in it", subset);
     rc = 0;
@@ -145,15 +184,18 @@ static int *place(const struct ctt_list *l, int clip, int k)
     return at && *at >= 0 ? at : NULL;
 }
 
-/* Whether the model lacks the name of a class that a clip has. */
-static int lacks_a_name(const struct ctt_listing *s,
-                        const struct ctt_names *model)
+/* How many labels of clips are named like a class of the model; *all: of how
+ * many. */
+static int count_known(const struct ctt_listing *s,
+                       const struct ctt_names *model, int *all)
 {
+    int known = 0;
+
+    *all = 0;
     for (int i = 0; i < s->list->count; i++)
-        for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++)
-            if (ctt_names_find(model, s->names.name[*c]) < 0)
-                return 1;
-    return 0;
+        for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++, ++*all)
+            known += ctt_names_find(model, s->names.name[*c]) >= 0;
+    return known;
 }
 
 /* Whether each number of the data is the place of the model's class that has
@@ -167,14 +209,15 @@ static int are_places(const struct ctt_listing *s,
     return 1;
 }
 
-/* The model's class for each number of the data.  A model whose classes are
- * numbers has the one of this name.  Otherwise a number is a place, in data
- * that have a 0: without one, they may count from 1. */
+/* The model's class for each number of the data, and for others places behind
+ * them.  A model whose classes are numbers has the one of this name.  Otherwise
+ * a number is a place, in data that have a 0: without one, they may count from
+ * 1. */
 static int match_numbers(const struct ctt_listing *s,
                          const struct ctt_names *number,
                          const struct ctt_names *model, int *to)
 {
-    int named = count_numbers(model) > 0, rc = 0, value;
+    int named = count_numbers(model) > 0, others = 0, rc = 0, value;
 
     if (!named && ctt_names_find(number, "0") < 0)
         CTT_TRY(refuse(s, model, NULL, "numbers are the places of classes only "
@@ -183,14 +226,81 @@ static int match_numbers(const struct ctt_listing *s,
         ctt_text_number(number->name[i], &value);
         to[i] = named ? ctt_names_find(model, number->name[i]) :
                 value < model->count ? value : -1;
+        if (to[i] < 0)
+            to[i] = model->count + others++;
     }
 out:
     return rc;
 }
 
+/* Whether the names of the list, those of the folders of its numbers, are the
+ * model's, so that the numbers say nothing.  Without a subset, which leaves
+ * places behind, both must say the same. */
+static int names_decide(const struct ctt_listing *s,
+                        const struct ctt_names *model, int subset)
+{
+    int all, known = count_known(s, model, &all), rc = 0;
+
+    if (!subset && known == all && !are_places(s, model))
+        CTT_TRY(refuse(s, model, NULL, "the numbers and the folders of its "
+                       "clips are different classes, write the names"));
+    rc = known > 0 || all == 0;
+out:
+    return rc;
+}
+
+/* Gives the labels of clips the model's classes.  Those behind them are for a
+ * subset, which may leave their clips out. */
+static int map_labels(const struct ctt_listing *s,
+                      const struct ctt_names *number,
+                      const struct ctt_names *model, int subset,
+                      const int *to)
+{
+    int rc = 0;
+
+    for (int i = 0; i < s->list->count; i++)
+        for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++) {
+            if (to[*c] >= model->count && !subset)
+                CTT_TRY(refuse(s, model, number->name[*c], NULL));
+            *c = to[*c];
+        }
+out:
+    return rc;
+}
+
+/* Makes the model's classes the list's, and behind them its other numbers. */
+static int take_model(struct ctt_listing *s, const struct ctt_names *model,
+                      const int *to, int named)
+{
+    struct ctt_names was = s->numbers.count ? s->numbers : s->names;
+    struct ctt_names *other = s->numbers.count ? &s->names : &s->numbers;
+    char text[16];
+    int rc = 0;
+
+    ctt_names_clear(other);
+    memset(&s->names, 0, sizeof(s->names));
+    memset(&s->numbers, 0, sizeof(s->numbers));
+    for (int i = 0; i < model->count; i++) {
+        snprintf(text, sizeof(text), "%d", i);
+        CTT_TRY(ctt_names_add(&s->names, model->name[i]));
+        CTT_TRY(ctt_names_add(&s->numbers, named ? model->name[i] : text));
+    }
+    for (int i = 0; i < was.count; i++) {
+        if (to[i] < model->count)
+            continue;
+        CTT_TRY(ctt_names_add(&s->names, was.name[i]));
+        CTT_TRY(ctt_names_add(&s->numbers, was.name[i]));
+    }
+    rc = 0;
+out:
+    ctt_names_clear(&was);
+    return rc;
+}
+
 /* Gives the data's classes the model's names by their numbers, where they have
  * no names of it. */
-static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
+static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model,
+                         int subset)
 {
     const struct ctt_names *number = s->numbers.count ? &s->numbers : &s->names;
     int rc = 0, *to = NULL, named = count_numbers(model) > 0;
@@ -198,46 +308,39 @@ static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
 
     if (!s->numeric || count_numbers(number) < number->count)
         goto out;
-    if (!named && !lacks_a_name(s, model)) {
-        if (!are_places(s, model))
-            CTT_TRY(refuse(s, model, NULL, "the numbers and the folders of its "
-                           "clips are different classes, write the names"));
+    if (!named)
+        CTT_TRY(names_decide(s, model, subset));
+    if (rc > 0)
         goto out;
-    }
     to = ctt_calloc((size_t)number->count + 1, sizeof(*to));
     CTT_TRY(to ? 0 : CTT_ENOMEM);
     CTT_TRY(match_numbers(s, number, model, to));
-    for (int i = 0; i < s->list->count; i++)
-        for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++) {
-            if (to[*c] < 0)
-                CTT_TRY(refuse(s, model, number->name[*c], NULL));
-            *c = to[*c];
-        }
+    CTT_TRY(map_labels(s, number, model, subset, to));
     if (!named)
         ctt_warn("%s: its numbers are taken as the places of the model's "
                  "classes, from 0: %s", s->path, table(model, NULL, known));
-    ctt_names_clear(&s->names);
-    ctt_names_clear(&s->numbers);
-    for (int i = 0; i < model->count; i++)
-        CTT_TRY(ctt_names_add(&s->names, model->name[i]));
+    CTT_TRY(take_model(s, model, to, named));
     rc = 0;
 out:
     ctt_free(to);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
-/* Gives a clip the numbers of its classes in keep; those of other classes go,
- * and of a clip that has none left label is -1. */
+/* Gives a clip the numbers of its classes in keep; those that are not chosen
+ * go, and of a clip that has none left label is -1.  chosen: NULL: all. */
 static int renumber_clip(const struct ctt_listing *s, int clip,
-                         const struct ctt_names *keep, int subset)
+                         const struct ctt_names *keep,
+                         const struct ctt_names *chosen)
 {
     int rc = 0, n = 0, all = 0, *c;
 
     for (; (c = place(s->list, clip, all)) != NULL; all++) {
-        int to = ctt_names_find(keep, s->names.name[*c]);
+        const char *name = s->names.name[*c];
+        int to = chosen && ctt_names_find(chosen, name) < 0 ? -1 :
+                 ctt_names_find(keep, name);
 
-        if (to < 0 && !subset)
-            CTT_TRY(refuse(s, keep, s->names.name[*c], NULL));
+        if (to < 0 && !chosen)
+            CTT_TRY(refuse(s, keep, name, NULL));
         if (to >= 0)
             *place(s->list, clip, n++) = to;
     }
@@ -247,10 +350,10 @@ out:
     return rc;
 }
 
-/* Gives clips the numbers of their classes in keep.  Those of other classes are
- * dropped if there is a subset; unlabelled clips stay. */
+/* Gives clips the numbers of their classes in keep.  Those of classes that are
+ * not chosen are dropped; unlabelled clips stay. */
 static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
-                    int subset)
+                    const struct ctt_names *chosen)
 {
     struct ctt_list *l = s->list;
     int rc = 0, n = 0;
@@ -258,7 +361,7 @@ static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
     for (int i = 0; i < l->count; i++) {
         int labelled = l->item[i].label >= 0;
 
-        CTT_TRY(renumber_clip(s, i, keep, subset));
+        CTT_TRY(renumber_clip(s, i, keep, chosen));
         if (!labelled || l->item[i].label >= 0)
             l->item[n++] = l->item[i];
     }
@@ -267,9 +370,9 @@ out:
     return rc;
 }
 
-/* In training every class needs a clip. */
+/* Counts the labels that clips have; in training every class needs a clip. */
 static int check_classes(const struct ctt_listing *s,
-                         const struct ctt_names *keep)
+                         const struct ctt_names *keep, int all)
 {
     int labelled = 0, rc = 0;
     int *seen = ctt_calloc((size_t)keep->count + 1, sizeof(*seen));
@@ -277,10 +380,11 @@ static int check_classes(const struct ctt_listing *s,
     CTT_TRY(seen ? 0 : CTT_ENOMEM);
     for (int i = 0; i < s->list->count; i++)
         for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++) {
+            labelled += !seen[*c];
             seen[*c] = 1;
-            labelled = 1;
         }
-    for (int i = 0; i < keep->count && labelled; i++)
+    s->list->chosen = labelled;
+    for (int i = 0; i < keep->count && labelled && all; i++)
         if (!seen[i])
             CTT_TRY(ctt_error(CTT_EFORMAT, "%s: no clip of class '%s'",
                               s->path, keep->name[i]));
@@ -289,20 +393,18 @@ out:
     return rc;
 }
 
-/* Makes keep the list's labels. */
+/* Makes keep the list's labels.  chosen: NULL: clips of all of them. */
 static int relabel(struct ctt_listing *s, const struct ctt_names *keep,
-                   int known, int subset)
+                   int known, const struct ctt_names *chosen)
 {
     struct ctt_list *l = s->list;
     int rc;
 
     l->all = l->count;
-    l->all_labels = s->names.count;
-    CTT_TRY(renumber(s, keep, subset));
+    CTT_TRY(renumber(s, keep, chosen));
     CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the requested "
               "classes", s->path);
-    if (!known && ctt_split_number(s->split) == 0)
-        CTT_TRY(check_classes(s, keep));
+    CTT_TRY(check_classes(s, keep, !known && ctt_split_number(s->split) == 0));
     CTT_TRY(ctt_list_labels(l, keep->name, keep->count));
 out:
     return rc;
@@ -314,21 +416,23 @@ int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
     struct ctt_names keep = { 0 }, chosen = { 0 };
     int rc = 0;
 
+    s->list->all_labels = s->names.count;
     if (known) {
         CTT_TRY(take_known(known, nknown, &keep));
-        CTT_TRY(adopt_numbers(s, &keep));
+        CTT_TRY(adopt_numbers(s, &keep, subset != NULL));
     }
     if (subset)
-        CTT_TRY(read_subset(s, subset, &chosen));
+        CTT_TRY(read_subset(s, &keep, subset, &chosen));
     if (!known)
         CTT_TRY(take_known(subset ? chosen.name : s->names.name,
                            subset ? chosen.count : s->names.count, &keep));
     for (int i = 0; known && i < chosen.count; i++)
         CTT_CHECK(ctt_names_find(&keep, chosen.name[i]) >= 0, CTT_EINVAL,
-                  "%s: the model was not trained with class '%s'", subset,
-                  chosen.name[i]);
+                  "%s: the model was not trained with class '%s'%s", subset,
+                  chosen.name[i], has_twin(&keep, chosen.name[i]) ?
+                  ", but with one " TWIN : "");
     CTT_TRY(relabel(s, &keep, known || nknown == CTT_LABELS_ANY,
-                    subset != NULL));
+                    subset ? &chosen : NULL));
 out:
     ctt_names_clear(&keep);
     ctt_names_clear(&chosen);

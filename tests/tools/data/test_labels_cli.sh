@@ -3,7 +3,7 @@
 # test_labels_cli.sh: numbers of classes are the same in every list that a model
 # meets; labels that do not fit are refused, or said.
 set -u
-tools="convtt-data convtt-infer convtt-train"
+tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
 
 # Pictures of three colours, of which two lists have the numbers 1, 2, 3.
@@ -39,6 +39,17 @@ infer() { "$bin/convtt-infer" m.h5 --observe 1 -k 1 --threads 1 "$@"; }
 
 # 1. The model keeps the numbers.
 says 0 'validation: .* 100.0% at 100%' learn --epochs 4 --val two.txt
+matrix() {    # matrix ROW...: those of the printed confusion matrix
+    diff <(sed -n '/^confusion matrix/,/^$/p' out | sed '1d; /^$/d') \
+        <(printf '%s\n' "$@") || fail 'the confusion matrix'
+}
+matrix 'class  1  2  3' '1      4  0  0' '2      0  4  0' '3      0  0  0'
+sed 's/ 1$/,Held up/; s/ 2$/,Held so high/; s/ 3$/,1/' t.txt > long.txt
+sed 's/ 1$/,Held up/; s/ 2$/,Held so high/; s/ 3$/,1/' two.txt > held.txt
+says 0 'mistaken for' learn --epochs 4 --val held.txt --data long.txt
+matrix 'class             (a)  (b)  (c)' '(a) 1               0    0    0' \
+    '(b) Held so high    0    4    0' '(c) Held up         0    0    4'
+learn --epochs 4 --val two.txt > out 2>&1 || fail "$(cat out)"
 says 0 '^100% +8 +100.0%' infer two.txt
 says 0 '^100% +12 +100.0%' infer v.txt
 [ ! -s err ] || fail "a warning: $(cat err)"
@@ -71,6 +82,10 @@ says 0 "validation: only 2 of the 3 classes have clips; '3' has none" learn \
 sed 's/ /,/; 1s/,.*/,Red one/; 2,$s/,1$/,red  One/' t.txt > alike.txt
 says 0 "the classes 'Red one' and 'red  One' differ in case or blanks only" \
     learn --epochs 1 --data alike.txt
+printf "$(sed 's/ 1$/,caf\\u00e9/; 1s/,.*/,cafe\\u0301/; s/ /,/' t.txt)\\n" \
+    > alike.txt
+says 0 "the classes '.*' and '.*' differ only in how their accents are written" \
+    learn --epochs 1 --data alike.txt
 for k in 0 1 2 3 4 5 6 7 8 9; do cat t.txt; done | grep -v ' 3$' > far.txt
 grep ' 3$' t.txt | head -4 >> far.txt
 far="^classes: 40 clips of '1', 4 of '3'; --sampler balanced or --class-w"
@@ -99,4 +114,37 @@ for with in from piped; do
         --val /dev/stdin
     reads '^100% +12 ' $with v.txt infer /dev/stdin
 done
+
+# 6. --classes leaves clips out in every program, for a model that has the other
+# classes too and for one that was trained without them.
+echo 1 > one
+printf '1\n3\n' > two
+subset() {    # subset CLIPS LOW FILE: of v.txt, with m.h5, which answers
+    rm -f c.h5 p.h5    # all right: from LOW % on (Wilson 1927)
+    cp m.h5 c.h5
+    says 0 "^100% +$1 +100.0%" infer v.txt --classes $3
+    says 0 "^100% +$1 " infer v.h5 --classes $3
+    says 0 "^100% +$1 " infer v.txt --classes $3 --confusion c.svg
+    says 0 ", from $1 clips" "$bin/convtt-infer" --calibrate c.h5 v.txt \
+        --max-gap 0.9 --delta 0.5 --classes $3
+    says 0 "^$1 +$1 " "$bin/convtt-infer" --decide c.h5 v.txt --classes $3
+    says 0 " \\($2-100.0" "$bin/convtt-info" m.h5 --data v.txt --classes $3
+    says 0 "p.h5: $1 clips," "$bin/convtt-data" pack v.txt -o p.h5 \
+        --model m.h5 --classes $3
+    rm p.h5
+    says 0 ", $1 validation clips" "$bin/convtt-compress" m.h5 -o p.h5 \
+        --data t.txt --val v.txt --share 4 --classes $3
+    says 0 "validation: $1 clips" "$bin/convtt-train" --init m.h5 -o q.h5 \
+        --data t.txt --val v.txt --epochs 1 --batch 4 --classes $3
+}
+"$bin/convtt-data" pack v.txt -o v.h5 --model m.net > out 2>&1 ||
+    fail "pack: $(cat out)"
+learn --epochs 4 --val two.txt > out 2>&1 || fail "$(cat out)"
+subset 4 51.0 one
+learn --epochs 4 --val v.txt --test two.txt --classes two > out 2>&1
+grep -q 'validation: 8 clips of 2 classes' out || fail "$(cat out)"
+learn --epochs 1 --val none --test v.txt --classes two > out 2>&1
+grep -q 'test: 8 clips of 2 classes' out || fail "$(cat out)"
+subset 8 67.6 two
+subset 4 51.0 one
 exit $failed

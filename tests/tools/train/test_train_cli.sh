@@ -111,6 +111,11 @@ says 0 '^licence +CC-BY-4.0$' "$bin/convtt-info" card.ctt
 SOURCE_DATE_EPOCH=86400 train -o twice.ctt --init card.ctt --epochs 1 || :
 [ "$("$bin/convtt-info" twice.ctt | grep -o 'date=1970-01-02' | wc -l)" = 1 ] ||
     fail "the history: $("$bin/convtt-info" twice.ctt | grep date=)"
+for date in 9223372036854775807 253402300800 abc -1 1e9 0x10 '5 ' +5; do
+    says 2 "SOURCE_DATE_EPOCH=.*: not a number of seconds since 1970" \
+        env SOURCE_DATE_EPOCH="$date" "$bin/convtt-train" $common -o no.ctt
+    [ ! -e no.ctt ] || fail "SOURCE_DATE_EPOCH=$date: a model is written"
+done
 says 2 'not a name of SPDX' "$bin/convtt-train" $common -o no.ctt \
     --licence 'mine, all mine'
 says 0 '^conv e in=x' "$bin/convtt-info" --net whole.ctt

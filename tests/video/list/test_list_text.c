@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_list_text.c: lists of clips as text: their columns, class numbers and
  * names, subsets of the classes, and what is wrong with them. */
+#include "base/letters.h"
 #include "base/limits.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
@@ -469,6 +470,7 @@ static void test_subset(void)
         CU_ASSERT_EQUAL(l->item[2].label, 1);
         CU_ASSERT_EQUAL(l->all, 4);
         CU_ASSERT_EQUAL(l->all_labels, 3);
+        CU_ASSERT_EQUAL(l->chosen, 2);
         ctt_list_free(&l);
     }
     clip_text("subset", "a\nd\n");
@@ -484,6 +486,101 @@ static void test_subset(void)
     list_refuse(list, "train", model, 2, subset,
                 "the model was not trained with class 'b'");
     list_refuse(list, "train", NULL, 0, clip_path("none"), "No such file");
+}
+
+/* A subset leaves clips out, whatever classes a model has beside it, and a
+ * model that trained with it takes the whole list's numbers. */
+static void test_subset_of_model(void)
+{
+    static const struct { const char *list, *subset, *model, *is; } row[] = {
+        /* a model with the other classes too, of numbers, names and places */
+        { "x 1\ny 2\nz 3\nw 1\n", "1\n", "1,2,3",
+          "1|2|3\nv/x:0\nv/w:0" },
+        { "x a\ny b\nz c\nw b\n", "c\na\n", "a,b,c",
+          "a|b|c\nv/x:0\nv/z:2" },
+        { "x 0\ny 1\nz 2\n", "2\n", "red,green,blue",
+          "red|green|blue\nv/z:2" },
+        { "x 0\ny 1\nz 2\n", "green\n", "red,green,blue",
+          "red|green|blue\nv/y:1" },
+        { "red/x 0\ngreen/x 1\nblue/x 2\n", "1\nblue\n", "red,green,blue",
+          "red|green|blue\ngreen/x:1\nblue/x:2" },
+        /* several labels: those of the subset stay */
+        { "x 1,2\ny 2,3\nz 3\n", "2\n", "1,2,3", "1|2|3\nv/x:1\nv/y:1" },
+        /* a model of the subset alone */
+        { "x 1\ny 2\nz 3\n", "1\n3\n", "1,3", "1|3\nv/x:0\nv/z:1" },
+        { "x 3\ny 2\n", "1\n3\n", "1,3", "1|3\nv/x:1" },
+        { "x 0\ny 1\nz 2\n", "2\n0\n", "2,0", "2|0\nv/x:1\nv/z:0" },
+        { "red/x 0\ngreen/x 1\nblue/x 2\n", "0\n2\n", "red,blue",
+          "red|blue\nred/x:0\nblue/x:1" },
+        { "red/x 0\ngreen/x 1\nblue/x 2\n", "blue\nred\n", "blue,red",
+          "blue|red\nred/x:1\nblue/x:0" },
+        { "x a\ny b\n", "a\nc\n", "a,c", "a|c\nv/x:0" },
+        { "x 1,2\ny 2,3\nz 2\n", "1\n3\n", "1,3", "1|3\nv/x:0\nv/y:1" },
+        /* refused */
+        { "x 1\ny 2\nz 3\n", "2\n", "1,3",
+          "?keep: the model was not trained with class '2'" },
+        { "x 0\ny 1\nz 2\n", "0\n2\n", "red,blue",
+          "?keep: the model was not trained with class '2'" },
+        { "x 1\ny 2\nz 3\n", NULL, "1,3",
+          "?class '2' is none of the model's 2 classes; labels of the list: "
+          "1, 2, 3; classes of the model: 1, 3" },
+        { "red/x 0\ngreen/x 1\n", NULL, "red,blue",
+          "?class 'green' is none of the model's 2 classes; labels of the "
+          "list: 0 red, 1 green; classes of the model: red, blue" },
+        { "x 2\ny 2\n", "1\n3\n", "1,3", "?no clip of the requested" },
+        { "x\ny\n", "1\n", "1,3", "?keep:1: no class '1' in" },
+        { "x 1\ny 2\n", "7\n", "1,2", "?keep:1: no class '7' in" },
+    };
+
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        char text[64], *model[4], *at = text;
+        int n = 0;
+
+        snprintf(text, sizeof(text), "%s", row[r].model);
+        while ((model[n] = strtok(n ? NULL : at, ",")) != NULL)
+            n++;
+        clip_text("v/list.txt", row[r].list);
+        clip_text("keep", row[r].subset ? row[r].subset : "");
+        (*row[r].is == '?' ? list_refuse : list_expect)(
+            clip_path("v/list.txt"), "val", model, n,
+            row[r].subset ? clip_path("keep") : NULL,
+            row[r].is + (*row[r].is == '?'));
+    }
+}
+
+/* Names that look the same and are not: composed letters and others. */
+static void test_accents(void)
+{
+    static const struct { const char *model, *label; } row[] = {
+        { "caf\u00e9", "cafe\u0301" }, { "cafe\u0301", "caf\u00e9" },
+        { "\u00c5ngstr\u00f6m", "A\u030angstro\u0308m" },
+        { "\u017di\u017eka", "Z\u030ci\u017eka" },
+        { "\u0439", "\u0438\u0306" }, { "\u304c", "\u304b\u3099" },
+        { "\u30d1", "\u30cf\u309a" },
+        { "\ud55c\uae00", "\u1112\u1161\u11ab\u1100\u1173\u11af" },
+        { "\uac00", "\u1100\u1161" },
+    };
+    static const struct { const char *model, *label; } other[] = {
+        { "cafe", "caf\u00e9" }, { "caf\u00e8", "cafe\u0301" },
+        { "\u00f8", "o\u0338" }, { "caf\u00e9", "caf\u00e9s" },
+        { "\u00e9", "\xe9" },
+    };
+    char *model[] = { NULL, "b" }, text[64];
+
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        model[0] = (char *)row[r].model;
+        snprintf(text, sizeof(text), "x %s\ny b\n", row[r].label);
+        clip_text("v/list.txt", text);
+        clip_text("keep", row[r].model);
+        list_refuse(clip_path("v/list.txt"), "val", model, 2, NULL,
+                    "classes, which have one that writes its accents in");
+        list_refuse(clip_path("v/list.txt"), "val", NULL, 0, clip_path("keep"),
+                    ", but one that writes its accents in");
+        CU_ASSERT(ctt_letters_differ_in_form(row[r].label, row[r].model));
+    }
+    for (size_t r = 0; r < CTT_LEN(other); r++)
+        CU_ASSERT(!ctt_letters_differ_in_form(other[r].label,
+                                              other[r].model));
 }
 
 static void test_memory(void)
@@ -507,7 +604,9 @@ int main(void)
         { "a 0 byte", test_zero }, { "many classes", test_many },
         { "known labels", test_known }, { "same number", test_same_number },
         { "class index", test_index },
-        { "subset", test_subset }, { "memory", test_memory },
+        { "subset", test_subset },
+        { "subset of a model's classes", test_subset_of_model },
+        { "accents", test_accents }, { "memory", test_memory },
         { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "text lists", NULL, NULL, NULL, NULL, tests },
