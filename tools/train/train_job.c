@@ -158,7 +158,8 @@ out:
 }
 
 /* Opens the clips of --test before the training, which would be in vain if they
- * cannot be read, and checks that they are others. */
+ * cannot be read, and checks that they are others; or checks the labels of split
+ * test. */
 static int open_test(struct ctt_training *j)
 {
     const struct { const char *name; const struct ctt_data *d; } used[] = {
@@ -166,9 +167,12 @@ static int open_test(struct ctt_training *j)
     };
     int rc = 0;
 
-    if (!j->cfg.test)
+    if (!j->cfg.test) {
+        CTT_TRY(ctt_held_out_check(&j->cfg, j->m, j->data, NULL));
         goto out;
+    }
     CTT_TRY(ctt_training_data(j, j->cfg.test, "test", &j->test));
+    CTT_TRY(ctt_held_out_check(&j->cfg, j->m, j->data, j->test));
     ctt_tool_warned();
     ctt_training_tell(j, "test", j->test);
     CTT_TRY(ctt_say_set("test", j->test));

@@ -51,16 +51,24 @@ static const char *table(const struct ctt_names *name,
     return out;
 }
 
+/* The data in a message: its path, and the split if it has some. */
+static const char *where(const struct ctt_listing *s, char out[NAME])
+{
+    if (s->parted)
+        snprintf(out, NAME, "%.400s, split '%.60s'", s->path, s->split);
+    return s->parted ? out : s->path;
+}
+
 /* Labels that are no classes of the model.  name: of one, or NULL: why. */
 static int refuse(const struct ctt_listing *s, const struct ctt_names *model,
                   const char *name, const char *why)
 {
-    char list[TABLE], known[TABLE], one[160];
+    char list[TABLE], known[TABLE], one[160], data[NAME];
 
     snprintf(one, sizeof(one), "class '%.60s' is none of the model's %d "
              "classes", name ? name : "", model->count);
     return ctt_error(CTT_EINVAL, "%s: %s; labels of the list: %s; classes of "
-                     "the model: %s", s->path, name ? one : why,
+                     "the model: %s", where(s, data), name ? one : why,
                      table(&s->names, &s->numbers, list),
                      table(model, NULL, known));
 }
@@ -92,12 +100,27 @@ static int subset_class(const struct ctt_listing *s, const char *word)
     return number < s->names.count && !count_numbers(&s->names) ? number : -1;
 }
 
-/* Adds the names of the classes in the subset file. */
+/* Whether a line of the subset file may name a class of the model that these
+ * clips, of one split of several, do not have. */
+static int is_elsewhere(const struct ctt_names *model, const char *word)
+{
+    char plain[NAME];
+    int number;
+
+    ctt_class_plain(word, plain, sizeof(plain));
+    return ctt_names_find(model, word) >= 0 ||
+           ctt_names_find(model, plain) >= 0 ||
+           (ctt_text_number(word, &number) && number < model->count &&
+            !count_numbers(model));
+}
+
+/* Adds the names of the classes in the subset file, of which a model may know
+ * others than the data. */
 static int read_subset(const struct ctt_listing *s, const char *subset,
-                       struct ctt_names *keep)
+                       const struct ctt_names *model, struct ctt_names *keep)
 {
     char *text = NULL, *at, *word;
-    int rc = 0, line = 0, i;
+    int rc = 0, line = 0, lines = 0, i;
     size_t size;
 
     rc = ctt_text_read(subset, SUBSET_LIMIT, &text, &size);
@@ -107,13 +130,16 @@ static int read_subset(const struct ctt_listing *s, const char *subset,
         if (*word == 0 || *word == '#')
             continue;
         i = subset_class(s, word);
+        lines++;
+        if (i < 0 && s->parted && is_elsewhere(model, word))
+            continue;
         CTT_CHECK(i >= 0, CTT_EINVAL, "%s:%d: no class '%s' in %s", subset,
                   line, word, s->path);
         CTT_CHECK(ctt_names_find(keep, s->names.name[i]) < 0, CTT_EINVAL,
                   "%s:%d: class '%s' is listed twice", subset, line, word);
         CTT_TRY(ctt_names_add(keep, s->names.name[i]));
     }
-    CTT_CHECK(keep->count > 0, CTT_EINVAL, "%s: no classes in it", subset);
+    CTT_CHECK(lines > 0, CTT_EINVAL, "%s: no classes in it", subset);
     rc = 0;
 out:
     ctt_free(text);
@@ -167,12 +193,14 @@ static int are_places(const struct ctt_listing *s,
     return 1;
 }
 
-/* The model's class for each number of the data.  A model whose classes are
- * numbers has the one of this name.  Otherwise a number is a place, in data
- * that have a 0: without one, they may count from 1. */
+/* The model's class for each number of the data, -1: none.  A model whose
+ * classes are numbers has the one of this name; then others, which a subset
+ * leaves out, get numbers behind the model's.  Otherwise a number is a place,
+ * in data that have a 0: without one, they may count from 1. */
 static int match_numbers(const struct ctt_listing *s,
                          const struct ctt_names *number,
-                         const struct ctt_names *model, int *to)
+                         const struct ctt_names *model,
+                         struct ctt_names *others, int *to)
 {
     int named = count_numbers(model) > 0, rc = 0, value;
 
@@ -183,30 +211,48 @@ static int match_numbers(const struct ctt_listing *s,
         ctt_text_number(number->name[i], &value);
         to[i] = named ? ctt_names_find(model, number->name[i]) :
                 value < model->count ? value : -1;
+        if (!named || to[i] >= 0 || !others)
+            continue;
+        CTT_TRY(ctt_names_add(others, number->name[i]));
+        to[i] = model->count + rc;
     }
+    rc = 0;
 out:
     return rc;
 }
 
+/* Whether the data has its names from the model; with a subset, some of them.
+ */
+static int has_names(const struct ctt_listing *s, const struct ctt_names *model,
+                     int subset)
+{
+    for (int i = 0; subset && i < s->names.count; i++)
+        if (ctt_names_find(model, s->names.name[i]) >= 0)
+            return 1;
+    return !lacks_a_name(s, model);
+}
+
 /* Gives the data's classes the model's names by their numbers, where they have
  * no names of it. */
-static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
+static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model,
+                         int subset)
 {
     const struct ctt_names *number = s->numbers.count ? &s->numbers : &s->names;
     int rc = 0, *to = NULL, named = count_numbers(model) > 0;
+    struct ctt_names others = { 0 };
     char known[TABLE];
 
     if (!s->numeric || count_numbers(number) < number->count)
         goto out;
-    if (!named && !lacks_a_name(s, model)) {
-        if (!are_places(s, model))
+    if (!named && has_names(s, model, subset)) {
+        if (!subset && !are_places(s, model))
             CTT_TRY(refuse(s, model, NULL, "the numbers and the folders of its "
                            "clips are different classes, write the names"));
         goto out;
     }
     to = ctt_calloc((size_t)number->count + 1, sizeof(*to));
     CTT_TRY(to ? 0 : CTT_ENOMEM);
-    CTT_TRY(match_numbers(s, number, model, to));
+    CTT_TRY(match_numbers(s, number, model, subset ? &others : NULL, to));
     for (int i = 0; i < s->list->count; i++)
         for (int k = 0, *c; (c = place(s->list, i, k)) != NULL; k++) {
             if (to[*c] < 0)
@@ -220,25 +266,31 @@ static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
     ctt_names_clear(&s->numbers);
     for (int i = 0; i < model->count; i++)
         CTT_TRY(ctt_names_add(&s->names, model->name[i]));
+    for (int i = 0; i < others.count; i++)
+        CTT_TRY(ctt_names_add(&s->names, others.name[i]));
     rc = 0;
 out:
+    ctt_names_clear(&others);
     ctt_free(to);
     return rc;
 }
 
 /* Gives a clip the numbers of its classes in keep; those of other classes go,
- * and of a clip that has none left label is -1. */
+ * and those that a subset lacks, and of a clip that has none left label is -1.
+ * subset NULL: other classes are refused. */
 static int renumber_clip(const struct ctt_listing *s, int clip,
-                         const struct ctt_names *keep, int subset)
+                         const struct ctt_names *keep,
+                         const struct ctt_names *subset)
 {
     int rc = 0, n = 0, all = 0, *c;
 
     for (; (c = place(s->list, clip, all)) != NULL; all++) {
-        int to = ctt_names_find(keep, s->names.name[*c]);
+        const char *name = s->names.name[*c];
+        int to = ctt_names_find(keep, name);
 
         if (to < 0 && !subset)
-            CTT_TRY(refuse(s, keep, s->names.name[*c], NULL));
-        if (to >= 0)
+            CTT_TRY(refuse(s, keep, name, NULL));
+        if (to >= 0 && (!subset || ctt_names_find(subset, name) >= 0))
             *place(s->list, clip, n++) = to;
     }
     if (n < all)
@@ -250,7 +302,7 @@ out:
 /* Gives clips the numbers of their classes in keep.  Those of other classes are
  * dropped if there is a subset; unlabelled clips stay. */
 static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
-                    int subset)
+                    const struct ctt_names *subset)
 {
     struct ctt_list *l = s->list;
     int rc = 0, n = 0;
@@ -272,6 +324,7 @@ static int check_classes(const struct ctt_listing *s,
                          const struct ctt_names *keep)
 {
     int labelled = 0, rc = 0;
+    char data[NAME];
     int *seen = ctt_calloc((size_t)keep->count + 1, sizeof(*seen));
 
     CTT_TRY(seen ? 0 : CTT_ENOMEM);
@@ -283,7 +336,7 @@ static int check_classes(const struct ctt_listing *s,
     for (int i = 0; i < keep->count && labelled; i++)
         if (!seen[i])
             CTT_TRY(ctt_error(CTT_EFORMAT, "%s: no clip of class '%s'",
-                              s->path, keep->name[i]));
+                              where(s, data), keep->name[i]));
 out:
     ctt_free(seen);
     return rc;
@@ -291,16 +344,17 @@ out:
 
 /* Makes keep the list's labels. */
 static int relabel(struct ctt_listing *s, const struct ctt_names *keep,
-                   int known, int subset)
+                   const struct ctt_names *subset, int known)
 {
     struct ctt_list *l = s->list;
+    char data[NAME];
     int rc;
 
     l->all = l->count;
     l->all_labels = s->names.count;
     CTT_TRY(renumber(s, keep, subset));
     CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the requested "
-              "classes", s->path);
+              "classes", where(s, data));
     if (!known && ctt_split_number(s->split) == 0)
         CTT_TRY(check_classes(s, keep));
     CTT_TRY(ctt_list_labels(l, keep->name, keep->count));
@@ -316,10 +370,10 @@ int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
 
     if (known) {
         CTT_TRY(take_known(known, nknown, &keep));
-        CTT_TRY(adopt_numbers(s, &keep));
+        CTT_TRY(adopt_numbers(s, &keep, subset != NULL));
     }
     if (subset)
-        CTT_TRY(read_subset(s, subset, &chosen));
+        CTT_TRY(read_subset(s, subset, &keep, &chosen));
     if (!known)
         CTT_TRY(take_known(subset ? chosen.name : s->names.name,
                            subset ? chosen.count : s->names.count, &keep));
@@ -327,8 +381,8 @@ int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
         CTT_CHECK(ctt_names_find(&keep, chosen.name[i]) >= 0, CTT_EINVAL,
                   "%s: the model was not trained with class '%s'", subset,
                   chosen.name[i]);
-    CTT_TRY(relabel(s, &keep, known || nknown == CTT_LABELS_ANY,
-                    subset != NULL));
+    CTT_TRY(relabel(s, &keep, subset ? &chosen : NULL,
+                    known || nknown == CTT_LABELS_ANY));
 out:
     ctt_names_clear(&keep);
     ctt_names_clear(&chosen);
