@@ -215,8 +215,9 @@ struct ctt_data;
  * cfg->cache MiB as long as nothing else needs the memory.  in: the format of
  * the model's input.  known: the model's labels, or NULL to take them from the
  * data.  Bad clips are reported to ev->clip and left out; with cfg->strict they
- * are an error.  An empty set is an error; CTT_ENOSPLIT if there is no such split; CTT_EUNSUP if recognition finds no
- * clip with a class.
+ * are an error.  An empty set is an error; CTT_ENOSPLIT if there is no such
+ * split, which data without splits has if it is the usual one of cfg->data,
+ * cfg->val or cfg->test; CTT_EUNSUP if recognition finds no clip with a class.
  *
  * In prediction labels are ignored.  A clip of L frames is L / T sequences of T
  * = input_frames + future_frames, which begin anywhere in training and at k * T

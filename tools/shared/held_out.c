@@ -23,6 +23,19 @@ static struct ctt_events quiet(void)
     return ev;
 }
 
+int ctt_check_several(const struct ctt_graph *g, int several, const char *path,
+                      const char *split)
+{
+    int rc = 0;
+
+    CTT_CHECK(g->several || !several, CTT_EINVAL, "%s%s%s%s: clips have "
+              "several labels, and the model's classes exclude each other: "
+              "train one on clips with several labels", path,
+              split ? ", split '" : "", split ? split : "", split ? "'" : "");
+out:
+    return rc;
+}
+
 /* ---- validation ---- */
 
 enum { FIFTH = 5, LEAST_CLIPS = 10 };
@@ -126,17 +139,14 @@ int ctt_held_out_check(const struct ctt_train_cfg *cfg,
 {
     const struct ctt_graph *g = m->g;
     int rc = 0, several = test && ctt_data_several(test);
-    char split[32];
 
     if (like && may_prove(cfg))
         rc = ctt_data_has_split(like, cfg->data, test_name,
                                 &g->node[ctt_graph_input(g)].attr.input, cfg,
                                 &several);
     CTT_TRY(rc == CTT_EINVAL || rc == CTT_ENOMEM ? rc : 0);
-    CTT_CHECK(!several || g->several, CTT_EINVAL, "%s: %s has clips with "
-              "several labels, and those of the training have one: give a clip "
-              "of the training several, too", cfg->data,
-              ctt_held_out_name(cfg, split, sizeof(split)));
+    CTT_TRY(ctt_check_several(g, several, test ? cfg->test : cfg->data,
+                              test ? NULL : test_name));
 out:
     return rc;
 }

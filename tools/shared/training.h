@@ -42,6 +42,11 @@ int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
                  struct ctt_data **data, struct ctt_data **val,
                  struct ctt_data **whole);
 
+/* CTT_EINVAL if clips have several labels, and the model g gives one answer.
+ * split: of the path, or NULL. */
+int ctt_check_several(const struct ctt_graph *g, int several, const char *path,
+                      const char *split);
+
 /* CTT_EINVAL if split "test" of cfg->data, or `test` instead, the clips of
  * cfg->test, does not suit the model m: a class is none of those of `like`, a
  * set of the model's clips, or clips have several labels.  0 if there is no

@@ -49,8 +49,8 @@ shrink() { "$bin/convtt-compress" m.h5 -o no.h5 --share 4 --data "$@"; }
 data() { "$bin/convtt-data" "$@"; }
 json() {   # json < CSV: the same as an array of objects
     echo '['
-    sed '1d; s/\(.*\),\(.*\),\(.*\)/{"file": "\1", "class": "\2", "split": "\3"}/
-        $!s/$/,/'
+    sed '1d; s/\(.*\),\(.*\),/{"file": "\1", "class": "\2", "split": "/
+        s/$/"}/; $!s/$/,/'
     echo ']'
 }
 json < all.csv > all.json
@@ -176,4 +176,33 @@ for of in all.csv all.json train.csv folder; do
 done
 says 2 "no clip of the split 'test'; the splits are 'train'" infer train.csv \
     --split test
+# 6. Several labels where the training has one are noticed before the first
+# step.
+for split in validation test; do
+    awk -F, -v OFS=, -v in_=$split '$3 == in_ && !n++ { $2 = "1|2" } 1' \
+        all.csv > more.csv
+    json < more.csv > more.json
+    for of in more.csv more.json; do
+        many="^convtt-[a-z]*: $of, split '$split': clips have several labels"
+        says 2 "$many" learn $of
+        grep -q '^epoch' out && fail "$of: steps before: $(cat out)"
+        says 2 "$many" shrink $of
+        [ -e no.h5 ] && fail "$of: compressed"
+        says 1 "$of, split '$split': clips have several labels, those of " \
+            data check $of
+    done
+done
+sed 's/6.ppm 3/6.ppm 1,3/' six.txt > more.txt
+says 2 'more.txt: clips have several labels' learn all.csv --test more.txt
+grep -q '^epoch' out && fail "steps before: $(cat out)"
+
+# 7. Split test is scored without validation clips, too.
+says 0 'no.h5 on split .test. \(6 clips\): top-1' learn all.csv --val none
+grep -q '^no.h5 written$' out || fail "$(tail -1 out)"
+awk -F, 'NR == 1 || $3 == "test" || ($3 == "train" && $1 ~ /[01].ppm/)' \
+    all.csv > few.csv
+says 0 'no.h5 on split .test. \(6 clips\): top-1' learn few.csv
+grep -q 'too few clips to hold some out' out || fail "$(cat out)"
+says 0 'no.h5 on six.txt .* top-1' learn all.csv --val none --test six.txt
+says 0 "no.h5 written: there is no split 'test'" learn list.txt --val none
 exit $failed
