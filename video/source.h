@@ -116,6 +116,12 @@ struct ctt_source_set {
     "the second; validation is test. If all clips of a folder have " \
     "personNN_ in their names, KTH's splits apply: persons 01 to 16 for " \
     "training, 17 to 25 for validation and test. A pack has no splits.\n\n" \
+    "A split that does not exist is refused, also a name that is given for " \
+    "data without splits, and so is one whose labels do not fit: no other " \
+    "clips take its place. A list that names one split for all its clips is " \
+    "taken as it is, unless these are for training and others are asked for. " \
+    "A folder called test, validation or train is a split if it has folders, " \
+    "or if another split is beside it; otherwise it is a class.\n\n" \
     "A number is the same class in every list: classes of a list with " \
     "numbers are named by them, gaps included, and another list's numbers " \
     "are these names. Only numbers 0, 1, 2 ... without a gap are named after " \

@@ -251,14 +251,15 @@ static void test_own(void)
     clip_folder("o/fly");
     expect_want(1, "o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
     touch("o/fly/1.mp4");
-    expect_want(1, "o", "test", "/o: class 'fly' is none of the model's 2 classes; "
-               "labels of the list: fly, run; classes of the model: jump, run");
+    expect_want(1, "o", "test", "/o: class 'fly' is none of the model's 2 "
+                "classes; labels of the list: fly, run; classes of the model: jump, run");
     clip_folder("o/val");
     clip_folder("o/val/run");
     expect_want(1, "o", "test", "/o: no folder 'test' in it, but 'val'");
 }
 
-/* A class may be called as a split; a split may have no classes, or be empty. */
+/* A class may be called as a split; a split may have no classes, or no clips.
+ */
 static void test_folders(void)
 {
     static const char *const made[] = { "p", "p/jump", "p/test", "q", "q/train",
