@@ -252,7 +252,8 @@ static void test_own(void)
     expect_want(1, "o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
     touch("o/fly/1.mp4");
     expect_want(1, "o", "test", "/o: class 'fly' is none of the model's 2 "
-                "classes; labels of the list: fly, run; classes of the model: jump, run");
+                "classes; labels of the list: fly, run; classes of the model: "
+                "jump, run");
     clip_folder("o/val");
     clip_folder("o/val/run");
     expect_want(1, "o", "test", "/o: no folder 'test' in it, but 'val'");
