@@ -24,6 +24,7 @@ enum ctt_status {
     CTT_EUNSUP  = -5,    /* valid, but not built in or not on this device */
     CTT_ENAN    = -6,    /* a value that is not finite */
     CTT_ESTOP   = -7,    /* the user asked to stop */
+    CTT_ENOSPLIT = -8,   /* the data has no such split */
 };
 
 enum ctt_dtype { CTT_F32, CTT_F16, CTT_BF16, CTT_I8, CTT_U8, CTT_I32 };

@@ -217,8 +217,9 @@ struct ctt_data;
  * cfg->cache MiB as long as nothing else needs the memory.  in: the format of
  * the model's input.  known: the model's labels, or NULL to take them from the
  * data.  Bad clips are reported to ev->clip and left out; with cfg->strict they
- * are an error.  An empty set is an error; CTT_EUNSUP if recognition finds no
- * clip with a class.
+ * are an error.  An empty set is an error; CTT_ENOSPLIT if there is no such
+ * split, which data without splits has if it is the usual one of cfg->data,
+ * cfg->val or cfg->test; CTT_EUNSUP if recognition finds no clip with a class.
  *
  * In prediction labels are ignored.  A clip of L frames is L / T sequences of T
  * = input_frames + future_frames, which begin anywhere in training and at k * T
@@ -233,11 +234,13 @@ int  ctt_data_open(const char *path, const char *split,
                    const struct ctt_events *ev, struct ctt_data **out);
 void ctt_data_close(struct ctt_data **d);
 /* 1 if `split` of the same path has other clips than d, 0 if it has the same
- * ones, as in a list without splits; no clip is read.  Errors: those of
- * ctt_data_open(), CTT_EINVAL if the split is missing. */
+ * ones; no clip is read.  *several: a clip has several labels.  CTT_ENOSPLIT:
+ * there is no such split, as in a list without splits; CTT_EINVAL: it does not
+ * fit, as its classes are others than those of d; and other errors of
+ * ctt_data_open(). */
 int  ctt_data_has_split(const struct ctt_data *d, const char *path,
                         const char *split, const struct ctt_input *in,
-                        const struct ctt_train_cfg *cfg);
+                        const struct ctt_train_cfg *cfg, int *several);
 int  ctt_data_clips(const struct ctt_data *d);
 int  ctt_data_skipped(const struct ctt_data *d);
 

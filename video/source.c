@@ -175,7 +175,7 @@ static int pack_open(struct ctt_source *s, const char *path,
 {
     int rc = 0;
 
-    CTT_CHECK(!set->need_split || !set->split, CTT_EINVAL,
+    CTT_CHECK(!set->need_split || !set->split, CTT_ENOSPLIT,
               "%s: a pack has no splits (--split)", path);
     CTT_TRY(ctt_pack_open(path, &s->pack));
     s->list = ctt_pack_list(s->pack);
@@ -206,28 +206,21 @@ static int list_is(const char *path)
     return 1;
 }
 
-static int open_split(struct ctt_source *s, const char *path,
-                      const char *split, const struct ctt_source_set *set)
-{
-    const struct ctt_list_want w = { .split = split, .own = set->own_split,
-        .fps = set->fps,
-        .known = set->labels > 0 ? set->label : NULL, .nknown = set->labels,
-        .subset = set->classes, .background = set->background };
-    int rc = ctt_list_find(path, &w, &s->own);
-
-    s->list = s->own;
-    return rc;
-}
-
 static int list_open(struct ctt_source *s, const char *path,
                      const struct ctt_source_set *set)
 {
+    const struct ctt_list_want w = { .own = set->own_split,
+        .split = set->split ? set->split : "validation",
+        .need = set->split && set->need_split, .fps = set->fps,
+        .known = set->labels > 0 ? set->label : NULL, .nknown = set->labels,
+        .subset = set->classes, .background = set->background };
     int rc = ctt_input_check(&s->in);
 
     CTT_TRY(rc);
-    rc = open_split(s, path, set->split ? set->split : "validation", set);
-    if (rc == CTT_EINVAL && !set->split)    /* data without splits */
-        rc = open_split(s, path, "train", set);
+    rc = ctt_list_find(path, &w, &s->own);
+    if (rc == CTT_ENOSPLIT && !set->split)
+        rc = ctt_error(rc, "%s; --split names one", ctt_errmsg());
+    s->list = s->own;
 out:
     return rc;
 }
@@ -326,6 +319,11 @@ const struct ctt_input *ctt_source_input(const struct ctt_source *s)
 int ctt_source_files(const struct ctt_source *s)
 {
     return s->kind->files;
+}
+
+int ctt_source_parted(const struct ctt_source *s)
+{
+    return s->digit != NULL || s->list->parted;
 }
 
 int ctt_source_drawn(const struct ctt_source *s)

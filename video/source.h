@@ -29,12 +29,13 @@ enum { CTT_SOURCE_FPS = CTT_PART_RATE };
 /* Settings of a source.  Pointers stay the caller's. */
 struct ctt_source_set {
     /* "train", "validation" or "test".  NULL: clips not trained on: "test" of
-     * Moving-MNIST, else "validation", or all clips if there is none. */
+     * Moving-MNIST, else "validation", or all clips of data without splits. */
     const char  *split;
     int          own_split;   /* path is for this split alone, as own for
                                  ctt_list_find() */
-    int          need_split;  /* a split given for a pack is an error, as
-                                 packs have none; 0: ignored */
+    int          need_split;  /* the split was asked for by name: data without
+                                 splits, as a pack, is CTT_ENOSPLIT; 0: all its
+                                 clips are taken */
     const char  *classes;     /* a file of the classes to keep, as for
                                  ctt_list_open(), or NULL */
     char *const *label;       /* the model's classes */
@@ -115,6 +116,12 @@ struct ctt_source_set {
     "the second; validation is test. If all clips of a folder have " \
     "personNN_ in their names, KTH's splits apply: persons 01 to 16 for " \
     "training, 17 to 25 for validation and test. A pack has no splits.\n\n" \
+    "A split that does not exist is refused, also a name that is given for " \
+    "data without splits, and so is one whose labels do not fit: no other " \
+    "clips take its place. A list that names one split for all its clips is " \
+    "taken as it is, unless these are for training and others are asked for. " \
+    "A folder called test, validation or train is a split if it has folders, " \
+    "or if another split is beside it; otherwise it is a class.\n\n" \
     "A number is the same class in every list: classes of a list with " \
     "numbers are named by them, gaps included, and another list's numbers " \
     "are these names. Only numbers 0, 1, 2 ... without a gap are named after " \
@@ -127,9 +134,9 @@ struct ctt_source;
 /* path: "mnist:DIR", Moving-MNIST generated from the digits in DIR;
  * "digits:DIR", the pictures there as clips of one frame; a pack; or what
  * ctt_list_open() reads.  in: the model's input settings.  Opens the pack
- * or the digits, but no clip of a list.  CTT_EINVAL if the frames, classes or
- * splits do not meet the set, CTT_EIO if path cannot be read, CTT_EFORMAT if it
- * is damaged; the message names it. */
+ * or the digits, but no clip of a list.  CTT_ENOSPLIT if there is no such
+ * split, CTT_EINVAL if the frames or classes do not meet the set, CTT_EIO if
+ * path cannot be read, CTT_EFORMAT if it is damaged; the message names it. */
 int  ctt_source_open(const char *path, const struct ctt_source_set *set,
                      const struct ctt_input *in, struct ctt_source **out);
 void ctt_source_close(struct ctt_source **s);
@@ -144,6 +151,9 @@ const struct ctt_input *ctt_source_input(const struct ctt_source *s);
 
 /* 1 if each clip is a file at the path in the list. */
 int  ctt_source_files(const struct ctt_source *s);
+
+/* 1 if the data has splits, and the clips are those of one. */
+int  ctt_source_parted(const struct ctt_source *s);
 
 /* 1 if clips are drawn: there are 2^48 of them, the list has the first ones. */
 int  ctt_source_drawn(const struct ctt_source *s);

@@ -27,6 +27,8 @@ struct ctt_list {
     int              several;  /* a clip of the data has several labels */
     int              all, all_labels;    /* counts without the subset */
     int              chosen;             /* labels that clips have */
+    int              parted;   /* the data has splits, and these are clips of
+                                  one */
     const char      *form;     /* layout found: "a folder per class" ... */
     struct ctt_pool_part *texts;    /* that hold all paths, ids and labels
                                        (names.h) */
@@ -65,8 +67,8 @@ int ctt_list_also(struct ctt_list *l, struct ctt_item *item, int label);
  *    CLASS_test_splitK.txt, the folder above, or one of these; of UCF101
  *    (Soomro et al. 2012): a folder with trainlist01.txt ... or the folder
  *    above; "train2" and "test2" are those of split 2, "train" of split 1;
- *  - a folder per class: path/split/class/clip, or path/class/clip, which only
- *    has the split "train" unless it is `own`;
+ *  - a folder per class: path/split/class/clip, or path/class/clip, which has
+ *    no splits; path/split/clip has clips without classes;
  *  - a folder of clips and nothing else (label -1);
  *  - a folder like one of the last two, without splits, in which every clip's
  *    name contains personNN_, 01 to 25: KTH (Schuldt et al. 2004), where
@@ -98,19 +100,21 @@ int ctt_list_also(struct ctt_list *l, struct ctt_item *item, int label);
  *    clips, and the videos are found as those of Kinetics, or as v_ID;
  *  - a single clip (label -1).
  * split: "train", "validation" or "test"; other spellings of the same (val,
- * valid, ...) are tried; NULL: "train".  known: the class names a model was
+ * valid, ...) are tried; NULL: "train".  All clips of data without splits are
+ * listed, and those of a list with one split only unless these are for
+ * training and others are asked for.  known: the class names a model was
  * trained with.  A number in a list is the class of this name if the model has
  * numbers as names, or else the place of a class, in a list that has a 0 and
  * whose folders do not say otherwise; CTT_EINVAL shows both.  If NULL, they
  * come from the data, and a class without clips in "train" is an error, unless
  * nknown is CTT_LABELS_ANY: labels are not needed.  subset: NULL, or a file
  * with the names or numbers of the classes to keep, one per line, which also
- * numbers them; with known, they must be among the names of the model,
- * which stay the labels.  Clips of other classes are dropped, whatever their
- * labels are.  No clip is opened.  Clips keep the order of the list; clips in
- * folders are sorted.  CTT_EINVAL if the split does not exist or has no such
- * clips, or if subset does not name classes of both, CTT_EFORMAT if a list is
- * damaged or a folder is empty. */
+ * numbers them; with known, they must be among the names of the model.  Clips
+ * of other classes are dropped.  No clip is opened.  Clips keep the order of
+ * the list; clips in folders are sorted.  CTT_ENOSPLIT if the split does not
+ * exist, CTT_EINVAL if it has no clips of these classes or others than the
+ * known ones, or if subset does not name classes of both, CTT_EFORMAT if a list
+ * is damaged or a folder is empty. */
 enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);
@@ -119,11 +123,11 @@ int  ctt_list_open(const char *path, const char *split, char *const *known,
  * clip; 0: no rate.  background: NULL, or the name of a class for the gaps
  * before and between the parts of each video in a list (listing.h); CTT_EINVAL
  * if the list has no parts, unless the name is among those known.  own: path is
- * of this split alone, so path/class/clip without splits is that split.
- */
+ * of this split alone, whatever other split all its clips are said to be of.
+ * need: data without splits is CTT_ENOSPLIT. */
 struct ctt_list_want {
     const char  *split;
-    int          own;
+    int          own, need;
     char *const *known;
     int          nknown;
     const char  *subset, *background;

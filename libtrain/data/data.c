@@ -158,12 +158,34 @@ static void tell_subset(const struct ctt_data *d, const char *subset,
     ev->say(ev->arg, line);
 }
 
+/* Whether the user named a split: data without splits, which is taken whole for
+ * the usual use of the path, does not have it. */
+static int names_split(const char *path, const char *split,
+                       const struct ctt_train_cfg *cfg)
+{
+    const struct { const char *path, *split; } use[] = {
+        { cfg->data, "train" }, { cfg->val, "validation" },
+        { cfg->test, "test" },
+    };
+    int used = 0;
+
+    for (size_t i = 0; i < CTT_LEN(use); i++) {
+        if (!use[i].path || strcmp(use[i].path, path) != 0)
+            continue;
+        if (strcmp(use[i].split, split) == 0)
+            return 0;
+        used = 1;
+    }
+    return used;
+}
+
 /* .sequences is 1 because all drawn sequences have the same name. */
 static int open_source(struct ctt_data *d, const char *path, const char *split,
                        const struct ctt_input *in, char *const *known,
                        int nknown, const struct ctt_train_cfg *cfg)
 {
     const struct ctt_source_set set = { .split = split,
+        .need_split = names_split(path, split, cfg),
         .own_split = !cfg->data || strcmp(path, cfg->data) != 0,
         .strict = cfg->strict,
         .classes = cfg->classes, .label = known, .fps = (double)cfg->fps,
@@ -270,11 +292,12 @@ out:
 
 int ctt_data_has_split(const struct ctt_data *d, const char *path,
                        const char *split, const struct ctt_input *in,
-                       const struct ctt_train_cfg *cfg)
+                       const struct ctt_train_cfg *cfg, int *several)
 {
     struct ctt_data other = { .steps = d->steps };
     int rc, same;
 
+    *several = 0;
     if (ctt_source_drawn(d->source))
         return 1;
     CTT_TRY(open_source(&other, path, split, in,
@@ -283,6 +306,7 @@ int ctt_data_has_split(const struct ctt_data *d, const char *path,
     same = other.list->count == d->list->count;
     for (int i = 0; same && i < d->list->count; i++)
         same = ctt_source_same(d->source, i, other.source, i);
+    *several = ctt_data_several(&other);
     rc = !same;
 out:
     ctt_source_close(&other.source);

@@ -270,12 +270,16 @@ static void splits(void)
     CU_ASSERT_EQUAL(ctt_source_list(s)->count, 2);
     ctt_source_close(&s);
     set.split = "validation";
-    refused(clip_path("k"), &set, &in, CTT_EINVAL, "no folder 'validation'");
+    s = open_some(clip_path("k"), &set, &in);
+    CU_ASSERT(!ctt_source_parted(s));
+    ctt_source_close(&s);
     s = open_some(clip_path("some.pack"), &set, &in);
     ctt_source_close(&s);
     set.need_split = 1;
-    refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
+    refused(clip_path("some.pack"), &set, &in, CTT_ENOSPLIT,
             "a pack has no splits");
+    refused(clip_path("k"), &set, &in, CTT_ENOSPLIT,
+            "no split 'validation', as it has no splits");
 }
 
 static void inputs(void)

@@ -128,6 +128,10 @@ static int open_clips(struct ctt_compress_job *j)
                                j->data));
     }
     CTT_TRY(ctt_say_set("validation", j->val));
+    CTT_TRY(ctt_check_several(j->m->g, ctt_data_several(j->val),
+                              c->val ? c->val : c->data,
+                              c->val ? NULL : c->val_split));
+    CTT_TRY(ctt_held_out_check(c, j->m, j->data ? j->data : j->val, NULL));
     ctt_tool_say("%d training clips, %d validation clips",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));

@@ -74,43 +74,46 @@ static int is_repeated(const struct split *part, int count)
     return 0;
 }
 
+/* whole: data without splits will do.  like: NULL, or a part whose classes it
+ * must have. */
 static int open_split_source(const struct ctt_data_cfg *c, const char *path,
+                             int whole, const struct split *like,
                              struct split *part)
 {
+    const struct ctt_list *l = like ? list_of(like) : NULL;
     const struct ctt_source_set set = { .split = part->name,
-        .strict = c->strict, .need_split = c->split != NULL,
+        .strict = c->strict, .need_split = !whole,
+        .label = l ? l->label : NULL, .labels = l ? l->labels :
+        ctt_source_is_drawn(path) ? 0 : CTT_LABELS_ANY,
         .classes = c->classes, .any_input = 1, .drawn_for = drawn_for };
 
     return ctt_source_open(path, &set, &ctt_check_input, &part->s);
 }
 
-/* Opens --split, or all splits at path.  Data without splits has the same clips
- * for each name.  A split may be missing, but must be readable. */
+/* Opens --split, or all splits at path, or data without splits.  A split may be
+ * missing, but must be readable. */
 static int open_parts(const struct ctt_data_cfg *c, const char *path,
                       struct split part[SPLITS], int *count)
 {
-    int rc = 0;
+    int n = c->split ? 1 : SPLITS, rc = 0;
 
     *count = 0;
-    if (c->split) {
-        part[0].name = c->split;
-        CTT_TRY(open_split_source(c, path, &part[0]));
-        *count = 1;
-        goto out;
-    }
-    for (int i = 0; i < SPLITS; i++) {
+    for (int i = 0; i < n; i++) {
         struct split *p = &part[*count];
-        p->name = splits[i];
-        rc = open_split_source(c, path, p);
+        p->name = c->split ? c->split : splits[i];
+        rc = open_split_source(c, path, 0, NULL, p);
         if (rc >= 0 && is_repeated(part, *count))
             ctt_source_close(&p->s);
         else if (rc >= 0)
             ++*count;
-        if (rc < 0 && rc != CTT_EINVAL)
-            goto out;
+        CTT_TRY(rc == CTT_ENOSPLIT && !c->split ? 0 : rc);
     }
+    rc = 0;
     if (*count)
-        rc = 0;
+        goto out;
+    part[0].name = splits[0];
+    CTT_TRY(open_split_source(c, path, 1, NULL, &part[0]));
+    *count = 1;
 out:
     return rc;
 }
@@ -119,6 +122,33 @@ static void close_parts(struct split part[SPLITS])
 {
     for (int i = 0; i < SPLITS; i++)
         ctt_source_close(&part[i].s);
+}
+
+/* The number of a class in another list, in which it mostly has the same. */
+static int find_label(const struct ctt_list *l, int k, const char *name)
+{
+    if (k < l->labels && strcmp(l->label[k], name) == 0)
+        return k;
+    for (k = 0; k < l->labels; k++)
+        if (strcmp(l->label[k], name) == 0)
+            return k;
+    return -1;
+}
+
+/* Numbers of clips per class of a split, and without a class (last). */
+static int count_labels(const struct ctt_list *l, int **out)
+{
+    int *n = ctt_calloc((size_t)l->labels + 1, sizeof(*n));
+
+    if (!n)
+        return CTT_ENOMEM;
+    for (int i = 0; i < l->count; i++) {
+        n[l->labels] += l->item[i].label < 0;
+        for (int k = 0, c; (c = ctt_item_label(l, &l->item[i], k)) >= 0; k++)
+            n[c]++;
+    }
+    *out = n;
+    return 0;
 }
 
 /* ---- check ---- */
@@ -177,6 +207,65 @@ out:
     return rc;
 }
 
+/* Counts the clips of part k of classes that the first part has no clip of.
+ * *name: one of these classes, or NULL. */
+static int count_strangers(const struct split *part, int k, int *out,
+                           const char **name)
+{
+    const struct ctt_list *l = list_of(&part[k]), *first = list_of(part);
+    int *count = NULL, rc;
+
+    *out = 0;
+    *name = NULL;
+    CTT_TRY(count_labels(first, &count));
+    for (int i = 0; i < l->count; i++) {
+        int strange = 0;
+
+        for (int j = 0, c; (c = ctt_item_label(l, &l->item[i], j)) >= 0; j++) {
+            int at = find_label(first, c, l->label[c]);
+
+            if (at >= 0 && count[at])
+                continue;
+            *name = l->label[c];
+            strange = 1;
+        }
+        *out += strange;
+    }
+out:
+    ctt_free(count);
+    return rc;
+}
+
+/* Says why part k cannot test a model that learned the first part. */
+static int check_labels(const struct ctt_data_cfg *c, const char *path,
+                        const struct split *part, int k, int *bad)
+{
+    struct split again = { part[k].name, NULL };
+    const char *name;
+    int rc, refused, n;
+
+    CTT_TRY(count_strangers(part, k, &n, &name));
+    rc = open_split_source(c, path, 0, part, &again);
+    refused = rc == CTT_EINVAL;
+    CTT_TRY(refused ? 0 : rc);
+    *bad += n ? n : refused;
+    if (refused)
+        ctt_tool_say("no model of '%s' has these labels: %s", part->name,
+                     ctt_errmsg());
+    else if (n)
+        ctt_tool_say("%s, split '%s': no clip of class '%s', which '%s' has",
+                     path, part->name, name, part[k].name);
+    if (list_of(&part[k])->several && !list_of(part)->several) {
+        ctt_tool_say("%s, split '%s': clips have several labels, those of "
+                     "'%s' have one", path, part[k].name, part->name);
+        ++*bad;
+    }
+    rc = 0;
+out:
+    ctt_source_close(&again.s);
+    return rc;
+}
+
 static int check_clips(const struct ctt_data_cfg *c, const char *path)
 {
     struct split part[SPLITS] = { { NULL, NULL } };
@@ -192,6 +281,8 @@ static int check_clips(const struct ctt_data_cfg *c, const char *path)
         CTT_TRY(sum[i] ? 0 : CTT_ENOMEM);
         CTT_TRY(check_split(c, &part[i], sum[i], &bad));
         CTT_TRY(tell_shared(part, i, sum));
+        if (i)
+            CTT_TRY(check_labels(c, path, part, i, &bad));
         all += clips;
     }
     ctt_tool_say("%s: %d clip%s, %d bad", path, all, ctt_s(all), bad);
@@ -205,40 +296,11 @@ out:
 
 /* ---- list ---- */
 
-/* Numbers of clips per class of a split, and without a class (last). */
-static int count_labels(const struct ctt_list *l, int **out)
-{
-    int *n = ctt_calloc((size_t)l->labels + 1, sizeof(*n));
-
-    if (!n)
-        return CTT_ENOMEM;
-    for (int i = 0; i < l->count; i++) {
-        n[l->labels] += l->item[i].label < 0;
-        for (int k = 0, c; (c = ctt_item_label(l, &l->item[i], k)) >= 0; k++)
-            n[c]++;
-    }
-    *out = n;
-    return 0;
-}
-
-/* The number of a class in another list, in which it mostly has the same. */
-static int find_label(const struct ctt_list *l, int k, const char *name)
-{
-    if (k < l->labels && strcmp(l->label[k], name) == 0)
-        return k;
-    for (k = 0; k < l->labels; k++)
-        if (strcmp(l->label[k], name) == 0)
-            return k;
-    return -1;
-}
-
-/* Adds a row: class k of the first split, or clips without a class after the
- * last one. */
+/* Adds the row of a class, which mostly has the number k in each part; NULL:
+ * of the clips without one. */
 static void count_row(struct ctt_table *t, const struct split *part, int parts,
-                      int *const *count, int k)
+                      int *const *count, int k, const char *name)
 {
-    const struct ctt_list *first = list_of(part);
-    const char *name = k < first->labels ? first->label[k] : NULL;
     char row[1024];
     int n = (int)strlen(ctt_visible(name ? name : "(not known)", 0, row, 801));
 
@@ -249,6 +311,22 @@ static void count_row(struct ctt_table *t, const struct split *part, int parts,
                       at < 0 ? 0 : count[i][at]);
     }
     ctt_table_row(t, "%s", row);
+}
+
+/* Adds the rows of the classes that part i has and no earlier one. */
+static void count_classes(struct ctt_table *t, const struct split *part,
+                          int parts, int *const *count, int i)
+{
+    const struct ctt_list *l = list_of(&part[i]);
+
+    for (int k = 0; k < l->labels; k++) {
+        int e = 0;
+
+        while (e < i && find_label(list_of(&part[e]), k, l->label[k]) < 0)
+            e++;
+        if (e == i)
+            count_row(t, part, parts, count, k, l->label[k]);
+    }
 }
 
 static void count_rows(struct ctt_table *t, const struct split *part,
@@ -266,10 +344,10 @@ static void count_rows(struct ctt_table *t, const struct split *part,
         unknown += count[i][l->labels];
     }
     ctt_table_row(t, "%s", head);
-    for (int k = 0; k < list_of(part)->labels; k++)
-        count_row(t, part, parts, count, k);
+    for (int i = 0; i < parts; i++)
+        count_classes(t, part, parts, count, i);
     if (unknown)
-        count_row(t, part, parts, count, list_of(part)->labels);
+        count_row(t, part, parts, count, 0, NULL);
     ctt_table_row(t, "%s", foot);
 }
 

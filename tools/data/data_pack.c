@@ -13,6 +13,7 @@
 #include "video/source.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <time.h>
 
 static int is_pack(const char *path)
@@ -315,7 +316,8 @@ out:
 
 int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
 {
-    struct ctt_source_set set = { .split = c->split, .strict = c->strict,
+    struct ctt_source_set set = { .split = c->split,
+        .need_split = strcmp(c->split, "train") != 0, .strict = c->strict,
         .classes = c->classes, .fps = (double)c->fps,
         .background = c->background, .drawn_for = "convtt-data mnist" };
     struct ctt_model *m = NULL;

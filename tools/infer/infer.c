@@ -41,7 +41,7 @@ static struct ctt_source_set which_clips(const struct tool *t)
  * mistake of the command line. */
 static int note_usage(struct tool *t, int rc)
 {
-    if (rc == CTT_EINVAL)
+    if (rc < 0 && ctt_tool_status(rc) == CTT_EXIT_USAGE)
         t->status = CTT_EXIT_USAGE;
     return rc;
 }
@@ -100,42 +100,18 @@ out:
     return rc;
 }
 
-/* Returns 1 if the splits "train" and "validation" have different clips; 0 if
- * not, or if one cannot be opened (an error follows when the clips are opened).
- * */
-static int has_splits(struct tool *t, const char *path)
-{
-    static const char *const split[] = { "train", "validation" };
-    struct ctt_source_set set = which_clips(t);
-    struct ctt_source *s = NULL;
-    uint32_t crc[2] = { 0 };
-    int rc = 0;
-
-    for (int k = 0; k < 2; k++) {
-        set.split = split[k];
-        CTT_TRY(ctt_source_open(path, &set, &t->r.in, &s));
-        crc[k] = ctt_source_crc(s, 1);
-        ctt_source_close(&s);
-    }
-out:
-    if (rc == CTT_ENOMEM)
-        return rc;
-    return rc >= 0 && crc[0] != crc[1];
-}
-
 /* --calibrate requires --split for data with splits: "validation", the default
- * of other uses, has chosen the epoch. */
-static int check_split(struct tool *t, const char *path)
+ * of other uses, has chosen the epoch.  rc: of opening the source. */
+static int check_split(const struct tool *t, const char *path, int rc,
+                       const struct ctt_source *s)
 {
-    int rc = 0;
-
     if (!t->c.decide.calibrate || t->c.split)
-        goto out;
-    CTT_TRY(has_splits(t, path));
-    CTT_CHECK(!rc, CTT_EINVAL, "%s has splits: --calibrate needs --split test, "
-              "or clips that neither training nor choosing has used", path);
-out:
-    return note_usage(t, rc);
+        return rc;
+    if (rc == CTT_ENOSPLIT || (rc >= 0 && ctt_source_parted(s)))
+        rc = ctt_error(CTT_EINVAL, "%s has splits: --calibrate needs --split "
+                       "test, or clips that neither training nor choosing has "
+                       "used", path);
+    return rc;
 }
 
 /* An operand of recognition: its clips, or why it is skipped. */
@@ -149,12 +125,10 @@ struct operand {
 static int open_operand(struct tool *t, const char *path, struct operand *out)
 {
     struct ctt_source_set set = which_clips(t);
-    int rc;
+    int rc = ctt_source_open(path, &set, &t->r.in, &out->s);
 
-    CTT_TRY(check_split(t, path));
-    rc = note_usage(t, ctt_stream_redact(path, ctt_source_open(path, &set,
-                                                               &t->r.in,
-                                                               &out->s)));
+    rc = check_split(t, path, rc, out->s);
+    rc = note_usage(t, ctt_stream_redact(path, rc));
     if (rc < 0 && ctt_live_looks(path))
         ctt_error(rc, "%s; --stream reads it", ctt_errmsg());
     if (rc < 0 && rc != CTT_EINVAL && ctt_source_is_lost(path)) {
@@ -165,7 +139,6 @@ static int open_operand(struct tool *t, const char *path, struct operand *out)
                             ctt_source_crc(out->s, 1));
         rc = ctt_source_note(out->s);
     }
-out:
     return rc;
 }
 

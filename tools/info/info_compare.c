@@ -217,6 +217,7 @@ static int open_meter(struct meter *k, const struct ctt_info_cfg *cfg,
     CTT_TRY(ctt_infer_rc(ctt_session_open(k->model, &k->session)));
     CTT_TRY(ctt_source_open(cfg->data, &(struct ctt_source_set){
         .split = cfg->split, .classes = cfg->classes,
+        .need_split = strcmp(cfg->split, "validation") != 0,
         .label = k->about->label, .labels = k->about->labels,
         .drawn_for = "--predict" }, &k->in, &k->source));
     k->probs = ctt_calloc((size_t)ctt_infer_classes(k->model), sizeof(float));

@@ -23,6 +23,19 @@ static struct ctt_events quiet(void)
     return ev;
 }
 
+int ctt_check_several(const struct ctt_graph *g, int several, const char *path,
+                      const char *split)
+{
+    int rc = 0;
+
+    CTT_CHECK(g->several || !several, CTT_EINVAL, "%s%s%s%s: clips have "
+              "several labels, and the model's classes exclude each other: "
+              "train one on clips with several labels", path,
+              split ? ", split '" : "", split ? split : "", split ? "'" : "");
+out:
+    return rc;
+}
+
 /* ---- validation ---- */
 
 enum { FIFTH = 5, LEAST_CLIPS = 10 };
@@ -73,11 +86,11 @@ int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
                  struct ctt_data **data, struct ctt_data **val,
                  struct ctt_data **whole)
 {
-    int named = strcmp(cfg->val_split, "validation") != 0, rc;
+    int named = strcmp(cfg->val_split, "validation") != 0, rc, several;
     struct ctt_data *all = *data;
 
-    rc = ctt_data_has_split(all, cfg->data, cfg->val_split, in, cfg);
-    if (rc == CTT_EINVAL && !named)
+    rc = ctt_data_has_split(all, cfg->data, cfg->val_split, in, cfg, &several);
+    if (rc == CTT_ENOSPLIT && !named)
         rc = 0;
     CTT_TRY(rc);
     if (rc)
@@ -113,6 +126,31 @@ static int is_same(const struct ctt_data *a, const struct ctt_data *b)
     return a && ctt_data_same(a, b);
 }
 
+/* Whether split "test" may be clips that nothing has used. */
+static int may_prove(const struct ctt_train_cfg *cfg)
+{
+    return cfg->data && !cfg->test && !was_used(cfg->split) &&
+           !was_used(cfg->val_split);
+}
+
+int ctt_held_out_check(const struct ctt_train_cfg *cfg,
+                       const struct ctt_model *m, const struct ctt_data *like,
+                       const struct ctt_data *test)
+{
+    const struct ctt_graph *g = m->g;
+    int rc = 0, several = test && ctt_data_several(test);
+
+    if (like && may_prove(cfg))
+        rc = ctt_data_has_split(like, cfg->data, test_name,
+                                &g->node[ctt_graph_input(g)].attr.input, cfg,
+                                &several);
+    CTT_TRY(rc == CTT_EINVAL || rc == CTT_ENOMEM ? rc : 0);
+    CTT_TRY(ctt_check_several(g, several, test ? cfg->test : cfg->data,
+                              test ? NULL : test_name));
+out:
+    return rc;
+}
+
 int ctt_held_out_open(const struct ctt_train_cfg *cfg,
                       const struct ctt_model *m, const struct ctt_data *train,
                       const struct ctt_data *val, struct ctt_data **out)
@@ -120,22 +158,23 @@ int ctt_held_out_open(const struct ctt_train_cfg *cfg,
     const struct ctt_graph *g = m->g;
     struct ctt_events ev = quiet();
     struct ctt_data *d = NULL;
-    int rc = 0, none;
+    int rc = 0, none, several;
 
     *out = NULL;
     ctt_stop_set(NULL);
-    if (!cfg->data || was_used(cfg->split) || was_used(cfg->val_split))
+    if (!may_prove(cfg))
         goto out;
     if (train) {    /* clips that are gone now may not make another set */
         rc = ctt_data_has_split(train, cfg->data, test_name,
-                                &g->node[ctt_graph_input(g)].attr.input, cfg);
+                                &g->node[ctt_graph_input(g)].attr.input, cfg,
+                                &several);
         if (rc == 0)
             goto out;
     }
     rc = ctt_data_open(cfg->data, test_name,
                        &g->node[ctt_graph_input(g)].attr.input, m->label,
                        m->labels, cfg, &ev, &d);
-    none = rc == CTT_EINVAL || rc == CTT_EUNSUP;
+    none = rc == CTT_ENOSPLIT || rc == CTT_EUNSUP;
     if (rc < 0 && !none && rc != CTT_ENOMEM)
         ctt_tool_warn("split '%s': %s", test_name, ctt_errmsg());
     if (rc < 0 || is_same(train, d) || is_same(val, d))

@@ -17,11 +17,12 @@ enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2, CTT_EXIT_DOUBT = 3 };
     "a wrong option or operand, also a file given twice or clips that do not " \
     "suit the model or have no such split; reported in one line."
 
-/* The status for an error rc before the work: CTT_EINVAL is such an operand.
- */
+/* The status for an error rc before the work: CTT_EINVAL and CTT_ENOSPLIT are
+ * such operands. */
 static inline int ctt_tool_status(int rc)
 {
-    return rc == CTT_EINVAL ? CTT_EXIT_USAGE : CTT_EXIT_FAIL;
+    return rc == CTT_EINVAL || rc == CTT_ENOSPLIT ? CTT_EXIT_USAGE
+                                                  : CTT_EXIT_FAIL;
 }
 
 /* Call first.  Opens closed standard streams, so that no file takes their

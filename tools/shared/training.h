@@ -42,6 +42,20 @@ int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
                  struct ctt_data **data, struct ctt_data **val,
                  struct ctt_data **whole);
 
+/* CTT_EINVAL if clips have several labels, and the model g gives one answer.
+ * split: of the path, or NULL. */
+int ctt_check_several(const struct ctt_graph *g, int several, const char *path,
+                      const char *split);
+
+/* CTT_EINVAL if split "test" of cfg->data, or `test` instead, the clips of
+ * cfg->test, does not suit the model m: a class is none of those of `like`, a
+ * set of the model's clips, or clips have several labels.  0 if there is no
+ * such split, and if it cannot be read, of which ctt_held_out_open() warns.
+ * CTT_ENOMEM. */
+int ctt_held_out_check(const struct ctt_train_cfg *cfg,
+                       const struct ctt_model *m, const struct ctt_data *like,
+                       const struct ctt_data *test);
+
 /* Opens split "test" of cfg->data for the model m: clips used neither for
  * training nor for choosing the best epoch.  *out NULL: no such split, without
  * classes, or with clips of train or val.  Warns and returns the error if the

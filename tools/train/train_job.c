@@ -148,6 +148,9 @@ static int tell_val(const struct ctt_training *j)
     CTT_CHECK(j->cfg.doctor || !ctt_data_same(j->data, j->val), CTT_EINVAL,
               "%s: --val has the same clips as the training data",
               j->cfg.val ? j->cfg.val : j->cfg.data);
+    CTT_TRY(ctt_check_several(j->m->g, ctt_data_several(j->val),
+                              j->cfg.val ? j->cfg.val : j->cfg.data,
+                              j->cfg.val ? NULL : j->cfg.val_split));
     ctt_training_tell(j, "validation", j->val);
     CTT_TRY(ctt_say_set("validation", j->val));
     CTT_TRY(ctt_say_shared("validation", j->val, "training", j->data));
@@ -156,7 +159,8 @@ out:
 }
 
 /* Opens the clips of --test before the training, which would be in vain if they
- * cannot be read, and checks that they are others. */
+ * cannot be read, and checks that they are others; or checks the labels of
+ * split test. */
 static int open_test(struct ctt_training *j)
 {
     const struct { const char *name; const struct ctt_data *d; } used[] = {
@@ -164,9 +168,12 @@ static int open_test(struct ctt_training *j)
     };
     int rc = 0;
 
-    if (!j->cfg.test)
+    if (!j->cfg.test) {
+        CTT_TRY(ctt_held_out_check(&j->cfg, j->m, j->data, NULL));
         goto out;
+    }
     CTT_TRY(ctt_training_data(j, j->cfg.test, "test", &j->test));
+    CTT_TRY(ctt_held_out_check(&j->cfg, j->m, j->data, j->test));
     ctt_tool_warned();
     ctt_training_tell(j, "test", j->test);
     CTT_TRY(ctt_say_set("test", j->test));

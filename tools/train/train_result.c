@@ -136,7 +136,7 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
     ctt_stop_set(NULL);    /* the model is written */
     if (val)
         CTT_TRY(tell_of[cfg->task](cfg, m, val, score, &on_val));
-    if (val && !test) {
+    if (!test) {
         opened = ctt_held_out_open(cfg, m, ctt_all_clips(j->whole, j->data),
                                    val, &own);
         CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
@@ -150,7 +150,8 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
         ctt_tool_say("%s written: %s; %s; %s", cfg->out, score, choice(cfg),
                      proof(cfg, test, opened));
     else
-        ctt_tool_say("%s written", cfg->out);
+        ctt_tool_say("%s written%s%s", cfg->out, test ? "" : ": ",
+                     test ? "" : ctt_held_out_missing(opened));
 out:
     ctt_metrics_free(&on_val);
     ctt_metrics_free(&on_test);

@@ -103,8 +103,8 @@ int ctt_doctor_check(const struct ctt_train_cfg *cfg,
 /* ---- train_result.c ---- */
 
 /* Prints the results of the trained model m on the validation clips of j, if
- * any, on its test clips or, if there are validation clips, on split test
- * (ctt_held_out_open()), and those of baselines.  No signal stops the program
+ * any, on its test clips or split test (ctt_held_out_open()), and those of
+ * baselines.  No signal stops the program
  * from here on. */
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                      struct ctt_training *j);

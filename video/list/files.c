@@ -132,7 +132,7 @@ int ctt_list_split_file(struct ctt_listing *s,
     for (size_t i = 0; i < CTT_LEN(others) && !*out && !other; i++)
         CTT_TRY(ctt_list_file(s, f, s->path, others[i], &other));
     snprintf(name, NAME, f->name[0], s->split);
-    CTT_CHECK(!other, CTT_EINVAL, "%s: no %s in it", s->path, name);
+    CTT_CHECK(!other, CTT_ENOSPLIT, "%s: no %s in it", s->path, name);
     rc = 0;
 out:
     return rc;

@@ -23,7 +23,7 @@ int ctt_list_file(struct ctt_listing *s, const struct ctt_list_files *f,
                   const char *root, const char *split, char **out);
 
 /* The list of s->split below s->path; NULL: there is none of any split.
- * CTT_EINVAL: only other splits have one. */
+ * CTT_ENOSPLIT: only other splits have one. */
 int ctt_list_split_file(struct ctt_listing *s,
                         const struct ctt_list_files *f, char **out);
 

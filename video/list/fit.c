@@ -63,20 +63,28 @@ static int has_twin(const struct ctt_names *n, const char *name)
 
 #define TWIN "that writes its accents in the other form of Unicode (NFC, NFD)"
 
+/* The data in a message: its path, and the split if it has some. */
+static const char *where(const struct ctt_listing *s, char out[NAME])
+{
+    if (s->parted)
+        snprintf(out, NAME, "%.400s, split '%.60s'", s->path, s->split);
+    return s->parted ? out : s->path;
+}
+
 /* Labels that are no classes of the model.  name: of one, or NULL: why. */
 static int refuse(const struct ctt_listing *s, const struct ctt_names *model,
                   const char *name, const char *why)
 {
-    char list[TABLE], known[TABLE], one[160];
+    char list[TABLE], known[TABLE], one[160], data[NAME];
 
     if (name && has_twin(model, name))
         return ctt_error(CTT_EINVAL, "%s: class '%.60s' is none of the model's "
                          "%d classes, which have one " TWIN "; write both the "
-                         "same way", s->path, name, model->count);
+                         "same way", where(s, data), name, model->count);
     snprintf(one, sizeof(one), "class '%.60s' is none of the model's %d "
              "classes", name ? name : "", model->count);
     return ctt_error(CTT_EINVAL, "%s: %s; labels of the list: %s; classes of "
-                     "the model: %s", s->path, name ? one : why,
+                     "the model: %s", where(s, data), name ? one : why,
                      table(&s->names, &s->numbers, list),
                      table(model, NULL, known));
 }
@@ -375,6 +383,7 @@ static int check_classes(const struct ctt_listing *s,
                          const struct ctt_names *keep, int all)
 {
     int labelled = 0, rc = 0;
+    char data[NAME];
     int *seen = ctt_calloc((size_t)keep->count + 1, sizeof(*seen));
 
     CTT_TRY(seen ? 0 : CTT_ENOMEM);
@@ -387,7 +396,7 @@ static int check_classes(const struct ctt_listing *s,
     for (int i = 0; i < keep->count && labelled && all; i++)
         if (!seen[i])
             CTT_TRY(ctt_error(CTT_EFORMAT, "%s: no clip of class '%s'",
-                              s->path, keep->name[i]));
+                              where(s, data), keep->name[i]));
 out:
     ctt_free(seen);
     return rc;
@@ -397,13 +406,14 @@ out:
 static int relabel(struct ctt_listing *s, const struct ctt_names *keep,
                    int known, const struct ctt_names *chosen)
 {
+    char data[NAME];
     struct ctt_list *l = s->list;
     int rc;
 
     l->all = l->count;
     CTT_TRY(renumber(s, keep, chosen));
     CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the requested "
-              "classes", s->path);
+              "classes", where(s, data));
     CTT_TRY(check_classes(s, keep, !known && ctt_split_number(s->split) == 0));
     CTT_TRY(ctt_list_labels(l, keep->name, keep->count));
 out:

@@ -46,8 +46,10 @@ static int read_published(struct ctt_listing *s)
     char *path = NULL;
     int rc = 0;
 
-    for (size_t i = 0; i < CTT_LEN(published) && !path; i++)
+    for (size_t i = 0; i < CTT_LEN(published) && !path; i++) {
         CTT_TRY(ctt_list_split_file(s, &published[i], &path));
+        s->parted = path && strchr(published[i].name[0], '%');
+    }
     if (path)
         rc = read_list(s, path, s->path);
 out:
@@ -140,6 +142,7 @@ int ctt_list_find(const char *path, const struct ctt_list_want *w,
                   struct ctt_list **out)
 {
     struct ctt_listing s = { .path = path, .fps = w->fps, .own = w->own,
+                             .need = w->need,
                              .split = w->split ? w->split : "train" };
     int rc = 0;
 
@@ -148,6 +151,9 @@ int ctt_list_find(const char *path, const struct ctt_list_want *w,
         s.others = ctt_calloc(1, sizeof(*s.others));
     CTT_TRY(s.list && (s.others || !w->background) ? 0 : CTT_ENOMEM);
     CTT_TRY(read_listing(&s));
+    CTT_CHECK(s.parted || !s.need, CTT_ENOSPLIT, "%s: no split '%s', as it has "
+              "no splits; all its clips are one set", path, s.split);
+    s.list->parted = s.parted;
     CTT_TRY(ctt_listing_rate(&s));
     if (w->background)
         CTT_TRY(ctt_listing_background(&s, w->background,

@@ -100,7 +100,7 @@ out:
 }
 
 /* The subfolder named like the split, in any spelling, or NULL. */
-static const char *find_split(const struct ctt_names *n, const char *split)
+static const char *find_name(const struct ctt_names *n, const char *split)
 {
     const char *same[CTT_SPELLINGS];
 
@@ -111,6 +111,29 @@ static const char *find_split(const struct ctt_names *n, const char *split)
     return NULL;
 }
 
+/* The same, *out NULL unless it is a split: it has folders of its own, or there
+ * is another split.  A class may be called "test", too. */
+static int find_split(struct ctt_listing *s, const struct ctt_names *top,
+                      const char *split, const char **out)
+{
+    const char *name = find_name(top, split);
+    struct ctt_names here = { 0 };
+    int rc = 0, files, named = 0;
+    char *path;
+
+    for (size_t i = 0; i < CTT_LEN(splits); i++)
+        named += find_name(top, splits[i]) != NULL;
+    if (name && named < 2) {
+        CTT_TRY(ctt_listing_join(s, s->path, name, &path));
+        CTT_TRY(read_classes(s, path, &here, &files));
+        name = here.count ? name : NULL;
+    }
+    *out = name;
+out:
+    ctt_names_clear(&here);
+    return rc;
+}
+
 /* Collects the classes of all splits, so that all have the same numbers. */
 static int all_classes(struct ctt_listing *s, const struct ctt_names *top)
 {
@@ -119,7 +142,7 @@ static int all_classes(struct ctt_listing *s, const struct ctt_names *top)
     char *path;
 
     for (size_t i = 0; i < CTT_LEN(splits); i++) {
-        const char *name = find_split(top, splits[i]);
+        const char *name = find_name(top, splits[i]);
         if (!name)
             continue;
         CTT_TRY(ctt_listing_join(s, s->path, name, &path));
@@ -165,8 +188,7 @@ static int person_of(const char *name)
     return n;
 }
 
-/* Keeps the persons of the split: 1; or 0, and all clips, if this is not
- * KTH. */
+/* Keeps the persons of the split, or all clips if this is not KTH. */
 static int take_persons(struct ctt_listing *s)
 {
     int part = ctt_split_number(s->split), n = 0;
@@ -181,27 +203,48 @@ static int take_persons(struct ctt_listing *s)
         if ((person_of(l->item[i].id) > TRAINED) == (part > 0))
             l->item[n++] = l->item[i];
     if (l->count > 0 && n == 0)
-        return ctt_error(CTT_EINVAL, "%s: no clip of persons %d to %d, "
+        return ctt_error(CTT_ENOSPLIT, "%s: no clip of persons %d to %d, "
                          "who are '%s'", s->path, part ? TRAINED + 1 : 1,
                          part ? PERSONS : TRAINED, s->split);
     l->count = n;
-    return n > 0;
+    s->parted = n > 0;
+    return 0;
 }
 
 /* The folders are classes, not splits, of which none is the one asked for. */
 static int add_unsplit(struct ctt_listing *s, const struct ctt_names *top)
 {
-    int train = strncmp(s->split, "train", 5) == 0, rc;
-    int own = s->own && ctt_split_number(s->split) >= 0;
+    int train = strncmp(s->split, "train", 5) == 0, rc = 0;
+    const char *other;
 
-    for (size_t i = 0; i < (own ? CTT_LEN(splits) : 1); i++)
-        CTT_CHECK(!find_split(top, splits[i]), CTT_EINVAL,
-                  "%s: no folder '%s' in it", s->path, s->split);
+    for (size_t i = 0; i < CTT_LEN(splits); i++) {
+        CTT_TRY(find_split(s, top, splits[i], &other));
+        CTT_CHECK(!other, CTT_ENOSPLIT, "%s: no folder '%s' in it, but '%s'",
+                  s->path, s->split, other);
+    }
     CTT_TRY(add_classes(s, s->path, train));
     CTT_TRY(take_persons(s));
-    CTT_CHECK(rc || train || own, CTT_EINVAL, "%s: no folder '%s' in it",
-              s->path, s->split);
 out:
+    return rc;
+}
+
+/* The folder of the split has classes, or clips without a class. */
+static int add_split(struct ctt_listing *s, const struct ctt_names *top,
+                     const char *name)
+{
+    int rc, files, train = strncmp(name, "train", 5) == 0;
+    struct ctt_names here = { 0 };
+    char *path;
+
+    s->parted = 1;
+    CTT_TRY(all_classes(s, top));
+    CTT_TRY(ctt_listing_join(s, s->path, name, &path));
+    CTT_TRY(read_classes(s, path, &here, &files));
+    CTT_TRY(here.count ? add_classes(s, path, train) : add_clips(s, path, -1));
+    CTT_CHECK(s->list->count, CTT_ENOSPLIT, "%s: no clips in '%s'", s->path,
+              name);
+out:
+    ctt_names_clear(&here);
     return rc;
 }
 
@@ -210,15 +253,12 @@ int ctt_list_class(struct ctt_listing *s)
     struct ctt_names top = { 0 };
     const char *name;
     int rc, files;
-    char *path;
 
     CTT_TRY(read_classes(s, s->path, &top, &files));
     CTT_CHECK(top.count || files, CTT_EFORMAT, "%s: no clips in it", s->path);
-    name = find_split(&top, s->split);
+    CTT_TRY(find_split(s, &top, s->split, &name));
     if (name) {
-        CTT_TRY(all_classes(s, &top));
-        CTT_TRY(ctt_listing_join(s, s->path, name, &path));
-        CTT_TRY(add_classes(s, path, strncmp(name, "train", 5) == 0));
+        CTT_TRY(add_split(s, &top, name));
     } else if (top.count == 0) {
         CTT_TRY(add_clips(s, s->path, -1));
         CTT_TRY(take_persons(s));

@@ -32,7 +32,7 @@ static int fold_of(const char *split, int *tested)
 
 static int no_split(const struct ctt_listing *s)
 {
-    return ctt_error(CTT_EINVAL, "%s: no split '%s' in it (train, test; "
+    return ctt_error(CTT_ENOSPLIT, "%s: no split '%s' in it (train, test; "
                      "train2: that of the second list)", s->path, s->split);
 }
 
@@ -126,7 +126,11 @@ static int read_hmdb(struct ctt_listing *s, const char *dir, const char *root,
     struct ctt_rows r = { .s = s, .path = dir };
     int rc, tested = 0, fold = fold_of(s->split, &tested);
 
-    CTT_TRY(read_classes(&r, dir, only ? only : fold, tested ? TEST : TRAIN));
+    if (only && fold > 0 && !strpbrk(s->split, "123"))
+        fold = only;
+    CTT_TRY(only && fold != only ? no_split(s) : 0);
+    CTT_TRY(read_classes(&r, dir, fold, tested ? TEST : TRAIN));
+    s->parted = rc > 0;
     if (rc)
         CTT_TRY(ctt_rows_ids(&r, &layout, "HMDB51", root));
 out:
@@ -179,6 +183,7 @@ int ctt_list_ucf(struct ctt_listing *s)
         CTT_TRY(no_split(s));
     CTT_TRY(ctt_list_text(s, path, dir));
     s->list->form = "UCF101";
+    s->parted = 1;
     rc = 1;
 out:
     return rc;

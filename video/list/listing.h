@@ -12,6 +12,8 @@
 struct ctt_listing {
     const char       *path, *split;
     int               own;        /* the path is of this split alone */
+    int               need;       /* data without splits does not do */
+    int               parted;     /* set by the reader: the data has splits */
     int               numeric;    /* the data numbers its classes */
     struct ctt_names  names;
     struct ctt_names  numbers;    /* of the classes in the data, as text;

@@ -4,6 +4,8 @@
 #include "video/list/rows.h"
 #include "video/list/split.h"
 
+#include <stdio.h>
+
 int ctt_rows_new(struct ctt_rows *r, char *path, int number,
                  struct ctt_row **out)
 {
@@ -69,14 +71,14 @@ static const char *split_of(const struct ctt_row *row)
 }
 
 /* Moves the rows of the split to the front, if there are several splits. */
-static void part_rows(struct ctt_rows *r, const char *split)
+static int part_rows(struct ctt_rows *r, const char *split)
 {
     int n = r->count, mixed = 0;
 
     for (int i = 1; i < n && !mixed; i++)
         mixed = !ctt_split_same(split_of(r->row), split_of(&r->row[i]));
     if (!mixed)
-        return;
+        return 0;
     r->count = 0;
     for (int i = 0; i < n; i++) {
         struct ctt_row row = r->row[i];
@@ -87,16 +89,59 @@ static void part_rows(struct ctt_rows *r, const char *split)
         r->row[r->count++] = row;
     }
     r->others = n - r->count;
+    return 1;
+}
+
+/* Whether the clips of a list that states one split for all may be those of
+ * the split asked for.  Those for training are no others unless the list was
+ * given for others alone. */
+static int may_be(const struct ctt_listing *s, const char *stated)
+{
+    return ctt_split_same(stated, s->split) ||
+           (!s->need && (s->own || ctt_split_number(stated) != 0));
+}
+
+static int no_split(const struct ctt_rows *r)
+{
+    struct ctt_names n = { 0 };
+    char has[160] = "";
+    size_t used = 0;
+    int rc, all = r->count + r->others;
+
+    for (int i = 0; i < all && n.count < 6; i++) {
+        int old = n.count;
+
+        CTT_TRY(ctt_names_add(&n, split_of(&r->row[i])));
+        if (n.count > old && used < sizeof(has) - 32)
+            used += (size_t)snprintf(has + used, sizeof(has) - used,
+                                     "%s'%.20s'", old ? ", " : "", n.name[old]);
+    }
+    rc = ctt_error(CTT_ENOSPLIT, "%s: no clip of the split '%s'; the splits "
+                   "are %s", r->path, r->s->split, has);
+out:
+    ctt_names_clear(&n);
+    return rc;
+}
+
+/* Takes the rows of the split.  A file whose name says the split is of that. */
+static int take_split(struct ctt_rows *r)
+{
+    struct ctt_listing *s = r->s;
+    int named = s->parted, mixed;
+
+    mixed = part_rows(r, s->split);
+    s->parted |= mixed || (r->count && *split_of(r->row));
+    if (mixed ? r->count == 0
+              : s->parted && !named && !may_be(s, split_of(r->row)))
+        return no_split(r);
+    return 0;
 }
 
 int ctt_rows_choose(struct ctt_rows *r, enum ctt_unlabelled rule)
 {
-    int n, rc = 0;
+    int n, rc;
 
-    part_rows(r, r->s->split);
-    CTT_CHECK(r->count || !r->others, CTT_EINVAL, "%s: no clip of the split "
-              "'%s'; the first is of '%s'", r->path, r->s->split,
-              split_of(r->row));
+    CTT_TRY(take_split(r));
     for (int i = 0; i < r->count; i++)
         r->labelled |= is_given(r->row[i].tag.text);
     n = r->count;

@@ -167,8 +167,8 @@ static int read_split(const struct files *f, int part, const char *split,
     enum file of = part == 2 ? TEST : TRAIN;
     int rc = 0, count, held;
 
-    CTT_CHECK(f->path[of][CTT_IDX_IMAGES], CTT_EINVAL, "%s: no split '%s': no "
-              "%s-images-idx3-ubyte(.gz) in it", f->dir, split,
+    CTT_CHECK(f->path[of][CTT_IDX_IMAGES], CTT_ENOSPLIT, "%s: no split '%s': "
+              "no %s-images-idx3-ubyte(.gz) in it", f->dir, split,
               of == TRAIN ? "train" : "t10k");
     CTT_TRY(find_classes(f, of, d));
     if (of == TEST)
@@ -179,8 +179,8 @@ static int read_split(const struct files *f, int part, const char *split,
     CTT_CHECK(d->label.count == count, CTT_EFORMAT, "%s: has %d labels for "
               "%d images", d->label.file, d->label.count, count);
     held = of == TRAIN ? count / HELD_OUT : 0;
-    CTT_CHECK(part != 1 || held, CTT_EINVAL, "%s: no split '%s': %d images are "
-              "too few for it", d->image.file, split, count);
+    CTT_CHECK(part != 1 || held, CTT_ENOSPLIT, "%s: no split '%s': %d images "
+              "are too few for it", d->image.file, split, count);
     d->first = part == 1 ? count - held : 0;
     count = part == 1 ? held : count - held;
     CTT_TRY(keep_split(&d->image, d->first, count));
@@ -200,8 +200,8 @@ int ctt_digits_open(const char *path, const char *split,
     int part = ctt_split_number(name), rc = 0;
 
     CTT_TRY(d && dir ? 0 : CTT_ENOMEM);
-    CTT_CHECK(part >= 0, CTT_EINVAL, "%s: no split '%s' (train, validation or "
-              "test)", path, name);
+    CTT_CHECK(part >= 0, CTT_ENOSPLIT, "%s: no split '%s' (train, validation "
+              "or test)", path, name);
     CTT_CHECK(ctt_disk_kind(dir) == CTT_DISK_FOLDER, CTT_EIO,
               "%s: no such folder", dir);
     CTT_TRY(find_files(&f));

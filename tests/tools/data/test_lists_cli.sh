@@ -132,7 +132,7 @@ for use in --val --test; do
     says 2 "pick: class 'fly' is none of the model's 2 classes" learn \
         --data fit $use pick -o no.ctt
 done
-says 2 "pick: no folder 'odd' in it" learn --data fit --val pick \
+says 2 "pick: no split 'odd', as it has no splits" learn --data fit --val pick \
     --val-split odd -o no.ctt
 [ ! -e no.ctt ] || fail "written with other classes"
 

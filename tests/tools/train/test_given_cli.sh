@@ -56,7 +56,8 @@ says 2 'nowhere: No such file' infer clips --classes nowhere
 says 2 'zero: not a text' infer clips --classes zero
 says 2 'no holiday.json in it' infer clips --split holiday
 says 2 'p.h5: a pack has no splits' infer p.h5 --split test
-says 2 'no holiday.json in it' infer "$one" clips "$one" --split holiday
+says 2 "$one: no split 'holiday', as it has no splits" infer "$one" clips \
+    "$one" --split holiday
 mkdir empty
 says 1 'empty: no clips in it' infer "$one" empty
 

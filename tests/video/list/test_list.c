@@ -197,8 +197,8 @@ static void test_classes(void)
                 "\nrun/z.mp4:-1");
     list_refuse(clip_path("c"), "test", NULL, 0, NULL,
                 "no folder 'test' in it");
-    list_refuse(clip_path("c/train"), "test", NULL, 0, NULL,
-                "no folder 'test'");
+    list_expect(clip_path("c/train"), "test", NULL, 0, NULL, "jump|run\n"
+                "jump/frames:0\nrun/a.avi:1\nrun/b.mp4:1");
     list_refuse(clip_path("c"), "train", other, 2, NULL,
                 "class 'jump' is none of the model's 2");
     ctt_warn_to(on_warning, NULL);
@@ -217,12 +217,14 @@ static void test_classes(void)
     list_refuse(clip_path("nothing"), "train", NULL, 0, NULL, "no such file");
 }
 
-/* What list_text() makes of a folder that is given for one split alone. */
-static void expect_own(const char *name, const char *split, const char *text)
+/* What list_text() makes of a folder of which a split is needed, or that is
+ * given for one split alone. */
+static void expect_want(int own, const char *name, const char *split,
+                        const char *text)
 {
     static char *model[] = { "jump", "run" };
-    const struct ctt_list_want w = { .split = split, .own = 1, .known = model,
-                                     .nknown = 2 };
+    const struct ctt_list_want w = { .split = split, .own = own, .need = !own,
+                                     .known = model, .nknown = 2 };
     struct ctt_list *l = NULL;
     long live = ctt_live_blocks();
     int rc = ctt_list_find(clip_path("%s", name), &w, &l);
@@ -241,17 +243,42 @@ static void test_own(void)
     clip_folder("o/run");
     clip_folder("o/run/frames");
     touch("o/run/1.mp4");
-    expect_own("o", "validation", "jump|run\nrun/1.mp4:1\nrun/frames:1");
-    expect_own("o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
-    expect_own("o", "other", "/o: no folder 'other' in it");
-    list_refuse(clip_path("o"), "test", NULL, 0, NULL, "no folder 'test'");
+    expect_want(1, "o", "validation", "jump|run\nrun/1.mp4:1\nrun/frames:1");
+    expect_want(1, "o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
+    expect_want(1, "o", "other", "jump|run\nrun/1.mp4:1\nrun/frames:1");
+    expect_want(0, "o", "test", "/o: no split 'test', as it has no splits; all "
+                "its clips are one set");
     clip_folder("o/fly");
-    expect_own("o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
+    expect_want(1, "o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
     touch("o/fly/1.mp4");
-    expect_own("o", "test", "/o: class 'fly' is none of the model's 2 classes; "
-               "labels of the list: fly, run; classes of the model: jump, run");
+    expect_want(1, "o", "test", "/o: class 'fly' is none of the model's 2 "
+                "classes; labels of the list: fly, run; classes of the model: "
+                "jump, run");
     clip_folder("o/val");
-    expect_own("o", "test", "/o: no folder 'test' in it");
+    clip_folder("o/val/run");
+    expect_want(1, "o", "test", "/o: no folder 'test' in it, but 'val'");
+}
+
+/* A class may be called as a split; a split may have no classes, or no clips.
+ */
+static void test_folders(void)
+{
+    static const char *const made[] = { "p", "p/jump", "p/test", "q", "q/train",
+        "q/train/run", "q/train/jump", "q/test", "q/val", "q/val/run" };
+
+    for (size_t i = 0; i < CTT_LEN(made); i++)
+        clip_folder(made[i]);
+    touch("p/jump/1.mp4");
+    touch("p/test/2.mp4");
+    touch("q/train/run/1.mp4");
+    touch("q/train/jump/1.mp4");
+    touch("q/test/3.mp4");
+    list_expect(clip_path("p"), "train", NULL, 0, NULL,
+                "jump|test\njump/1.mp4:0\ntest/2.mp4:1");
+    expect_want(0, "p", "test", "/p: no split 'test', as it has no splits; all "
+                "its clips are one set");
+    expect_want(0, "q", "test", "jump|run\ntest/3.mp4:-1");
+    expect_want(0, "q", "val", "/q: no clips in 'val'");
 }
 
 /* KTH lies in a folder a class, or all in one; its persons are its splits. */
@@ -278,8 +305,8 @@ static void test_persons(void)
                 "\nboxing/person01_boxing_d1_uncomp.avi:-1");
     list_expect(clip_path("k/boxing"), "test", NULL, 0, NULL,
                 "\nboxing/person17_boxing_d1_uncomp.avi:-1");
-    list_refuse(clip_path("k"), "other", NULL, 0, NULL,
-                "no folder 'other' in it");
+    expect_want(0, "k", "other", "/k: no split 'other', as it has no splits; "
+                "all its clips are one set");
     clip_folder("k/test");    /* a split of its own */
     touch("k/test/person02_boxing_d1.avi");
     list_expect(clip_path("k/test"), "train", NULL, 0, NULL,
@@ -332,6 +359,7 @@ int main(void)
         { "its errors", test_ssv2_errors },
         { "folder a class", test_classes },
         { "folder a class for one split", test_own },
+        { "folders called as splits", test_folders },
         { "persons", test_persons }, { "other names", test_no_persons },
         { "memory", test_memory }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {

@@ -86,7 +86,8 @@ static void test_kinetics_folder(void)
            "videos/bbb_000001_000002.mp4:1");
     expect("f", "validation", "y\nvideos/ccc_000001_000002.mp4:0");
     expect("f", "test", "\nvideos/bbb_000001_000011.mp4:-1");
-    expect("f/annotations/train.csv", "test", "x|y\n"
+    refuse("f/annotations/train.csv", "test", "the splits are 'train'");
+    expect("f/annotations/train.csv", "training", "x|y\n"
            "videos/aaa_000001_000002.mp4:0\nvideos/bbb_000001_000002.mp4:1");
     refuse("f", "extra", "f: no extra.csv in it");
 }

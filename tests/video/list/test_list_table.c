@@ -75,7 +75,10 @@ static void test_split(void)
     expect(mixed, "train", "x|y\nt/a.mp4:0\nt/a.mp4:1");
     expect(mixed, "val", "y\nt/b.mp4:0");
     expect(mixed, "test", "\nt/c.mp4:-1");
-    expect("path,label,split\na.mp4,x,train\n", "val", "x\nt/a.mp4:0");
+    expect("path,label,split\na.mp4,x,test\n", "val", "x\nt/a.mp4:0");
+    list_refuse((clip_text("t/list.csv", "path,label,split\na.mp4,x,train\n"),
+                 clip_path("t/list.csv")), "val", NULL, 0, NULL,
+                "no clip of the split 'val'; the splits are 'train'");
     expect("path,class,label,class\na.mp4,1,x,2\n", "train",
            "x\nt/a.mp4:0");    /* of other names the best counts */
     list_refuse((clip_text("t/list.csv", mixed), clip_path("t/list.csv")),

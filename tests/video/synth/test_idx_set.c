@@ -269,7 +269,7 @@ static void refused(void)
     const struct ctt_input in = input(W, H, 1), small = input(W - 1, H, 1);
     struct ctt_input rgb = clip_input(W, H, 0);
 
-    refuse("plain", "all", &in, CTT_EINVAL, "no split 'all'");
+    refuse("plain", "all", &in, CTT_ENOSPLIT, "no split 'all'");
     refuse("plain", NULL, &small, CTT_EINVAL,
            "has pictures of 5x3x1, the model wants 4x3x1");
     refuse("plain", NULL, &rgb, CTT_EINVAL, "the model wants 5x3x3");
@@ -279,7 +279,7 @@ static void refused(void)
     refuse("plain/emnist", NULL, &in, CTT_EIO, "that begin with emnist");
     make_set("bare", no_labels);
     refuse("bare", "train", &in, CTT_EIO, "no train-labels-idx1-ubyte(.gz)");
-    refuse("bare", "test", &in, CTT_EINVAL, "no split 'test'");
+    refuse("bare", "test", &in, CTT_ENOSPLIT, "no split 'test'");
     make_set("two", plain);
     write_labels("two/t10k-labels-idx1-ubyte", "012");
     refuse("two", "test", &in, CTT_EFORMAT, "has 3 labels for 7 images");
@@ -293,7 +293,7 @@ static void refused(void)
     make_set("few", plain);
     write_images("few/train-images-idx3-ubyte", 0, 11);
     write_labels("few/train-labels-idx1-ubyte", "01340134013");
-    refuse("few", NULL, &in, CTT_EINVAL, "11 images are too few for it");
+    refuse("few", NULL, &in, CTT_ENOSPLIT, "11 images are too few for it");
     check_split("few", "train", 0, 11, "01340134013");
 }
 
