@@ -37,7 +37,8 @@ void ctt_tool_duplicates(const char *what, const struct ctt_duplicates *r);
  * ctt_fold_close(), and *whole to all.  Clips that belong together stay so
  * (ctt_fold_open).  If a class would lose all, or there are few clips, *val
  * stays NULL; says which.  Returns 1 if there is that split, which is not
- * opened. */
+ * opened; CTT_EINVAL if its labels do not fit, or if --val-split names one that
+ * has the same clips, CTT_ENOSPLIT if it names one that is not there. */
 int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
                  struct ctt_data **data, struct ctt_data **val,
                  struct ctt_data **whole);

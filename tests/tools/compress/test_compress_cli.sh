@@ -389,8 +389,8 @@ says 1 'is for dense models, and this one is pruned or shared' \
 # 7. Bad input: one line, the right status, and nothing written.
 cp m.ctt m2.ctt
 for with in '--data sorted' '--data clips --val sorted' '--val sorted'; do
-    tells 2 "sorted: class '[a-z]*' is none of the model's 12" m.ctt -o bad \
-        --share 3 --report bad.json $with
+    tells 2 "sorted, split '[a-z]*': class '[a-z]*' is none of the model's 12" \
+        m.ctt -o bad --share 3 --report bad.json $with
 done
 tells 2 "is not 1 to 8 bits" m.ctt -o bad --share 0 --report bad.json \
     --data clips
