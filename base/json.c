@@ -105,8 +105,8 @@ static void init(void)
 static json_t *parse_text(const char *text, size_t n, json_error_t *e)
 {
     if (setjmp(no_memory) == 0)
-        return json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK,
-                          e);
+        return json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK |
+                          JSON_REJECT_DUPLICATES, e);
     e->line = 0;
     return NULL;
 }

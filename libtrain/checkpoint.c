@@ -278,6 +278,27 @@ out:
     return rc;
 }
 
+int ctt_checkpoint_suits(const struct ctt_model *m,
+                         const struct ctt_train_cfg *cfg)
+{
+    struct ctt_checkpoint_values v = { .weights = 0 };
+    int rc = 0;
+
+    if (!m->train || ctt_state_find(m->train, "recipe"))
+        goto out;    /* those of convtt-compress */
+    CTT_TRY(ctt_values_read(m->train, &v));
+    CTT_CHECK(v.at.epoch <= cfg->epochs, CTT_EINVAL, "%s: %lld epochs are "
+              "trained already, --epochs=%d is fewer; --epochs=%lld ends the "
+              "run there", cfg->checkpoint, (long long)v.at.epoch, cfg->epochs,
+              (long long)v.at.epoch);
+    CTT_CHECK(!cfg->max_steps || v.at.step <= cfg->max_steps, CTT_EINVAL,
+              "%s: %lld steps are trained already, --max-steps=%d is fewer; "
+              "--max-steps=%lld ends the run there", cfg->checkpoint,
+              (long long)v.at.step, cfg->max_steps, (long long)v.at.step);
+out:
+    return rc;
+}
+
 int ctt_checkpoint_load(const struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, struct ctt_optim *o,

@@ -18,7 +18,7 @@ struct ctt_point { double ratio; int frames; };
 int ctt_point_step(const struct ctt_point *p, int length);
 
 /* Reads a list of points such as "0.25,0.5,1": ratios, or "1f" for a number of
- * frames. */
+ * frames; CTT_EINVAL unless both rise. */
 enum { CTT_MAX_POINTS = 32 };
 int ctt_points_parse(const char *text, struct ctt_point *out, int *count);
 

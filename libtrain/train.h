@@ -434,6 +434,11 @@ int  ctt_pause_save(const char *path, struct ctt_model *m,
                     const struct ctt_train_cfg *cfg, const struct ctt_data *d,
                     const struct ctt_data *val);
 
+/* CTT_EINVAL if the training whose state a model was loaded with is beyond the
+ * end of the run, its epochs or steps; CTT_EFORMAT if the state is damaged. */
+int  ctt_checkpoint_suits(const struct ctt_model *m,
+                          const struct ctt_train_cfg *cfg);
+
 /* Finds in a model, loaded with its training state, the text wiring.recipe of
  * the run that saved it, which the caller frees.  CTT_EINVAL if a setting that
  * affects the result differs, CTT_EFORMAT if m is no such checkpoint. */

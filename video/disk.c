@@ -271,6 +271,16 @@ out:
     return rc;
 }
 
+void ctt_text_ends(char *s)
+{
+    char *end = strchr(s, '\n');
+
+    if (end && end[1])
+        return;
+    while ((s = strchr(s, '\r')) != NULL)
+        *s = '\n';
+}
+
 int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
 {
     char *s = NULL;
@@ -286,6 +296,7 @@ int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
               path, strlen(s) + 1);
     mark = ctt_mark_utf8(s, n);
     memmove(s, s + mark, (n -= mark) + 1);
+    ctt_text_ends(s);
     *out = s;
     *size = n;
     s = NULL;

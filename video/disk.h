@@ -39,10 +39,15 @@ const char *ctt_path_ending(const char *path);
 
 /* Reads a text file, or a pipe that the user passes on purpose
  * (ctt_stream_open()), of at most limit bytes and appends a 0. A byte order
- * mark is dropped; a 0 byte in the text is an error.  A pipe can be read only
+ * mark is dropped; a 0 byte in the text is an error.  Line ends are those of
+ * ctt_text_ends().  A pipe can be read only
  * once, but its text is needed for each split: the text of each is kept until
  * the program ends. */
 int  ctt_text_read(const char *path, size_t limit, char **out, size_t *size);
+
+/* Makes carriage returns line ends in a text that has no others, but perhaps at
+ * its end: spreadsheets write such lists for old Macs. */
+void ctt_text_ends(char *s);
 
 /* Cuts the next line off *at, trims it and adds 1 to *line; NULL at the end. */
 char *ctt_text_line(char **at, int *line);

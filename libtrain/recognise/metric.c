@@ -29,6 +29,13 @@ out:
     return rc;
 }
 
+/* A number of frames and a ratio have no order, as clips have any length. */
+static int rises(const struct ctt_point *a, const struct ctt_point *b)
+{
+    return !a->frames != !b->frames || a->frames < b->frames ||
+           a->ratio < b->ratio;
+}
+
 int ctt_points_parse(const char *text, struct ctt_point *out, int *count)
 {
     struct ctt_point p[CTT_MAX_POINTS];
@@ -41,6 +48,9 @@ int ctt_points_parse(const char *text, struct ctt_point *out, int *count)
         CTT_TRY(point(s, &end, &p[n++]));
         CTT_CHECK(!*end || *end == ',', CTT_EINVAL, "'%s' is no list of "
                   "ratios", text);
+        CTT_CHECK(n < 2 || rises(&p[n - 2], &p[n - 1]), CTT_EINVAL, "'%s': "
+                  "the ratios do not rise, list each once and the smallest "
+                  "first", text);
         if (!*end)
             break;
     }

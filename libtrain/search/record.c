@@ -299,6 +299,20 @@ static void free_arrays(struct ctt_trial *t)
     ctt_free(t->failed);
 }
 
+/* Whether numbers can be scores of epochs, shares or with --task=predict mean
+ * squares, and losses; those of an epoch without a test are NAN and INFINITY. */
+static int are_scores(const struct ctt_search *s, const struct ctt_trial *t,
+                      int failed, double score)
+{
+    double most = s->cfg->task == CTT_PREDICT ? INFINITY : 1;
+    double best = failed ? NAN : ctt_trial_score(s, t, t->epochs, NULL);
+
+    for (int i = 0; i < t->epochs; i++)
+        if (t->score[i] < 0 || t->score[i] > most || !(t->loss[i] >= 0))
+            return 0;
+    return t->seconds >= 0 && (isnan(best) ? isnan(score) : score == best);
+}
+
 /* The results of a line: 1; 0: it is damaged. */
 static int take_results(const struct ctt_search *s, const struct ctt_value *v,
                         int rung, struct ctt_trial *t)
@@ -317,7 +331,7 @@ static int take_results(const struct ctt_search *s, const struct ctt_value *v,
          ctt_json_int(ctt_json_get(v, "best"), 0, INT_MAX, &best) &&
          ctt_json_real(ctt_json_get(v, "score"), NAN, &score) &&
          ctt_json_real(ctt_json_get(v, "seconds"), NAN, &t->seconds) &&
-         !failed == !why;
+         !failed == !why && are_scores(s, t, why != NULL, score);
     if (rc && why) {
         t->failed = ctt_strdup(why);
         rc = t->failed ? 1 : CTT_ENOMEM;

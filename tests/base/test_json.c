@@ -58,6 +58,8 @@ static void test_errors(void)
         { "[1,\n2,\n{a:1}]", "x.json:3: string or '}' expected" },
         { "[\n{\"a\":1,\n\"b\"}]", "x.json:3: ':' expected" },
         { "[1}", "expected ',' or ']'" },
+        { "[\n{\"a\":1,\"b\":2,\n\"a\":1}]", "x.json:3: duplicate object key" },
+        { "[{\"a\":1},{\"a\":2}]", NULL },
         { "[", "unexpected token near end of file" },
         { "[1]]", "expected the end" },
         { "[1e999]", "real number overflow" },

@@ -271,6 +271,9 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     CTT_CHECK(argc - first == 1, CTT_EINVAL, "one model expected, but "
               "also given: '%s'", argv[first + 1]);
     j->path = ctt_tool_model(argv[first]);
+    CTT_CHECK(!c->train.val || strcmp(c->train.val, "none") != 0, CTT_EINVAL,
+              "--val=none: models are compared on validation clips; without "
+              "--val, those are --val-split of --data or a fifth of it");
     if (c->sense)
         return ctt_compress_check_sensitivity(j);
     if (c->explain)

@@ -152,6 +152,11 @@ static const struct ctt_opt files[] = {
     { .name = NULL }
 };
 
+/* A training may do without these clips. */
+static const char val_help[] = "clips that models are compared on, as for "
+    "--data, but a folder per class needs no splits; not given: --val-split "
+    "of --data or, if it has no splits, a fifth of the clips";
+
 static int add_rows(struct ctt_opt tab[CTT_OPT_MAX + 1], int *n,
                     const struct ctt_opt *rows)
 {
@@ -165,6 +170,8 @@ static int add_rows(struct ctt_opt tab[CTT_OPT_MAX + 1], int *n,
         if (rows->off < FIELD(recipe) && rows->word &&
             strcmp(rows->word, CTT_CFG_WORD) == 0)
             tab[*n].word = NULL;    /* a recipe trains several times */
+        if (rows == ctt_train_opts + ctt_opt_find(ctt_train_opts, "val"))
+            tab[*n].help = val_help;
         (*n)++;
     }
     tab[*n] = (struct ctt_opt){ .name = NULL };

@@ -107,7 +107,7 @@ int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
     }
     *whole = all;
     ctt_tool_say("validation: %d of %d clips are held out, as %s has no split "
-                 "'%s' (--val none: all are trained on)", ctt_data_clips(*val),
+                 "'%s' (--val names others)", ctt_data_clips(*val),
                  ctt_data_clips(all), cfg->data, cfg->val_split);
     rc = 0;
 out:

@@ -233,6 +233,20 @@ out:
     return rc;
 }
 
+/* Where the checkpoint cannot go on as the command line says. */
+static int resume_suits(struct ctt_training *j)
+{
+    int rc = ctt_checkpoint_suits(j->m, &j->cfg);
+
+    if (rc < 0)
+        j->status = ctt_tool_status(rc);
+    CTT_TRY(rc);
+    if (j->text)
+        CTT_TRY(same_model(j));
+out:
+    return rc;
+}
+
 int ctt_training_start(struct ctt_training *j)
 {
     int rc = 0;
@@ -250,8 +264,8 @@ int ctt_training_start(struct ctt_training *j)
     CTT_CHECK(!j->cfg.resume || j->m->train, CTT_EFORMAT,
               "%s: a model without a training state, no checkpoint",
               j->cfg.checkpoint);
-    if (j->cfg.resume && j->text)
-        CTT_TRY(same_model(j));
+    if (j->cfg.resume)
+        CTT_TRY(resume_suits(j));
     CTT_TRY(ctt_teachers_load(j->cfg.teacher, &j->teachers));
     j->cfg.wiring.teachers = j->teachers.list[0] ? j->teachers.list : NULL;
 out:

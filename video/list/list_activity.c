@@ -129,12 +129,18 @@ out:
 static int read_members(struct reading *r, const char **form, int inside)
 {
     const struct ctt_value *v;
+    struct ctt_names seen = { 0 };
     const char *key;
     int rc;
 
     CTT_TRY(ctt_json_enter(r->j, '{'));
     while ((rc = ctt_json_next(r->j)) > 0) {
+        int before = seen.count;
+
         CTT_TRY(ctt_json_key(r->j, &key));
+        CTT_TRY(ctt_names_add(&seen, key));
+        if (rc < before)
+            CTT_TRY(ctt_json_error(r->j, "the object has '%s' twice", key));
         if (!*form && strcmp(key, "database") == 0 && ctt_json_is(r->j, '{')) {
             *form = "ActivityNet";
             CTT_TRY(read_members(r, form, 1));
@@ -150,6 +156,7 @@ static int read_members(struct reading *r, const char **form, int inside)
             CTT_TRY(read_video(r, v));
     }
 out:
+    ctt_names_clear(&seen);
     return rc;
 }
 

@@ -56,6 +56,7 @@ int ctt_list_kinetics_is(struct ctt_listing *s, const char *path)
 
     (void)s;
     some[n > 0 ? n : 0] = 0;
+    ctt_text_ends(some);
     c = (struct ctt_csv){ .at = some + ctt_mark_utf8(some, strlen(some)) };
     c.sep = find_separator(c.at);
     return c.sep && read_heading(&c, &columns) > 0 &&

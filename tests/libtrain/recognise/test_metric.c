@@ -41,7 +41,8 @@ static void points_are_exact(void)
 static void bad_points_are_refused(void)
 {
     static const char *const bad[] = { "", "0", "-1", "1.5", "0.5,", "a",
-                                       "0.5;1", "0.5f", "nan", "1f2" };
+                                       "0.5;1", "0.5f", "nan", "1f2", "1,0.25",
+                                       "0.5,0.5", "3f,2f", "2f,2f" };
     struct ctt_point p[CTT_MAX_POINTS];
     int n;
 

@@ -76,6 +76,39 @@ static void damaged_lines_are_none(void)
     close_toy(&t);
 }
 
+/* A line is none whose numbers cannot be: the first behind a member is
+ * another. */
+static void impossible_numbers_are_none(void)
+{
+    static const struct { const char *member, *is; } wrong[] = {
+        { "\"score\":", "9.5" }, { "\"score\":", "-0.5" },
+        { "\"score\":", "null" }, { "\"score\":", "0.123" },
+        { "\"curve\":[", "9.5" }, { "\"curve\":[", "-0.25" },
+        { "\"loss\":[", "-1" }, { "\"seconds\":", "-1" },
+        { "\"seconds\":", "null" },
+    };
+    char line[4000], *was;
+    struct toy t;
+
+    open_toy(&t, CTT_SEARCH_ASHA, 3, 9);
+    start(&t);
+    run(&t, 1, 1);
+    was = t.line[0];
+    ctt_search_free(&t.s);
+    start(&t);
+    for (size_t i = 0; i < CTT_LEN(wrong); i++) {
+        const char *p = strstr(was, wrong[i].member);
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+        p += strlen(wrong[i].member);
+        snprintf(line, sizeof(line), "%.*s%s%s", (int)(p - was), was,
+                 wrong[i].is, p + strcspn(p, ",]}"));
+        CU_ASSERT_EQUAL(ctt_search_take(t.s, line), 0);
+    }
+    CU_ASSERT_EQUAL(ctt_search_take(t.s, was), 1);
+    close_toy(&t);
+}
+
 /* The head names what differs. */
 static void heads_are_compared(void)
 {
@@ -202,6 +235,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "any search goes on", any_search_goes_on },
         { "damaged lines are none", damaged_lines_are_none },
+        { "impossible numbers are none", impossible_numbers_are_none },
         { "heads are compared", heads_are_compared },
         { "curves are whole", curves_are_whole },
         { "what mattered is found", what_mattered_is_found },

@@ -452,6 +452,12 @@ tells 2 '--prune-scope requires --prune' m.ctt -o a --tt-rank 4 \
     --prune-scope layer
 tells 2 '--tt-form requires --tt-rank or --tt-tol' m.ctt -o a --prune 0.5 \
     --tt-form pair
+for with in '--share 4 -o a' --sense '--explain --dense m.ctt'; do
+    tells 2 '--val=none: models are compared on' m.ctt --data clips \
+        --val none $with
+done
+"$bin/convtt-compress" --help=all | grep -A3 -- '^ .*--val=' |
+    grep -q 'none' && fail '--val none in the help'
 tells 2 '--tt-harm requires --data or --val' m.ctt -o a --tt-rank 4 --tt-harm 1
 tells 2 'retrain-epochs: bad value .x' m.ctt -o a --prune 0.5 --data clips \
     --retrain-epochs x

@@ -84,8 +84,8 @@ says 0 "the classes 'Red one' and 'red  One' differ in case or blanks only" \
     learn --epochs 1 --data alike.txt
 printf "$(sed 's/ 1$/,caf\\u00e9/; 1s/,.*/,cafe\\u0301/; s/ /,/' t.txt)\\n" \
     > alike.txt
-says 0 "the classes '.*' and '.*' differ only in how their accents are written" \
-    learn --epochs 1 --data alike.txt
+accents="the classes '.*' and '.*' differ only in how their accents are written"
+says 0 "$accents" learn --epochs 1 --data alike.txt
 for k in 0 1 2 3 4 5 6 7 8 9; do cat t.txt; done | grep -v ' 3$' > far.txt
 grep ' 3$' t.txt | head -4 >> far.txt
 far="^classes: 40 clips of '1', 4 of '3'; --sampler balanced or --class-w"

@@ -146,6 +146,11 @@ static void test_activity_errors(void)
         clip_text("e/list.json", text);
         refuse("e/list.json", row[r].says);
     }
+    clip_text("e/list.json", "{\"database\": {\"aaa\": {},\n\"aaa\": {}}}");
+    refuse("e/list.json", "the object has 'aaa' twice");
+    clip_text("e/list.json", "[{\"path\": \"aaa.mp4\", \"label\": \"x\",\n"
+              "\"label\": \"y\"}]");
+    refuse("e/list.json", ":2: duplicate object key");
     clip_text("e/list.json", "{\"database\": {\"../aaa\": {}}}");
     refuse("e/list.json", "'../aaa' is no name of a video");
     cut("a/annotations/list.json", activity);

@@ -548,6 +548,33 @@ static void test_subset_of_model(void)
     }
 }
 
+/* Lines that end with a carriage return alone, a last one with both, and one
+ * carriage return in a line, which is a part of it. */
+static void test_line_ends(void)
+{
+    static const struct { const char *name, *text, *is; } row[] = {
+        { "v/l.txt", "x 1\ry 2\r", "1|2\nv/x:0\nv/y:1" },
+        { "v/l.txt", "x 1\r# no\r\ry 2", "1|2\nv/x:0\nv/y:1" },
+        { "v/l.txt", "x 1\ry 2\r\n", "1|2\nv/x:0\nv/y:1" },
+        { "v/l.txt", "x 1\r\ny 2\r\n", "1|2\nv/x:0\nv/y:1" },
+        { "v/l.csv", "path,label\rx,a\ry,b\r", "a|b\nv/x:0\nv/y:1" },
+        { "v/l.csv", "path,label\r\"x\",\"a\"\ry,b",
+          "a|b\nv/x:0\nv/y:1" },
+        { "v/l.txt", "x\rz 1\ny 2\n", "1|2\nv/x\rz:0\nv/y:1" },
+    };
+
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text(row[r].name, row[r].text);
+        list_expect(clip_path(row[r].name), "train", NULL, 0, NULL, row[r].is);
+    }
+    clip_text("v/l.txt", "x,1\r,2\r");
+    list_refuse(clip_path("v/l.txt"), "train", NULL, 0, NULL, "l.txt:2: no");
+    clip_text("v/keep", "2\r1\r");
+    clip_text("v/l.txt", "x 1\ry 2\rz 3\r");
+    list_expect(clip_path("v/l.txt"), "train", NULL, 0, clip_path("v/keep"),
+                "2|1\nv/x:1\nv/y:0");
+}
+
 /* Names that look the same and are not: composed letters and others. */
 static void test_accents(void)
 {
@@ -606,7 +633,8 @@ int main(void)
         { "class index", test_index },
         { "subset", test_subset },
         { "subset of a model's classes", test_subset_of_model },
-        { "accents", test_accents }, { "memory", test_memory },
+        { "line ends", test_line_ends }, { "accents", test_accents },
+        { "memory", test_memory },
         { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "text lists", NULL, NULL, NULL, NULL, tests },
