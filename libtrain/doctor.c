@@ -407,7 +407,8 @@ static int augmentation(struct patient *p, struct ctt_finding *f)
           least, most);
     if (is_preset(p->cfg))
         f->mends[0] = '\0';
-    else if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 || most > SPREAD_MOST)
+    else if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 ||
+             most > SPREAD_MOST)
         MENDS(f, a.draws ? "a smaller --magnitude" :
                  a.brightness + a.contrast > 0
                  ? "a smaller --brightness or --contrast"
