@@ -28,7 +28,11 @@ works "$info" --import a.safetensors -o a.h5
 [ "$("$info" --net a.h5)" = "$("$info" --net a.net)" ] ||
     fail 'the text is another one'
 works "$info" --export b.safetensors a.h5
-cmp a.safetensors b.safetensors || fail 'the weights are others'
+# Behind the header; a model that came in has classes with numbers.
+data() { tail -c "+$((9 + $(od -An -tu8 -N8 "$1")))" "$1"; }
+data a.safetensors > a.data
+data b.safetensors > b.data
+[ -s a.data ] && cmp a.data b.data || fail 'the weights are others'
 sed 's/^\([^ ]*\) \(y\|p\) /\1 z\2 /; s/in=p/in=zp/' a.net > b.net
 says 1 'b.net|no tensor zy.w, for zy.w' \
     "$info" --import a.safetensors -o b.h5 b.net
