@@ -25,6 +25,8 @@ enum ctt_status {
     CTT_ENAN    = -6,    /* a value that is not finite */
     CTT_ESTOP   = -7,    /* the user asked to stop */
     CTT_ENOSPLIT = -8,   /* the data has no such split */
+    CTT_ELACK   = -9,    /* the process has too few of something, such as open
+                            files: no fault of what it reads */
 };
 
 enum ctt_dtype { CTT_F32, CTT_F16, CTT_BF16, CTT_I8, CTT_U8, CTT_I32 };

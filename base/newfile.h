@@ -62,6 +62,10 @@ int  ctt_file_print(const char *path, int (*print)(FILE *f, const void *arg),
 int  ctt_text_collect(const char *what, int (*print)(FILE *f, const void *arg),
                       const void *arg, char **out);
 
+/* The error of a file for a number of errno: CTT_ELACK where the process lacks
+ * descriptors or memory, else CTT_EIO. */
+int  ctt_file_code(int number);
+
 /* Opens a regular file to read: its descriptor, and its size in bytes.  CTT_EIO
  * for anything else; a FIFO is not waited for and a device not opened. */
 int  ctt_file_open(const char *path, int *fd, int64_t *size);

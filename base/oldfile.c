@@ -12,13 +12,19 @@
 #include <unistd.h>
 
 /* Without O_NONBLOCK the opening of a FIFO waits for a writer. */
+int ctt_file_code(int number)
+{
+    return number == EMFILE || number == ENFILE || number == ENOMEM ? CTT_ELACK
+                                                                    : CTT_EIO;
+}
+
 static int open_to_look(const char *path, struct stat *st, int *fd)
 {
     int rc = 0, d;
 
     d = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (d < 0 || fstat(d, st) < 0)
-        rc = ctt_error(CTT_EIO, "%s: %s", path, strerror(errno));
+        rc = ctt_error(ctt_file_code(errno), "%s: %s", path, strerror(errno));
     if (rc < 0 && d >= 0)
         close(d);
     else

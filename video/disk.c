@@ -102,7 +102,7 @@ int ctt_folder_read(const char *path, struct ctt_folder *out)
     DIR *d = opendir(path);
     int rc = 0;
 
-    CTT_CHECK(d, CTT_EIO, "%s: %s", path, strerror(errno));
+    CTT_CHECK(d, ctt_file_code(errno), "%s: %s", path, strerror(errno));
     while (errno = 0, (e = readdir(d)) != NULL)
         if (e->d_name[0] != '.')
             CTT_TRY(folder_add(&f, e->d_name));

@@ -234,11 +234,11 @@ struct ctt_frames {
  * how many frames it has and should have, or has breaks or unread bytes. */
 int  ctt_frames_whole(const struct ctt_frames *f, const char *path);
 
-/* 1 if rc is an error of the clip, which is then skipped, and not the lack of
- * memory or the user's request to stop, which end the run. */
+/* 1 if rc is an error of the clip, which is then skipped, and not a lack of
+ * memory or open files or the user's request to stop, which end the run. */
 static inline int ctt_clip_is_bad(int rc)
 {
-    return rc < 0 && rc != CTT_ENOMEM && rc != CTT_ESTOP;
+    return rc < 0 && rc != CTT_ENOMEM && rc != CTT_ELACK && rc != CTT_ESTOP;
 }
 
 /* CTT_EFORMAT if the frames of the clip at path take more bytes than one clip

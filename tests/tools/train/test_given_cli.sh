@@ -119,4 +119,23 @@ grep -q -e '--val has the same clips as the training data' out ||
 "$train" $with -o pipe.ctt --data - --max-steps 9 --checkpoint pipe.ckpt \
     --resume < <(cat list.txt) > out 2>&1 || fail "resumed: $(cat out)"
 grep -q '^9 steps' out || fail "a run from a pipe does not go on: $(cat out)"
+
+# 5. Too few open files are no fault of clips: the same model, or none.
+few() {     # few DESCRIPTORS FILE
+    (ulimit -n "$1"
+     exec "$train" tiny.net $run --max-steps 2 -j 8 -o "$2" \
+         > out 2>&1 < /dev/null)
+}
+few 256 whole.ctt || fail "training: $(cat out)"
+lacking=0
+for n in 6 7 8 9 10 11 12 14 16; do
+    rm -f few.ctt few.ctt.ckpt
+    if few $n few.ctt; then
+        cmp -s whole.ctt few.ctt || fail "$n descriptors: another model"
+    else
+        [ ! -e few.ctt ] || fail "$n descriptors: status 1 and a model"
+        grep -q 'Too many open files' out && lacking=1
+    fi
+done
+[ $lacking = 1 ] || fail "no run lacked descriptors: $(cat out)"
 exit $failed
