@@ -32,15 +32,18 @@ static int listed(const struct names *list, const char *name)
 }
 
 /* The text without blanks and measured values: numbers, or that the machine was
- * busy. */
+ * busy, which a table says once more below it. */
 static char *masked(const char *s)
 {
+    static const char note[] = "busy: ";
     char *p = malloc(strlen(s) + 1), *to = p;
 
     if (!p)
         exit(99);
     for (; *s; s++)
-        if (strncmp(s, "busy", 4) == 0 || strncmp(s, "null", 4) == 0)
+        if (strncmp(s, note, strlen(note)) == 0)
+            s += strcspn(s, "\n") - (s[strcspn(s, "\n")] == 0);
+        else if (strncmp(s, "busy", 4) == 0 || strncmp(s, "null", 4) == 0)
             s += 3;
         else if (!strchr("0123456789.eE+-x ", *s))
             *to++ = *s;

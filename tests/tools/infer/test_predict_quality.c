@@ -212,7 +212,7 @@ static void test_classes(void)
     clip_folder("named");
     clip_text("named/list", "../long.mkv 1\n../short.mkv 1\n");
     clip_text("named/classInd.txt", "1 a\n2 b\n");
-    CU_ASSERT_EQUAL(run(PREDICT "--split train --csv n.csv p.ctt named/list"),
+    CU_ASSERT_EQUAL(run(PREDICT "--csv n.csv p.ctt named/list"),
                     0);
     CU_ASSERT_STRING_EQUAL(complained, "");
 }
