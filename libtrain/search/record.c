@@ -300,7 +300,8 @@ static void free_arrays(struct ctt_trial *t)
 }
 
 /* Whether numbers can be scores of epochs, shares or with --task=predict mean
- * squares, and losses; those of an epoch without a test are NAN and INFINITY. */
+ * squares, and losses.  Those of an epoch without a test are NAN and
+ * INFINITY. */
 static int are_scores(const struct ctt_search *s, const struct ctt_trial *t,
                       int failed, double score)
 {

@@ -251,7 +251,7 @@ int ctt_training_start(struct ctt_training *j)
     else if (j->text)
         CTT_TRY(read_model_text(j, &j->g));
     else
-        CTT_TRY(ctt_model_load(j->cfg.init, 0, &j->m));
+        CTT_TRY(ctt_model_load_finite(j->cfg.init, &j->m));
     if (j->m)
         ctt_decision_drop(j->m);
     if (!j->cfg.resume && !j->text && j->cfg.task != CTT_BOTH)
