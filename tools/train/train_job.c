@@ -231,13 +231,13 @@ out:
 /* Where the checkpoint cannot go on as the command line says. */
 static int resume_suits(struct ctt_training *j)
 {
-    int rc = ctt_checkpoint_suits(j->m, &j->cfg);
+    int rc = 0;
 
-    if (rc < 0)
-        j->status = ctt_tool_status(rc);
-    CTT_TRY(rc);
     if (j->text)
         CTT_TRY(same_model(j));
+    rc = ctt_checkpoint_suits(j->m, &j->cfg);
+    if (rc < 0)
+        j->status = ctt_tool_status(rc);
 out:
     return rc;
 }

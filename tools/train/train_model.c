@@ -160,8 +160,9 @@ static int fit_rows(struct ctt_model *from, const struct ctt_model *m,
     } else if (found == TURNED) {
         CTT_CHECK(n->op == CTT_OP_CONV && from->g->node[at].op == n->op &&
                   n->out.c == m->labels, CTT_EINVAL, "%s: its classes are in "
-                  "another order, and the last layer, %s, is no conv: --classes "
-                  "with a file of its classes gives the data their order",
+                  "another order, and the last layer, %s, is no conv: "
+                  "--classes with a file of its classes gives the data their "
+                  "order",
                   path, n->name);
         CTT_TRY(turn_classes(from, at, of));
         ctt_tool_say("%s: its classes are in another order, the rows of %s "
