@@ -36,10 +36,10 @@ static int open_data(struct ctt_compress_job *j, const char *path,
     int rc;
 
     j->c.train.wiring.unlabelled = !g->several;
-    CTT_TRY(ctt_data_open(path, split,
-                          &g->node[ctt_graph_input(g)].attr.input,
-                          j->m->label, j->m->labels, &j->c.train, &j->ev,
-                          out));
+    rc = ctt_data_open(path, split, &g->node[ctt_graph_input(g)].attr.input,
+                       j->m->label, j->m->labels, &j->c.train, &j->ev, out);
+    j->c.train.wiring.unlabelled = 0;    /* not what proves the result */
+    CTT_TRY(rc);
     if (ctt_data_unlabelled(*out))
         CTT_TRY(take_answers(j, path, *out));
 out:

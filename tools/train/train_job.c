@@ -236,13 +236,13 @@ out:
 /* Where the checkpoint cannot go on as the command line says. */
 static int resume_suits(struct ctt_training *j)
 {
-    int rc = ctt_checkpoint_suits(j->m, &j->cfg);
+    int rc = 0;
 
-    if (rc < 0)
-        j->status = ctt_tool_status(rc);
-    CTT_TRY(rc);
     if (j->text)
         CTT_TRY(same_model(j));
+    rc = ctt_checkpoint_suits(j->m, &j->cfg);
+    if (rc < 0)
+        j->status = ctt_tool_status(rc);
 out:
     return rc;
 }
@@ -256,7 +256,7 @@ int ctt_training_start(struct ctt_training *j)
     else if (j->text)
         CTT_TRY(read_model_text(j, &j->g));
     else
-        CTT_TRY(ctt_model_load(j->cfg.init, 0, &j->m));
+        CTT_TRY(ctt_model_load_finite(j->cfg.init, &j->m));
     if (j->m)
         ctt_decision_drop(j->m);
     if (!j->cfg.resume && !j->text && j->cfg.task != CTT_BOTH)

@@ -78,8 +78,14 @@ int  ctt_training_begin(struct ctt_training *j);
  * behind one, to the number of classes; replaces *g if they differ. */
 int ctt_fit_classes(struct ctt_graph **g, int classes);
 
+/* ctt_model_load() without a training state; CTT_ENAN, with the path, if a
+ * weight is not finite. */
+int ctt_model_load_finite(const char *path, struct ctt_model **out);
+
 /* Copies weights of equal name and shape, with their masks of pruned values,
- * from the model file at path; an error if none is equal. */
+ * from the model file at path; an error if none is equal.  The rows of the last
+ * layer go by the names of the classes; if these are others, it stays as it
+ * is. */
 int ctt_take_weights(struct ctt_model *m, const char *path);
 
 /* ---- train_doctor.c ---- */

@@ -147,4 +147,21 @@ learn --epochs 1 --val none --test v.txt --classes two > out 2>&1
 grep -q 'test: 8 clips of 2 classes' out || fail "$(cat out)"
 subset 8 67.6 two
 subset 4 51.0 one
+
+# 7. Weights that --init takes go by the names of the classes.
+printf '2\n3\n1\n' > turned
+learn --epochs 4 --val v.txt > out 2>&1 || fail "$(cat out)"
+cp m.h5 first.h5
+says 0 'first.h5: its classes are in another order, the rows of y follow' \
+    learn --epochs 1 --lr 1e-6 --val v.txt --classes turned --init first.h5
+grep -q '^4 of 4 weights taken from first.h5$' out &&
+    grep -q 'validation: .* 100.0% at 100%' out || fail "turned: $(cat out)"
+sed 's/ 1$/,a/; s/ 2$/,b/; s/ 3$/,c/' t.txt > abc.txt
+says 0 'first.h5: its classes are others, y stays new' \
+    learn --epochs 1 --data abc.txt --val none --init first.h5
+grep -q '^2 of 4 weights taken from first.h5; new: y$' out ||
+    fail "others: $(cat out)"
+says 0 '^4 of 4 weights taken from first.h5$' \
+    learn --epochs 1 --val none --init first.h5
+grep -q 'its classes' out && fail "the same: $(cat out)"
 exit $failed

@@ -69,18 +69,6 @@ done
 [ $stops -gt 0 ] || fail "no run was stopped in time"
 cmp -s whole.ctt part.ctt || fail "a resumed run gives another file"
 
-# A checkpoint beyond the end is refused and stays.
-train -o end.ctt --pause 2 || fail "--pause: $(cat log)"
-says 2 'end.ctt.ckpt: 2 epochs are trained already, --epochs=1 is fewer' \
-    "$bin/convtt-train" $common -o end.ctt --resume --epochs 1
-says 2 'end.ctt.ckpt: 18 steps are trained already, --max-steps=17 is fewer' \
-    "$bin/convtt-train" $common -o end.ctt --resume --max-steps 17
-[ ! -e end.ctt ] && [ -e end.ctt.ckpt ] || fail "beyond the end: $(ls end*)"
-says 0 'end.ctt written' "$bin/convtt-train" $common -o end.ctt --resume \
-    --epochs 2
-says 2 "'1,0.25': the ratios do not rise" "$bin/convtt-train" $common \
-    -o new.ctt --val-ratios 1,0.25
-
 # What is no output of convtt is not replaced by one.
 for file in clips/train.json clips/labels.json t.pack; do
     cp $file kept
@@ -107,6 +95,18 @@ says 1 'fifo: a FIFO' limited "$bin/convtt-train" $common -o new.ctt \
 rm fifo kept
 grep -q 'top-1 *95% *loss *top-5$' log ||
     fail "no table of accuracy: $(cat log)"
+# A checkpoint beyond the end is refused and stays.
+train -o end.ctt --pause 2 || fail "--pause: $(cat log)"
+says 2 'end.ctt.ckpt: 2 epochs are trained already, --epochs=1 is fewer' \
+    "$bin/convtt-train" $common -o end.ctt --resume --epochs 1
+says 2 'end.ctt.ckpt: 18 steps are trained already, --max-steps=17 is fewer' \
+    "$bin/convtt-train" $common -o end.ctt --resume --max-steps 17
+[ -e end.ctt.ckpt ] || fail "beyond the end: $(ls end*)"
+says 0 'end.ctt written' "$bin/convtt-train" $common -o end.ctt --resume \
+    --epochs 2
+says 2 "'1,0.25': the ratios do not rise" "$bin/convtt-train" $common \
+    -o new.ctt --val-ratios 1,0.25
+
 train -o packed.ctt --data t.pack --val clips || fail "packed: $(cat log)"
 says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
 says 0 '^model +bytes.* ms/answer +top-1 at 25% +at 50% +at 100%$' \
