@@ -29,3 +29,14 @@ int ctt_append_line(char **text, const char *fmt, va_list ap)
 out:
     return rc;
 }
+
+int ctt_append(char **text, const char *fmt, ...)
+{
+    va_list ap;
+    int rc;
+
+    va_start(ap, fmt);
+    rc = ctt_append_line(text, fmt, ap);
+    va_end(ap);
+    return rc;
+}

@@ -13,5 +13,7 @@ int ctt_print_line(char line[CTT_MAX_LINE], const char *fmt, va_list ap);
 /* Appends a line and its newline to *text, a string that the caller frees;
  * NULL: an empty string.  On failure *text is unchanged. */
 int ctt_append_line(char **text, const char *fmt, va_list ap);
+int ctt_append(char **text, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -45,25 +45,13 @@ static const struct ctt_opt resblock_opts[] = {
 
 /* ---- lines ---- */
 
-__attribute__((format(printf, 2, 3)))
-static int write_line(char **text, const char *fmt, ...)
-{
-    va_list ap;
-    int rc;
-
-    va_start(ap, fmt);
-    rc = ctt_append_line(text, fmt, ap);
-    va_end(ap);
-    return rc;
-}
-
-#define ADD(...) CTT_TRY(write_line(text, __VA_ARGS__))
+#define ADD(...) CTT_TRY(ctt_append(text, __VA_ARGS__))
 
 /* A conv over rows and columns that keeps the size. */
 static int conv(char **text, const char *name, const char *in,
                 const char *plus, int out, int k, int bias)
 {
-    return write_line(text, "conv %s in=%s%s%s out=%d kernel=1,%d,%d "
+    return ctt_append(text, "conv %s in=%s%s%s out=%d kernel=1,%d,%d "
                       "pad=0,%d,%d bias=%d", name, in, plus ? " plus=" : "",
                       plus ? plus : "", out, k, k, k / 2, k / 2, bias);
 }

@@ -104,18 +104,6 @@ int ctt_onnx_vector(struct ctt_onnx *o, int64_t n, const double *from,
 
 /* ---- the text ---- */
 
-__attribute__((format(printf, 2, 3)))
-static int append_words(char **text, const char *fmt, ...)
-{
-    va_list ap;
-    int rc;
-
-    va_start(ap, fmt);
-    rc = ctt_append_line(text, fmt, ap);
-    va_end(ap);
-    return rc;
-}
-
 /* mean= and std= of an input with factors.  A frame's value is (v - mean) / std
  * for v in 0..1; where that would be an odd range, the file takes bytes. */
 static void input_keys(const struct ctt_onnx_line *l, char keys[128])
@@ -146,7 +134,7 @@ static int append_line(const struct ctt_onnx *o, const struct ctt_onnx_line *l,
         used += (size_t)snprintf(in + used, sizeof(in) - used, "%s%s",
                                  k ? "," : " in=", o->line[l->in[k]].name);
     input_keys(l, light);
-    return append_words(text, "%s %s%s%s%s%s", l->word, l->name, in, l->keys,
+    return ctt_append(text, "%s %s%s%s%s%s", l->word, l->name, in, l->keys,
                   light, l->nw == 1 && (strcmp(l->word, "conv") == 0 ||
                                  strcmp(l->word, "deconv") == 0) ?
                   " bias=0" : "");
@@ -159,7 +147,7 @@ static int append_part(const struct ctt_onnx *o, const struct ctt_onnx_line *l,
     int rc = 0;
 
     if (strcmp(l->word, "window") == 0)
-        CTT_TRY(append_words(text, "clip"));
+        CTT_TRY(ctt_append(text, "clip"));
     CTT_TRY(append_line(o, l, text));
 out:
     return rc;
@@ -270,7 +258,7 @@ int ctt_onnx_model(struct ctt_onnx *o, struct ctt_model **out)
         if (!o->line[i].aside)
             CTT_TRY(append_part(o, &o->line[i], &text));
     if (o->several)
-        CTT_TRY(append_words(&text, "several"));
+        CTT_TRY(ctt_append(&text, "several"));
     CTT_TRY(ctt_net_parse(text ? text : "", &g));
     CTT_TRY(ctt_model_new(g, out));
     CTT_TRY(fill_model(o, *out));
