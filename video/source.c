@@ -138,7 +138,7 @@ static int digits_list(struct ctt_source *s, const char *dir,
     CTT_TRY(ctt_listing_fit(&l, set->labels > 0 ? set->label : NULL,
                             set->labels, set->classes));
 out:
-    ctt_names_clear(&l.names);
+    ctt_listing_clear(&l);
     return rc;
 }
 

@@ -162,9 +162,7 @@ int ctt_list_find(const char *path, const struct ctt_list_want *w,
     *out = s.list;
     s.list = NULL;
 out:
-    ctt_names_clear(&s.names);
-    ctt_names_clear(&s.numbers);
-    ctt_pool_clear(&s.texts);
+    ctt_listing_clear(&s);
     ctt_list_free(&s.list);
     ctt_list_free(&s.others);
     return rc;

@@ -70,6 +70,13 @@ out:
     return rc;
 }
 
+void ctt_listing_clear(struct ctt_listing *s)
+{
+    ctt_names_clear(&s->names);
+    ctt_names_clear(&s->numbers);
+    ctt_pool_clear(&s->texts);
+}
+
 int ctt_listing_add(struct ctt_listing *s, const char *dir, const char *file,
                     int label)
 {

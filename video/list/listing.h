@@ -26,6 +26,9 @@ struct ctt_listing {
     struct ctt_pool_part *texts;  /* what readers keep until they are done */
 };
 
+/* Frees its names, numbers and texts; not its lists. */
+void ctt_listing_clear(struct ctt_listing *s);
+
 /* Adds a clip; its path is dir/file. */
 int ctt_listing_add(struct ctt_listing *s, const char *dir, const char *file,
                     int label);

@@ -330,7 +330,7 @@ int ctt_pack_choose(struct ctt_pack *p, char *const *known, int nknown,
     l->labels = 0;
     CTT_TRY(ctt_listing_fit(&s, known, nknown, subset));
 out:
-    ctt_names_clear(&s.names);
+    ctt_listing_clear(&s);
     return rc;
 }
 
