@@ -145,7 +145,8 @@ static const struct ctt_chapter chapters[] = {
       "image that a reshape flattened; PyTorch's flatten() is chw. Without "
       "--map the names are NODE.WEIGHT. A safetensors file of convtt holds its "
       "model text, so it needs neither. Maps of torchvision's models are "
-      "installed beside the models: mobilenet-v2.map, resnet18.map." },
+      "installed beside the models: mobilenet-v2.map, resnet18.map, and of a "
+      "backbone efficientnet-lite0.map." },
     { "EXIT STATUS",
       "0: success. 1: an error. 2: " CTT_USAGE_STATUS },
     { "EXAMPLES",
