@@ -83,7 +83,8 @@ struct ctt_train_cfg {
     const char *sheet;
     int   affinity, stall;       /* of several processes */
     int   comm_by;               /* enum ctt_comm_by of direct.h */
-    const char *device, *init, *backbone, *nodes, *teacher, *out, *checkpoint, *log_csv, *log_json;
+    const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
+    const char *backbone, *nodes;
     const char *licence, *report_html;
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;

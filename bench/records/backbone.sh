@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # backbone.sh DIR: a ridge head on a backbone of others beside the same with
-# random weights, on few clips: the 240 of fights/train_list.txt (fights.sh says
-# what DIR has), in four blocks: each quarter of a class in the order of the list
+# random weights, on few clips: the 240 of train_list.txt (fights.sh says what
+# DIR has), in four blocks: each quarter of a class, in the order of the list,
 # is once the test of a fit to the others, so neighbours, which may be of one
-# video, are not on both sides but at the ends of a block.
+# video, are on one side but for the ends of a block.
 # BUILD=FOLDER: the build folder (build), with backbone-NAME.h5 of ./quickstart
 # backbone NAME.  NAMES="efficientnet-lite0".  SEEDS="1 2 3": of random weights.
 # READS="auto": --reads.  THREADS=2.  KEEP=FOLDER: models and logs stay there.
@@ -33,8 +33,7 @@ block() {       # block NAME MODEL B [OPTION...]
         --data "$work/fit-$b.txt" --val none --test "$work/test-$b.txt" \
         --baselines off --threads "$threads" -o "$out" > "$log" 2>&1 ||
         die "$log: $(tail -n 1 "$log")"
-    sed -n 's/.*: top-1 \([0-9.]*\)%, \([0-9.]*\)%, \([0-9.]*\)% at.*/\1 \2 \3/p' \
-        "$log"
+    sed -n 's/.*: top-1 \(.*\) at 25, 50, 100%.*/\1/p' "$log" | tr -d ',%'
 }
 row() {         # row TITLE NAME MODEL [OPTION...]
     local title=$1 b

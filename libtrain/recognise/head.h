@@ -21,19 +21,20 @@ int  ctt_head_graph(const struct ctt_graph *backbone, const char *nodes,
                     enum ctt_head_part parts, int classes,
                     struct ctt_graph **out);
 
-/* The result of a fit: its parts; the penalty; of each choice of parts the share
- * of clips that a fit to the other groups tells, 0..1. */
+/* The result of a fit: its parts; the penalty; of each choice of parts the
+ * share of clips that a fit to the other groups tells, 0..1. */
 struct ctt_head_fit {
     enum ctt_head_part parts;
     double             penalty, right[CTT_HEAD_BOTH + 1];
     int                clips, groups;    /* groups 0: runs of the list */
 };
 
-/* Replaces *m, a model of ctt_head_graph() with both parts, by one whose head is
- * fitted by least squares with a penalty to the answers after 25, 50 and 100% of
- * each clip.  Its parts, unless cfg->reads says so, and the penalty are those with the least squared error
- * on clips of a group by a fit to the other groups (ctt_groups_find()).
- * CTT_EUNSUP: clips have several labels, or fewer than two can be read. */
+/* Replaces *m, a model of ctt_head_graph() with both parts, by one whose head
+ * is fitted by least squares with a penalty to the answers after 25, 50 and
+ * 100% of each clip.  The parts, unless cfg->reads names them, and the penalty
+ * are those with the least squared error on the clips of a group by a fit to
+ * the other groups (ctt_groups_find()).  CTT_EUNSUP: clips have several labels,
+ * or fewer than two can be read. */
 int  ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
                     struct ctt_data *d, const struct ctt_events *ev,
                     struct ctt_head_fit *out);

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_backbone_cli.sh: --backbone: a head on the maps of another model: it finds
-# out whether the movement or the picture tells the class, leaves the backbone as
-# it was, and is a model as any other: it streams, goes out as ONNX, is
-# compressed.
+# test_backbone_cli.sh: --backbone: a head on the maps of another model: it
+# finds out whether the movement or the picture tells the class, leaves the
+# backbone as it was, and is a model as any other: it streams, goes out as ONNX,
+# is compressed.
 set -u
 tools="convtt-train convtt-infer convtt-info convtt-compress"
 . "${srcdir:-.}/tests/lib/cli.sh"
 
-# make_clips SEED CLIPS FOLDER: a list of folders of 4 to 6 pictures; a square of
-# any of two colours at any place, which moves or stays.
+# make_clips SEED CLIPS FOLDER: a list of folders of 4 to 6 pictures; a square
+# of one of two colours at any place, which moves or stays.
 make_clips() {
     echo path,colour,move
     LC_ALL=C awk -v seed="$1" -v n="$2" -v dir="$3" 'BEGIN {
