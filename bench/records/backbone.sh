@@ -39,12 +39,13 @@ row() {         # row TITLE NAME MODEL [OPTION...]
     local title=$1 b
     shift
     for b in 0 1 2 3; do
-        block "$1" "$2" "$b" "${@:3}"
+        block "$1" "$2" "$b" "${@:3}" || exit 1
     done | awk -v title="$title" '
         { for (i = 1; i <= 3; i++) s[i] += $i / 4; line = line " " $3 }
         END { printf "%-34s %5.1f %5.1f %5.1f  mean %.1f  (at 100%%, by " \
                   "block:%s)\n", title, s[1], s[2], s[3], \
                   (s[1] + s[2] + s[3]) / 3, line }'
+    [ "${PIPESTATUS[0]}" = 0 ] || exit 1
 }
 
 blocks
