@@ -81,7 +81,8 @@ int ctt_train_head(struct ctt_training *j)
     CTT_TRY(ctt_head_ridge(&j->m, &j->cfg, j->data, &ctt_say_events, &fit));
     tell_fit(&j->cfg, j->m, &fit);
     CTT_TRY(ctt_train_note(j->m, &j->cfg, j->data));
-    CTT_TRY(ctt_model_save_inference(j->cfg.out, j->m));
+    if (ctt_ranks_writes(&j->cfg))
+        CTT_TRY(ctt_model_save_inference(j->cfg.out, j->m));
     CTT_TRY(ctt_without_norms(j->m, &folded));    /* faster */
     CTT_TRY(ctt_train_result(&j->cfg, folded, j));
 out:
