@@ -210,7 +210,7 @@ static int write_clip(struct packer *p, struct ctt_pack *out,
     CTT_CHECK(!lacks_memory(d), CTT_ENOMEM, "%s: out of memory for its frames: "
               "--max-frames cuts long clips, --memory sets the limit",
               item->path);
-    CTT_CHECK(!p->c->strict, d->rc, "%s", d->why);
+    CTT_CHECK(!p->c->strict && !ctt_is_lack(d->rc), d->rc, "%s", d->why);
     ctt_tool_warn("%s (skipped)", d->why);
     p->bad++;
 out:
