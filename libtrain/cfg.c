@@ -9,6 +9,7 @@
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
+#define TELLING(member) FIELD(telling.member)
 #define MANY 1000000000
 #define SEQUENCES 10000000    /* each takes some bytes in a list */
 
@@ -470,6 +471,7 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Device", .needs = "device=cuda", .tags = RESUME },
 
     CTT_LIMIT_ROWS(LIMIT, RESUME),
+    CTT_TELLING_ROWS(TELLING, RESUME),
 
     { "out", CTT_STRING, FIELD(out), "", "the trained model", .letter = 'o',
       .arg = "FILE", .section = "Output", .tags = COMMON | RESUME | TRAINER },

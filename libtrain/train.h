@@ -7,6 +7,7 @@
 #include "libtrain/metrics.h"
 #include "net/file/file.h"
 #include "base/limits.h"
+#include "base/telling.h"
 #include "video/video.h"
 
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
@@ -74,6 +75,7 @@ struct ctt_train_cfg {
     int   sequences, val_sequences, digits;
     const char *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
     int   bands, filters;
+    struct ctt_telling telling;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;

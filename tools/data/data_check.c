@@ -48,7 +48,7 @@ static void *check_worker(void *arg)
             k->lacks = i;
             k->next = k->clips;
         }
-        ctt_tool_progress(0, "clip %d of %d", k->done, k->clips);
+        CTT_PROGRESS(k->done, k->clips, "clip %d of %d", k->done, k->clips);
         pthread_mutex_unlock(&k->lock);
     }
 }

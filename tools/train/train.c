@@ -193,6 +193,7 @@ int main(int argc, char **argv)
     rc = ctt_opt_main(&ctt_train_program, &j.cfg, argc, argv, &done);
     if (done && rc >= 0)
         return ctt_tool_end(0);
+    ctt_tool_tell(&j.cfg.telling);
     if (rc < 0 || ctt_limits_set(&j.cfg.limits) < 0 ||
         complete(&j, argc, argv, rc) < 0)
         return ctt_ranks_fail(&j.cfg, CTT_EXIT_USAGE);
