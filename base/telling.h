@@ -3,6 +3,8 @@
 #ifndef CTT_TELLING_H
 #define CTT_TELLING_H
 
+#include <stddef.h>
+
 enum ctt_telling_form { CTT_TELL_AUTO, CTT_TELL_JSON, CTT_TELL_OFF };
 
 /* The options of CTT_TELLING_ROWS (limits_opt.h). */

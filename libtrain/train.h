@@ -86,7 +86,7 @@ struct ctt_train_cfg {
     int   affinity, stall;       /* of several processes */
     int   comm_by;               /* enum ctt_comm_by of direct.h */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
-    const char *licence, *report_html;
+    const char *licence, *report_html, *log_tensorboard;
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;
     int   trials, search_method, search_factor, search_first, jobs, repeats;
@@ -201,6 +201,8 @@ struct ctt_events {
     void (*progress)(void *arg, const struct ctt_progress *p);
     void (*epoch)(void *arg, const struct ctt_epoch *e,
                   const struct ctt_metrics *val);  /* recognise; or NULL */
+    void (*weights)(void *arg, const struct ctt_model *m);  /* then, as they
+                                                               are now */
 };
 
 /* Passes a line to ev->say, if both are set. */
