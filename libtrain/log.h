@@ -16,11 +16,4 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int several, int done,
 int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e);
 int ctt_log_close(struct ctt_log **l);
 
-/* Passes the name and the value of each column of such a run to take; those of
- * a test only if it took place. */
-void ctt_log_values(const struct ctt_train_cfg *cfg, int several,
-                    const struct ctt_epoch *e,
-                    void (*take)(void *arg, const char *name, double x),
-                    void *arg);
-
 #endif

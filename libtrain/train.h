@@ -212,6 +212,15 @@ static inline void ctt_say(const struct ctt_events *ev, const char *line)
         ev->say(ev->arg, line);
 }
 
+/* ---- log.c ---- */
+
+/* Passes the name and the value of each column of such a run to take; those of
+ * a test only if it took place. */
+void ctt_log_values(const struct ctt_train_cfg *cfg, int several,
+                    const struct ctt_epoch *e,
+                    void (*take)(void *arg, const char *name, double x),
+                    void *arg);
+
 /* ---- data/data.c ---- */
 
 struct ctt_data;

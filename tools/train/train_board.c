@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_board.c: --log-tensorboard: the epochs of a training, its weights, and
  * the clips that it is most wrong about. */
-#include "tools/train/board.h"
 #include "tools/train/train_tool.h"
-#include "libtrain/log.h"
+#include "exchange/board.h"
 #include "tools/shared/tool.h"
 
 #include <string.h>

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * board.c: files of events for TensorBoard. */
-#include "tools/train/board.h"
+#include "exchange/board.h"
 #include "exchange/write/proto.h"
 #include "net/file/card.h"
-#include "video/disk.h"
-#include "video/save.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,14 +91,14 @@ out:
 
 int ctt_board_folder(const char *dir)
 {
+    struct stat st;
     int rc = 0;
 
     CTT_CHECK(mkdir(dir, 0777) == 0 || errno == EEXIST, CTT_EIO, "%s: %s", dir,
               strerror(errno));
-    CTT_CHECK(access(dir, W_OK | X_OK) == 0, CTT_EIO, "%s: %s", dir,
-              strerror(errno));
-    CTT_CHECK(ctt_disk_kind(dir) == CTT_DISK_FOLDER, CTT_EIO,
-              "%s: not a folder", dir);
+    CTT_CHECK(stat(dir, &st) == 0 && access(dir, W_OK | X_OK) == 0, CTT_EIO,
+              "%s: %s", dir, strerror(errno));
+    CTT_CHECK(S_ISDIR(st.st_mode), CTT_EIO, "%s: not a folder", dir);
 out:
     return rc;
 }
@@ -272,23 +270,16 @@ void ctt_board_spread(struct ctt_board *b, const char *tag, const float *x,
     ctt_proto_free(&spread);
 }
 
-int ctt_board_picture(struct ctt_board *b, const char *tag,
-                      const uint8_t *data, int w, int h, int c)
+void ctt_board_picture(struct ctt_board *b, const char *tag,
+                       const uint8_t *png, int64_t size, int w, int h, int c)
 {
     struct ctt_proto value = { NULL, 0, 0, 0 }, image = { NULL, 0, 0, 0 };
-    uint8_t *png = NULL;
-    int64_t size;
-    int rc;
 
-    CTT_TRY(ctt_png_encode(b->path, data, w, h, c, &png, &size));
     ctt_proto_int(&image, HEIGHT, h);
     ctt_proto_int(&image, WIDTH, w);
     ctt_proto_int(&image, SPACE, c);
     ctt_proto_bytes(&image, ENCODED, png, size);
     ctt_proto_message(&value, IMAGE, &image);
     add_value(b, tag, &value);
-out:
     ctt_proto_free(&image);
-    ctt_free(png);
-    return rc;
 }
