@@ -179,7 +179,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "trained model does not have", .choices = tasks, .section = "Model",
       .tags = TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
-      "model", .arg = "FILE", .section = "Model",
+      "model, which may be ONNX", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
     { "freeze", CTT_STRING, FIELD(freeze), "", "nodes whose weights do not "
       "change, such as conv1,h*; batch norms among them use their running "
