@@ -14,8 +14,8 @@ static int sort_tensors(struct ctt_tensors *t)
     if (t->count)
         qsort(t->tensor, (size_t)t->count, sizeof(*t->tensor), ctt_named_order);
     for (int i = 1; i < t->count; i++)
-        CTT_CHECK(ctt_named_order(&t->tensor[i - 1], &t->tensor[i]) != 0, CTT_EFORMAT,
-                  "%s: two tensors have the name %s", t->path,
+        CTT_CHECK(ctt_named_order(&t->tensor[i - 1], &t->tensor[i]) != 0,
+                  CTT_EFORMAT, "%s: two tensors have the name %s", t->path,
                   t->tensor[i].name);
 out:
     return rc;
