@@ -38,8 +38,8 @@ int  ctt_info_export(const struct ctt_info_cfg *cfg, const char *path);
 int  ctt_info_import(const struct ctt_info_cfg *cfg, const char *path);
 
 /* info_labels.c: completes an imported model: the file that it is from, with
- * its checksum, and --licence, in its history; --frames, keys of its input line;
- * --labels, those of its classes, of which repeated ones get numbers.
+ * its checksum, and --licence, in its history; --frames, keys of its input
+ * line; --labels, those of its classes, of which repeated ones get numbers.
  * CTT_EINVAL: no such key, or d, h, w or c, or no licence; CTT_EFORMAT: not one
  * label a class. */
 int  ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m);
