@@ -7,13 +7,14 @@
 # video, are on one side but for the ends of a block.
 # BUILD=FOLDER: the build folder (build), with backbone-NAME.h5 of ./quickstart
 # backbone NAME.  NAMES="efficientnet-lite0".  SEEDS="1 2 3": of random weights.
-# READS="auto": --reads.  THREADS=2.  KEEP=FOLDER: models and logs stay there.
+# READS="motion": --reads, of all rows.  THREADS=2.  KEEP=FOLDER: models and
+# logs stay there.
 set -u
 seeds=${SEEDS:-1 2 3}
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"
 names=${NAMES:-efficientnet-lite0}
-reads=${READS:-auto}
+reads=${READS:-motion}
 
 blocks() {      # fit-B.txt and test-B.txt, with whole paths
     awk -v dir="$dir" -v work="$work" '
