@@ -2,7 +2,6 @@
  * train_page.c: the page of a training: its curves, and its result beside
  * answers without a network. */
 #include "tools/train/train_page.h"
-#include "base/newfile.h"
 #include "base/wilson.h"
 #include "tools/report/page.h"
 
@@ -302,8 +301,5 @@ out:
 
 void ctt_train_page_write(const struct ctt_train_page *p)
 {
-    if (p->cfg->report_html &&
-        ctt_file_print(p->cfg->report_html, print, p) < 0)
-        ctt_tool_warn("--report-html: %s; the page stays as it was",
-                      ctt_errmsg());
+    ctt_page_write(p->cfg->report_html, print, p);
 }
