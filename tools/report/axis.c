@@ -58,14 +58,13 @@ static void widen(double v, double *low, double *high)
     *high = fmax(*high, v);
 }
 
-static void cover(const struct ctt_chart *c, const struct ctt_series *s,
-                  struct ctt_area *a)
+static void cover(const struct ctt_series *s, struct ctt_area *a)
 {
     for (int i = 0; i < s->n; i++) {
         if (!isfinite(s->y[i]))
             continue;
-        widen(scaled(s->x[i], c->log_x), &a->x0, &a->x1);
-        widen(scaled(s->y[i], c->log_y), &a->y0, &a->y1);
+        widen(scaled(s->x[i], a->log_x), &a->x0, &a->x1);
+        widen(scaled(s->y[i], a->log_y), &a->y0, &a->y1);
     }
 }
 
@@ -77,20 +76,18 @@ static void open_range(double *low, double *high)
         *high = *low + 1;
 }
 
-/* Both ends of an axis become numbers that it shows. */
-static void round_range(int log, double *low, double *high)
+/* Both ends of the axis of y become numbers that it shows. */
+static void round_range(struct ctt_area *a)
 {
-    double first, step;
     int n;
 
-    if (log) {
-        *low = floor(*low + 1e-9);
-        *high = ceil(*high - 1e-9);
+    if (a->log_y) {
+        a->y0 = floor(a->y0 + 1e-9);
+        a->y1 = ceil(a->y1 - 1e-9);
         return;
     }
-    n = ctt_ticks(*low, *high, &first, &step);
-    *low = first;
-    *high = first + (n - 1) * step;
+    n = ctt_ticks(a->y0, a->y1, &a->y0, &a->step);
+    a->y1 = a->y0 + (n - 1) * a->step;
 }
 
 static int longest(const struct ctt_chart *c)
@@ -109,29 +106,48 @@ static int has_slope(const struct ctt_chart *c)
                        CTT_CHART_W - CTT_CHART_LEFT - CTT_CHART_RIGHT;
 }
 
-int ctt_area_find(const struct ctt_chart *c, struct ctt_area *a)
+/* An axis of powers of ten whose numbers are close is one of numbers. */
+static void choose_scale(int *log, double low, double high)
 {
-    int any = 0;
+    *log = *log && isfinite(low) && high - low >= 0.7;
+}
 
-    *a = (struct ctt_area){ INFINITY, -INFINITY, INFINITY, -INFINITY,
-                            BOTTOM };
+static void find_range(const struct ctt_chart *c, struct ctt_area *a)
+{
+    a->x0 = a->y0 = INFINITY;
+    a->x1 = a->y1 = -INFINITY;
+    for (int k = 0; k < c->series && k < CTT_CHART_SERIES; k++)
+        cover(&c->of[k], a);
+    if (c->limit_name)
+        widen(scaled(c->limit, a->log_y), &a->y0, &a->y1);
+    a->y0 = isnan(c->low) ? a->y0 : scaled(c->low, a->log_y);
+    a->y1 = isnan(c->high) ? a->y1 : scaled(c->high, a->log_y);
+}
+
+static int is_empty(const struct ctt_chart *c)
+{
     for (int k = 0; k < c->series; k++)
         for (int i = 0; i < c->of[k].n; i++)
-            any |= isfinite(c->of[k].y[i]) != 0;
-    for (int k = 0; k < c->series && k < CTT_CHART_SERIES; k++)
-        cover(c, &c->of[k], a);
-    if (!any)
+            if (isfinite(c->of[k].y[i]))
+                return 0;
+    return 1;
+}
+
+int ctt_area_find(const struct ctt_chart *c, struct ctt_area *a)
+{
+    *a = (struct ctt_area){ .log_x = c->log_x, .log_y = c->log_y,
+                            .bottom = has_slope(c) ? SLOPE : BOTTOM };
+    if (is_empty(c))
         return 0;
-    if (c->limit_name)
-        widen(scaled(c->limit, c->log_y), &a->y0, &a->y1);
-    a->y0 = isnan(c->low) ? a->y0 : scaled(c->low, c->log_y);
-    a->y1 = isnan(c->high) ? a->y1 : scaled(c->high, c->log_y);
+    find_range(c, a);
+    choose_scale(&a->log_x, a->x0, a->x1);
+    choose_scale(&a->log_y, a->y0, a->y1);
+    find_range(c, a);
     open_range(&a->y0, &a->y1);
-    round_range(c->log_y, &a->y0, &a->y1);
+    round_range(a);
     if (c->names) {
         a->x0 = -0.5;
         a->x1 = c->count - 0.5;
-        a->bottom = has_slope(c) ? SLOPE : BOTTOM;
     }
     open_range(&a->x0, &a->x1);
     return 1;
@@ -142,18 +158,16 @@ static double within(double v, double low, double high)
     return fmin(fmax((v - low) / (high - low), 0), 1);
 }
 
-double ctt_area_x(const struct ctt_chart *c, const struct ctt_area *a,
-                  double x)
+double ctt_area_x(const struct ctt_area *a, double x)
 {
-    return CTT_CHART_LEFT + within(scaled(x, c->log_x), a->x0, a->x1) *
+    return CTT_CHART_LEFT + within(scaled(x, a->log_x), a->x0, a->x1) *
            (CTT_CHART_W - CTT_CHART_LEFT - CTT_CHART_RIGHT);
 }
 
-double ctt_area_y(const struct ctt_chart *c, const struct ctt_area *a,
-                  double y)
+double ctt_area_y(const struct ctt_area *a, double y)
 {
     return CTT_CHART_H - a->bottom -
-           within(scaled(y, c->log_y), a->y0, a->y1) *
+           within(scaled(y, a->log_y), a->y0, a->y1) *
            (CTT_CHART_H - CTT_CHART_TOP - a->bottom);
 }
 
@@ -187,30 +201,30 @@ static int is_whole(const struct ctt_chart *c)
     return 1;
 }
 
-static int numbers(double low, double high, int whole, double v[TICKS])
+static int numbers(double low, double high, double step, double v[TICKS])
+{
+    int n = 0;
+
+    for (double k = ceil(low / step - 1e-6); k <= high / step + 1e-6 &&
+                                             n < TICKS; k++)
+        v[n++] = k * step + 0.0;
+    return n;
+}
+
+static int numbers_x(const struct ctt_chart *c, const struct ctt_area *a,
+                     double v[TICKS])
 {
     double first, step;
-    int n = ctt_ticks(low, high, &first, &step), used = 0;
 
-    if (whole && step < 1) {
-        first = ceil(low);
-        step = 1;
-        n = TICKS;
-    }
-    for (int k = 0; k < n && used < TICKS; k++) {
-        double at = first + k * step;
-
-        if (at >= low - step / 1e6 && at <= high + step / 1e6)
-            v[used++] = fabs(at) < step / 1e6 ? 0 : at;
-    }
-    return used;
+    ctt_ticks(a->x0, a->x1, &first, &step);
+    return numbers(a->x0, a->x1, is_whole(c) && step < 1 ? 1 : step, v);
 }
 
 static void put_axis_y(FILE *f, const struct ctt_chart *c,
                        const struct ctt_area *a)
 {
     double v[TICKS];
-    int n = c->log_y ? powers(a->y0, a->y1, v) : numbers(a->y0, a->y1, 0, v);
+    int n = a->log_y ? powers(a->y0, a->y1, v) : numbers(a->y0, a->y1, a->step, v);
     int middle = (CTT_CHART_TOP + CTT_CHART_H - a->bottom) / 2;
     char text[CTT_PAGE_NUMBER];
 
@@ -218,8 +232,8 @@ static void put_axis_y(FILE *f, const struct ctt_chart *c,
         fprintf(f, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" "
                 "y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s"
                 "</text>\n", CTT_CHART_LEFT, CTT_CHART_W - CTT_CHART_RIGHT,
-                ctt_area_y(c, a, v[k]), ctt_area_y(c, a, v[k]),
-                CTT_CHART_LEFT - 6, ctt_area_y(c, a, v[k]) + 4,
+                ctt_area_y(a, v[k]), ctt_area_y(a, v[k]),
+                CTT_CHART_LEFT - 6, ctt_area_y(a, v[k]) + 4,
                 ctt_page_number(v[k], c->percent, text));
     fprintf(f, "<text class=\"soft\" x=\"12\" y=\"%d\" transform=\"rotate(-90 "
             "12 %d)\" text-anchor=\"middle\">", middle, middle);
@@ -245,7 +259,7 @@ static void put_names(FILE *f, const struct ctt_chart *c,
     char text[LONGEST + 4];
 
     for (int k = 0; k < c->count; k += each) {
-        double x = ctt_area_x(c, a, k);
+        double x = ctt_area_x(a, k);
 
         fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\"", x, y,
                 has_slope(c) ? "end" : "middle");
@@ -262,13 +276,13 @@ static void put_axis_x(FILE *f, const struct ctt_chart *c,
                        const struct ctt_area *a)
 {
     double v[TICKS];
-    int n = c->names ? 0 : c->log_x ? powers(a->x0, a->x1, v)
-                         : numbers(a->x0, a->x1, is_whole(c), v);
+    int n = c->names ? 0 : a->log_x ? powers(a->x0, a->x1, v)
+                         : numbers_x(c, a, v);
     char text[CTT_PAGE_NUMBER];
 
     for (int k = 0; k < n; k++)
         fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>"
-                "\n", ctt_area_x(c, a, v[k]), CTT_CHART_H - a->bottom + 16,
+                "\n", ctt_area_x(a, v[k]), CTT_CHART_H - a->bottom + 16,
                 ctt_page_number(v[k], 0, text));
     if (c->names)
         put_names(f, c, a);

@@ -32,9 +32,9 @@ static void put_interval(FILE *f, const struct ctt_chart *c,
         if (isfinite(s->y[i]) && isfinite(s->low[i]) && isfinite(s->high[i]))
             fprintf(f, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
                     "stroke=\"var(--c%d)\" stroke-width=\"4\" "
-                    "stroke-opacity=\".35\"/>\n", ctt_area_x(c, a, s->x[i]),
-                    ctt_area_x(c, a, s->x[i]), ctt_area_y(c, a, s->low[i]),
-                    ctt_area_y(c, a, s->high[i]), k % COLOURS);
+                    "stroke-opacity=\".35\"/>\n", ctt_area_x(a, s->x[i]),
+                    ctt_area_x(a, s->x[i]), ctt_area_y(a, s->low[i]),
+                    ctt_area_y(a, s->high[i]), k % COLOURS);
 }
 
 /* So that colours are not needed: no two of 32 have colour and dashes alike. */
@@ -52,7 +52,7 @@ static void put_dots(FILE *f, const struct ctt_chart *c,
     double r = s->dots ? 3.5 : 2.5;
 
     for (int i = 0; i < s->n; i = s->dots ? i + 1 : next(s, i, MOST)) {
-        double x = ctt_area_x(c, a, s->x[i]), y = ctt_area_y(c, a, s->y[i]);
+        double x = ctt_area_x(a, s->x[i]), y = ctt_area_y(a, s->y[i]);
 
         if (!isfinite(s->y[i]))
             continue;
@@ -77,13 +77,13 @@ static void put_curve(FILE *f, const struct ctt_chart *c,
                 "stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
                 k % COLOURS, dash(k));
         for (int i = 0; i < s->n; i = next(s, i, MOST)) {
-            double x = ctt_area_x(c, a, s->x[i]);
+            double x = ctt_area_x(a, s->x[i]);
 
             if (isfinite(s->y[i]) && open && c->steps)
                 fprintf(f, "H%.1f", x);
             if (isfinite(s->y[i]))
                 fprintf(f, "%s%.1f %.1f", open ? "L" : "M", x,
-                        ctt_area_y(c, a, s->y[i]));
+                        ctt_area_y(a, s->y[i]));
             open = isfinite(s->y[i]);
         }
         fprintf(f, "\"/>\n");
@@ -98,30 +98,35 @@ static void put_limit(FILE *f, const struct ctt_chart *c,
     if (c->limit_name)
         fprintf(f, "<line class=\"limit\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" "
                 "y2=\"%.1f\"/>\n", CTT_CHART_LEFT,
-                CTT_CHART_W - CTT_CHART_RIGHT, ctt_area_y(c, a, c->limit),
-                ctt_area_y(c, a, c->limit));
+                CTT_CHART_W - CTT_CHART_RIGHT, ctt_area_y(a, c->limit),
+                ctt_area_y(a, c->limit));
 }
 
 /* ---- text ---- */
 
-static void put_sample(FILE *f, const char *style, const char *dashes,
-                       const char *name)
+static void put_sample(FILE *f, const char *sample, const char *name)
 {
     fprintf(f, "<span class=\"key\"><svg viewBox=\"0 0 32 10\" "
-            "aria-hidden=\"true\"><line x1=\"0\" x2=\"32\" y1=\"5\" y2=\"5\" "
-            "%s stroke-dasharray=\"%s\"/></svg> ", style, dashes);
+            "aria-hidden=\"true\"><%s/></svg> ", sample);
     ctt_page_text(f, name);
     fprintf(f, "</span>\n");
 }
 
 static void put_key(FILE *f, const struct ctt_chart *c, int k)
 {
-    char style[64];
+    char sample[160];
 
-    snprintf(style, sizeof(style), "stroke=\"var(--c%d)\" stroke-width=\"%d\"",
-             k % COLOURS, c->of[k].dots ? 7 : 3);
-    put_sample(f, style, c->of[k].dots ? k % 2 ? "0 12 7 13" : "0 14 4 14"
-                                       : dash(k), c->of[k].name);
+    if (c->of[k].dots)
+        snprintf(sample, sizeof(sample), k % 2
+                 ? "rect x=\"12\" y=\"1\" width=\"8\" height=\"8\" "
+                   "fill=\"var(--c%d)\""
+                 : "circle cx=\"16\" cy=\"5\" r=\"4.5\" fill=\"var(--c%d)\"",
+                 k % COLOURS);
+    else
+        snprintf(sample, sizeof(sample), "path d=\"M0 5H32\" "
+                 "stroke=\"var(--c%d)\" stroke-width=\"3\" "
+                 "stroke-dasharray=\"%s\"", k % COLOURS, dash(k));
+    put_sample(f, sample, c->of[k].name);
 }
 
 static void put_legend(FILE *f, const struct ctt_chart *c)
@@ -130,7 +135,7 @@ static void put_legend(FILE *f, const struct ctt_chart *c)
     for (int k = 0; k < shown(c) && c->series > 1; k++)
         put_key(f, c, k);
     if (c->limit_name)
-        put_sample(f, "class=\"limit\"", "4 3", c->limit_name);
+        put_sample(f, "path class=\"limit\" d=\"M0 5H32\"", c->limit_name);
     if (c->series > shown(c))
         fprintf(f, "and %d more", c->series - shown(c));
     fprintf(f, "</div>\n");

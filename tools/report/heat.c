@@ -81,7 +81,7 @@ static void put_pairs(FILE *f, const int64_t *clips, int classes,
     if (classes < 4 || !n)
         return;
     ctt_page_table_begin(f, "numbers", "Confused most often");
-    fprintf(f, "<tr><th scope=\"col\">true class</th><th scope=\"col\">answer"
+    fprintf(f, "<tr><th scope=\"col\">true class</th><th class=\"w\" scope=\"col\">answer"
             "</th><th scope=\"col\">clips</th><th scope=\"col\">of the class"
             "</th></tr>\n");
     for (int i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ static void put_pairs(FILE *f, const int64_t *clips, int classes,
 
         fprintf(f, "<tr><th scope=\"row\">");
         ctt_page_text(f, name[pair[i] / classes]);
-        fprintf(f, "</th><td>");
+        fprintf(f, "</th><td class=\"w\">");
         ctt_page_text(f, name[pair[i] % classes]);
         fprintf(f, "</td><td>%lld</td><td>%.0f%%</td></tr>\n", (long long)at,
                 100.0 * (double)at / (double)sum(row, classes));

@@ -4,6 +4,7 @@
 #include "base/newfile.h"
 #include "base/visible.h"
 
+#include <ctype.h>
 #include <string.h>
 
 const struct ctt_output_kind ctt_output_page = {
@@ -38,12 +39,14 @@ static const char style[] =
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.15rem .7rem .15rem 0;text-align:right;"
     "border-bottom:1px solid var(--rule)}\n"
-    "td{white-space:nowrap}th{font-weight:600}th[scope=row]{font-weight:normal}"
+    "td{white-space:nowrap}th{font-weight:600;overflow-wrap:normal;"
+    "vertical-align:bottom}th.w,td.w{text-align:left}th[scope=row]{font-weight:normal}"
     "th:first-child,td:first-child{text-align:left}"
     ".numbers th{min-width:3rem}\n"
     ".heat td{min-width:1.6rem;text-align:center;padding:.2rem}\n"
     ".heat th{font-weight:normal;text-align:left;white-space:nowrap}\n"
-    ".heat .col{writing-mode:vertical-rl;max-height:12rem}"
+    ".heat .col{display:inline-block;writing-mode:vertical-rl;"
+    "max-height:14rem;overflow:hidden}"
     ".heat thead th{vertical-align:bottom}\n"
     ".facts td,.bars td,.bars th{text-align:left;vertical-align:top;"
     "white-space:normal}.bars{width:100%}.bars td{min-width:4.5rem}"
@@ -113,19 +116,43 @@ void ctt_page_section(FILE *f, const char *heading, const char *note)
     fprintf(f, "</p>\n");
 }
 
-/* A row of cells; the first one names it. */
-static void put_row(FILE *f, const char *row, int head)
+/* The cell of a row; "" behind the last one. */
+static const char *cell(const char *row, int column)
 {
+    for (; column > 0; column--) {
+        row += strcspn(row, "\t");
+        row += *row != '\0';
+    }
+    return row;
+}
+
+/* 1 if a column has words below its head. */
+static int has_words(const struct ctt_table *t, int column)
+{
+    for (int r = 1; r < t->rows; r++) {
+        const char *s = cell(t->row[r], column);
+
+        if (isalpha((unsigned char)*s) && strncmp(s, "busy", 4) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* A row of cells; the first one names it. */
+static void put_row(FILE *f, const struct ctt_table *t, int row, int head)
+{
+    const char *s = t->row[row];
     char text[1024];
 
     fprintf(f, "<tr>");
-    for (const char *s = row; ; s++) {
+    for (int k = 0; ; s++, k++) {
         size_t n = strcspn(s, "\t");
-        int is_head = head || s == row;
+        int is_head = head || k == 0;
 
         snprintf(text, sizeof(text), "%.*s", (int)n, s);
-        fprintf(f, is_head ? "<th scope=\"%s\">" : "<td>", head ? "col"
-                                                                : "row");
+        fprintf(f, "<%s%s>", !is_head ? "td" : head ? "th scope=\"col\""
+                                                    : "th scope=\"row\"",
+                has_words(t, k) ? " class=\"w\"" : "");
         ctt_page_text(f, text);
         fprintf(f, is_head ? "</th>" : "</td>");
         s += n;
@@ -155,7 +182,7 @@ static void put_table(FILE *f, const char *kind, const char *caption,
 {
     ctt_page_table_begin(f, kind, caption);
     for (int r = 0; r < t->rows; r++)
-        put_row(f, t->row[r], head && !r);
+        put_row(f, t, r, head && !r);
     ctt_page_table_end(f);
 }
 

@@ -57,8 +57,8 @@ struct ctt_series {
 
 /* steps: 1: a value holds until the next point.  percent: y are shares, printed
  * as %.  low, high: the range of y; NAN: that of the values.  names: of x = 0,
- * 1, .. count - 1, or NULL.  log_x, log_y: an axis in powers of ten, where
- * numbers up to 0 are at its lower end.  limit: y of a line across with a name,
+ * 1, .. count - 1, or NULL.  log_x, log_y: an axis in powers of ten unless
+ * its numbers are close; those up to 0 are at its lower end.  limit: y of a line across with a name,
  * unless that is NULL. */
 enum { CTT_CHART_SERIES = 32 };    /* more are left out */
 struct ctt_chart {
@@ -77,17 +77,15 @@ struct ctt_chart {
 int  ctt_ticks(double low, double high, double *first, double *step);
 
 /* The place of a chart in the units of its drawing: x and y at the corners, as
- * logarithms on such axes.  Used by chart.c. */
-struct ctt_area { double x0, x1, y0, y1; int bottom; };
+ * logarithms on such axes; step: between numbers of y.  Used by chart.c. */
+struct ctt_area { double x0, x1, y0, y1, step; int log_x, log_y, bottom; };
 enum { CTT_CHART_W = 440, CTT_CHART_H = 250, CTT_CHART_LEFT = 58,
        CTT_CHART_RIGHT = 14, CTT_CHART_TOP = 10 };
 
 /* find: 0: no series has a number. */
 int    ctt_area_find(const struct ctt_chart *c, struct ctt_area *a);
-double ctt_area_x(const struct ctt_chart *c, const struct ctt_area *a,
-                  double x);
-double ctt_area_y(const struct ctt_chart *c, const struct ctt_area *a,
-                  double y);
+double ctt_area_x(const struct ctt_area *a, double x);
+double ctt_area_y(const struct ctt_area *a, double y);
 void   ctt_page_axes(FILE *f, const struct ctt_chart *c,
                      const struct ctt_area *a);
 

@@ -95,7 +95,7 @@ out:
 static int put_trials(FILE *f, const struct ctt_search *s)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char text[512], score[32];
+    char text[512], score[CTT_PAGE_NUMBER];
     int rc;
 
     ctt_table_row(&t, "trial\tepochs\t%s\tsettings", score_name(s));
@@ -103,10 +103,11 @@ static int put_trials(FILE *f, const struct ctt_search *s)
         const struct ctt_trial *of = ctt_search_at(s, i, 0);
 
         ctt_draw_text(s->space, &s->draw[i], text, sizeof(text));
+        ctt_page_number(ctt_trial_score(s, of, of->epochs, NULL),
+                        s->cfg->task != CTT_PREDICT, score);
         ctt_table_row(&t, "%d%s\t%d\t%s\t%s", i + 1, i == s->won[0] ?
-                      " (best)" : "", of->epochs, of->failed ? "failed" :
-                      ctt_search_score(s, ctt_trial_score(s, of, of->epochs,
-                                       NULL), score), text);
+                      " (best)" : "", of->epochs, of->failed ? "-" : score,
+                      text);
     }
     CTT_TRY(t.rc);
     ctt_page_table(f, s->cfg->trials > 200 ? "The first 200 trials" : "Trials",
