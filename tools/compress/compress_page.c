@@ -186,7 +186,7 @@ static double error_of(const struct ctt_report *r, const char *name)
 {
     for (int i = 0; i < r->weights; i++)
         if (ctt_row_has(&r->weight[i], name, ".w"))
-            return 100 * r->weight[i].error;
+            return r->weight[i].cores > 1 ? 100 * r->weight[i].error : NAN;
     return NAN;
 }
 
