@@ -440,6 +440,11 @@ int ctt_budget_train(void *arg, const struct ctt_recipe *o, int steps,
 int ctt_budget_prove(void *arg, const struct ctt_model *m,
                      const struct ctt_budget_row *row);
 
+/* ---- budget_page.c ---- */
+
+/* The page of --report-html; one that cannot be written is a warning. */
+void ctt_budget_page(const struct ctt_budget_job *r);
+
 /* ---- budget_csv.c ---- */
 
 /* All rows of the log but those of split "test". */

@@ -9,7 +9,7 @@
 
 enum { COLUMNS = 3, ROWS = 300, NAME = 2 * CTT_NAME };
 static const struct ctt_bars columns[COLUMNS] = {
-    { "costs: divergence, nats", "%.4f" }, { "saves: bytes", "%.0f" },
+    { "costs: divergence, nats", "%.2g" }, { "saves: bytes", "%.0f" },
     { "saves: of a frame's time", "%.1f%%" } };
 
 /* all: 0: each weight and thing; 1: their sums. */

@@ -400,8 +400,10 @@ static int say_results(struct tool *t)
         CTT_TRY(say_several(t));
     else if (t->r.calibrator)
         CTT_TRY(say_calibration(t));
-    else if (t->c.decide.on)
+    else if (t->c.decide.on) {
         CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
+        ctt_decide_report_write(&t->r);
+    }
     else
         CTT_TRY(say_judged(t));
     CTT_TRY(say_times(t));

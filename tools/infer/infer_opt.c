@@ -54,8 +54,9 @@ static const struct ctt_opt opts[] = {
       .needs = ANSWERS " !every !stream !streams" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "accuracy by the part that was seen, confusion matrix, calibration, and "
-      "the surest wrong answers with their frames", .arg = "FILE",
-      .section = "Recognition", .needs = ANSWERS " !every !stream !streams" },
+      "the surest wrong answers with their frames; with --decide when answers came",
+      .arg = "FILE", .section = "Recognition",
+      .needs = DECIDES " !calibrate !every !stream !streams" },
 
     { "decide", CTT_FLAG, FIELD(decide.on), "0", "answer once per clip, as "
       "soon as the thresholds of --calibrate allow it; of a stream: once "

@@ -202,6 +202,53 @@ void ctt_infer_report_write(const struct ctt_recogniser *r)
     ctt_page_write(r->set->report_html, print_report, r);
 }
 
+/* ---- early decisions ---- */
+
+static int print_decisions(FILE *f, const void *arg)
+{
+    static const struct ctt_bars columns[] = {
+        { "clips", "%.0f" }, { "of them right", "%.1f%%" } };
+    static const char *const tenth[CTT_DECIDE_TENTHS] = { "up to 10%", "20%",
+        "30%", "40%", "50%", "60%", "70%", "80%", "90%", "100%" };
+    const struct ctt_recogniser *r = arg;
+    const struct ctt_decide_sums *s = &r->decided;
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    double v[CTT_DECIDE_TENTHS][2];
+    int rc;
+
+    ctt_page_begin(f, "Early decisions");
+    ctt_table_row(&t, "model\t%s", r->report.model);
+    ctt_table_row(&t, "clips\t%d, of a known class %d", s->clips, s->known);
+    ctt_table_row(&t, "decided early\t%d", s->early);
+    ctt_table_row(&t, "frames seen\t%.1f%%", 100 * s->seen / s->clips);
+    if (s->known)
+        ctt_table_row(&t, "right\t%.1f%%, at the end of each clip %.1f%%; lost "
+                      "%d, won %d", 100.0 * s->right / s->known, 100.0 *
+                      (s->right + s->lost - s->won) / s->known, s->lost,
+                      s->won);
+    CTT_TRY(t.rc);
+    ctt_page_facts(f, "The test", &t);
+    for (int k = 0; k < CTT_DECIDE_TENTHS; k++) {
+        v[k][0] = s->at[k];
+        v[k][1] = s->known == s->clips && s->at[k]
+                  ? 100.0 * s->right_at[k] / s->at[k] : NAN;
+    }
+    ctt_page_bars(f, "Decisions by the part of the clip that was seen", tenth,
+                  CTT_DECIDE_TENTHS, columns, 2, v[0]);
+    ctt_page_end(f);
+out:
+    ctt_table_free(&t);
+    return rc;
+}
+
+void ctt_decide_report_write(const struct ctt_recogniser *r)
+{
+    if (r->decided.clips)
+        ctt_page_write(r->set->report_html, print_decisions, r);
+}
+
+/* ---- --confusion ---- */
+
 static int print_confusion(FILE *f, const void *arg)
 {
     int rc;

@@ -236,8 +236,11 @@ struct ctt_recogniser;
 
 /* Numbers of clips: all, decided early, of a known class; of these: right, lost
  * (right only at the end), won (right only early). */
+enum { CTT_DECIDE_TENTHS = 10 };
 struct ctt_decide_sums {
     int    clips, early, known, right, lost, won;
+    int    at[CTT_DECIDE_TENTHS], right_at[CTT_DECIDE_TENTHS];    /* by the
+                       share seen: all, and right ones */
     double seen;    /* shares of clips */
 };
 
@@ -377,6 +380,7 @@ int  ctt_infer_report_wrong(struct ctt_recogniser *r,
                             const struct ctt_item *item,
                             const struct ctt_frames *d);
 void ctt_infer_report_write(const struct ctt_recogniser *r);
+void ctt_decide_report_write(const struct ctt_recogniser *r);
 void ctt_infer_report_free(struct ctt_infer_report *p);
 
 /* The page r->set->confusion. */

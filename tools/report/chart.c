@@ -23,18 +23,24 @@ static int next(const struct ctt_series *s, int i, int most)
     return i + each < s->n || i == s->n - 1 ? i + each : s->n - 1;
 }
 
+/* Those of several curves stand beside each other. */
 static void put_interval(FILE *f, const struct ctt_chart *c,
                          const struct ctt_area *a, int k)
 {
     const struct ctt_series *s = &c->of[k];
+    double aside = s->dots ? 0 : (k % 4 - (shown(c) < 4 ? shown(c) - 1 : 3) /
+                                  2.0) * 4;
 
-    for (int i = 0; s->low && i < s->n; i = next(s, i, MOST))
+    for (int i = 0; s->low && i < s->n; i = next(s, i, MOST)) {
+        double x = ctt_area_x(a, s->x[i]) + aside;
+
         if (isfinite(s->y[i]) && isfinite(s->low[i]) && isfinite(s->high[i]))
-            fprintf(f, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
-                    "stroke=\"var(--c%d)\" stroke-width=\"4\" "
-                    "stroke-opacity=\".35\"/>\n", ctt_area_x(a, s->x[i]),
-                    ctt_area_x(a, s->x[i]), ctt_area_y(a, s->low[i]),
-                    ctt_area_y(a, s->high[i]), k % COLOURS);
+            fprintf(f, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" "
+                    "y2=\"%.1f\" stroke=\"var(--c%d)\" stroke-width=\"3\" "
+                    "stroke-opacity=\".4\"/>\n", x, x,
+                    ctt_area_y(a, s->low[i]), ctt_area_y(a, s->high[i]),
+                    k % COLOURS);
+    }
 }
 
 /* So that colours are not needed: no two of 32 have colour and dashes alike. */

@@ -34,14 +34,18 @@ static void take_test(struct ctt_train_page *p, struct ctt_page_epoch *r,
                       const struct ctt_epoch *e, const struct ctt_metrics *val)
 {
     r->val_loss = e->val.loss;
-    r->low = e->val.top1_95[0];
-    r->high = e->val.top1_95[1];
     if (!val)
         return;
     p->points = val->points;
     memcpy(p->point, val->point, sizeof(p->point));
-    for (int k = 0; k < val->points; k++)
+    for (int k = 0; k < val->points; k++) {
+        double range[2];
+
         r->at[k] = ctt_metrics_top1(val, k);
+        ctt_wilson(r->at[k], val->clips, range);
+        r->low[k] = range[0];
+        r->high[k] = range[1];
+    }
 }
 
 void ctt_train_page_add(struct ctt_train_page *p, const struct ctt_epoch *e,
@@ -54,7 +58,7 @@ void ctt_train_page_add(struct ctt_train_page *p, const struct ctt_epoch *e,
         return;
     }
     *r = (struct ctt_page_epoch){ e->p.epoch, e->p.lr, e->p.loss, e->p.top1,
-                                  NAN, NAN, NAN, e->p.wait, e->p.scale,
+                                  NAN, e->p.wait, e->p.scale,
                                   .best = e->best };
     for (int k = 0; k < CTT_MAX_POINTS; k++)
         r->at[k] = NAN;
@@ -85,7 +89,7 @@ static const double *column(const struct ctt_train_page *p, size_t off,
 #define OF(field) offsetof(struct ctt_page_epoch, field)
 
 /* Room for the columns of a chart. */
-enum { COLUMNS = CTT_MAX_POINTS + 4 };
+enum { COLUMNS = 3 * CTT_MAX_POINTS + 1 };
 struct columns { double *x, *at[COLUMNS]; };
 
 static int open_columns(const struct ctt_train_page *p, struct columns *c)
@@ -131,17 +135,16 @@ static void put_top1(FILE *f, const struct ctt_train_page *p, struct columns *c)
     int n = p->points;
 
     for (int k = 0; k < n; k++) {
+        size_t at = (size_t)k * sizeof(double);
+
         point_name(&p->point[k], name[k]);
         s[k] = (struct ctt_series){ name[k], p->rows, c->x,
-            column(p, OF(at) + (size_t)k * sizeof(double), c->at[k]), NULL,
-            NULL };
-    }
-    if (n) {
-        s[n - 1].low = column(p, OF(low), c->at[n]);
-        s[n - 1].high = column(p, OF(high), c->at[n + 1]);
+            column(p, OF(at) + at, c->at[3 * k]),
+            column(p, OF(low) + at, c->at[3 * k + 1]),
+            column(p, OF(high) + at, c->at[3 * k + 2]) };
     }
     s[n] = (struct ctt_series){ "training, whole clips", p->rows, c->x,
-                                column(p, OF(top1), c->at[n + 2]), NULL, NULL };
+                                column(p, OF(top1), c->at[3 * n]), NULL, NULL };
     ctt_page_chart(f, &(struct ctt_chart){
         "Right answers by epoch; bars: 95% confidence", "epoch", "top-1", s,
         n + 1, 1, 0, 0, 1 });
