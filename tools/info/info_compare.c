@@ -316,9 +316,10 @@ int ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count)
     CTT_TRY(rc);
     ctt_table_row(&t, cfg->data ? SIZES "\tms/frame\tms/answer\ttop-1 at 25%%"
                                         "\tat 50%%\tat 100%%" : SIZES);
+    for (int i = 0; i < count; i++)
+        CTT_TRY(ctt_tool_spares(&cfg->report_html, 1, path[i]));
     CTT_TRY(ctt_output_check(cfg->report_html, &ctt_output_page));
     for (int i = 0; i < count; i++) {
-        CTT_TRY(ctt_tool_spares(&cfg->report_html, 1, path[i]));
         k[i].got = &got[i];
         CTT_TRY(open_meter(&k[i], cfg, path[i]));
     }

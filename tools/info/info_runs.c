@@ -163,6 +163,15 @@ static const char *cell(double v, int percent, char text[CTT_PAGE_NUMBER])
     return text;
 }
 
+/* An epoch, or seconds. */
+static const char *whole(double v, char text[CTT_PAGE_NUMBER])
+{
+    if (!isfinite(v))
+        return "-";
+    snprintf(text, CTT_PAGE_NUMBER, "%.0f", v);
+    return text;
+}
+
 static void add_scores(struct ctt_table *t, const struct run *r)
 {
     const double *best = isfinite(r->best[EPOCH]) ? r->best : r->last;
@@ -172,12 +181,13 @@ static void add_scores(struct ctt_table *t, const struct run *r)
         snprintf(range, sizeof(range), " (%.1f-%.1f)", 100 * best[LOW],
                  100 * best[HIGH]);
     ctt_table_row(t, "%s\t%s\t%s\t%s%s\t%s\t%s\t%s\t%s\t%s", r->name,
-                  cell(r->last[EPOCH], 0, text[0]), cell(best[EPOCH], 0,
-                  text[1]), cell(best[VAL_TOP1], 1, text[2]), range,
-                  cell(r->last[VAL_TOP1], 1, text[3]), cell(best[VAL_LOSS], 0,
-                  text[4]), cell(best[VAL_MSE], 0, text[5]),
+                  whole(r->last[EPOCH], text[0]), whole(best[EPOCH], text[1]),
+                  cell(best[VAL_TOP1], 1, text[2]), range,
+                  cell(r->last[VAL_TOP1], 1, text[3]),
+                  cell(best[VAL_LOSS], 0, text[4]),
+                  cell(best[VAL_MSE], 0, text[5]),
                   cell(r->last[LOSS], 0, text[6]),
-                  cell(r->last[SECONDS], 0, text[7]));
+                  whole(r->last[SECONDS], text[7]));
 }
 
 /* The value of a setting in " name=value ..", which reaches to the next " ",
@@ -312,11 +322,11 @@ int ctt_info_runs(const struct ctt_info_cfg *cfg, char **path, int count)
     CTT_TRY(rc);
     CTT_CHECK(count <= RUNS, CTT_EINVAL, "--report takes %d logs at most",
               RUNS);
+    for (int i = 0; i < count; i++)
+        CTT_TRY(ctt_tool_spares(&cfg->report_html, 1, path[i]));
     CTT_TRY(ctt_output_check(cfg->report_html, &ctt_output_page));
-    for (; n < count; n++) {
-        CTT_TRY(ctt_tool_spares(&cfg->report_html, 1, path[n]));
+    for (; n < count; n++)
         CTT_TRY(read_run(&r[n], path[n]));
-    }
     ctt_table_row(&scores, "run\tepochs\tbest epoch\ttop-1 there\tat the last\t"
                   "loss there\tMSE there\ttraining loss\tseconds");
     for (int i = 0; i < n; i++)

@@ -31,16 +31,15 @@ static void put_interval(FILE *f, const struct ctt_chart *c,
     double aside = s->dots ? 0 : (k % 4 - (shown(c) < 4 ? shown(c) - 1 : 3) /
                                   2.0) * 4;
 
-    for (int i = 0; s->low && i < s->n; i = next(s, i, MOST)) {
-        double x = ctt_area_x(a, s->x[i]) + aside;
-
+    if (!s->low)
+        return;
+    fprintf(f, "<path stroke=\"var(--c%d)\" stroke-width=\"3\" "
+            "stroke-opacity=\".4\" d=\"", k % COLOURS);
+    for (int i = 0; i < s->n; i = next(s, i, MOST))
         if (isfinite(s->y[i]) && isfinite(s->low[i]) && isfinite(s->high[i]))
-            fprintf(f, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" "
-                    "y2=\"%.1f\" stroke=\"var(--c%d)\" stroke-width=\"3\" "
-                    "stroke-opacity=\".4\"/>\n", x, x,
-                    ctt_area_y(a, s->low[i]), ctt_area_y(a, s->high[i]),
-                    k % COLOURS);
-    }
+            fprintf(f, "M%.1f %.1fV%.1f", ctt_area_x(a, s->x[i]) + aside,
+                    ctt_area_y(a, s->low[i]), ctt_area_y(a, s->high[i]));
+    fprintf(f, "\"/>\n");
 }
 
 /* So that colours are not needed: no two of 32 have colour and dashes alike. */
