@@ -9,6 +9,7 @@
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
+#define TELLING(member) FIELD(telling.member)
 #define MANY 1000000000
 #define SEQUENCES 10000000    /* each takes some bytes in a list */
 
@@ -470,6 +471,7 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Device", .needs = "device=cuda", .tags = RESUME },
 
     CTT_LIMIT_ROWS(LIMIT, RESUME),
+    CTT_TELLING_ROWS(TELLING, RESUME),
 
     { "out", CTT_STRING, FIELD(out), "", "the trained model", .letter = 'o',
       .arg = "FILE", .section = "Output", .tags = COMMON | RESUME | TRAINER },
@@ -499,6 +501,11 @@ const struct ctt_opt ctt_train_opts[] = {
       .tags = RESUME | TRAINER },
     { "log-json", CTT_STRING, FIELD(log_json), "", "log with one JSON object "
       "per epoch", .arg = "FILE", .section = "Output",
+      .tags = RESUME | TRAINER },
+    { "log-tensorboard", CTT_STRING, FIELD(log_tensorboard), "", "folder of "
+      "events for TensorBoard: the columns of --log-csv as curves, how each "
+      "weight is spread, the clips that are most wrong", .arg = "DIR",
+      .section = "Output", .needs = "folds=0 !doctor !amp-plan",
       .tags = RESUME | TRAINER },
     { .name = NULL }
 };

@@ -325,6 +325,7 @@ int main(int argc, char **argv)
         rc = ctt_opt_main(&program, &j.c, argc, argv, &done);
     if (done && rc >= 0)
         return ctt_tool_end(0);
+    ctt_tool_tell(&j.c.train.telling);
     if (rc < 0 || ctt_limits_set(&j.c.train.limits) < 0 ||
         complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);

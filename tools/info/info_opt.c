@@ -7,6 +7,7 @@
 
 #define FIELD(f) offsetof(struct ctt_info_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
+#define TELLING(member) FIELD(telling.member)
 #define EXCHANGE "Other programs"
 
 static const char *const tune_words[] = { "off", "on", NULL };
@@ -97,7 +98,7 @@ static const struct ctt_opt opts[] = {
       "of its library, which is asked for every value inside",
       .arg = "FILE.npz",
       .needs = "import", .section = EXCHANGE },
-    CTT_LIMIT_ROWS(LIMIT, 0),
+    CTT_LIMIT_ROWS(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
     { .name = NULL }
 };
 

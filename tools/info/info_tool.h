@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/opt.h"
+#include "base/telling.h"
 #include "exchange/exchange.h"
 #include "net/file/file.h"
 #include "video/video.h"
@@ -18,6 +19,7 @@ struct ctt_info_cfg {
     const char *frames, *labels, *report_html;
     struct ctt_export onnx;
     struct ctt_limits limits;
+    struct ctt_telling telling;
 };
 
 extern const struct ctt_program ctt_info_program;    /* info_opt.c */

@@ -4,6 +4,7 @@
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
 #include "net/init.h"
+#include "exchange/board.h"
 #include "tools/report/page.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
@@ -22,6 +23,7 @@ static const struct ctt_output_kind json_kind = {
 void ctt_training_close(struct ctt_training *j)
 {
     ctt_train_page_free(&j->page);
+    ctt_train_board_close(j);
     ctt_data_close(&j->test);
     if (j->whole) {
         ctt_fold_close(&j->val);
@@ -358,6 +360,8 @@ int ctt_training_claim(struct ctt_training *j)
     CTT_TRY(ctt_output_check(c->log_csv, &csv_kind));
     CTT_TRY(ctt_output_check(c->log_json, &json_kind));
     CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
+    if (c->log_tensorboard)
+        CTT_TRY(ctt_board_folder(c->log_tensorboard));
 out:
     return rc;
 }
