@@ -11,7 +11,7 @@ static const char *const kinds[KINDS] = { "tried", "retrained",
                                           "retrained shortly" };
 
 /* A dot a model, on the clips of the search. */
-static int put_front(FILE *f, const struct ctt_budget_job *r,
+static int put_tried(FILE *f, const struct ctt_budget_job *r,
                      enum ctt_cost cost, struct ctt_chart chart)
 {
     size_t n = (size_t)r->s.rows.rows + 1;
@@ -45,7 +45,7 @@ out:
     return rc;
 }
 
-static int print(FILE *f, const void *arg)
+static int print_fronts(FILE *f, const void *arg)
 {
     const struct ctt_budget_job *r = arg;
     int rc;
@@ -53,11 +53,11 @@ static int print(FILE *f, const void *arg)
     ctt_page_begin(f, "Search for a compression");
     ctt_page_section(f, "Models that were tried", "On the clips of the search, "
                      "which choose, so that these figures flatter.");
-    CTT_TRY(put_front(f, r, CTT_COST_BYTES, (struct ctt_chart){
+    CTT_TRY(put_tried(f, r, CTT_COST_BYTES, (struct ctt_chart){
         .title = "Whole clips by size", .x = "bytes of the file" }));
-    CTT_TRY(put_front(f, r, CTT_COST_MS, (struct ctt_chart){
+    CTT_TRY(put_tried(f, r, CTT_COST_MS, (struct ctt_chart){
         .title = "Whole clips by time of a frame", .x = "ms a frame" }));
-    CTT_TRY(put_front(f, r, CTT_COST_MACS, (struct ctt_chart){
+    CTT_TRY(put_tried(f, r, CTT_COST_MACS, (struct ctt_chart){
         .title = "Whole clips by multiplications",
         .x = "multiplications a frame" }));
     ctt_page_end(f);
@@ -67,5 +67,5 @@ out:
 
 void ctt_budget_page(const struct ctt_budget_job *r)
 {
-    ctt_page_write(r->j->c.report_html, print, r);
+    ctt_page_write(r->j->c.report_html, print_fronts, r);
 }

@@ -226,7 +226,7 @@ out:
     return rc;
 }
 
-static int print(FILE *f, const void *arg)
+static int print_compression(FILE *f, const void *arg)
 {
     const struct page *p = arg;
     char title[300];
@@ -245,5 +245,5 @@ out:
 void ctt_compress_page(const struct ctt_compress_job *j,
                        const struct ctt_report *r)
 {
-    ctt_page_write(j->c.report_html, print, &(struct page){ j, r });
+    ctt_page_write(j->c.report_html, print_compression, &(struct page){ j, r });
 }

@@ -45,7 +45,7 @@ out:
     return rc;
 }
 
-static int print(FILE *f, const void *arg)
+static int print_parts(FILE *f, const void *arg)
 {
     int rc;
 
@@ -61,5 +61,5 @@ out:
 
 int ctt_explain_page(const struct ctt_explain *e, const char *path)
 {
-    return ctt_file_print(path, print, e);
+    return ctt_file_print(path, print_parts, e);
 }

@@ -65,7 +65,7 @@ static void put_ladder(FILE *f, const struct page *p,
         .limit_name = limit });
 }
 
-static int print(FILE *f, const void *arg)
+static int print_ladders(FILE *f, const void *arg)
 {
     const struct page *p = arg;
     struct curve *c = ctt_calloc((size_t)p->s->weights + 1, sizeof(*c));
@@ -88,5 +88,5 @@ out:
 int ctt_sensitivity_page(const struct ctt_sensitivity *s, double kl,
                          const char *path)
 {
-    return ctt_file_print(path, print, &(struct page){ s, kl });
+    return ctt_file_print(path, print_ladders, &(struct page){ s, kl });
 }

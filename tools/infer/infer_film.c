@@ -129,7 +129,7 @@ int ctt_film_put(FILE *to, const struct ctt_film *f,
 
 struct page { const struct ctt_film *f; const struct ctt_recogniser *r; };
 
-static int print(FILE *f, const void *arg)
+static int print_clip(FILE *f, const void *arg)
 {
     const struct page *p = arg;
     int rc;
@@ -148,7 +148,7 @@ int ctt_film_write(struct ctt_recogniser *r, const struct ctt_item *item,
     int rc;
 
     CTT_TRY(ctt_film_take(r, item, d, &f));
-    CTT_TRY(ctt_file_print(r->set->film, print, &(struct page){ &f, r }));
+    CTT_TRY(ctt_file_print(r->set->film, print_clip, &(struct page){ &f, r }));
 out:
     ctt_film_free(&f);
     return rc;

@@ -55,7 +55,8 @@ static const struct ctt_opt opts[] = {
       .needs = ANSWERS " !every !stream !streams" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "accuracy by the part that was seen, confusion matrix, calibration, and "
-      "the surest wrong answers with their frames; with --decide when answers came",
+      "the surest wrong answers with their frames; with --decide when answers "
+      "came",
       .arg = "FILE", .section = "Recognition",
       .needs = DECIDES " !calibrate !every !stream !streams" },
 

@@ -134,7 +134,8 @@ static void put_calibration(FILE *f, const struct ctt_infer_report *p)
     if (clips <= 0)
         return;
     snprintf(title, sizeof(title), "Calibration: right answers by the "
-             "probability of the answer (expected error %.1f points)", 100 * error / clips);
+             "probability of the answer (expected error %.1f points)",
+             100 * error / clips);
     ctt_page_chart(f, &(struct ctt_chart){ title, "probability of the answer",
                                            "top-1", s, 2, 1, 0, 0, 1 });
 }

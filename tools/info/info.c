@@ -429,7 +429,8 @@ int main(int argc, char **argv)
                             "and --import take one model");
     if (argc - first == 1 && !cfg.report)
         argv[first] = ctt_tool_model(argv[first]);
-    rc = argc - first == 1 && !cfg.report ? ctt_tool_import(argv[first], &argv[first]) : 0;
+    rc = argc - first == 1 && !cfg.report
+         ? ctt_tool_import(argv[first], &argv[first]) : 0;
     if (rc >= 0)
         rc = show_files(&cfg, argv + first, argc - first);
     return rc < 0 ? ctt_tool_fail(ctt_tool_status(rc)) : ctt_tool_end(0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info_compare_page.c: convtt-info --compare as a page: models by size, time and
- * accuracy, and the same clips against the first of them. */
+ * info_compare_page.c: convtt-info --compare as a page: models by size, time
+ * and accuracy, and the same clips against the first of them. */
 #include "tools/info/info_tool.h"
 #include "base/mcnemar.h"
 #include "base/wilson.h"
@@ -111,7 +111,7 @@ out:
     return rc;
 }
 
-static int put_sizes(FILE *f, const struct page *p)
+static int put_costs(FILE *f, const struct page *p)
 {
     static const struct ctt_bars columns[] = { { "bytes", "%.0f" },
         { "parameters", "%.0f" }, { "multiplications a frame", "%.0f" } };
@@ -134,14 +134,14 @@ out:
     return rc;
 }
 
-static int print(FILE *f, const void *arg)
+static int print_models(FILE *f, const void *arg)
 {
     const struct page *p = arg;
     int rc;
 
     ctt_page_begin(f, "Models beside each other");
     ctt_page_table(f, "Models", p->t);
-    CTT_TRY(put_sizes(f, p));
+    CTT_TRY(put_costs(f, p));
     if (p->m[0].clips) {
         ctt_page_section(f, "Clips", NULL);
         CTT_TRY(put_front(f, p, 0));
@@ -158,5 +158,5 @@ out:
 void ctt_compare_page(const char *path, const struct ctt_compared *m, int n,
                       const struct ctt_table *t)
 {
-    ctt_page_write(path, print, &(struct page){ m, n, t });
+    ctt_page_write(path, print_models, &(struct page){ m, n, t });
 }

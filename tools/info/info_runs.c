@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* RUNS: logs; EPOCHS: kept of each, of longer logs each 2nd, 4th ..; LINE: bytes
- * of a line; SETTINGS: shown. */
+/* RUNS: logs; EPOCHS: kept of each, of longer logs each 2nd, 4th ..; LINE:
+ * bytes of a line; SETTINGS: shown. */
 enum { RUNS = 16, EPOCHS = 4096, LINE = 1 << 16, SETTINGS = 40, NAME = 80 };
 
 /* Columns of a log that are read; prediction and recognition have not the
@@ -264,7 +264,7 @@ struct page { const struct run *r; int n; const struct ctt_table *scores,
               *settings; };
 
 /* A curve a run. */
-static void put_curves(FILE *f, const struct page *p, int column,
+static void put_runs(FILE *f, const struct page *p, int column,
                        struct ctt_chart chart)
 {
     struct ctt_series s[RUNS];
@@ -282,7 +282,7 @@ static void put_curves(FILE *f, const struct page *p, int column,
     ctt_page_chart(f, &chart);
 }
 
-static int print(FILE *f, const void *arg)
+static int print_runs(FILE *f, const void *arg)
 {
     const struct page *p = arg;
 
@@ -293,20 +293,20 @@ static int print(FILE *f, const void *arg)
         ctt_page_table(f, "Settings that differ (-: the default, or a log that "
                        "does not say)", p->settings);
     ctt_page_section(f, "Learning", NULL);
-    put_curves(f, p, VAL_TOP1, (struct ctt_chart){ .title = "Right answers, "
+    put_runs(f, p, VAL_TOP1, (struct ctt_chart){ .title = "Right answers, "
         "validation; bars: 95% confidence", .y = "top-1", .percent = 1,
         .low = 0, .high = 1 });
-    put_curves(f, p, TOP1, (struct ctt_chart){ .title = "Right answers, "
+    put_runs(f, p, TOP1, (struct ctt_chart){ .title = "Right answers, "
         "training", .y = "top-1", .percent = 1, .low = 0, .high = 1 });
-    put_curves(f, p, VAL_LOSS, (struct ctt_chart){ .title = "Loss, validation",
+    put_runs(f, p, VAL_LOSS, (struct ctt_chart){ .title = "Loss, validation",
         .y = "loss", .low = NAN, .high = NAN });
-    put_curves(f, p, LOSS, (struct ctt_chart){ .title = "Loss, training",
+    put_runs(f, p, LOSS, (struct ctt_chart){ .title = "Loss, training",
         .y = "loss", .low = NAN, .high = NAN });
-    put_curves(f, p, VAL_MSE, (struct ctt_chart){ .title = "Error of predicted "
+    put_runs(f, p, VAL_MSE, (struct ctt_chart){ .title = "Error of predicted "
         "frames, validation", .y = "MSE", .low = NAN, .high = NAN });
-    put_curves(f, p, LR, (struct ctt_chart){ .title = "Learning rate",
+    put_runs(f, p, LR, (struct ctt_chart){ .title = "Learning rate",
         .y = "learning rate", .low = 0, .high = NAN });
-    put_curves(f, p, WAIT, (struct ctt_chart){ .title = "Time spent waiting "
+    put_runs(f, p, WAIT, (struct ctt_chart){ .title = "Time spent waiting "
         "for clips", .y = "share of the time", .percent = 1, .low = 0,
         .high = 1 });
     ctt_page_end(f);
@@ -334,7 +334,7 @@ int ctt_info_runs(const struct ctt_info_cfg *cfg, char **path, int count)
     add_settings(&settings, r, n);
     CTT_TRY(scores.rc);
     CTT_TRY(settings.rc);
-    ctt_page_write(cfg->report_html, print,
+    ctt_page_write(cfg->report_html, print_runs,
                    &(struct page){ r, n, &scores, &settings });
     CTT_TRY(ctt_table_print(&scores));
     if (settings.rows > 1) {

@@ -224,7 +224,8 @@ static void put_axis_y(FILE *f, const struct ctt_chart *c,
                        const struct ctt_area *a)
 {
     double v[TICKS];
-    int n = a->log_y ? powers(a->y0, a->y1, v) : numbers(a->y0, a->y1, a->step, v);
+    int n = a->log_y ? powers(a->y0, a->y1, v) 
+                     : numbers(a->y0, a->y1, a->step, v);
     int middle = (CTT_CHART_TOP + CTT_CHART_H - a->bottom) / 2;
     char text[CTT_PAGE_NUMBER];
 

@@ -171,7 +171,7 @@ static double least_x(const struct ctt_chart *c, const int *at)
 }
 
 /* A row for each x; all curves that have it are one further. */
-static void put_row(FILE *f, const struct ctt_chart *c, double x, int *at,
+static void put_x(FILE *f, const struct ctt_chart *c, double x, int *at,
                     int print)
 {
     char text[CTT_PAGE_NUMBER];
@@ -203,7 +203,7 @@ static void put_numbers(FILE *f, const struct ctt_chart *c)
     double x;
 
     for (; !isnan(x = least_x(c, at)); rows++)
-        put_row(f, c, x, at, 0);
+        put_x(f, c, x, at, 0);
     each = (rows + ROWS - 1) / ROWS;
     for (int k = 0; k < shown(c); k++)
         at[k] = 0;
@@ -219,7 +219,7 @@ static void put_numbers(FILE *f, const struct ctt_chart *c)
     }
     fprintf(f, "</tr>\n");
     for (; !isnan(x = least_x(c, at)); row++)
-        put_row(f, c, x, at, row % each == 0 || row == rows - 1);
+        put_x(f, c, x, at, row % each == 0 || row == rows - 1);
     ctt_page_table_end(f);
     fprintf(f, "</details>\n");
 }

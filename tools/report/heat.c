@@ -25,7 +25,7 @@ static void put_head(FILE *f, int classes, char *const *name)
     fprintf(f, "<th scope=\"col\">right</th></tr>\n");
 }
 
-static void put_row(FILE *f, const int64_t *row, int label, int classes,
+static void put_class(FILE *f, const int64_t *row, int label, int classes,
                     char *const *name)
 {
     int64_t all = sum(row, classes);
@@ -81,9 +81,9 @@ static void put_pairs(FILE *f, const int64_t *clips, int classes,
     if (classes < 4 || !n)
         return;
     ctt_page_table_begin(f, "numbers", "Confused most often");
-    fprintf(f, "<tr><th scope=\"col\">true class</th><th class=\"w\" scope=\"col\">answer"
-            "</th><th scope=\"col\">clips</th><th scope=\"col\">of the class"
-            "</th></tr>\n");
+    fprintf(f, "<tr><th scope=\"col\">true class</th><th class=\"w\" "
+            "scope=\"col\">answer</th><th scope=\"col\">clips</th>"
+            "<th scope=\"col\">of the class</th></tr>\n");
     for (int i = 0; i < n; i++) {
         const int64_t *row = clips + pair[i] / classes * classes;
         int64_t at = clips[pair[i]];
@@ -112,7 +112,7 @@ void ctt_page_heat(FILE *f, const int64_t *clips, int classes,
         put_head(f, classes, name);
         fprintf(f, "</thead>\n");
         for (int k = 0; k < classes; k++)
-            put_row(f, clips + (int64_t)k * classes, k, classes, name);
+            put_class(f, clips + (int64_t)k * classes, k, classes, name);
         ctt_page_table_end(f);
     }
     put_pairs(f, clips, classes, name);

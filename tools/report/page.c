@@ -13,8 +13,8 @@ const struct ctt_output_kind ctt_output_page = {
 _Static_assert(sizeof(CTT_PAGE_BEGIN) <= CTT_OUTPUT_BEGIN, "longest");
 
 /* Light and dark by the reader's setting; the colours of curves are those of
- * Okabe and Ito 2008, which all readers can tell apart, the light ones darker on
- * white. */
+ * Okabe and Ito 2008, which all readers can tell apart, the light ones darker
+ * on white. */
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1c1c1c;--paper:#fff;--soft:#595959;"
     "--rule:#ddd;--c0:#0072b2;--c1:#d55e00;--c2:#008a64;--c3:#b85c93;"

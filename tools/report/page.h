@@ -57,9 +57,9 @@ struct ctt_series {
 
 /* steps: 1: a value holds until the next point.  percent: y are shares, printed
  * as %.  low, high: the range of y; NAN: that of the values.  names: of x = 0,
- * 1, .. count - 1, or NULL.  log_x, log_y: an axis in powers of ten unless
- * its numbers are close; those up to 0 are at its lower end.  limit: y of a line across with a name,
- * unless that is NULL. */
+ * 1, .. count - 1, or NULL.  log_x, log_y: an axis in powers of ten unless its
+ * numbers are close; those up to 0 are at its lower end.  limit: y of a line
+ * across with a name, unless that is NULL. */
 enum { CTT_CHART_SERIES = 32 };    /* more are left out */
 struct ctt_chart {
     const char *title, *x, *y;

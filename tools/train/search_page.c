@@ -117,7 +117,7 @@ out:
     return rc;
 }
 
-static int print(FILE *f, const void *arg)
+static int print_trials(FILE *f, const void *arg)
 {
     const struct ctt_search *s = arg;
     size_t n = (size_t)s->cfg->trials;
@@ -144,5 +144,5 @@ out:
 
 int ctt_search_page(const struct ctt_search_run *r, const char *path)
 {
-    return ctt_file_print(path, print, r->s);
+    return ctt_file_print(path, print_trials, r->s);
 }

@@ -212,7 +212,7 @@ static struct ctt_series accuracy(const char *name, const struct ctt_metrics *m,
     return (struct ctt_series){ name, n, s->x, s->y, s->low, s->high };
 }
 
-static int put_shares(FILE *f, const struct ctt_train_page *p)
+static int put_seen(FILE *f, const struct ctt_train_page *p)
 {
     struct ctt_series s[CTT_BASELINES + 2];
     struct shares *room = ctt_calloc(CTT_LEN(s), sizeof(*room));
@@ -251,7 +251,7 @@ static int put_result(FILE *f, const struct ctt_train_page *p)
           "model; those of the test do not."
         : "The validation clips chose the epoch, so their figures flatter the "
           "model.");
-    CTT_TRY(put_shares(f, p));
+    CTT_TRY(put_seen(f, p));
     ctt_page_section(f, "Confusion", p->on_test ? p->set : "validation clips");
     ctt_page_heat(f, m->confusion, m->classes, p->label);
 out:
@@ -283,7 +283,7 @@ static void put_facts(FILE *f, const struct ctt_train_page *p)
     ctt_table_free(&t);
 }
 
-static int print(FILE *f, const void *arg)
+static int print_training(FILE *f, const void *arg)
 {
     const struct ctt_train_page *p = arg;
     char title[300];
@@ -304,5 +304,5 @@ out:
 
 void ctt_train_page_write(const struct ctt_train_page *p)
 {
-    ctt_page_write(p->cfg->report_html, print, p);
+    ctt_page_write(p->cfg->report_html, print_training, p);
 }

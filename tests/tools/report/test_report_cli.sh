@@ -86,8 +86,8 @@ wrong=$(sed -n 's/^wrong at the end: \([0-9]*\) of .*/\1/p' out)
     fail "clips of the page: $wrong are wrong"
 has i.html 'Calibration' 'Confusion' 'always the most frequent class'
 
-# Models beside each other.  Trainings beside each other: a log that was cut, one
-# of another version, and one with many lines.
+# Models beside each other.  Trainings beside each other: a log that was cut,
+# one of another version, and one with many lines.
 "$bin/convtt-info" --compare m.h5 s.h5 --data clips --threads 1 \
     --report-html m.html > out 2> log || fail "models: $(tail -3 log)"
 has m.html 'The same clips against m.h5' 'Whole clips by size'
@@ -96,7 +96,8 @@ learn --epochs 2 --batch 3 --log-json b.jsonl --report-html no.html ||
 head -c -30 b.jsonl > cut.jsonl
 echo '{"epoch":1,"loss":2,"of_tomorrow":[1,{}]}' > other.jsonl
 awk 'BEGIN { for (i = 1; i <= 50000; i++)
-    printf "{\"epoch\":%d,\"loss\":%g,\"val_top1\":0.5}\n", i, 1 / i }' > long.jsonl
+    printf "{\"epoch\":%d,\"loss\":%g,\"val_top1\":0.5}\n", i, 1 / i }' \
+    > long.jsonl
 "$bin/convtt-info" --report a.jsonl cut.jsonl other.jsonl long.jsonl \
     --report-html l.html > out 2> log || fail "logs: $(tail -3 log)"
 grep -q 'cut.jsonl: 1 lines are no rows' log || fail "cut: $(cat log)"
