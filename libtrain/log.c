@@ -199,7 +199,7 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int several, int done,
     l->json_path = cfg->log_json;
     CTT_TRY(open_one(l->csv_path, 0, done, &l->csv));
     CTT_TRY(open_one(l->json_path, 1, done, &l->json));
-    if (l->json && done < 0)
+    if (l->json && done <= 0)
         CTT_TRY(ctt_settings_changed(cfg, &l->settings));
     if (l->csv && fseek(l->csv, 0, SEEK_END) == 0 && ftell(l->csv) == 0)
         head(l);

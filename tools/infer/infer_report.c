@@ -209,8 +209,9 @@ static int print_decisions(FILE *f, const void *arg)
 {
     static const struct ctt_bars columns[] = {
         { "clips", "%.0f" }, { "of them right", "%.1f%%" } };
-    static const char *const tenth[CTT_DECIDE_TENTHS] = { "up to 10%", "20%",
-        "30%", "40%", "50%", "60%", "70%", "80%", "90%", "100%" };
+    static const char *const tenth[CTT_DECIDE_TENTHS] = { "up to 10%",
+        "10 to 20%", "20 to 30%", "30 to 40%", "40 to 50%", "50 to 60%",
+        "60 to 70%", "70 to 80%", "80 to 90%", "90 to 100%" };
     const struct ctt_recogniser *r = arg;
     const struct ctt_decide_sums *s = &r->decided;
     struct ctt_table t = { NULL, 0, 0, 0 };

@@ -23,13 +23,24 @@ static int next(const struct ctt_series *s, int i, int most)
     return i + each < s->n || i == s->n - 1 ? i + each : s->n - 1;
 }
 
-/* Those of several curves stand beside each other. */
+/* Those of several curves stand beside each other, in groups of four. */
+static double aside_of(const struct ctt_chart *c, int k)
+{
+    int before = 0, all = 0;
+
+    for (int i = 0; i < shown(c); i++) {
+        before += c->of[i].low && i < k;
+        all += c->of[i].low != NULL;
+    }
+    return c->of[k].dots ? 0 : 4 * (before % 4 - ((all < 4 ? all : 4) - 1) /
+                                                 2.0);
+}
+
 static void put_interval(FILE *f, const struct ctt_chart *c,
                          const struct ctt_area *a, int k)
 {
     const struct ctt_series *s = &c->of[k];
-    double aside = s->dots ? 0 : (k % 4 - (shown(c) < 4 ? shown(c) - 1 : 3) /
-                                  2.0) * 4;
+    double aside = aside_of(c, k);
 
     if (!s->low)
         return;

@@ -3,6 +3,7 @@
  * answers without a network. */
 #include "tools/train/train_page.h"
 #include "base/wilson.h"
+#include "libtrain/settings.h"
 #include "tools/report/page.h"
 
 #include <math.h>
@@ -264,6 +265,7 @@ static void put_facts(FILE *f, const struct ctt_train_page *p)
 {
     const struct ctt_train_cfg *c = p->cfg;
     struct ctt_table t = { NULL, 0, 0, 0 };
+    char *settings = NULL;
 
     ctt_table_row(&t, "model\t%s", p->text ? p->text : c->init ? c->init
                                                                : c->checkpoint);
@@ -278,6 +280,9 @@ static void put_facts(FILE *f, const struct ctt_train_page *p)
             ctt_table_row(&t, "best epoch\t%.0f", p->row[i].epoch);
             break;
         }
+    if (ctt_settings_changed(c, &settings) >= 0)
+        ctt_table_row(&t, "settings, if not the default\t%s", settings);
+    ctt_free(settings);
     if (t.rc >= 0)
         ctt_page_facts(f, "The run", &t);
     ctt_table_free(&t);
