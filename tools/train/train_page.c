@@ -3,7 +3,6 @@
  * answers without a network. */
 #include "tools/train/train_page.h"
 #include "base/wilson.h"
-#include "libtrain/settings.h"
 #include "tools/report/page.h"
 
 #include <math.h>
