@@ -179,7 +179,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "trained model does not have", .choices = tasks, .section = "Model",
       .tags = TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
-      "model", .arg = "FILE", .section = "Model",
+      "model, which may be ONNX", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
     { "freeze", CTT_STRING, FIELD(freeze), "", "nodes whose weights do not "
       "change, such as conv1,h*; batch norms among them use their running "
@@ -408,8 +408,11 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = MIXED, .tags = STEP },
     { "amp-allow", CTT_STRING, FIELD(amp_allow), "", "additional ops or nodes "
       "in 16 bits, such as pool,n1; node names override ops, --amp-deny "
-      "overrides --amp-allow", .arg = "LIST", .section = "Mixed precision",
-      .needs = MIXED, .tags = STEP },
+      "overrides --amp-follow, which overrides --amp-allow", .arg = "LIST",
+      .section = "Mixed precision", .needs = MIXED, .tags = STEP },
+    { "amp-follow", CTT_STRING, FIELD(amp_follow), "", "ops or nodes that have "
+      "16 bits where all of their inputs have", .arg = "LIST",
+      .section = "Mixed precision", .needs = MIXED, .tags = STEP },
     { "amp-deny", CTT_STRING, FIELD(amp_deny), "", "ops or nodes to keep in "
       "fp32", .arg = "LIST", .section = "Mixed precision", .needs = MIXED,
       .tags = STEP },

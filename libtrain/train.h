@@ -80,7 +80,7 @@ struct ctt_train_cfg {
                                     ctt_limits_set() */
     int   window, deterministic, streams;
     int   amp, amp_type, amp_plan;
-    const char *amp_allow, *amp_deny, *loss_scale;
+    const char *amp_allow, *amp_follow, *amp_deny, *loss_scale;
     int   doctor;
     const char *sheet;
     int   affinity, stall;       /* of several processes */

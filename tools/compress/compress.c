@@ -72,7 +72,8 @@ static int names_cores(const struct ctt_compress_cfg *c)
     const struct ctt_svd *s = &c->recipe.svd;
     int cores = t->rank > 0 || t->tol > 0 || s->rank > 0 || s->energy > 0 ||
                 s->macs > 0;
-    const char *const lists[] = { c->train.amp_allow, c->train.amp_deny };
+    const char *const lists[] = { c->train.amp_allow, c->train.amp_follow,
+                                  c->train.amp_deny };
 
     for (size_t i = 0; i < CTT_LEN(lists); i++)
         if (cores && lists[i] && strstr(lists[i], ".t"))

@@ -92,6 +92,9 @@ static const struct ctt_opt opts[] = {
     { "labels", CTT_STRING, FIELD(labels), "", "text with the label of each "
       "class of the imported model, one a line; repeated ones are numbered",
       .arg = "FILE", .needs = "import", .section = EXCHANGE },
+    { "licence", CTT_STRING, FIELD(licence), "", "licence of the imported "
+      "weights, which stands in the model's history: a name of SPDX such as "
+      "BSD-3-Clause", .arg = "NAME", .needs = "import", .section = EXCHANGE },
     { "verify", CTT_STRING, FIELD(verify), "", "arrays of numpy, in_NAME for "
       "each input and out_0, with which the imported model's answer must "
       "agree to 1e-4 before anything is written; or onnxruntime, or the path "
