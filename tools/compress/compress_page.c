@@ -119,15 +119,14 @@ static int put_front(FILE *f, const struct ctt_report *r,
                      const char *title)
 {
     struct ctt_series *s = ctt_calloc((size_t)r->stages, sizeof(*s));
-    int rc = s ? 0 : CTT_ENOMEM, n = 0;
+    int rc = s ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     for (int i = 0; i < r->stages; i++)
-        if (isfinite(x[i]))
-            s[n++] = (struct ctt_series){ r->stage[i].name, 1, &x[i],
-                &p->top1[CTT_ACCURACIES - 1][i], &p->low[i], &p->high[i], 1 };
+        s[i] = (struct ctt_series){ r->stage[i].name, isfinite(x[i]), &x[i],
+            &p->top1[CTT_ACCURACIES - 1][i], &p->low[i], &p->high[i], 1 };
     ctt_page_chart(f, &(struct ctt_chart){ title, of, ctt_report_score(r), s,
-        n, 1, 0, 0, 1, .log_x = 1 });
+        r->stages, 1, 0, 0, 1, .log_x = 1 });
 out:
     ctt_free(s);
     return rc;
