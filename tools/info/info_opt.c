@@ -30,6 +30,11 @@ static const struct ctt_opt opts[] = {
       "trainings (--log-json): print their scores and the settings that "
       "differ", .needs = "!compare !data !export !import !strip !net !plan",
       .section = "What to show" },
+    { "watch", CTT_FLAG, FIELD(watch), "0", "the operand is the log of a "
+      "training (--log-json): draw its curves as text, on a terminal each "
+      "second until the training ends", .needs = "!report !report-html "
+      "!compare !data !export !import !strip !net !plan",
+      .section = "What to show" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "with --report the curves over each other, otherwise the models by size, "
       "time and accuracy, and the same clips against the first model",

@@ -73,7 +73,7 @@ says 2 'm.bin: must end in .onnx or .safetensors' "$info" --export m.bin a.h5
 says 2 'are for ONNX' "$info" --export m.safetensors --half a.h5
 says 2 'a.h5: given for two files' "$info" --export a.h5 a.h5
 says 2 'no model given' "$info" --export m.onnx
-says 2 'take one model' "$info" --export m.onnx a.h5 b.h5
+says 2 'take one file' "$info" --export m.onnx a.h5 b.h5
 says 2 '^convtt-info: --half' "$info" --half a.h5
 says 2 '^convtt-info: --import' "$info" --import a.safetensors
 says 2 'given for two files' "$info" --import a.safetensors -o a.safetensors
