@@ -51,7 +51,7 @@ static void close_reading(struct reading *q)
 }
 
 /* Keeps the rows that are asked for among those of steps from .. from + n. */
-static void take_rows(const struct reading *q, int frames, int from, int n,
+static void take_points(const struct reading *q, int frames, int from, int n,
                       float *rows)
 {
     size_t width = (size_t)q->width;
@@ -66,7 +66,7 @@ static void take_rows(const struct reading *q, int frames, int from, int n,
 }
 
 /* Runs the one clip of a batch. */
-static int read_clip(void *arg, const struct ctt_batch *b, void *answers)
+static int read_one_clip(void *arg, const struct ctt_batch *b, void *answers)
 {
     struct reading *q = arg;
     int input = ctt_graph_input(q->g), frames = b->length[0], rc = 0;
@@ -83,7 +83,7 @@ static int read_clip(void *arg, const struct ctt_batch *b, void *answers)
         CTT_TRY(ctt_run_steps(q->r, n));
         CTT_TRY(ctt_run_get(q->r, ctt_graph_output(q->g), q->r->cursor - n, n,
                             q->window));
-        take_rows(q, frames, t, n, answers);
+        take_points(q, frames, t, n, answers);
     }
 out:
     return rc;
@@ -114,14 +114,14 @@ struct request {
     struct reading              q;
 };
 
-static int read_all(void *arg, struct ctt_dev *dev, const float *w)
+static int read_features(void *arg, struct ctt_dev *dev, const float *w)
 {
     struct request *a = arg;
     int rc;
 
     CTT_TRY(open_reading(&a->q, a->m, a->cfg, dev, w, a->d));
     CTT_TRY(ctt_eval_set_run(&a->q.set, &(struct ctt_eval_job){
-        .arg = &a->q, .run = read_clip, .add = keep_rows }));
+        .arg = &a->q, .run = read_one_clip, .add = keep_rows }));
 out:
     close_reading(&a->q);
     return rc;
@@ -161,7 +161,7 @@ int ctt_features_read(const struct ctt_model *m,
     out->x = ctt_calloc(rows * (size_t)out->width, sizeof(*out->x));
     out->clip = ctt_calloc(rows, sizeof(*out->clip));
     CTT_TRY(out->x && out->clip ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_eval_model(folded, cfg, read_all, &a));
+    CTT_TRY(ctt_eval_model(folded, cfg, read_features, &a));
 out:
     ctt_model_free(&folded);
     return rc;

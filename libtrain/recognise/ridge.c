@@ -303,7 +303,7 @@ static void part_by_group(struct fit *f, const int *group)
     }
 }
 
-static int open_parts(struct fit *f, const int *group)
+static int open_left_out(struct fit *f, const int *group)
 {
     size_t n = (size_t)f->n + 1;
 
@@ -365,7 +365,7 @@ static int fit(const float *x, const int *group, struct fit *f,
     int rc = room ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(open_parts(f, group));
+    CTT_TRY(open_left_out(f, group));
     f->z = room;
     f->g = f->z + (size_t)f->n * d;
     f->l = f->g + d * d;

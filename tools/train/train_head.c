@@ -57,7 +57,7 @@ static void tell_fit(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
 }
 
 /* Random weights need statistics of frames. */
-static int prepare(struct ctt_training *j)
+static int randomise(struct ctt_training *j)
 {
     int rc = 0;
 
@@ -77,7 +77,7 @@ int ctt_train_head(struct ctt_training *j)
     struct ctt_head_fit fit;
     int rc;
 
-    CTT_TRY(prepare(j));
+    CTT_TRY(randomise(j));
     CTT_TRY(ctt_head_ridge(&j->m, &j->cfg, j->data, &ctt_say_events, &fit));
     tell_fit(&j->cfg, j->m, &fit);
     CTT_TRY(ctt_train_note(j->m, &j->cfg, j->data));
