@@ -187,7 +187,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "a linear head is fitted to maps of this model, whose weights stay; of a "
       "text (.net) they are random: a control", .arg = "FILE",
       .section = "Model", .needs = "task=recognise !init !resume folds=0 "
-      "!doctor !amp-plan !search !teacher", .tags = COMMON | TRAINER },
+      "!doctor !amp-plan !search !teacher !amp !epochs !max-steps !lr "
+      "!optimizer !schedule !checkpoint !log-csv !log-json !log-tensorboard",
+      .tags = COMMON | TRAINER },
     { "nodes", CTT_STRING, FIELD(nodes), "s8,s16", "nodes of --backbone whose "
       "maps the head reads", .arg = "NAME,...", .section = "Model",
       .needs = "backbone", .tags = TRAINER },
