@@ -276,6 +276,12 @@ void ctt_dev_blame(struct ctt_dev *d, int on);
 void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
                      struct ctt_profile (*sum)[CTT_PASSES]);
 
+/* Called after each kernel of every device, whose work is then waited for, with
+ * its times (ctt_seconds()); NULL: nobody.  Set it while no device computes. */
+typedef void ctt_call_watch(struct ctt_dev *d, const struct ctt_call *c,
+                            enum ctt_pass pass, double start, double end);
+void ctt_dev_watch(ctt_call_watch *f);
+
 /* 1 if the kernels of the node read weight k in this form, other than plain
  * floats, so that it need not be decoded (net/weight.h). */
 int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
@@ -293,6 +299,11 @@ const char *ctt_dev_impl(const struct ctt_dev *d, void *cache,
                          enum ctt_pass pass);
 const char *ctt_dev_why(const struct ctt_dev *d, void *cache,
                         enum ctt_pass pass);
+
+/* f(arg, from, to) on all rows 0 .. n - 1, shared by the device's threads. */
+void ctt_dev_over(struct ctt_dev *d, int64_t n,
+                  void (*f)(const void *arg, int64_t from, int64_t to),
+                  const void *arg);
 
 /* Sgemm rate of this device in GFLOP/s, 1024^3, best of a few: the benchmarks
  * state their rates as a share of it. */

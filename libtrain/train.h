@@ -84,7 +84,7 @@ struct ctt_train_cfg {
     int   affinity, stall;       /* of several processes */
     int   comm_by;               /* enum ctt_comm_by of direct.h */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
-    const char *licence, *report_html;
+    const char *licence, *report_html, *profile;
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;
     int   trials, search_method, search_factor, search_first, jobs, repeats;

@@ -5,6 +5,7 @@
 #define CTT_BENCH_TOOL_H
 
 #include "infer/infer.h"
+#include "net/model.h"
 #include "run/run.h"
 #include "tools/shared/measure.h"
 
@@ -73,6 +74,26 @@ void ctt_runner_close(struct ctt_runner *r);
 /* Pushes frames one at a time and reads the answer after each: probabilities,
  * or the prediction of the next frame. */
 int  ctt_runner_step(struct ctt_runner *r, int frames);
+
+/* ---- stepper.c ---- */
+
+/* Frames of noise through a model's own run, without a session: one at a time,
+ * as from a camera, each with an answer. */
+struct ctt_stepper {
+    const struct ctt_graph *g;
+    struct ctt_dev         *dev;
+    struct ctt_run         *run;
+    struct ctt_tune        *tune;     /* NULL: kernels by rule */
+    float                  *noise;    /* one frame */
+    void                   *w;        /* the device's copy of the weights */
+};
+
+/* tune 1: kernels are chosen by timing (ctt_tune_open()).  The model must stay
+ * as it is.  After an error the caller closes s, too. */
+int  ctt_stepper_open(const struct ctt_model *m, const char *device,
+                      int threads, int tune, struct ctt_stepper *s);
+void ctt_stepper_close(struct ctt_stepper *s);
+int  ctt_stepper_step(struct ctt_stepper *s);
 
 /* ---- many_streams.c ---- */
 

@@ -53,7 +53,7 @@ static int name_files(struct ctt_compress_job *j)
                               sizeof(j->log), &c->sense_log));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out,
                                c->train.checkpoint, c->sense_log,
-                               c->budget_csv }, 4));
+                               c->budget_csv, c->profile }, 5));
 out:
     return rc;
 }
