@@ -300,13 +300,12 @@ const char *ctt_dev_impl(const struct ctt_dev *d, void *cache,
 const char *ctt_dev_why(const struct ctt_dev *d, void *cache,
                         enum ctt_pass pass);
 
-/* f(arg, from, to) on all rows 0 .. n - 1, shared by the device's threads. */
-void ctt_dev_over(struct ctt_dev *d, int64_t n,
-                  void (*f)(const void *arg, int64_t from, int64_t to),
-                  const void *arg);
-
 /* Sgemm rate of this device in GFLOP/s, 1024^3, best of a few: the benchmarks
  * state their rates as a share of it. */
 double ctt_dev_sgemm_rate(struct ctt_dev *d);
+
+/* GB/s, read and written, of a copy from one half of `bytes` bytes of the
+ * device's memory to the other by all threads, best of a few; 0: no memory. */
+double ctt_dev_copy_rate(struct ctt_dev *d, int64_t bytes);
 
 #endif

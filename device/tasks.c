@@ -52,12 +52,6 @@ void ctt_dev_share(struct ctt_dev *d, int threads, int64_t n, ctt_rows_fn *f,
         ctt_dev_tasks(d, threads, r.runs, run_rows, &r);
 }
 
-void ctt_dev_over(struct ctt_dev *d, int64_t n, ctt_rows_fn *f,
-                  const void *arg)
-{
-    ctt_dev_share(d, ctt_dev_used(d), n, f, arg);
-}
-
 void ctt_dev_rows(struct ctt_dev *d, double work, int64_t n, ctt_rows_fn *f,
                   const void *arg)
 {

@@ -242,7 +242,8 @@ static int name_files(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_name(c->out, ".ckpt", j->ckpt, sizeof(j->ckpt),
                               &c->train.checkpoint));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out, c->report,
-                               c->report_html, c->train.checkpoint, c->profile }, 5));
+                               c->report_html, c->train.checkpoint,
+                               c->profile }, 5));
 out:
     return rc;
 }

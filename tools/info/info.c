@@ -396,6 +396,8 @@ static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
         return tell_net(path[0]);
     if (cfg->plan)
         return tell_plan(cfg, path[0]);
+    if (cfg->lint)
+        return ctt_info_lint(cfg, path[0]);
     if (cfg->compare || cfg->data || count > 1)
         return ctt_info_compare(cfg, path, count);
     return tell_file(path[0]);
@@ -420,10 +422,10 @@ int main(int argc, char **argv)
     }
     if (first == argc && !cfg.import)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
-    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan ||
+    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan || cfg.lint ||
                              cfg.export_to || cfg.import))
-        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --export "
-                            "and --import take one model");
+        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --lint, "
+                            "--export and --import take one model");
     if (argc - first == 1)
         argv[first] = ctt_tool_model(argv[first]);
     rc = argc - first == 1 ? ctt_tool_import(argv[first], &argv[first]) : 0;

@@ -16,16 +16,8 @@
 static const struct ctt_pace warm_pace = { 3, 1000, 0.1 };
 static const struct ctt_pace pace = { 5, 101, 0.5 };
 
-struct plan {
-    const struct ctt_graph *g;
-    struct ctt_stepper      s;
-    struct ctt_nodes        nodes;
-    struct ctt_times       *node;     /* of each node, a time a frame */
-    struct ctt_times        frame;    /* of all nodes */
-};
-
 /* The time of each node in the frame since `before`, which becomes now. */
-static int note_frame(struct plan *p, double *before)
+static int note_frame(struct ctt_plan *p, double *before)
 {
     double all = 0;
     int rc = 0;
@@ -42,7 +34,7 @@ out:
     return rc;
 }
 
-static int measure_nodes(struct plan *p)
+static int measure_nodes(struct ctt_plan *p)
 {
     size_t count = (size_t)p->g->count;
     double start = ctt_seconds(), *before = ctt_calloc(count, sizeof(*before));
@@ -64,8 +56,7 @@ out:
     return rc;
 }
 
-/* Multiplications of a call, with a conv that is fused into it. */
-static double macs(const struct plan *p, int node)
+double ctt_plan_macs(const struct ctt_plan *p, int node)
 {
     int pair = p->s.run->slot[node].pair;
     double n = (double)ctt_node_macs(p->g, node);
@@ -79,7 +70,7 @@ static double macs(const struct plan *p, int node)
 }
 
 /* The form in which the node's first weight is read; "" if it has none. */
-static const char *weight(const struct plan *p, int node,
+static const char *weight(const struct ctt_plan *p, int node,
                           char text[CTT_WEIGHT_FORM])
 {
     static const char floats[] = "fp32", bytes[] = "int8";
@@ -92,7 +83,7 @@ static const char *weight(const struct plan *p, int node,
     return text;
 }
 
-static int print_plan(struct plan *p)
+static int print_plan(struct ctt_plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
@@ -109,7 +100,7 @@ static int print_plan(struct plan *p)
         ms = ctt_times_spread(&p->node[i]).median;
         ctt_table_row(&t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.1f\t%s", n.name,
                       n.word, n.when, n.kernel, weight(p, i, form), ms,
-                      macs(p, i) / ms * 1e-6,
+                      ctt_plan_macs(p, i) / ms * 1e-6,
                       ctt_dev_why(p->s.dev, cache, CTT_FWD));
     }
     ctt_table_row(&t, "all\t\t\t\t\t%.3f\t\t",
@@ -153,7 +144,7 @@ static int64_t lay_call(const struct ctt_graph *g, const struct ctt_node *n,
 }
 
 /* Runs the call for one gradient, to find its kernel. */
-static int tell_gradient(const struct plan *p, const char *of,
+static int tell_gradient(const struct ctt_plan *p, const char *of,
                          struct ctt_call *c, struct ctt_table *t)
 {
     void *cache = NULL;
@@ -170,7 +161,7 @@ out:
 }
 
 /* The gradient of the input frames is not computed in training. */
-static int tell_conv(const struct plan *p, const struct ctt_node *n,
+static int tell_conv(const struct ctt_plan *p, const struct ctt_node *n,
                      struct ctt_table *t)
 {
     struct ctt_call c, part;
@@ -193,7 +184,7 @@ out:
     return rc;
 }
 
-static int tell_gradients(const struct plan *p)
+static int tell_gradients(const struct ctt_plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     int rc = 0;
@@ -211,7 +202,19 @@ out:
     return rc;
 }
 
-static void close_plan(struct plan *p)
+int ctt_plan_open(const struct ctt_info_cfg *cfg, const struct ctt_model *m,
+                  struct ctt_plan *p)
+{
+    int rc;
+
+    *p = (struct ctt_plan){ .g = m->g };
+    CTT_TRY(ctt_stepper_open(m, cfg->device, cfg->threads, cfg->tune, &p->s));
+    CTT_TRY(measure_nodes(p));
+out:
+    return rc;
+}
+
+void ctt_plan_close(struct ctt_plan *p)
 {
     ctt_nodes_close(&p->nodes);
     for (int i = 0; p->node && i < p->g->count; i++)
@@ -223,11 +226,10 @@ static void close_plan(struct plan *p)
 
 int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
 {
-    struct plan p = { .g = m->g };
-    int rc = 0;
+    struct ctt_plan p;
+    int rc;
 
-    CTT_TRY(ctt_stepper_open(m, cfg->device, cfg->threads, cfg->tune, &p.s));
-    CTT_TRY(measure_nodes(&p));
+    CTT_TRY(ctt_plan_open(cfg, m, &p));
     printf("one frame at a time, %d thread%s, medians of %d frames\n\n",
            ctt_dev_threads(p.s.dev), ctt_s(ctt_dev_threads(p.s.dev)),
            p.frame.count);
@@ -236,6 +238,6 @@ int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
            "(batches may choose otherwise)\n\n");
     CTT_TRY(tell_gradients(&p));
 out:
-    close_plan(&p);
+    ctt_plan_close(&p);
     return rc;
 }

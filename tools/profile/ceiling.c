@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ceiling.c: what a device reaches, measured: products and copies. */
 #include "tools/profile/profile.h"
-#include "base/clock.h"
-#include "device/memory.h"
 #include "net/init.h"
 #include "tools/bench/bench_tool.h"
 
@@ -13,7 +11,7 @@ static const char ints_net[] =
     "quant q in=a scale=0.01\n"
     "conv y in=q out=256 kernel=1\n";
 
-enum { FRAMES = 24, COPIES = 12 };
+enum { FRAMES = 24 };
 
 static double rate_of(const struct ctt_nodes *n, const struct ctt_graph *g,
                       double *before)
@@ -54,48 +52,6 @@ out:
     return rc;
 }
 
-/* A share of a copy: from the first half of the block to the second. */
-struct copy { char *block; int64_t half; };
-
-static void copy_rows(const void *arg, int64_t from, int64_t to)
-{
-    const struct copy *c = arg;
-
-    memcpy(c->block + c->half + from, c->block + from, (size_t)(to - from));
-}
-
-static int copy_once(struct ctt_dev *d, const struct copy *c)
-{
-    if (!ctt_dev_shared(d))
-        return ctt_dev_copy(d, CTT_WITHIN, c->block, c->block + c->half,
-                            c->half);
-    ctt_dev_over(d, c->half, copy_rows, c);
-    return 0;
-}
-
-static int measure_copy(struct ctt_dev *d, int64_t bytes, double *best)
-{
-    struct copy c = { .half = bytes / 2 };
-    void *block = NULL;
-    int rc;
-
-    CTT_TRY(ctt_dev_alloc(d, "a copy", bytes, &block));
-    c.block = block;
-    for (int i = 0; i < COPIES; i++) {
-        double t;
-
-        CTT_TRY(ctt_dev_sync(d));
-        t = ctt_seconds();
-        CTT_TRY(copy_once(d, &c));
-        CTT_TRY(ctt_dev_sync(d));
-        t = 2e-9 * (double)c.half / (ctt_seconds() - t);
-        *best = t > *best ? t : *best;
-    }
-out:
-    ctt_dev_free(d, &block);
-    return rc;
-}
-
 int ctt_ceiling_measure(const char *device, int threads, int ints,
                         int64_t bytes, struct ctt_ceiling *out)
 {
@@ -106,7 +62,7 @@ int ctt_ceiling_measure(const char *device, int threads, int ints,
     CTT_TRY(ctt_dev_open(device, threads, &d));
     out->threads = ctt_dev_threads(d);
     out->floats = ctt_dev_sgemm_rate(d);
-    CTT_TRY(measure_copy(d, bytes, &out->copy));
+    out->copy = ctt_dev_copy_rate(d, bytes);
     if (ints)
         CTT_TRY(measure_ints(device, threads, &out->ints));
 out:

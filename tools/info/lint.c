@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * lint.c: convtt-info --lint: what could be changed in a model, at which line
+ * of its text, and the gain. */
+#include "tools/info/lint_inside.h"
+#include "base/limits.h"
+#include "base/visible.h"
+#include "net/init.h"
+#include "net/op.h"
+#include "net/rewrite/edit_quant.h"
+#include "tools/shared/output.h"
+#include "tools/shared/tool.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+/* A conv is slow below this share of the median rate of all, if it takes this
+ * share of a frame. */
+static const double slow_rate = 0.33, slow_share = 0.05;
+
+/* ---- lines ---- */
+
+/* The second word of a line, and its length; NULL: a comment or less. */
+static const char *name_in(const char *line, size_t *n)
+{
+    const char *s = line + strspn(line, " \t");
+
+    if (*s == '#')
+        return NULL;
+    s += strcspn(s, " \t\n");
+    s += strspn(s, " \t");
+    *n = strcspn(s, " \t\n#");
+    return *n ? s : NULL;
+}
+
+/* The line whose second word is the first n bytes of name, and its start. */
+static int find_line(const char *text, const char *name, size_t n,
+                     const char **start)
+{
+    int line = 1;
+
+    for (const char *s = text; s; line++) {
+        size_t length;
+        const char *is = name_in(s, &length);
+
+        if (is && length == n && memcmp(is, name, n) == 0) {
+            *start = s;
+            return line;
+        }
+        s = strchr(s, '\n');
+        s = s ? s + 1 : NULL;
+    }
+    return 0;
+}
+
+/* A cell's nodes have its name and a dot before their own. */
+static int line_at(const struct lint *l, int i, const char **start)
+{
+    const char *name = l->m->g->node[i].name;
+
+    for (size_t n = strlen(name); n > 0; n--) {
+        int line = !name[n] || name[n] == '.'
+                   ? find_line(l->text, name, n, start) : 0;
+
+        if (line)
+            return line;
+    }
+    *start = "";
+    return 0;
+}
+
+int ctt_lint_line(const struct lint *l, int i)
+{
+    const char *start;
+
+    return line_at(l, i, &start);
+}
+
+/* Prints a warning of a node: its line and what could be changed. */
+static void warn(struct lint *l, int i, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void warn(struct lint *l, int i, const char *fmt, ...)
+{
+    char text[512], line[CTT_MAX_LINE], shown[4096];
+    const char *start;
+    int number = line_at(l, i, &start);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    printf("%s%s:%d: %s: %s\n", l->warnings ? "" : "\n",
+           ctt_visible(l->path, 0, shown, sizeof(shown)), number,
+           l->m->g->node[i].name, text);
+    snprintf(line, sizeof(line), "%.*s", (int)strcspn(start, "\n"), start);
+    printf("    %s\n", ctt_visible(line, 0, shown, sizeof(shown)));
+    l->warnings++;
+}
+
+/* ---- warnings without time ---- */
+
+static void check_window(struct lint *l, int i)
+{
+    const struct ctt_node *n = &l->m->g->node[i];
+    int64_t left = ctt_memory_left();
+    double past = 4 * l->cost[n->in[0]].past;
+
+    if (n->op == CTT_OP_WINDOW && l->values > left)
+        warn(l, i, "the window of %d steps keeps %.3f MB, and values take "
+             "%.3f MB of %.3f MB that are left (--memory); half as many steps "
+             "save %.3f MB", n->attr.window.steps, 1e-6 * past,
+             1e-6 * (double)l->values, 1e-6 * (double)left, 0.5e-6 * past);
+}
+
+static void check_bytes(struct lint *l, int i)
+{
+    const struct ctt_graph *g = l->m->g;
+    const char *why = g->node[i].op == CTT_OP_DECONV
+                      ? "no kernel of a deconv reads them"
+                      : ctt_quantise_cannot(g, i);
+
+    if (ctt_is_conv(&g->node[i]) && why && !l->cost[i].int8)
+        warn(l, i, "cannot read bytes: %s; its weights would take %.6f MB less",
+             why, 3e-6 * l->cost[i].weights);
+}
+
+/* ---- measured warnings ---- */
+
+static double median_ms(const struct lint *l, int i)
+{
+    struct ctt_times t = l->plan.node[i];
+
+    return ctt_times_spread(&t).median;
+}
+
+static double rate_of(const struct lint *l, int i)
+{
+    double ms = median_ms(l, i);
+
+    return ctt_is_conv(&l->m->g->node[i]) && ms > 0
+           ? ctt_plan_macs(&l->plan, i) / ms : 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median rate of the convs that have calls of their own. */
+static int median_rate(const struct lint *l, double *median)
+{
+    double *rate = ctt_calloc((size_t)l->m->g->count, sizeof(*rate));
+    int n = 0;
+
+    if (!rate)
+        return CTT_ENOMEM;
+    for (int i = 0; i < l->m->g->count; i++)
+        if (rate_of(l, i) > 0)
+            rate[n++] = rate_of(l, i);
+    qsort(rate, (size_t)n, sizeof(*rate), ascending);
+    *median = n ? rate[n / 2] : 0;
+    ctt_free(rate);
+    return 0;
+}
+
+/* A conv that no fast kernel takes, or that is much slower than the others. */
+static void check_slow(struct lint *l, int i, double median)
+{
+    struct ctt_node_time n;
+    double rate = rate_of(l, i), ms = median_ms(l, i);
+    const char *why;
+    int direct;
+
+    if (!rate || !ctt_nodes_row(&l->plan.nodes, i, &n))
+        return;
+    why = ctt_dev_why(l->plan.s.dev, l->plan.s.run->cache[i][CTT_CACHE_FWD],
+                      CTT_FWD);
+    direct = strstr(n.kernel, "direct") || strstr(n.kernel, ":ref");
+    if (!l->steady || rate >= median ||
+        (!direct && (rate > slow_rate * median || ms < slow_share * l->ms)))
+        return;
+    warn(l, i, "%s multiplies %.1f G/s, the median of the convs is %.1f%s%s: "
+         "%.4f ms of %.4f a frame more than at that rate", n.kernel,
+         1e-6 * rate, 1e-6 * median, *why ? "; " : "", why,
+         ms * (1 - rate / median), l->ms);
+}
+
+/* Times a variant of the model in turns with it, which it frees. */
+static int check_variant(struct lint *l, int i, const char *what,
+                         struct ctt_graph *other, int *vain)
+{
+    struct ctt_paired_timing t;
+    double gain;
+    int rc;
+
+    CTT_TRY(ctt_lint_time(l->m->g, other, l->cfg->device, l->cfg->threads,
+                          &t));
+    gain = t.ms[0] - t.ms[1];
+    if (!t.steady)
+        warn(l, i, "%s: gain not measured, other programs use the processor",
+             what);
+    else if (gain > 0 && t.ratio.q3 < 1)
+        warn(l, i, "%s would gain %.4f ms of %.4f a frame", what, gain,
+             t.ms[0]);
+    else
+        ++*vain;
+out:
+    ctt_graph_free(&other);
+    return rc;
+}
+
+static int check_pad(struct lint *l, int i, int *vain)
+{
+    struct ctt_graph *other = NULL;
+    char what[96];
+    int64_t to;
+    int rc = ctt_lint_pad(l->m->g, i, &to, &other);
+
+    if (rc <= 0)
+        return rc;
+    snprintf(what, sizeof(what), "%lld channels in place of a number that is "
+             "no multiple of %d", (long long)to, to % 16 ? 8 : 16);
+    return check_variant(l, i, what, other, vain);
+}
+
+static int check_merge(struct lint *l, int i, int *vain)
+{
+    struct ctt_graph *other = NULL;
+    char what[CTT_NAME + 64];
+    int with, rc = ctt_lint_merge(l->m->g, i, &with, &other);
+
+    if (rc <= 0)
+        return rc;
+    snprintf(what, sizeof(what), "one conv with '%s', which reads the same,",
+             l->m->g->node[with].name);
+    return check_variant(l, i, what, other, vain);
+}
+
+static int check_times(struct lint *l)
+{
+    struct ctt_spread frame;
+    struct ctt_times copy;
+    int vain = 0, rc;
+    double median;
+
+    CTT_TRY(ctt_plan_open(l->cfg, l->m, &l->plan));
+    copy = l->plan.frame;
+    l->steady = ctt_ratios_steady(&copy);
+    frame = ctt_times_spread(&copy);
+    l->ms = frame.median;
+    CTT_TRY(median_rate(l, &median));
+    for (int i = 0; i < l->m->g->count; i++)
+        if (ctt_is_conv(&l->m->g->node[i])) {
+            check_slow(l, i, median);
+            CTT_TRY(check_pad(l, i, &vain));
+            CTT_TRY(check_merge(l, i, &vain));
+        }
+    if (!l->steady)
+        printf("\nslow convs were not looked for: other programs use the "
+               "processor\n");
+    if (vain)
+        printf("\n%d other change%s of channels or convs gain%s nothing\n",
+               vain, ctt_s(vain), vain == 1 ? "s" : "");
+out:
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static int read_text(struct lint *l)
+{
+    if (ctt_tool_is_net(l->path))
+        return ctt_net_read(l->path, &l->text);
+    l->text = ctt_net_print(l->m->g);
+    return l->text ? 0 : CTT_ENOMEM;
+}
+
+/* The bytes that values take in a run, before any is allocated. */
+static int measure_values(struct lint *l)
+{
+    struct ctt_run *r = NULL;
+    int rc;
+
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){ .g = l->m->g, .samples = 1,
+        .steps = 1, .asks = l->m->g->clip < l->m->g->count }, &r));
+    l->values = r->values;
+out:
+    ctt_run_close(&r);
+    return rc;
+}
+
+static int look(struct lint *l)
+{
+    int rc;
+
+    CTT_TRY(ctt_info_load(l->path, 0, &l->m));
+    if (ctt_tool_is_net(l->path))    /* all zeros would be sparse */
+        ctt_init_weights(l->m, 1);
+    CTT_TRY(read_text(l));
+    CTT_TRY(ctt_lint_fields(l->m->g, &l->field));
+    CTT_TRY(ctt_lint_costs(l->m, &l->cost));
+    CTT_TRY(measure_values(l));
+    CTT_TRY(ctt_lint_say_costs(l));
+    for (int i = 0; i < l->m->g->count; i++) {
+        check_window(l, i);
+        check_bytes(l, i);
+    }
+    if (l->values <= ctt_memory_left())
+        CTT_TRY(check_times(l));
+    printf("\n%d warning%s\n", l->warnings, ctt_s(l->warnings));
+out:
+    return rc;
+}
+
+int ctt_info_lint(const struct ctt_info_cfg *cfg, const char *path)
+{
+    struct lint l = { .cfg = cfg, .path = path };
+    int rc = look(&l);
+
+    if (l.plan.g)
+        ctt_plan_close(&l.plan);
+    ctt_model_free(&l.m);
+    ctt_free(l.text);
+    ctt_free(l.field);
+    ctt_free(l.cost);
+    return rc;
+}
