@@ -160,11 +160,16 @@ struct ctt_paired_timing {
  * medians of both halves, and the quartiles, differ by a fifth at most. */
 int ctt_ratios_steady(struct ctt_times *ratio);
 
-/* of: of any two, which run(arg, 0 or 1, frames) runs; run: of two runners.
+/* of: of any two; run: of two runners.
  * pace: of the pairs, at least one.  The first model of a pair alternates; each
  * time is of a few frames in a row, after one that fills the caches. */
-typedef int ctt_frames_fn(void *arg, int which, int frames);
-int ctt_paired_timing_of(ctt_frames_fn *run, void *arg,
+struct ctt_paired {
+    int   (*run)(void *arg, int which, int frames);
+    void   *arg;
+    double (*clock)(void);    /* seconds */
+    int     first, frames;    /* not timed; in each time */
+};
+int ctt_paired_timing_of(const struct ctt_paired *p,
                          const struct ctt_pace *pace,
                          struct ctt_paired_timing *out);
 int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,

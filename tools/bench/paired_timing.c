@@ -6,15 +6,15 @@
 
 enum { FRAMES = 4 };
 
-static int time_frames(ctt_frames_fn *run, void *arg, int which, double *ms)
+static int time_frames(const struct ctt_paired *p, int which, double *ms)
 {
     double start;
     int rc;
 
-    CTT_TRY(run(arg, which, 1));
-    start = ctt_milliseconds();
-    CTT_TRY(run(arg, which, FRAMES));
-    *ms = (ctt_milliseconds() - start) / FRAMES;
+    CTT_TRY(p->run(p->arg, which, p->first));
+    start = p->clock();
+    CTT_TRY(p->run(p->arg, which, p->frames));
+    *ms = 1e3 * (p->clock() - start) / p->frames;
 out:
     return rc;
 }
@@ -32,7 +32,7 @@ int ctt_ratios_steady(struct ctt_times *ratio)
     return a <= most * b && b <= most * a && all.q3 <= most * all.q1;
 }
 
-int ctt_paired_timing_of(ctt_frames_fn *run, void *arg,
+int ctt_paired_timing_of(const struct ctt_paired *p,
                          const struct ctt_pace *pace,
                          struct ctt_paired_timing *out)
 {
@@ -42,8 +42,8 @@ int ctt_paired_timing_of(ctt_frames_fn *run, void *arg,
     int rc = 0, steady;
 
     for (int n = 0; ctt_pace_goes_on(pace, n, start); n++) {
-        CTT_TRY(time_frames(run, arg, n % 2, &ms[n % 2]));
-        CTT_TRY(time_frames(run, arg, !(n % 2), &ms[!(n % 2)]));
+        CTT_TRY(time_frames(p, n % 2, &ms[n % 2]));
+        CTT_TRY(time_frames(p, !(n % 2), &ms[!(n % 2)]));
         CTT_TRY(ctt_times_add(&each[0], ms[0]));
         CTT_TRY(ctt_times_add(&each[1], ms[1]));
         CTT_TRY(ctt_times_add(&ratio, ms[1] / ms[0]));
@@ -69,5 +69,7 @@ static int run_runner(void *runners, int which, int frames)
 int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
                           struct ctt_paired_timing *out)
 {
-    return ctt_paired_timing_of(run_runner, r, pace, out);
+    return ctt_paired_timing_of(&(struct ctt_paired){ .run = run_runner,
+        .arg = r, .clock = ctt_seconds, .first = 1, .frames = FRAMES }, pace,
+        out);
 }

@@ -17,6 +17,8 @@
  * share of a frame. */
 static const double slow_rate = 0.33, slow_share = 0.05;
 
+static const char busy[] = "other programs use the processor";
+
 /* ---- lines ---- */
 
 /* The second word of a line, and its length; NULL: a comment or less. */
@@ -99,17 +101,23 @@ static void warn(struct lint *l, int i, const char *fmt, ...)
 
 /* ---- warnings without time ---- */
 
+/* The node with the memory of a value. */
+static int source_of(const struct ctt_graph *g, int i)
+{
+    while (ctt_ops[g->node[i].op].memory == CTT_VIEW)
+        i = ctt_viewed(&g->node[i]);
+    return i;
+}
+
 static void check_window(struct lint *l, int i)
 {
     const struct ctt_node *n = &l->m->g->node[i];
-    int64_t left = ctt_memory_left();
-    double past = 4 * l->cost[n->in[0]].past;
 
-    if (n->op == CTT_OP_WINDOW && l->values > left)
-        warn(l, i, "the window of %d steps keeps %.3f MB, and values take "
-             "%.3f MB of %.3f MB that are left (--memory); half as many steps "
-             "save %.3f MB", n->attr.window.steps, 1e-6 * past,
-             1e-6 * (double)l->values, 1e-6 * (double)left, 0.5e-6 * past);
+    if (n->op == CTT_OP_WINDOW && l->kept > (double)ctt_memory_left())
+        warn(l, i, "what the model keeps of earlier frames, %.3f MB, does not "
+             "fit into %.3f MB (--memory); a window of half as many steps "
+             "saves %.3f MB", 1e-6 * l->kept, 1e-6 * (double)ctt_memory_left(),
+             2e-6 * l->cost[source_of(l->m->g, n->in[0])].past);
 }
 
 static void check_bytes(struct lint *l, int i)
@@ -170,6 +178,7 @@ static void check_slow(struct lint *l, int i, double median)
 {
     struct ctt_node_time n;
     double rate = rate_of(l, i), ms = median_ms(l, i);
+    char gain[80];
     const char *why;
     int direct;
 
@@ -178,13 +187,14 @@ static void check_slow(struct lint *l, int i, double median)
     why = ctt_dev_why(l->plan.s.dev, l->plan.s.run->cache[i][CTT_CACHE_FWD],
                       CTT_FWD);
     direct = strstr(n.kernel, "direct") || strstr(n.kernel, ":ref");
-    if (!l->steady || rate >= median ||
+    if (rate >= median ||
         (!direct && (rate > slow_rate * median || ms < slow_share * l->ms)))
         return;
-    warn(l, i, "%s multiplies %.1f G/s, the median of the convs is %.1f%s%s: "
-         "%.4f ms of %.4f a frame more than at that rate", n.kernel,
-         1e-6 * rate, 1e-6 * median, *why ? "; " : "", why,
-         ms * (1 - rate / median), l->ms);
+    snprintf(gain, sizeof(gain), "%.4f ms of %.4f a frame",
+             ms * (1 - rate / median), l->ms);
+    warn(l, i, "%s is slow%s%s: at the median rate of the convs it would gain "
+         "%s%s", n.kernel, *why ? ", " : "", why,
+         l->steady ? gain : "time, not measured, as ", l->steady ? "" : busy);
 }
 
 /* Times a variant of the model in turns with it, which it frees. */
@@ -199,8 +209,7 @@ static int check_variant(struct lint *l, int i, const char *what,
                           &t));
     gain = t.ms[0] - t.ms[1];
     if (!t.steady)
-        warn(l, i, "%s: gain not measured, other programs use the processor",
-             what);
+        warn(l, i, "%s: gain not measured, as %s", what, busy);
     else if (gain > 0 && t.ratio.q3 < 1)
         warn(l, i, "%s would gain %.4f ms of %.4f a frame", what, gain,
              t.ms[0]);
@@ -215,13 +224,13 @@ static int check_pad(struct lint *l, int i, int *vain)
 {
     struct ctt_graph *other = NULL;
     char what[96];
-    int64_t to;
-    int rc = ctt_lint_pad(l->m->g, i, &to, &other);
+    int64_t size[2];
+    int rc = ctt_lint_pad(l->m->g, i, size, &other);
 
     if (rc <= 0)
         return rc;
-    snprintf(what, sizeof(what), "%lld channels in place of a number that is "
-             "no multiple of %d", (long long)to, to % 16 ? 8 : 16);
+    snprintf(what, sizeof(what), "%lld channels are no multiple of %d: %lld",
+             (long long)size[0], size[0] % 8 ? 8 : 16, (long long)size[1]);
     return check_variant(l, i, what, other, vain);
 }
 
@@ -240,16 +249,9 @@ static int check_merge(struct lint *l, int i, int *vain)
 
 static int check_times(struct lint *l)
 {
-    struct ctt_spread frame;
-    struct ctt_times copy;
     int vain = 0, rc;
     double median;
 
-    CTT_TRY(ctt_plan_open(l->cfg, l->m, &l->plan));
-    copy = l->plan.frame;
-    l->steady = ctt_ratios_steady(&copy);
-    frame = ctt_times_spread(&copy);
-    l->ms = frame.median;
     CTT_TRY(median_rate(l, &median));
     for (int i = 0; i < l->m->g->count; i++)
         if (ctt_is_conv(&l->m->g->node[i])) {
@@ -257,9 +259,6 @@ static int check_times(struct lint *l)
             CTT_TRY(check_pad(l, i, &vain));
             CTT_TRY(check_merge(l, i, &vain));
         }
-    if (!l->steady)
-        printf("\nslow convs were not looked for: other programs use the "
-               "processor\n");
     if (vain)
         printf("\n%d other change%s of channels or convs gain%s nothing\n",
                vain, ctt_s(vain), vain == 1 ? "s" : "");
@@ -277,17 +276,29 @@ static int read_text(struct lint *l)
     return l->text ? 0 : CTT_ENOMEM;
 }
 
-/* The bytes that values take in a run, before any is allocated. */
-static int measure_values(struct lint *l)
+/* The bytes that a run needs at least for values: what it keeps of earlier
+ * frames. */
+static double kept_bytes(const struct lint *l)
 {
-    struct ctt_run *r = NULL;
+    double bytes = 0;
+
+    for (int i = 0; i < l->m->g->count; i++)
+        bytes += 4 * l->cost[i].past;
+    return bytes;
+}
+
+static int open_plan(struct lint *l)
+{
+    struct ctt_times copy;
     int rc;
 
-    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){ .g = l->m->g, .samples = 1,
-        .steps = 1, .asks = l->m->g->clip < l->m->g->count }, &r));
-    l->values = r->values;
+    if (l->kept > (double)ctt_memory_left())
+        return 0;
+    CTT_TRY(ctt_plan_open(l->cfg, l->m, &l->plan));
+    copy = l->plan.frame;
+    l->steady = ctt_ratios_steady(&copy);
+    l->ms = ctt_times_spread(&copy).median;
 out:
-    ctt_run_close(&r);
     return rc;
 }
 
@@ -301,23 +312,29 @@ static int look(struct lint *l)
     CTT_TRY(read_text(l));
     CTT_TRY(ctt_lint_fields(l->m->g, &l->field));
     CTT_TRY(ctt_lint_costs(l->m, &l->cost));
-    CTT_TRY(measure_values(l));
+    l->kept = kept_bytes(l);
+    CTT_TRY(open_plan(l));
     CTT_TRY(ctt_lint_say_costs(l));
     for (int i = 0; i < l->m->g->count; i++) {
         check_window(l, i);
         check_bytes(l, i);
     }
-    if (l->values <= ctt_memory_left())
+    if (l->ms > 0)
         CTT_TRY(check_times(l));
-    printf("\n%d warning%s\n", l->warnings, ctt_s(l->warnings));
+    printf("\n%d warning%s; times with %d thread%s\n", l->warnings,
+           ctt_s(l->warnings), l->cfg->threads, ctt_s(l->cfg->threads));
 out:
     return rc;
 }
 
 int ctt_info_lint(const struct ctt_info_cfg *cfg, const char *path)
 {
-    struct lint l = { .cfg = cfg, .path = path };
-    int rc = look(&l);
+    struct ctt_info_cfg one = *cfg;
+    struct lint l = { .cfg = &one, .path = path };
+    int rc;
+
+    one.threads = cfg->threads ? cfg->threads : 1;
+    rc = look(&l);
 
     if (l.plan.g)
         ctt_plan_close(&l.plan);

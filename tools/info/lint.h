@@ -55,11 +55,11 @@ double ctt_lint_energy(const struct ctt_layer_cost *all, int count, int i,
 
 /* A graph in which another line would be better, for timing.  1: *out, which
  * the caller frees; 0: there is no such graph.  pad: the channels of conv i,
- * and those that are tied to them, become *to, the next multiple of 8 or, from
- * one of 8, of 16; 0 also if the conv has such a number, or other nodes need
- * its number.  merge: conv i and the next conv, *with, that reads the same
+ * and those that are tied to them, size[0] of them, become size[1], the next
+ * multiple of 8 or, from one of 8, of 16; 0 also if they are, or if other
+ * nodes need their number.  merge: conv i and the next conv, *with, that reads the same
  * value through the same window become one conv and two slices. */
-int ctt_lint_pad(const struct ctt_graph *g, int i, int64_t *to,
+int ctt_lint_pad(const struct ctt_graph *g, int i, int64_t size[2],
                  struct ctt_graph **out);
 int ctt_lint_merge(const struct ctt_graph *g, int i, int *with,
                    struct ctt_graph **out);
@@ -67,7 +67,7 @@ int ctt_lint_merge(const struct ctt_graph *g, int i, int *with,
 /* ---- lint_time.c ---- */
 
 /* Times of two graphs, in turns, with random weights and one frame and answer
- * at a time. */
+ * at a time; on one thread of the time that it computes. */
 int ctt_lint_time(const struct ctt_graph *g, const struct ctt_graph *other,
                   const char *device, int threads,
                   struct ctt_paired_timing *out);

@@ -90,9 +90,10 @@ static int reach_node(const struct ctt_graph *g, int i, int bound,
     }
     if (n->op == CTT_OP_INPUT)
         r = (struct reach){ { { 1, 1 }, { 1, 1 } }, 0 };
-    if (r.back < 0)
+    else if (r.back < 0)
         return 0;
-    spread(n, all, &r);
+    else
+        spread(n, all, &r);
     r.back = bound ? CTT_FIELD_ALL : further(r.back, steps_back(n));
     for (int a = 0; a < 2; a++)
         r.at[a].span = fmax(r.at[a].span, was.at[a].span);

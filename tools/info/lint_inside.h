@@ -16,8 +16,8 @@ struct lint {
     struct ctt_field          *field;
     struct ctt_layer_cost     *cost;
     struct ctt_plan            plan;
-    int64_t                    values;   /* bytes that a run allocates */
-    double                     ms;       /* of a frame */
+    double                     kept;     /* bytes of earlier frames */
+    double                     ms;       /* of a frame; 0: not measured */
     int                        steady;   /* times of frames agree */
     int                        warnings;
 };

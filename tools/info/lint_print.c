@@ -64,6 +64,7 @@ int ctt_lint_say_costs(const struct lint *l)
     const struct ctt_tensor *x = &g->node[ctt_graph_input(g)].out;
     const struct ctt_field *f = &l->field[ctt_graph_output(g)];
     struct ctt_table t = { NULL, 0, 0, 0 };
+    char all[48] = "";
     int rc;
 
     printf("receptive field %lld x %lld of %lld x %lld pixels, ",
@@ -79,14 +80,17 @@ int ctt_lint_say_costs(const struct lint *l)
             add_row(l, i, &t);
     add_sums(l, &t);
     CTT_TRY(ctt_table_print(&t));
-    printf("values: a frame's, and earlier ones that are read again; nodes "
-           "share memory at run time (%.1f kB in all).  training: weight, "
-           "gradient and two moments; value and gradient of a step of a clip.\n"
-           "uJ: energy of a frame and answer by counts of products and of bytes "
-           "read and written, with the figures of Horowitz 2014 for 45 nm, "
-           "which say how types compare, not what this machine uses; as it is: "
-           "without pruned weights, in the types of the model.\n",
-           1e-3 * (double)l->values);
+    if (l->plan.s.run)
+        snprintf(all, sizeof(all), " (%.1f kB in all)",
+                 1e-3 * (double)l->plan.s.run->values);
+    printf("values: of a frame, and of earlier ones that are read again; nodes "
+           "share\nmemory at run time%s.  training: weight, gradient and two "
+           "moments;\nvalue and gradient of a step of a clip.  uJ: energy of a "
+           "frame and answer by\ncounts of products and of bytes read and "
+           "written, with the figures of Horowitz\n(2014) for 45 nm: they "
+           "compare types, and say nothing of this machine.  as it\nis: "
+           "without pruned weights, in the model's types.\n",
+           all);
 out:
     return rc;
 }

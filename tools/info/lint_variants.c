@@ -35,7 +35,7 @@ static int64_t up_to(int64_t n)
     return (n + by - 1) / by * by;
 }
 
-int ctt_lint_pad(const struct ctt_graph *g, int i, int64_t *to,
+int ctt_lint_pad(const struct ctt_graph *g, int i, int64_t size[2],
                  struct ctt_graph **out)
 {
     struct ctt_channel_groups *t = NULL;
@@ -55,9 +55,10 @@ int ctt_lint_pad(const struct ctt_graph *g, int i, int64_t *to,
             last = k;
         }
     }
-    *to = up_to(classes);
-    copies[last] = (uint8_t)(1 + *to - classes);
-    if (*to == classes)
+    size[0] = classes;
+    size[1] = up_to(classes);
+    copies[last] = (uint8_t)(1 + size[1] - size[0]);
+    if (size[1] == size[0])
         goto out;
     CTT_TRY(ctt_widen_graph(g, t, copies, out));
     rc = 1;

@@ -69,14 +69,17 @@ static void put_events(struct ctt_json_out *o)
     double from = n ? s[0].start : 0;
     int threads = 0;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         from = s[i].start < from ? s[i].start : from;
+        threads = s[i].thread >= threads ? s[i].thread + 1 : threads;
+    }
     ctt_json_begin(o, "traceEvents", '[');
-    for (int64_t i = 0; i < n; i++)
-        if (s[i].thread >= threads) {
-            put_thread(o, &s[i]);
-            threads = s[i].thread + 1;
-        }
+    for (int t = 0; t < threads; t++)
+        for (int64_t i = 0; i < n; i++)
+            if (s[i].thread == t) {
+                put_thread(o, &s[i]);
+                break;
+            }
     for (int64_t i = 0; i < n; i++)
         put_span(o, &s[i], from);
     ctt_json_finish(o, ']');
