@@ -163,13 +163,13 @@ int ctt_ratios_steady(struct ctt_times *ratio);
 /* of: of any two; run: of two runners.
  * pace: of the pairs, at least one.  The first model of a pair alternates; each
  * time is of a few frames in a row, after one that fills the caches. */
-struct ctt_paired {
+struct ctt_turns {
     int   (*run)(void *arg, int which, int frames);
     void   *arg;
     double (*clock)(void);    /* seconds */
     int     first, frames;    /* not timed; in each time */
 };
-int ctt_paired_timing_of(const struct ctt_paired *p,
+int ctt_paired_timing_of(const struct ctt_turns *p,
                          const struct ctt_pace *pace,
                          struct ctt_paired_timing *out);
 int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,

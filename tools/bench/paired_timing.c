@@ -6,7 +6,7 @@
 
 enum { FRAMES = 4 };
 
-static int time_frames(const struct ctt_paired *p, int which, double *ms)
+static int time_frames(const struct ctt_turns *p, int which, double *ms)
 {
     double start;
     int rc;
@@ -32,7 +32,7 @@ int ctt_ratios_steady(struct ctt_times *ratio)
     return a <= most * b && b <= most * a && all.q3 <= most * all.q1;
 }
 
-int ctt_paired_timing_of(const struct ctt_paired *p,
+int ctt_paired_timing_of(const struct ctt_turns *p,
                          const struct ctt_pace *pace,
                          struct ctt_paired_timing *out)
 {
@@ -69,7 +69,7 @@ static int run_runner(void *runners, int which, int frames)
 int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
                           struct ctt_paired_timing *out)
 {
-    return ctt_paired_timing_of(&(struct ctt_paired){ .run = run_runner,
+    return ctt_paired_timing_of(&(struct ctt_turns){ .run = run_runner,
         .arg = r, .clock = ctt_seconds, .first = 1, .frames = FRAMES }, pace,
         out);
 }

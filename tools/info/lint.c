@@ -91,6 +91,7 @@ static void warn(struct lint *l, int i, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    ctt_tool_clear();
     printf("%s%s:%d: %s: %s\n", l->warnings ? "" : "\n",
            ctt_visible(l->path, 0, shown, sizeof(shown)), number,
            l->m->g->node[i].name, text);
@@ -192,9 +193,9 @@ static void check_slow(struct lint *l, int i, double median)
         return;
     snprintf(gain, sizeof(gain), "%.4f ms of %.4f a frame",
              ms * (1 - rate / median), l->ms);
-    warn(l, i, "%s is slow%s%s: at the median rate of the convs it would gain "
-         "%s%s", n.kernel, *why ? ", " : "", why,
-         l->steady ? gain : "time, not measured, as ", l->steady ? "" : busy);
+    warn(l, i, "%s is slow%s%s%s: at the median rate of the convs it would "
+         "gain %s%s", n.kernel, direct && *why ? " (" : "", direct ? why : "",
+         direct && *why ? ")" : "", l->steady ? gain : "time, not measured, as ", l->steady ? "" : busy);
 }
 
 /* Times a variant of the model in turns with it, which it frees. */
@@ -255,10 +256,13 @@ static int check_times(struct lint *l)
     CTT_TRY(median_rate(l, &median));
     for (int i = 0; i < l->m->g->count; i++)
         if (ctt_is_conv(&l->m->g->node[i])) {
+            ctt_tool_progress(0, "timing other channels and convs: node %d of "
+                              "%d", i + 1, l->m->g->count);
             check_slow(l, i, median);
             CTT_TRY(check_pad(l, i, &vain));
             CTT_TRY(check_merge(l, i, &vain));
         }
+    ctt_tool_clear();
     if (vain)
         printf("\n%d other change%s of channels or convs gain%s nothing\n",
                vain, ctt_s(vain), vain == 1 ? "s" : "");

@@ -42,7 +42,7 @@ static int run_frames(void *steppers, int which, int frames)
 static int time_pair(struct ctt_stepper s[2], int threads,
                      struct ctt_paired_timing *out)
 {
-    struct ctt_paired p = { .run = run_frames, .arg = s,
+    struct ctt_turns p = { .run = run_frames, .arg = s,
         .clock = threads == 1 ? ctt_thread_seconds : ctt_seconds };
     double start = p.clock(), frame;
     int rc;

@@ -51,7 +51,7 @@ grep '^made.net:' out | grep -vE ' (ms|MB) |other programs' &&
 big=$(sed 's/every=50/every=1000/' made.net)
 printf '%s\n' "$big" > big.net
 lint --memory 8M big.net
-grep -q '^big.net:11: v: what the model keeps .* 11.988 MB, does not fit' out ||
+grep -q '^big.net:11: v: what the model keeps .* 11.99. MB, does not fit' out ||
     fail "the window: $(grep big.net out)"
 grep -q 'half as many steps saves 5.994 MB' out || fail "its gain"
 
