@@ -195,7 +195,8 @@ static void check_slow(struct lint *l, int i, double median)
              ms * (1 - rate / median), l->ms);
     warn(l, i, "%s is slow%s%s%s: at the median rate of the convs it would "
          "gain %s%s", n.kernel, direct && *why ? " (" : "", direct ? why : "",
-         direct && *why ? ")" : "", l->steady ? gain : "time, not measured, as ", l->steady ? "" : busy);
+         direct && *why ? ")" : "",
+         l->steady ? gain : "time, not measured, as ", l->steady ? "" : busy);
 }
 
 /* Times a variant of the model in turns with it, which it frees. */

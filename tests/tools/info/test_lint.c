@@ -211,7 +211,7 @@ static void test_pad(void)
         "add s in=b,f\nslice t in=s from=3 to=12\n"
         "convlstm h in=s hidden=24 kernel=3\nconv e in=h out=16 kernel=1\n"
         "pool p in=e kind=avg\nconv y in=p out=5\n", &g));
-    CU_ASSERT_EQUAL(pad(g, "a", size, &to), 0);    /* two layers, by the slice */
+    CU_ASSERT_EQUAL(pad(g, "a", size, &to), 0);    /* sliced: two layers */
     ctt_graph_free(&g);
     CHECK_OK(ctt_net_parse("input x h=8 w=8 c=3\nconv a in=x out=12 kernel=3\n"
         "act f in=a kind=relu\nconv b in=f out=12 kernel=1 bias=0\n"

@@ -12,8 +12,10 @@ for k in 1 2 3 4 5 6 7 8 9; do
         mkdir -p "clips/$of/$k"
         for t in 1 2 3 4; do
             { printf 'P6\n8 8\n255\n'
-              head -c 192 /dev/zero | tr '\0' "$([ $of = dark ] && echo 2 ||
-                  echo x)"; } > "clips/$of/$k/$t.ppm"
+              LC_ALL=C awk -v s=$k$t -v of=$of 'BEGIN { srand(s)
+                  for (i = 0; i < 192; i++)
+                      printf "%c", (of == "dark" ? 33 : 90) + rand() * 30 }'
+            } > "clips/$of/$k/$t.ppm"
         done
     done
 done
