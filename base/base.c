@@ -242,14 +242,15 @@ static void *aligned(size_t *size)
 
 static void clear(char *p, size_t size)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t head = (page - (uintptr_t)p % page) % page, pages;
+    size_t page, head, pages;
 
     /* valgrind takes the pages for memory that was never written */
     if (size < LARGE || RUNNING_ON_VALGRIND) {
         memset(p, 0, size);
         return;
     }
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    head = (page - (uintptr_t)p % page) % page;
     pages = (size - head) / page * page;
     memset(p, 0, head);
     if (madvise(p + head, pages, MADV_DONTNEED) != 0)
@@ -366,7 +367,7 @@ void ctt_free(void *p)
 char *ctt_strdup(const char *s)
 {
     size_t n = strlen(s) + 1;
-    char *p = ctt_calloc(n, 1);
+    char *p = ctt_realloc(NULL, n);    /* sooner than an aligned block */
 
     return p ? memcpy(p, s, n) : NULL;
 }

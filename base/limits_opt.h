@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * limits_opt.h: the options of every program that set its limits. */
+ * limits_opt.h: the options of every program: its limits, its progress. */
 #ifndef CTT_LIMITS_OPT_H
 #define CTT_LIMITS_OPT_H
 
 #include "base/limits.h"
 #include "base/opt.h"
+#include "base/telling.h"
 
 /* Rows of an option table.  AT(member): the offset of that member of a struct
  * ctt_limits in the settings; bits: the column tags.  The defaults of the
@@ -35,5 +36,17 @@
 #define CTT_LIMIT_ROWS(AT, bits) \
     CTT_LIMIT_MEMORY(AT, bits), CTT_LIMIT_CLIPS(AT, bits), \
     CTT_LIMIT_CLASSES(AT, bits)
+
+/* The same of struct ctt_telling. */
+#define CTT_TELLING_ROWS(AT, bits) \
+    { "progress", CTT_CHOICE, AT(progress), "auto", "progress of long work " \
+      "on standard error: auto: a line that is renewed on a terminal, " \
+      "elsewhere a line each ten seconds; json: an object a line each " \
+      "second with progress (a text), share (0 to 1, or null) and left_s " \
+      "(seconds, or null); off: none", \
+      .choices = ctt_telling_forms, .section = "Output", .tags = bits }, \
+    { "quiet", CTT_FLAG, AT(quiet), "0", "neither progress nor notes; " \
+      "results, warnings and errors are printed", .letter = 'q', \
+      .section = "Output", .tags = bits }
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/module.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +171,19 @@ out:
     return rc;
 }
 
+/* The code of a module that does not load: CTT_ELACK where the process lacks
+ * descriptors or memory for it, which only the loader's text says. */
+static int load_code(const char *text)
+{
+    const char *const lacks[] = { strerror(EMFILE), strerror(ENFILE),
+                                  strerror(ENOMEM), "failed to map segment" };
+
+    for (size_t i = 0; i < CTT_LEN(lacks); i++)
+        if (strstr(text, lacks[i]))
+            return CTT_ELACK;
+    return CTT_EUNSUP;
+}
+
 /* A handle that is not a symbol of ours is closed; one that is stays. */
 static int open_module(const char *name, const struct ctt_host *host,
                        const void **out)
@@ -178,13 +192,17 @@ static int open_module(const char *name, const struct ctt_host *host,
     char symbol[32];
     ctt_module_get *get;
     const void *what;
+    const char *why;
     void *so = NULL, *at;
     int rc = 0;
 
     CTT_TRY(find_module(&s));
     snprintf(symbol, sizeof(symbol), "ctt_module_%s", name);
     so = dlopen(s.path, RTLD_NOW | RTLD_LOCAL);
-    CTT_CHECK(so, CTT_EUNSUP, "%s", dlerror());
+    why = so ? "" : dlerror();
+    rc = so ? 0 : load_code(why);
+    CTT_CHECK(so, rc, "%s%s", why, rc == CTT_ELACK ? "; the process may have "
+              "too little memory or too few files: ulimit -v, -n" : "");
     at = dlsym(so, symbol);
     CTT_CHECK(at, CTT_EUNSUP, "%s", dlerror());
     memcpy(&get, &at, sizeof(get));    /* ISO C has no cast for it */

@@ -378,8 +378,8 @@ struct ctt_epochs {
                         known */
 };
 
-/* "; in all 41% of 12 epochs, 95 s left" after `part` epochs of the one under
- * way, or "" if there are none; returns text. */
+/* "; epoch 5 of 12 in all" after `part` epochs of the retraining under way, or
+ * "" if there are none; returns text. */
 const char *ctt_epochs_text(const struct ctt_epochs *s, double part, char *text,
                             size_t size);
 

@@ -66,16 +66,13 @@ const char *ctt_epochs_text(const struct ctt_epochs *s, double part, char *text,
 {
     int64_t all = s->done + s->now + s->later;
     double done = (double)s->done + part;
-    char left[48] = "", more[48] = "";
+    char more[48] = "";
 
-    if (s->each > 0)
-        snprintf(left, sizeof(left), ", %.0f s left",
-                 s->each * ((double)all - done));
     if (s->most > all)
         snprintf(more, sizeof(more), " (at most %lld)",
                  (long long)s->most);
-    snprintf(text, size, "; epoch %.0f of %lld in all%s%s",
-             fmin(floor(done) + 1, (double)all), (long long)all, more, left);
+    snprintf(text, size, "; epoch %.0f of %lld in all%s",
+             fmin(floor(done) + 1, (double)all), (long long)all, more);
     if (all == 0)
         *text = '\0';
     return text;

@@ -24,6 +24,10 @@ void ctt_import_close(struct ctt_import **m);
 /* The model, which belongs to m; NULL: some nodes cannot be imported. */
 struct ctt_model *ctt_import_model(const struct ctt_import *m);
 
+/* The model, which is the caller's from now on, and the file is closed: the
+ * values inside are gone. */
+struct ctt_model *ctt_import_release(struct ctt_import **m);
+
 /* The i-th node that cannot be imported: its name, its operator and the reason;
  * 0 behind the last one. */
 struct ctt_import_fault { const char *node, *op, *reason; };

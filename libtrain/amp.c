@@ -7,9 +7,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* A node in --amp-allow and --amp-deny, in rising priority: its name overrides
- * its op, then "deny" overrides "allow". */
-enum rule { UNSAID, ALLOW_OP, DENY_OP, ALLOW_NODE, DENY_NODE };
+/* The lists of the settings, in rising priority, and what a node is in: the
+ * rule of its name overrides that of its op. */
+enum list { ALLOW, FOLLOW, DENY, LISTS };
+enum { UNSAID, OF_OP, OF_NODE = OF_OP + LISTS };
+static const char *const list_names[LISTS] = { "amp-allow", "amp-follow",
+                                               "amp-deny" };
 
 struct planner {
     const struct ctt_graph     *g;
@@ -72,32 +75,33 @@ static int taken_exactly(const struct ctt_graph *g, int i)
 
 /* ---- the lists of the settings ---- */
 
-static void raise_rule(struct planner *p, int node, enum rule rule)
+static void raise_rule(struct planner *p, int node, int rule)
 {
     if (p->rule[node] < rule)
         p->rule[node] = (unsigned char)rule;
 }
 
-static int set_op(struct planner *p, const char *option, int op, int deny)
+static int set_op(struct planner *p, enum list list, int op)
 {
+    const char *option = list_names[list];
     int rc = 0;
 
     CTT_CHECK(!only_names((enum ctt_opcode)op), CTT_EINVAL,
               "--%s: '%s' only names the memory of another node", option,
               ctt_ops[op].name);
-    CTT_CHECK(deny || ctt_ops[op].list != CTT_FLOATS, CTT_EINVAL, "--%s: '%s' "
-              "stays fp32: the loss scale is its gradient", option,
+    CTT_CHECK(list == DENY || ctt_ops[op].list != CTT_FLOATS, CTT_EINVAL,
+              "--%s: '%s' stays fp32: the loss scale is its gradient", option,
               ctt_ops[op].name);
     for (int i = 0; i < p->g->count; i++)
         if ((int)p->g->node[i].op == op)
-            raise_rule(p, i, deny ? DENY_OP : ALLOW_OP);
+            raise_rule(p, i, OF_OP + list);
 out:
     return rc;
 }
 
-static int set_node(struct planner *p, const char *option, const char *name,
-                    int deny)
+static int set_node(struct planner *p, enum list list, const char *name)
 {
+    const char *option = list_names[list];
     int i = ctt_graph_find(p->g, name), rc = 0;
 
     CTT_CHECK(i >= 0, CTT_EINVAL, "--%s: '%s' is no op and no node", option,
@@ -105,32 +109,31 @@ static int set_node(struct planner *p, const char *option, const char *name,
     CTT_CHECK(!only_names(p->g->node[i].op), CTT_EINVAL, "--%s: '%s' only "
               "names the memory of '%s'", option, name,
               p->g->node[owner(p->g, i)].name);
-    CTT_CHECK(deny || taken_exactly(p->g, i) < 0, CTT_EINVAL,
+    CTT_CHECK(list == DENY || taken_exactly(p->g, i) < 0, CTT_EINVAL,
               "--%s: '%s' stays fp32, because of %s", option, name,
               p->g->node[taken_exactly(p->g, i)].name);
-    raise_rule(p, i, deny ? DENY_NODE : ALLOW_NODE);
+    raise_rule(p, i, OF_NODE + list);
 out:
     return rc;
 }
 
-static int read_list(struct planner *p, const char *option, const char *list,
-                     int deny)
+static int read_list(struct planner *p, enum list list, const char *text)
 {
     char word[CTT_NAME];
     int rc = 0;
 
-    for (const char *s = list ? list : ""; *s; s += *s == ',') {
+    for (const char *s = text ? text : ""; *s; s += *s == ',') {
         size_t n = strcspn(s, ",");
         int op;
 
         CTT_CHECK(n > 0 && n < sizeof(word), CTT_EINVAL,
-                  "--%s: '%s' is no list of ops and nodes", option, list);
+                  "--%s: '%s' is no list of ops and nodes", list_names[list],
+                  text);
         memcpy(word, s, n);
         word[n] = '\0';
         s += n;
         op = ctt_op_find(word);
-        CTT_TRY(op >= 0 ? set_op(p, option, op, deny)
-                        : set_node(p, option, word, deny));
+        CTT_TRY(op >= 0 ? set_op(p, list, op) : set_node(p, list, word));
     }
 out:
     return rc;
@@ -226,13 +229,20 @@ static int exactly(const struct planner *p, int i, int taker, char *why)
     return 0;
 }
 
+/* By the settings. */
+static int listed(const struct planner *p, int i, char *why)
+{
+    enum list list = (enum list)((p->rule[i] - OF_OP) % LISTS);
+
+    if (list == FOLLOW)
+        return grey(p, i, why);
+    set_reason(why, "--%s", list_names[list]);
+    return list == ALLOW;
+}
+
 /* 1: 16 bits. */
 static int decide_half(const struct planner *p, int i, char *why)
 {
-    static const char *const words[] = {
-        [ALLOW_OP] = "--amp-allow", [ALLOW_NODE] = "--amp-allow",
-        [DENY_OP] = "--amp-deny", [DENY_NODE] = "--amp-deny",
-    };
     int of = owner(p->g, i), taker = taken_exactly(p->g, i);
 
     if (p->cfg->amp == CTT_O0) {
@@ -245,10 +255,8 @@ static int decide_half(const struct planner *p, int i, char *why)
     }
     if (taker >= 0)
         return exactly(p, i, taker, why);
-    if (p->rule[i]) {
-        set_reason(why, "%s", words[p->rule[i]]);
-        return p->rule[i] == ALLOW_OP || p->rule[i] == ALLOW_NODE;
-    }
+    if (p->rule[i])
+        return listed(p, i, why);
     if (p->cfg->amp == CTT_O2)
         return everything(p, i, why);
     return lists[ctt_ops[p->g->node[i].op].list](p, i, why);
@@ -310,8 +318,9 @@ int ctt_amp_plan(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     p.rule = ctt_calloc((size_t)g->count, sizeof(*p.rule));
     p.half = ctt_calloc((size_t)g->count, sizeof(*p.half));
     CTT_TRY(p.rule && p.half ? 0 : CTT_ENOMEM);
-    CTT_TRY(read_list(&p, "amp-allow", cfg->amp_allow, 0));
-    CTT_TRY(read_list(&p, "amp-deny", cfg->amp_deny, 1));
+    CTT_TRY(read_list(&p, ALLOW, cfg->amp_allow));
+    CTT_TRY(read_list(&p, FOLLOW, cfg->amp_follow));
+    CTT_TRY(read_list(&p, DENY, cfg->amp_deny));
     CTT_TRY(new_plan(g->count, &a));
     settle_types(&p, a);
     *out = a;

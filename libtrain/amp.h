@@ -12,8 +12,8 @@
  * graph: the model with target and loss appended (struct ctt_task_kind).  O0:
  * all floats.  O1: by the lists of ops.def.  O2: 16 bits except for losses,
  * their targets, and the number per sample that selects the input of a mix.
- * --amp-allow and --amp-deny change O1 and O2 per op or node; CTT_EINVAL names
- * an invalid word. */
+ * --amp-allow, --amp-follow and --amp-deny change O1 and O2 per op or node;
+ * CTT_EINVAL names an invalid word. */
 int  ctt_amp_plan(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                   struct ctt_amp_plan **out);
 

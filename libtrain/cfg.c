@@ -10,6 +10,7 @@
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
+#define TELLING(member) FIELD(telling.member)
 #define MANY 1000000000
 #define SEQUENCES 10000000    /* each takes some bytes in a list */
 
@@ -179,7 +180,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "trained model does not have", .choices = tasks, .section = "Model",
       .tags = TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
-      "model", .arg = "FILE", .section = "Model",
+      "model, which may be ONNX", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
     { "freeze", CTT_STRING, FIELD(freeze), "", "nodes whose weights do not "
       "change, such as conv1,h*; batch norms among them use their running "
@@ -408,8 +409,11 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = MIXED, .tags = STEP },
     { "amp-allow", CTT_STRING, FIELD(amp_allow), "", "additional ops or nodes "
       "in 16 bits, such as pool,n1; node names override ops, --amp-deny "
-      "overrides --amp-allow", .arg = "LIST", .section = "Mixed precision",
-      .needs = MIXED, .tags = STEP },
+      "overrides --amp-follow, which overrides --amp-allow", .arg = "LIST",
+      .section = "Mixed precision", .needs = MIXED, .tags = STEP },
+    { "amp-follow", CTT_STRING, FIELD(amp_follow), "", "ops or nodes that have "
+      "16 bits where all of their inputs have", .arg = "LIST",
+      .section = "Mixed precision", .needs = MIXED, .tags = STEP },
     { "amp-deny", CTT_STRING, FIELD(amp_deny), "", "ops or nodes to keep in "
       "fp32", .arg = "LIST", .section = "Mixed precision", .needs = MIXED,
       .tags = STEP },
@@ -471,6 +475,7 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Device", .needs = "device=cuda", .tags = RESUME },
 
     CTT_LIMIT_ROWS(LIMIT, RESUME),
+    CTT_TELLING_ROWS(TELLING, RESUME),
 
     { "out", CTT_STRING, FIELD(out), "", "the trained model", .letter = 'o',
       .arg = "FILE", .section = "Output", .tags = COMMON | RESUME | TRAINER },
@@ -503,6 +508,11 @@ const struct ctt_opt ctt_train_opts[] = {
       .tags = RESUME | TRAINER },
     { "log-json", CTT_STRING, FIELD(log_json), "", "log with one JSON object "
       "per epoch", .arg = "FILE", .section = "Output",
+      .tags = RESUME | TRAINER },
+    { "log-tensorboard", CTT_STRING, FIELD(log_tensorboard), "", "folder of "
+      "events for TensorBoard: the columns of --log-csv as curves, how each "
+      "weight is spread, the clips that are most wrong", .arg = "DIR",
+      .section = "Output", .needs = "folds=0 !doctor !amp-plan",
       .tags = RESUME | TRAINER },
     { .name = NULL }
 };

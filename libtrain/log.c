@@ -161,6 +161,30 @@ static void head(const struct ctt_log *l)
     fputc('\n', l->csv);
 }
 
+/* The columns of a run. */
+static int kind_of(const struct ctt_train_cfg *cfg, int several)
+{
+    return 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0) |
+           (ctt_train_has_server(cfg) ? SERVED : 0) | (several ? SEVERAL : 0);
+}
+
+void ctt_log_values(const struct ctt_train_cfg *cfg, int several,
+                    const struct ctt_epoch *e,
+                    void (*take)(void *arg, const char *name, double x),
+                    void *arg)
+{
+    for (size_t i = 0; i < CTT_LEN(columns); i++) {
+        const void *p = (const char *)e + columns[i].off;
+        enum kind kind = columns[i].kind;
+
+        if ((columns[i].of & kind_of(cfg, several)) &&
+            (kind != TEST || e->tested))
+            take(arg, columns[i].name, kind == INT ? *(const int *)p :
+                 kind == INT64 ? (double)*(const int64_t *)p
+                               : *(const double *)p);
+    }
+}
+
 int ctt_log_open(const struct ctt_train_cfg *cfg, int several, int done,
                  struct ctt_log **out)
 {
@@ -168,9 +192,7 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int several, int done,
     int rc = l ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    l->kind = 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0) |
-              (ctt_train_has_server(cfg) ? SERVED : 0) |
-              (several ? SEVERAL : 0);
+    l->kind = kind_of(cfg, several);
     l->csv_path = cfg->log_csv;
     l->json_path = cfg->log_json;
     CTT_TRY(open_one(l->csv_path, 0, done, &l->csv));

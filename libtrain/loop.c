@@ -315,6 +315,10 @@ static int end_epoch(struct ctt_trainer *t, int last, struct ctt_result *result)
     if (t->ev && t->ev->epoch)
         t->ev->epoch(t->ev->arg, &e,
                      e.tested ? t->task->counts(t->test) : NULL);
+    if (t->ev && t->ev->weights) {
+        CTT_TRY(ctt_optim_pull(t->optim));
+        t->ev->weights(t->ev->arg, t->m);
+    }
     result->loss = e.p.loss;
     result->top1 = e.p.top1;
     t->at.epoch++;

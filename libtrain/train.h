@@ -7,6 +7,7 @@
 #include "libtrain/metrics.h"
 #include "net/file/file.h"
 #include "base/limits.h"
+#include "base/telling.h"
 #include "video/video.h"
 
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
@@ -74,17 +75,18 @@ struct ctt_train_cfg {
     int   sequences, val_sequences, digits;
     const char *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
     int   bands, filters;
+    struct ctt_telling telling;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;
     int   amp, amp_type, amp_plan;
-    const char *amp_allow, *amp_deny, *loss_scale;
+    const char *amp_allow, *amp_follow, *amp_deny, *loss_scale;
     int   doctor;
     const char *sheet;
     int   affinity, stall;       /* of several processes */
     int   comm_by;               /* enum ctt_comm_by of direct.h */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
-    const char *licence, *report_html, *profile;
+    const char *licence, *report_html, *log_tensorboard, *profile;
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;
     int   trials, search_method, search_factor, search_first, jobs, repeats;
@@ -199,6 +201,8 @@ struct ctt_events {
     void (*progress)(void *arg, const struct ctt_progress *p);
     void (*epoch)(void *arg, const struct ctt_epoch *e,
                   const struct ctt_metrics *val);  /* recognise; or NULL */
+    void (*weights)(void *arg, const struct ctt_model *m);  /* then, as they
+                                                               are now */
 };
 
 /* Passes a line to ev->say, if both are set. */
@@ -207,6 +211,15 @@ static inline void ctt_say(const struct ctt_events *ev, const char *line)
     if (ev && ev->say)
         ev->say(ev->arg, line);
 }
+
+/* ---- log.c ---- */
+
+/* Passes the name and the value of each column of such a run to take; those of
+ * a test only if it took place. */
+void ctt_log_values(const struct ctt_train_cfg *cfg, int several,
+                    const struct ctt_epoch *e,
+                    void (*take)(void *arg, const char *name, double x),
+                    void *arg);
 
 /* ---- data/data.c ---- */
 

@@ -23,7 +23,8 @@ video 14
 
 # The object files, one a line; libtool has those of its libraries in .libs.
 objects() {
-    find base net comm device run video libtrain compress infer tools \
+    find base net comm device run video libtrain compress infer exchange \
+        tools \
         -path device/cpu/conv -prune -o -name '*.o' -print 2> /dev/null |
         while read -r f; do
             case $f in

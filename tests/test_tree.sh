@@ -69,7 +69,7 @@ run/(run|sample)\.h" ;;
 video/(video|source|live/live|quality|baseline|save)\.h|\
 libtrain/(train|before|recognise/baseline|search/search)\.h|comm/comm\.h|\
 compress/(compress|search/search)\.h|\
-exchange/(exchange|import|npz|ort)\.h|\
+exchange/(board|exchange|import|npz|ort)\.h|\
 infer/(infer|inside|calibrate|decide|head)\.h" ;;
     *)          echo '' ;;
     esac

@@ -132,7 +132,7 @@ char *ctt_path_join(const char *dir, const char *name)
 
     if (n == 0 || name[0] == '/')
         return ctt_strdup(name);
-    s = ctt_calloc(n + 1 + m, 1);
+    s = ctt_realloc(NULL, n + 1 + m);
     if (!s)
         return NULL;
     memcpy(s, dir, n);

@@ -151,8 +151,11 @@ char *ctt_part_path(const char *file, const struct ctt_part *p)
 {
     char a[32], b[32], part[96] = "", rate[40] = "";
     size_t room = strlen(file) + sizeof(part) + sizeof(rate);
-    char *s = ctt_calloc(room, 1);
+    char *s;
 
+    if (p->kind == CTT_PART_ALL && !(p->fps > 0))
+        return ctt_strdup(file);
+    s = ctt_realloc(NULL, room);
     if (!s)
         return NULL;
     if (p->kind == CTT_PART_FRAMES) {

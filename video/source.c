@@ -374,7 +374,7 @@ int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out)
     if (file)
         *out = ctt_disk_state(file);
     ctt_free(file);
-    return rc == CTT_ENOMEM ? rc : 0;    /* reading it says what is wrong */
+    return ctt_is_lack(rc) ? rc : 0;    /* reading it says what is wrong */
 }
 
 int ctt_source_note(struct ctt_source *s)

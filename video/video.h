@@ -234,11 +234,18 @@ struct ctt_frames {
  * how many frames it has and should have, or has breaks or unread bytes. */
 int  ctt_frames_whole(const struct ctt_frames *f, const char *path);
 
-/* 1 if rc is an error of the clip, which is then skipped, and not a lack of
- * memory or open files or the user's request to stop, which end the run. */
+/* 1 if rc says that the process lacks memory or open files, whatever it reads;
+ * the run then ends. */
+static inline int ctt_is_lack(int rc)
+{
+    return rc == CTT_ENOMEM || rc == CTT_ELACK;
+}
+
+/* 1 if rc is an error of the clip, which is then skipped, and not a lack or the
+ * user's request to stop, which end the run. */
 static inline int ctt_clip_is_bad(int rc)
 {
-    return rc < 0 && rc != CTT_ENOMEM && rc != CTT_ELACK && rc != CTT_ESTOP;
+    return rc < 0 && !ctt_is_lack(rc) && rc != CTT_ESTOP;
 }
 
 /* CTT_EFORMAT if the frames of the clip at path take more bytes than one clip

@@ -407,6 +407,15 @@ struct ctt_model *ctt_import_model(const struct ctt_import *m)
     return m->model;
 }
 
+struct ctt_model *ctt_import_release(struct ctt_import **m)
+{
+    struct ctt_model *model = (*m)->model;
+
+    (*m)->model = NULL;
+    ctt_import_close(m);
+    return model;
+}
+
 int ctt_import_fault(const struct ctt_import *m, int i,
                      struct ctt_import_fault *out)
 {

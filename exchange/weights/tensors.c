@@ -2,7 +2,6 @@
  * tensors.c: named tensors of a file of weights in memory. */
 #include "exchange/weights/tensors.h"
 #include "net/graph.h"
-#include "base/newfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +126,7 @@ int ctt_tensors_add(struct ctt_tensors *t, const struct ctt_named *n)
     return p[t->count].name ? t->count++, 0 : CTT_ENOMEM;
 }
 
-static int by_name(const void *a, const void *b)
+int ctt_named_order(const void *a, const void *b)
 {
     const struct ctt_named *x = a, *y = b;
 
@@ -140,59 +139,7 @@ const struct ctt_named *ctt_tensors_find(const struct ctt_tensors *t,
     struct ctt_named key = { .name = (char *)(uintptr_t)name };
 
     return t->count ? bsearch(&key, t->tensor, (size_t)t->count,
-                              sizeof(*t->tensor), by_name) : NULL;
-}
-
-/* Two of one name would let a reader choose. */
-static int sort_tensors(struct ctt_tensors *t)
-{
-    int rc = 0;
-
-    if (t->count)
-        qsort(t->tensor, (size_t)t->count, sizeof(*t->tensor), by_name);
-    for (int i = 1; i < t->count; i++)
-        CTT_CHECK(by_name(&t->tensor[i - 1], &t->tensor[i]) != 0, CTT_EFORMAT,
-                  "%s: two tensors have the name %s", t->path,
-                  t->tensor[i].name);
-out:
-    return rc;
-}
-
-/* A pickle without an archive could be anything: only that of torch.save(). */
-static int read_tensors(struct ctt_tensors *t)
-{
-    const uint8_t *p = t->image;
-    int rc = 0;
-
-    if (t->size > 4 && memcmp(p, "PK\3\4", 4) == 0)
-        return ctt_pth_read_zip(t);
-    if (t->size > CTT_PTH_MAGIC_BYTES &&
-        memcmp(p, CTT_PTH_MAGIC, CTT_PTH_MAGIC_BYTES) == 0)
-        return ctt_pth_read_old(t);
-    CTT_CHECK(t->size > 9 && p[8] == '{', CTT_EFORMAT, "%s: neither "
-              "safetensors nor a .pth of torch.save()", t->path);
-    CTT_TRY(ctt_safetensors_read(t));
-out:
-    return rc;
-}
-
-int ctt_tensors_open(const char *path, struct ctt_tensors **out)
-{
-    struct ctt_tensors *t = ctt_calloc(1, sizeof(*t));
-    char *text = NULL;
-    int rc;
-
-    CTT_TRY(t ? 0 : CTT_ENOMEM);
-    CTT_TRY((t->path = ctt_strdup(path)) ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_file_text(path, INT64_MAX - 1, &text, &t->size));
-    t->image = (uint8_t *)text;
-    CTT_TRY(read_tensors(t));
-    CTT_TRY(sort_tensors(t));
-    *out = t;
-    t = NULL;
-out:
-    ctt_tensors_free(&t);
-    return rc;
+                              sizeof(*t->tensor), ctt_named_order) : NULL;
 }
 
 void ctt_tensors_free(struct ctt_tensors **out)

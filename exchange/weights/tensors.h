@@ -64,6 +64,9 @@ const char *ctt_named_shape(const int64_t *dim, int rank,
 /* Adds a tensor whose name is copied; CTT_ENOMEM. */
 int  ctt_tensors_add(struct ctt_tensors *t, const struct ctt_named *n);
 
+/* The order of two tensors by name, for qsort() and bsearch(). */
+int ctt_named_order(const void *a, const void *b);
+
 /* Sets strides of a dense tensor. */
 void ctt_named_dense(struct ctt_named *n);
 

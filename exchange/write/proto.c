@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { VARINT, BYTES = 2, FOUR_BYTES = 5, LEAST_ROOM = 256 };
+enum { VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 5, LEAST_ROOM = 256 };
 
 void ctt_proto_free(struct ctt_proto *b)
 {
@@ -69,6 +69,23 @@ void ctt_proto_float(struct ctt_proto *b, int field, float x)
         byte[i] = (uint8_t)(u >> 8 * i);
     add_key(b, field, FOUR_BYTES);
     ctt_proto_add(b, byte, sizeof(byte));
+}
+
+void ctt_proto_real(struct ctt_proto *b, double x)
+{
+    uint8_t byte[8];
+    uint64_t u;
+
+    memcpy(&u, &x, sizeof(u));
+    for (int i = 0; i < 8; i++)
+        byte[i] = (uint8_t)(u >> 8 * i);
+    ctt_proto_add(b, byte, sizeof(byte));
+}
+
+void ctt_proto_double(struct ctt_proto *b, int field, double x)
+{
+    add_key(b, field, EIGHT_BYTES);
+    ctt_proto_real(b, x);
 }
 
 void ctt_proto_head(struct ctt_proto *b, int field, int64_t n)

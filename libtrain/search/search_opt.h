@@ -15,7 +15,7 @@
       "best; the same command continues after a stop", .arg = "SPACE", \
       .needs = "!folds !doctor !amp-plan !resume !pause !time-limit !dsd " \
       "!checkpoint !log-csv !log-json !val-every !sync !stages !bands " \
-      "!filters !comm", CTT_SEARCH_ROW(bits) }, \
+      "!filters !comm !report-html !log-tensorboard", CTT_SEARCH_ROW(bits) }, \
     { "trials", CTT_INT, AT(trials), "32", "number of settings to draw", 1, \
       CTT_TRIALS, .arg = "N", .needs = "search", CTT_SEARCH_ROW(bits) }, \
     { "search-method", CTT_CHOICE, AT(search_method), "asha", "trials " \

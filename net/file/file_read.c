@@ -10,6 +10,7 @@
 #include "net/code/zip.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OBJECTS = 64 };    /* of a file, besides weights */
@@ -73,6 +74,29 @@ out:
     return rc;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Labels name the values of the answer, each another one.  Sorts label. */
+static int check_labels(const struct ctt_h5 *f, const struct ctt_model *m,
+                        char **label, int labels)
+{
+    const struct ctt_node *n = &m->g->node[ctt_graph_output(m->g)];
+    int rc = 0;
+
+    CTT_CHECK(labels == n->out.c, CTT_EFORMAT, "%s: %d labels for %lld classes",
+              ctt_h5_path(f), labels, (long long)n->out.c);
+    qsort(label, (size_t)labels, sizeof(*label), by_text);
+    for (int k = 1; k < labels; k++)
+        CTT_CHECK(strcmp(label[k - 1], label[k]) != 0, CTT_EFORMAT,
+                  "%s: two classes have the label '%s'", ctt_h5_path(f),
+                  label[k]);
+out:
+    return rc;
+}
+
 /* Each label is followed by a 0. */
 static int read_labels(struct ctt_h5 *f, char *text, int64_t n,
                        struct ctt_model *m)
@@ -95,6 +119,7 @@ static int read_labels(struct ctt_h5 *f, char *text, int64_t n,
     for (int k = 1; k < labels; k++)
         label[k] = label[k - 1] + strlen(label[k - 1]) + 1;
     IN_FILE(ctt_model_labels(m, label, labels));
+    CTT_TRY(check_labels(f, m, label, labels));
 out:
     ctt_free(label);
     return rc;

@@ -82,9 +82,9 @@ static void test_text(void)
         { { .done = 0 }, 0, "" },
         { { .now = 4, .later = 8 }, 0, "; epoch 1 of 12 in all" },
         { { .done = 2, .now = 4, .later = 6, .each = 10 }, 1.5,
-          "; epoch 4 of 12 in all, 85 s left" },
+          "; epoch 4 of 12 in all" },
         { { .done = 2, .now = 10, .each = 10, .most = 96 }, 10,
-          "; epoch 12 of 12 in all (at most 96), 0 s left" },
+          "; epoch 12 of 12 in all (at most 96)" },
         { { .done = 90, .now = 6, .most = 96 }, 3,
           "; epoch 94 of 96 in all" },
     };

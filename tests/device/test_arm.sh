@@ -56,7 +56,9 @@ printf '%s\n' $shared $test_int8 $test_int8_emulated $test_wino16 |
 for t in test_int8 test_int8_emulated test_wino16; do
     objects=$(printf "$dir/%s.o " $(echo $shared ${!t} | tr / _))
     $cc -static -fopenmp -Wl,--gc-sections $objects -lm -o "$dir/$t" \
-        2> "$dir/err" || { fail "$t: $(grep -v -e warning -e "in function" "$dir/err" | head -n 3)"; exit 1; }
+        2> "$dir/err" ||
+        { fail "$t: $(grep -v -e warning -e 'in function' "$dir/err" |
+                      head -n 3)"; exit 1; }
 done
 echo "built after $SECONDS s"
 

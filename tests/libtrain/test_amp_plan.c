@@ -29,7 +29,7 @@ static const char two_net[] =
 struct expected {
     const char *net;
     int         task, level, type;
-    const char *allow, *deny, *node, *word, *why;
+    const char *allow, *deny, *node, *word, *why, *follow;
 };
 
 static const struct expected plans[] = {
@@ -82,6 +82,14 @@ static const struct expected plans[] = {
     { two_net, 1, CTT_O1, 0, 0, "q", "l", "fp16", "memory of x" },
     { two_net, 1, CTT_O1, 0, 0, "q", "k", "fp32", "follows q" },
     { two_net, 1, CTT_O1, 0, 0, "q", "e", "fp16", "white list" },
+    { clip_net, 0, CTT_O1, 0, 0, 0, "h", "fp32", "follows h.c1", "h" },
+    { clip_net, 0, CTT_O1, 0, 0, "e", "f", "fp32", "follows n", "f" },
+    { clip_net, 0, CTT_O1, 0, 0, 0, "y", "fp16", "follows d", "conv" },
+    { clip_net, 0, CTT_O1, 0, 0, "y", "y", "fp32", "--amp-deny", "y" },
+    { clip_net, 0, CTT_O1, 0, "y", 0, "y", "fp16", "follows d", "y" },
+    { clip_net, 0, CTT_O1, 0, "y", 0, "y", "fp16", "--amp-allow", "conv" },
+    { clip_net, 0, CTT_O2, 0, 0, "e", "n", "fp32", "follows e; statistics fp32",
+      "norm" },
 };
 
 static void check_plan(const struct expected *e)
@@ -94,6 +102,7 @@ static void check_plan(const struct expected *e)
 
     cfg.amp_type = e->type;
     cfg.amp_allow = e->allow;
+    cfg.amp_follow = e->follow;
     cfg.amp_deny = e->deny;
     CHECK_OK(ctt_net_parse(e->net, &model));
     CHECK_OK(ctt_train_plan(model, &cfg, &g, &p));
@@ -122,7 +131,7 @@ static void plans_have_their_reasons(void)
 
 static void bad_lists_are_refused(void)
 {
-    static const struct { const char *allow, *deny, *says; } bad[] = {
+    static const struct { const char *allow, *deny, *says, *follow; } bad[] = {
         { "pol", 0, "--amp-allow: 'pol' is no op and no node" },
         { 0, "e,,n", "--amp-deny: 'e,,n' is no list" },
         { 0, "state", "--amp-deny: 'state' only names the memory" },
@@ -134,6 +143,8 @@ static void bad_lists_are_refused(void)
           "train.loss" },
         { 0, "a_name_that_is_longer_than_any_name_of_a_node_can_be", "is no "
           "list" },
+        { 0, 0, "--amp-follow: 'pol' is no op and no node", "pol" },
+        { 0, 0, "--amp-follow: 'loss' stays fp32", "loss" },
     };
     struct ctt_graph *model = NULL, *g = NULL;
     struct ctt_amp_plan *p = NULL;
@@ -144,6 +155,7 @@ static void bad_lists_are_refused(void)
 
         cfg.amp_allow = bad[i].allow;
         cfg.amp_deny = bad[i].deny;
+        cfg.amp_follow = bad[i].follow;
         CU_ASSERT_EQUAL(ctt_train_plan(model, &cfg, &g, &p), CTT_EINVAL);
         CU_ASSERT(!g && !p && strstr(ctt_errmsg(), bad[i].says) != NULL);
     }

@@ -305,10 +305,13 @@ static void say_progress(const struct trial *t, int kind, int streams, int left)
 {
     double each = t->tried ? (ctt_seconds() - t->begun) / t->tried :
                   TRIES * t->ticks * t->period;
+    struct ctt_work w = { t->tried, 0, 0 };
 
     left += USUAL * (CTT_SERVE_KINDS - 1 - kind);
-    ctt_tool_progress(0, "--fit: %s: %d streams, about %.0f s left",
-                      ctt_serve_words[kind], streams, left * each);
+    w.all = t->tried + left;
+    w.left = left * each;
+    ctt_tool_progress(&w, "--fit: %s: %d streams", ctt_serve_words[kind],
+                      streams);
 }
 
 /* The most streams for each core that fit, beginning with a guess. */

@@ -95,7 +95,7 @@ int ctt_budget_prove(void *arg, const struct ctt_model *m,
 
     opened = ctt_held_out_open(&j->c.train, m,
                                ctt_all_clips(j->whole, j->data), r->whole, &d);
-    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+    CTT_TRY(ctt_is_lack(opened) ? opened : 0);
     if (!d) {
         ctt_tool_say("\nno third set proves it: %s",
                      ctt_held_out_missing(opened));

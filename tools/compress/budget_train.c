@@ -98,7 +98,7 @@ static int open_from(struct ctt_compress_job *j, struct ctt_recipe_from *from,
         m = NULL;
     }
     ctt_model_free(&m);
-    return rc == CTT_ENOMEM ? rc : 0;
+    return ctt_is_lack(rc) ? rc : 0;
 }
 
 static int train_whole(struct ctt_compress_job *j, const struct ctt_recipe *o,

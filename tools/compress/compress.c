@@ -73,7 +73,8 @@ static int names_cores(const struct ctt_compress_cfg *c)
     const struct ctt_svd *s = &c->recipe.svd;
     int cores = t->rank > 0 || t->tol > 0 || s->rank > 0 || s->energy > 0 ||
                 s->macs > 0;
-    const char *const lists[] = { c->train.amp_allow, c->train.amp_deny };
+    const char *const lists[] = { c->train.amp_allow, c->train.amp_follow,
+                                  c->train.amp_deny };
 
     for (size_t i = 0; i < CTT_LEN(lists); i++)
         if (cores && lists[i] && strstr(lists[i], ".t"))
@@ -347,6 +348,7 @@ int main(int argc, char **argv)
         rc = ctt_opt_main(&program, &j.c, argc, argv, &done);
     if (done && rc >= 0)
         return ctt_tool_end(0);
+    ctt_tool_tell(&j.c.train.telling);
     if (rc < 0 || ctt_limits_set(&j.c.train.limits) < 0 ||
         complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);

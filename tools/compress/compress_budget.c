@@ -74,7 +74,7 @@ static int progress(void *arg, const char *line)
               "written");
     CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "--budget: stopped; the same "
               "command goes on from %s", r->j->c.sense_log);
-    ctt_tool_progress(0, "%s", line);
+    ctt_tool_progress(NULL, "%s", line);
 out:
     return rc;
 }

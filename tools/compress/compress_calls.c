@@ -73,12 +73,13 @@ static int test_model(struct ctt_compress_job *j, const char *stage,
                       const struct ctt_model *m, const struct ctt_metrics *base,
                       struct ctt_score *s, struct ctt_metrics **all)
 {
+    double part = (double)j->watch.span.now;
+    struct ctt_work work = ctt_compress_work(&j->watch.span, part);
     char far[128];
     int rc;
 
-    ctt_epochs_text(&j->watch.span, (double)j->watch.span.now, far,
-                    sizeof(far));
-    ctt_tool_progress(0, "%s: validation%s", stage, far);
+    ctt_epochs_text(&j->watch.span, part, far, sizeof(far));
+    ctt_tool_progress(&work, "%s: validation%s", stage, far);
     rc = ctt_compress_test(m, &j->c.train, j->val, base, s, all);
     if (ctt_tool_stop())
         CTT_TRY(stopped(j, stage));
@@ -150,7 +151,8 @@ static int sample(void *arg, const struct ctt_model *m, int clips,
     struct ctt_compress_job *j = arg;
     struct ctt_sample want = { node, nodes, what, take, to };
 
-    ctt_tool_progress(0, "%s", j->busy[0] ? j->busy : "measuring responses");
+    ctt_tool_progress(&j->around, "%s",
+                      j->busy[0] ? j->busy : "measuring responses");
     return ctt_sample_values(m, &j->c.train, j->data, clips, &want);
 }
 
@@ -201,7 +203,7 @@ static int compare_models(void *arg, const char *base, const char *path,
 {
     const struct ctt_compress_job *j = arg;
 
-    ctt_tool_progress(0, "timing what there is to choose");
+    ctt_tool_progress(&j->around, "timing what there is to choose");
     if (ctt_tool_stop())
         return stopped(j, "choices");
     return ctt_compress_time(base, path, j->c.train.device, timed_threads(j),

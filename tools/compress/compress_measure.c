@@ -3,7 +3,6 @@
  * files, answers and their divergence, and progress. */
 #include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +66,6 @@ int ctt_answers_open(struct ctt_answers *a, const struct ctt_model *m,
     a->p = ctt_calloc((size_t)a->was->classes, sizeof(*a->p));
     a->q = ctt_calloc((size_t)a->was->classes, sizeof(*a->q));
     CTT_TRY(a->p && a->q ? 0 : CTT_ENOMEM);
-    a->start = ctt_seconds();
 out:
     return rc;
 }
@@ -94,14 +92,11 @@ double ctt_answers_divergence(const struct ctt_answers *a,
 
 int ctt_answers_begin(const struct ctt_answers *a, const char *what)
 {
-    char left[32] = "";
     int rc = 0;
 
     CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
-    if (a->done > 0)
-        snprintf(left, sizeof(left), ", %.0f s left",
-                 (ctt_seconds() - a->start) / a->done * (a->all - a->done));
-    ctt_tool_progress(0, "%s, %d of %d%s", what, a->done + 1, a->all, left);
+    a->j->around = (struct ctt_work){ a->done, a->all, NAN };
+    ctt_tool_progress(&a->j->around, "%s, %d of %d", what, a->done + 1, a->all);
 out:
     return rc;
 }

@@ -76,7 +76,7 @@ static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
 
     opened = ctt_held_out_open(&j->c.train, j->m,
                                ctt_all_clips(j->whole, j->data), j->val, &d);
-    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+    CTT_TRY(ctt_is_lack(opened) ? opened : 0);
     choice(&j->c.recipe, r, text, sizeof(text));
     ctt_tool_say("\n%s is that of the validation clips, which chose %s: "
                  "it flatters; %s%s", ctt_score_word(r->several), text,

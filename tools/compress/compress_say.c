@@ -9,20 +9,31 @@
 #include <math.h>
 #include <stdio.h>
 
+struct ctt_work ctt_compress_work(const struct ctt_epochs *s, double part)
+{
+    struct ctt_work w = { (double)s->done + part,
+                          (double)(s->done + s->now + s->later), NAN };
+
+    if (s->each > 0)
+        w.left = s->each * (w.all - w.done);
+    return w;
+}
+
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
     struct ctt_compress_watch *w = arg;
-    double part = p->epoch - 1 + (p->batches ? (double)p->batch / p->batches
-                                             : 0);
+    double part = p->epoch - 1 + ctt_say_epoch_share(p);
+    struct ctt_work work;
     char what[192], far[128];
 
     if (p->left > 0 && part < p->epochs)
         w->span.each = p->left / (p->epochs - part);
     ctt_say_loss(p, what, sizeof(what));
     ctt_say_amp(p, what, sizeof(what));
-    ctt_tool_progress(0, "%s: epoch %d/%d %d/%d: %s, %.1f clips/s%s", w->stage,
-                      p->epoch, p->epochs, p->batch, p->batches, what,
-                      p->clips_a_second,
+    work = ctt_compress_work(&w->span, part);
+    ctt_tool_progress(&work, "%s: epoch %d/%d %d/%d: %s, %.1f clips/s%s",
+                      w->stage, p->epoch, p->epochs, p->batch, p->batches,
+                      what, p->clips_a_second,
                       ctt_epochs_text(&w->span, part, far, sizeof(far)));
 }
 

@@ -11,6 +11,7 @@
 #include "compress/search/search.h"
 #include "libtrain/train.h"
 #include "tools/shared/output.h"
+#include "tools/shared/tool.h"
 #include "tools/shared/training.h"
 
 /* ---- compress_opt.c ---- */
@@ -29,6 +30,9 @@ struct ctt_compress_watch {
     const char       *stage;    /* being retrained */
     struct ctt_epochs span;     /* of all retraining; zeros: none yet */
 };
+
+/* The work of all retraining after `part` epochs of the one under way. */
+struct ctt_work ctt_compress_work(const struct ctt_epochs *s, double part);
 
 /* Callbacks that print progress, epochs and bad clips of retraining. */
 struct ctt_events ctt_compress_events(struct ctt_compress_watch *w);
@@ -77,6 +81,8 @@ struct ctt_compress_job {
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     struct ctt_compress_watch watch;
     char              busy[128];    /* purpose of the samples, for progress */
+    struct ctt_work   around;       /* the measurements that a sample or a
+                                       timing is part of; all 0: unknown */
     int               many_times;   /* 1: many models are timed, each with few
                                        turns */
     int               short_steps;  /* of a short retraining of --budget */
@@ -211,7 +217,6 @@ struct ctt_answers {
     struct ctt_data         *clips;
     struct ctt_metrics      *was;      /* of the first model */
     double                  *p, *q;    /* probabilities: classes each */
-    double                   start;
     int                      done, all;
 };
 int  ctt_answers_open(struct ctt_answers *a, const struct ctt_model *m,

@@ -19,7 +19,7 @@ static const char drawn_for[] = "convtt-data mnist";
 static void tell_done(void *arg, int i, int n)
 {
     (void)arg;
-    ctt_tool_progress(0, "clip %d of %d", i, n);
+    CTT_PROGRESS(i, n, "clip %d of %d", i, n);
 }
 
 static int synth(const struct ctt_data_cfg *c, const char *path)
@@ -395,6 +395,7 @@ static int run_command(int k, int argc, char **argv)
     first = ctt_opt_main(&ctt_data_program.commands[k], &c, argc, argv, &done);
     if (done && first >= 0)
         return ctt_tool_end(0);
+    ctt_tool_tell(&c.telling);
     if (first < 0 || ctt_limits_set(&c.limits) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (argc - first != commands[k].paths)

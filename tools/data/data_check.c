@@ -40,13 +40,30 @@ static void *check_worker(void *arg)
         ctt_frames_free(&f);
         if (rc < 0 && rc != CTT_ENOMEM)
             k->why[i] = ctt_strdup(ctt_errmsg());
+        rc = rc < 0 && !k->why[i] ? CTT_ENOMEM : rc;
         pthread_mutex_lock(&k->lock);
         k->done++;
-        k->lacks = rc < 0 && !k->why[i] && k->rc >= 0 ? i : k->lacks;
-        k->rc = rc < 0 && !k->why[i] ? CTT_ENOMEM : k->rc;
-        ctt_tool_progress(0, "clip %d of %d", k->done, k->clips);
+        if (ctt_is_lack(rc) && k->rc >= 0) {
+            k->rc = rc;
+            k->lacks = i;
+            k->next = k->clips;
+        }
+        CTT_PROGRESS(k->done, k->clips, "clip %d of %d", k->done, k->clips);
         pthread_mutex_unlock(&k->lock);
     }
+}
+
+/* The error of the clip for which memory or open files lacked, if any; its
+ * message is in another thread. */
+static int lacked(const struct checker *k)
+{
+    const char *why = k->rc < 0 ? k->why[k->lacks] : NULL;
+
+    if (k->rc >= 0)
+        return 0;
+    return why ? ctt_error(k->rc, "%s", why) :
+           ctt_error(k->rc, "%s: out of memory for its frames (--memory)",
+                     ctt_source_list(k->s)->item[k->lacks].path);
 }
 
 int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
@@ -68,15 +85,13 @@ int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
     while (n > 0)
         pthread_join(id[--n], NULL);
     CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
+    CTT_TRY(lacked(&k));
     for (int i = 0; i < k.clips; i++) {
         if (!k.why[i])
             continue;
         ctt_tool_say("%s", k.why[i]);
         ++*bad;
     }
-    if (k.rc < 0)    /* the error message is in another thread */
-        CTT_TRY(ctt_error(k.rc, "%s: out of memory for its frames (--memory)",
-                          ctt_source_list(s)->item[k.lacks].path));
 out:
     for (int i = 0; k.why && i < k.clips; i++)
         ctt_free(k.why[i]);

@@ -2,17 +2,14 @@
  * data_mnist.c: convtt-data mnist: writes sequences of moving digits to a pack.
  */
 #include "tools/data/data_tool.h"
-#include "base/clock.h"
 #include "tools/shared/tool.h"
 #include "video/video.h"
 
 #include <stdio.h>
 
-static void tell_sequences(int done, int all, double begin)
+static void tell_sequences(int done, int all)
 {
-    double left = (ctt_seconds() - begin) * (all - done) / done;
-
-    ctt_tool_progress(0, "sequence %d of %d, %.0f s left", done, all, left);
+    CTT_PROGRESS(done, all, "sequence %d of %d", done, all);
 }
 
 /* Adds sequence k of the split, named seqK with leading zeros. */
@@ -40,7 +37,6 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
                             0 };
     struct ctt_mnist *m = NULL;
     struct ctt_pack *p = NULL;
-    double begin = ctt_seconds();
     int64_t first;
     int rc = 0;
 
@@ -55,7 +51,7 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
         CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; %s is not written",
                   out);
         CTT_TRY(add_one(j, m, first, k, &f, p));
-        tell_sequences(k + 1, j->sequences, begin);
+        tell_sequences(k + 1, j->sequences);
     }
     CTT_TRY(ctt_pack_finish(&p));
     ctt_tool_say("%s: %d sequences of %d frames, %d of the %d digits of %s in "

@@ -8,6 +8,7 @@
 
 #define FIELD(f) offsetof(struct ctt_data_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
+#define TELLING(member) FIELD(telling.member)
 
 /* Options of several commands. */
 #define WORKERS { "workers", CTT_INT, FIELD(workers), "2", "threads that " \
@@ -35,7 +36,7 @@ static const struct ctt_opt synth_opts[] = {
     { "seed", CTT_INT, FIELD(seed), "1", "seed; the same seed gives the same "
       "pixels", 0, 1000000000 },
     WORKERS,
-    CTT_LIMIT_MEMORY(LIMIT, 0),
+    CTT_LIMIT_MEMORY(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
     { .name = NULL }
 };
 static const struct ctt_opt mnist_opts[] = {
@@ -49,7 +50,7 @@ static const struct ctt_opt mnist_opts[] = {
       "test; each has its own sequences", .arg = "NAME" },
     { "seed", CTT_INT, FIELD(mnist.seed), "1", "seed; the same seed gives the "
       "same sequences", 0, 1000000000 },
-    CTT_LIMIT_MEMORY(LIMIT, 0),
+    CTT_LIMIT_MEMORY(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
     { .name = NULL }
 };
 static const struct ctt_opt pack_opts[] = {
@@ -67,18 +68,18 @@ static const struct ctt_opt pack_opts[] = {
       "frames; 0: no limit", 0, 100000, .arg = "N" },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
       "clip, if one cannot be read, was cut short or joined" },
-    CTT_LIMIT_ROWS(LIMIT, 0),
+    CTT_LIMIT_ROWS(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
     { .name = NULL }
 };
 static const struct ctt_opt check_opts[] = {
     SPLIT, WORKERS,
     { "strict", CTT_FLAG, FIELD(strict), "0", "a clip that was cut short, "
       "joined or has two classes is bad, too" },
-    CTT_LIMIT_ROWS(LIMIT, 0), { .name = NULL }
+    CTT_LIMIT_ROWS(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0), { .name = NULL }
 };
 static const struct ctt_opt list_opts[] = {
     SPLIT, CLASSES, CTT_LIMIT_MEMORY(LIMIT, 0), CTT_LIMIT_CLASSES(LIMIT, 0),
-    { .name = NULL }
+    CTT_TELLING_ROWS(TELLING, 0), { .name = NULL }
 };
 
 static const struct ctt_program commands[] = {

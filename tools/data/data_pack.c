@@ -6,7 +6,6 @@
  * threads.  Clips that wait are limited in number and bytes.  A clip for which
  * there was no memory is decoded again when it is the next, without others. */
 #include "tools/data/data_tool.h"
-#include "base/clock.h"
 #include "net/file/file.h"
 #include "base/limits.h"
 #include "tools/shared/tool.h"
@@ -48,7 +47,6 @@ struct packer {
     int             places, next, written, stop, bad;
     int             busy, alone; /* threads that decode; none may begin */
     int64_t         bytes, most; /* of the clips in the ring */
-    double          begin;
     pthread_mutex_t lock;
     pthread_cond_t  ready, room;
 };
@@ -210,7 +208,7 @@ static int write_clip(struct packer *p, struct ctt_pack *out,
     CTT_CHECK(!lacks_memory(d), CTT_ENOMEM, "%s: out of memory for its frames: "
               "--max-frames cuts long clips, --memory sets the limit",
               item->path);
-    CTT_CHECK(!p->c->strict, d->rc, "%s", d->why);
+    CTT_CHECK(!p->c->strict && !ctt_is_lack(d->rc), d->rc, "%s", d->why);
     ctt_tool_warn("%s (skipped)", d->why);
     p->bad++;
 out:
@@ -220,9 +218,8 @@ out:
 static void tell_packed(const struct packer *p)
 {
     int done = p->written, all = p->list->count;
-    double left = (ctt_seconds() - p->begin) * (all - done) / done;
 
-    ctt_tool_progress(0, "clip %d of %d, %.0f s left", done, all, left);
+    CTT_PROGRESS(done, all, "clip %d of %d", done, all);
 }
 
 static int write_clips(struct packer *p, struct ctt_pack *out)
@@ -268,8 +265,7 @@ static int pack_clips(const struct ctt_data_cfg *c, const struct ctt_source *s,
                       struct ctt_pack *out, int *bad)
 {
     struct packer p = { .c = c, .s = s, .list = ctt_source_list(s),
-                        .places = AHEAD * c->workers, .most = WAITING,
-                        .begin = ctt_seconds() };
+                        .places = AHEAD * c->workers, .most = WAITING };
     int rc = 0;
 
     if (p.most > ctt_limits()->memory / 4)

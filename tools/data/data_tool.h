@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/opt.h"
+#include "base/telling.h"
 #include "tools/shared/output.h"
 #include "video/source.h"
 
@@ -29,6 +30,7 @@ struct ctt_data_cfg {
     float fps;
     struct ctt_mnist_job mnist;
     struct ctt_limits limits;
+    struct ctt_telling telling;
 };
 
 /* Indices of ctt_data_program.commands. */

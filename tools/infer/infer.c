@@ -538,6 +538,7 @@ int main(int argc, char **argv)
     if (argc == first)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
     argv[first] = ctt_tool_model(argv[first]);
+    ctt_tool_tell(&t.c.telling);
     if (ctt_limits_set(&t.c.limits) < 0 ||
         ctt_infer_check(&t.c, argv + first, argc - first) < 0 ||
         ctt_recognise_ratios(&t.r) < 0 ||

@@ -13,6 +13,7 @@
 
 #define FIELD(f) offsetof(struct ctt_infer_set, f)
 #define LIMIT(member) FIELD(limits.member)
+#define TELLING(member) FIELD(telling.member)
 
 /* Conditions that several rows share. */
 #define PREDICTS "predict"
@@ -254,7 +255,7 @@ static const struct ctt_opt opts[] = {
       "in $XDG_CACHE_HOME/convtt or ~/.cache/convtt; off: by rule",
       .choices = tune_words, .section = "Device", .needs = "device=cpu" },
 
-    CTT_LIMIT_ROWS(LIMIT, 0),
+    CTT_LIMIT_ROWS(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
 
     { "json", CTT_FLAG, FIELD(json), "0", "print one line of JSON per answer; "
       "with --bench one object", .letter = 'j', .section = "Output",

@@ -27,7 +27,6 @@ struct ctt_predictor {
     struct ctt_show    show;
     struct ctt_store   store;
     struct ctt_measure measure;
-    double             start;
 };
 
 /* ---- opening ---- */
@@ -304,11 +303,9 @@ static int frames_of(const struct ctt_predict *c)
 static void tell_clips(const struct ctt_predictor *p)
 {
     int done = p->done + p->skipped;
-    double a_clip = (ctt_seconds() - p->start) / done;
 
     if (done < p->clips)
-        ctt_tool_progress(0, "clip %d of %d, %.0f s left", done, p->clips,
-                          a_clip * (p->clips - done));
+        CTT_PROGRESS(done, p->clips, "clip %d of %d", done, p->clips);
 }
 
 /* Predicts the clip that is first in line; 0: there is none. */
@@ -394,7 +391,6 @@ int ctt_predictor_run(struct ctt_predictor *p)
 
     if (p->w.set->frames)
         CTT_TRY(ctt_store_open(&p->store, p->clips));
-    p->start = ctt_seconds();
     CTT_TRY(ctt_decoder_open(p->w.workers, (uint64_t)p->w.set->seed,
                              frames_of(p->w.set), p->w.decode, &p->decoder));
     CTT_TRY(run_clips(p));

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/opt.h"
+#include "base/telling.h"
 #include "infer/calibrate.h"
 #include "infer/infer.h"
 #include "net/graph.h"
@@ -403,6 +404,7 @@ struct ctt_infer_set {
     struct ctt_bench_set bench;
     struct ctt_stream_set stream;
     struct ctt_limits limits;
+    struct ctt_telling telling;
 };
 
 extern const struct ctt_program ctt_infer_program;

@@ -413,6 +413,7 @@ int main(int argc, char **argv)
     first = ctt_opt_main(&ctt_info_program, &cfg, argc, argv, &done);
     if (done && first >= 0)
         return ctt_tool_end(0);
+    ctt_tool_tell(&cfg.telling);
     if (first < 0 || ctt_opt_check(ctt_info_program.opts, &cfg) < 0 ||
         ctt_limits_set(&cfg.limits) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);

@@ -192,7 +192,7 @@ static int measure_model(struct meter *k)
     int n = ctt_source_list(k->source)->count, rc = 0;
 
     for (int i = 0; i < n; i++) {
-        ctt_tool_progress(0, "%s: clip %d of %d", k->path, i + 1, n);
+        CTT_PROGRESS(i, n, "%s: clip %d of %d", k->path, i + 1, n);
         CTT_TRY(measure_clip(k, i));
     }
     CTT_CHECK(k->got.clips, CTT_EFORMAT, "%s: no usable clip in %d",

@@ -4,29 +4,6 @@
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 
-#include <stdio.h>
-#include <string.h>
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-/* The history says where the weights are from. */
-static int tell_origin(const struct ctt_info_cfg *cfg, struct ctt_model *m)
-{
-    char line[1024];
-
-    snprintf(line, sizeof(line), "weights of %s%s%s\n", file_name(cfg->import),
-             cfg->map ? ", named by " : "",
-             cfg->map ? file_name(cfg->map) : "");
-    ctt_free(m->history);
-    m->history = ctt_strdup(line);
-    return m->history ? 0 : CTT_ENOMEM;
-}
-
 /* Weights for the text at path. */
 static int fill_text(const struct ctt_info_cfg *cfg, const char *path,
                      struct ctt_model **m)
@@ -94,7 +71,6 @@ int ctt_info_import(const struct ctt_info_cfg *cfg, const char *path)
     if (map)    /* in the place where path was found */
         with.map = ctt_tool_model(map);
     CTT_TRY(make_model(&with, text, &m));
-    CTT_TRY(tell_origin(&with, m));
     CTT_TRY(ctt_info_describe(cfg, m));
     CTT_TRY(ctt_model_save(cfg->out, m));
 out:

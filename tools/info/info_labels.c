@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info_labels.c: what a file of another program does not say of a model: how
- * frames become its input, and the labels of its classes. */
+ * frames become its input, the labels of its classes, and where it is from. */
 #include "base/newfile.h"
+#include "net/code/zip.h"
+#include "net/file/card.h"
 #include "net/op.h"
 #include "tools/info/info_tool.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LABELS_MOST = 1 << 24, LABEL = 512 };
 
@@ -150,10 +153,64 @@ out:
     return rc;
 }
 
+/* ---- the origin ---- */
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int file_crc(const char *path, uint32_t *crc)
+{
+    enum { PIECE = 1 << 20 };
+    uint8_t *piece = ctt_calloc(PIECE, 1);
+    int rc = piece ? 0 : CTT_ENOMEM, fd = -1;
+    int64_t size;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_file_open(path, &fd, &size));
+    *crc = 0;
+    for (int64_t at = 0; at < size; at += PIECE) {
+        int64_t n = size - at < PIECE ? size - at : PIECE;
+
+        CTT_TRY(ctt_file_read_at(path, fd, at, piece, n));
+        *crc = ctt_crc32(*crc, piece, 1, n);
+    }
+out:
+    if (fd >= 0)
+        close(fd);
+    ctt_free(piece);
+    return rc;
+}
+
+/* The history says where the weights are from, and under which licence. */
+static int set_origin(const struct ctt_info_cfg *cfg, struct ctt_model *m)
+{
+    char line[1024];
+    uint32_t crc;
+    int rc;
+
+    CTT_TRY(ctt_card_licence(cfg->licence));
+    CTT_TRY(file_crc(cfg->import, &crc));
+    snprintf(line, sizeof(line), "imported from %.255s%s%.255s file-crc=%08x%s"
+             "%s\n", file_name(cfg->import), cfg->map ? ", named by " : "",
+             cfg->map ? file_name(cfg->map) : "", crc,
+             cfg->licence ? " licence=" : "",
+             cfg->licence ? cfg->licence : "");
+    ctt_free(m->history);
+    m->history = ctt_strdup(line);
+    rc = m->history ? 0 : CTT_ENOMEM;
+out:
+    return rc;
+}
+
 int ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m)
 {
-    int rc = 0;
+    int rc;
 
+    CTT_TRY(set_origin(cfg, m));
     if (cfg->frames)
         CTT_TRY(set_frames(cfg->frames, m));
     if (cfg->labels)

@@ -66,19 +66,6 @@ out:
     return rc;
 }
 
-/* The history says where the model is from. */
-static int set_origin(const char *path, struct ctt_model *m)
-{
-    const char *slash = strrchr(path, '/');
-    char line[1024];
-
-    snprintf(line, sizeof(line), "imported from %s\n", slash ? slash + 1 :
-             path);
-    ctt_free(m->history);
-    m->history = ctt_strdup(line);
-    return m->history ? 0 : CTT_ENOMEM;
-}
-
 /* A file that convtt wrote comes back as the model that it was: 1. */
 static int import_own(const struct ctt_info_cfg *cfg)
 {
@@ -88,7 +75,6 @@ static int import_own(const struct ctt_info_cfg *cfg)
     CTT_TRY(own = ctt_import_own_onnx(cfg->import, &m));
     if (!own)
         return 0;
-    CTT_TRY(set_origin(cfg->import, m));
     CTT_TRY(ctt_info_describe(cfg, m));
     CTT_TRY(save(cfg->out, m));
     ctt_tool_say("%s: an export of convtt, with all that its model remembers",
@@ -123,7 +109,6 @@ int ctt_info_import_onnx(const struct ctt_info_cfg *cfg)
     if (cfg->verify)
         CTT_TRY((is_npz(cfg->verify) ? ctt_info_verify : ctt_info_layers)
                 (cfg, m));
-    CTT_TRY(set_origin(cfg->import, ctt_import_model(m)));
     CTT_TRY(ctt_info_describe(cfg, ctt_import_model(m)));
     if (cfg->out)
         CTT_TRY(save(cfg->out, ctt_import_model(m)));

@@ -7,6 +7,7 @@
 
 #define FIELD(f) offsetof(struct ctt_info_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
+#define TELLING(member) FIELD(telling.member)
 #define EXCHANGE "Other programs"
 
 static const char *const tune_words[] = { "off", "on", NULL };
@@ -86,13 +87,16 @@ static const struct ctt_opt opts[] = {
     { "labels", CTT_STRING, FIELD(labels), "", "text with the label of each "
       "class of the imported model, one a line; repeated ones are numbered",
       .arg = "FILE", .needs = "import", .section = EXCHANGE },
+    { "licence", CTT_STRING, FIELD(licence), "", "licence of the imported "
+      "weights, which stands in the model's history: a name of SPDX such as "
+      "BSD-3-Clause", .arg = "NAME", .needs = "import", .section = EXCHANGE },
     { "verify", CTT_STRING, FIELD(verify), "", "arrays of numpy, in_NAME for "
       "each input and out_0, with which the imported model's answer must "
       "agree to 1e-4 before anything is written; or onnxruntime, or the path "
       "of its library, which is asked for every value inside",
       .arg = "FILE.npz",
       .needs = "import", .section = EXCHANGE },
-    CTT_LIMIT_ROWS(LIMIT, 0),
+    CTT_LIMIT_ROWS(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
     { .name = NULL }
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/opt.h"
+#include "base/telling.h"
 #include "exchange/exchange.h"
 #include "net/file/file.h"
 #include "tools/bench/bench_tool.h"
@@ -16,9 +17,10 @@ struct ctt_info_cfg {
     int   ops, net, plan, lint, compare, threads, tune;
     const char *strip, *data, *split, *classes, *device;
     const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
-    const char *frames, *labels;
+    const char *frames, *labels, *licence;
     struct ctt_export onnx;
     struct ctt_limits limits;
+    struct ctt_telling telling;
 };
 
 extern const struct ctt_program ctt_info_program;    /* info_opt.c */
@@ -36,10 +38,11 @@ int  ctt_info_export(const struct ctt_info_cfg *cfg, const char *path);
  * its weights are for, or NULL. */
 int  ctt_info_import(const struct ctt_info_cfg *cfg, const char *path);
 
-/* info_labels.c: what the options --frames and --labels say of an imported
- * model: keys of its input line, and the labels of its classes, of which
- * repeated ones get numbers.  CTT_EINVAL: no such key, or d, h, w or c;
- * CTT_EFORMAT: not one label a class. */
+/* info_labels.c: completes an imported model: the file that it is from, with
+ * its checksum, and --licence, in its history; --frames, keys of its input
+ * line; --labels, those of its classes, of which repeated ones get numbers.
+ * CTT_EINVAL: no such key, or d, h, w or c, or no licence; CTT_EFORMAT: not one
+ * label a class. */
 int  ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m);
 
 /* Prints a table with one row per model. */

@@ -21,20 +21,26 @@ static int is_onnx(const char *path)
     return n > 5 && strcmp(path + n - 5, ".onnx") == 0;
 }
 
-static int import_model(const char *path, struct ctt_import **out)
+static int import_model(const char *path, struct ctt_model **out)
 {
     struct ctt_import_job job = { .path = path };
+    struct ctt_import *m = NULL;
     struct ctt_import_fault f;
     int rc, n = 0;
 
-    CTT_TRY(ctt_import_open(&job, out));
-    while (ctt_import_fault(*out, n, &f))
+    CTT_TRY(ctt_import_own_onnx(path, out));
+    if (*out)
+        goto out;
+    CTT_TRY(ctt_import_open(&job, &m));
+    while (ctt_import_fault(m, n, &f))
         n++;
-    ctt_import_fault(*out, 0, &f);
+    ctt_import_fault(m, 0, &f);
     CTT_CHECK(!n, CTT_EUNSUP, "%s: %d node%s cannot be imported, such as %s "
               "(%s: %s); convtt-info --import lists them", path, n, ctt_s(n),
               f.node, f.op, f.reason);
+    *out = ctt_import_release(&m);
 out:
+    ctt_import_close(&m);
     return rc;
 }
 
@@ -66,19 +72,22 @@ out:
 int ctt_tool_import(const char *path, char **out)
 {
     static char kept[PATH];
-    struct ctt_import *m = NULL;
-    struct ctt_model *own = NULL;
+    struct ctt_model *m = NULL;
     int rc = 0;
 
     if (!is_onnx(path))
         return 0;
-    CTT_TRY(ctt_import_own_onnx(path, &own));
-    if (!own)
-        CTT_TRY(import_model(path, &m));
-    CTT_TRY(keep_model(own ? own : ctt_import_model(m), kept));
+    CTT_TRY(import_model(path, &m));
+    CTT_TRY(keep_model(m, kept));
     *out = kept;
 out:
-    ctt_import_close(&m);
-    ctt_model_free(&own);
+    ctt_model_free(&m);
     return rc;
+}
+
+int ctt_tool_load(const char *path, struct ctt_model **out)
+{
+    *out = NULL;
+    return is_onnx(path) ? import_model(path, out)
+                         : ctt_model_load(path, 0, out);
 }

@@ -144,7 +144,7 @@ int ctt_held_out_check(const struct ctt_train_cfg *cfg,
         rc = ctt_data_has_split(like, cfg->data, test_name,
                                 &g->node[ctt_graph_input(g)].attr.input, cfg,
                                 &several);
-    CTT_TRY(rc == CTT_EINVAL || rc == CTT_ENOMEM ? rc : 0);
+    CTT_TRY(rc == CTT_EINVAL || ctt_is_lack(rc) ? rc : 0);
     CTT_TRY(ctt_check_several(g, several, test ? cfg->test : cfg->data,
                               test ? NULL : test_name));
 out:
@@ -175,7 +175,7 @@ int ctt_held_out_open(const struct ctt_train_cfg *cfg,
                        &g->node[ctt_graph_input(g)].attr.input, m->label,
                        m->labels, cfg, &ev, &d);
     none = rc == CTT_ENOSPLIT || rc == CTT_EUNSUP;
-    if (rc < 0 && !none && rc != CTT_ENOMEM)
+    if (rc < 0 && !none && !ctt_is_lack(rc))
         ctt_tool_warn("split '%s': %s", test_name, ctt_errmsg());
     if (rc < 0 || is_same(train, d) || is_same(val, d))
         ctt_data_close(&d);

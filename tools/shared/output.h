@@ -47,6 +47,11 @@ char *ctt_tool_model(char *name);
  * cannot be imported. */
 int ctt_tool_import(const char *path, char **out);
 
+/* The model of a file, without its training state; also of one whose path ends
+ * in .onnx. */
+struct ctt_model;
+int ctt_tool_load(const char *path, struct ctt_model **out);
+
 /* ---- files.c ---- */
 
 /* Returns 1 if path names a model text (NAME.net), not a model file. */

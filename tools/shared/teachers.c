@@ -36,7 +36,7 @@ static int load_teacher(void *arg, const char *path, int k)
     struct ctt_teachers *t = arg;
     int rc;
 
-    CTT_TRY(ctt_model_load(path, 0, &t->model[k]));
+    CTT_TRY(ctt_tool_load(path, &t->model[k]));
     t->list[k] = t->model[k];
 out:
     return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tool.c: error messages, progress lines and signals of the programs. */
+ * tool.c: messages and signals of the programs. */
 #include "tools/shared/tool.h"
 #include "base/clock.h"
 #include "net/file/h5.h"
@@ -19,8 +19,6 @@
 
 static const char *program = "convtt";
 static int tool_rank;
-static int shown;                    /* columns of the progress line */
-static double last_line;             /* time of the last one */
 static volatile sig_atomic_t stop;
 
 /* Makes idle OpenMP threads sleep soon.  By default they spin for milliseconds:
@@ -62,7 +60,7 @@ void ctt_tool_start(const char *name, char **argv)
     signal(SIGXFSZ, SIG_IGN);    /* a write beyond the limit fails instead */
     program = name;
     ctt_warn_to(on_warning, NULL);
-    last_line = ctt_seconds();
+    ctt_progress_begin();
     setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
@@ -78,14 +76,6 @@ int ctt_tool_rank(int rank)
         close(null);
     }
     return tool_rank;
-}
-
-void ctt_tool_clear(void)
-{
-    if (!shown)    /* several threads may come here */
-        return;
-    fprintf(stderr, "\r%*s\r", shown, "");
-    shown = 0;
 }
 
 int ctt_tool_fail(int status)
@@ -132,7 +122,7 @@ void ctt_tool_note(const char *fmt, ...)
 {
     va_list ap;
 
-    if (tool_rank)
+    if (tool_rank || ctt_tool_is_quiet())
         return;
     va_start(ap, fmt);
     put_line("", fmt, ap);
@@ -208,29 +198,6 @@ void ctt_tool_warned(void)
         k->count = 0;
     }
     pthread_mutex_unlock(&kinds_lock);
-}
-
-void ctt_tool_progress(int last, const char *fmt, ...)
-{
-    int terminal = isatty(STDERR_FILENO), n;
-    double now = ctt_seconds();
-    char line[VISIBLE];
-    va_list ap;
-
-    if (tool_rank || (!last && now - last_line < (terminal ? 0.1 : 10)))
-        return;
-    last_line = now;
-    va_start(ap, fmt);
-    n = (int)strlen(format(line, fmt, ap));
-    va_end(ap);
-    if (!terminal) {
-        fprintf(stderr, "%s\n", line);
-        return;
-    }
-    fprintf(stderr, "\r%s%*s%s", line, shown > n ? shown - n : 0, "",
-            last ? "\n" : "");
-    fflush(stderr);
-    shown = last ? 0 : n;
 }
 
 void ctt_tool_say(const char *fmt, ...)

@@ -4,7 +4,9 @@
 #define CTT_TOOL_H
 
 #include "base/ctt.h"
+#include "base/telling.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -56,15 +58,6 @@ void ctt_tool_warn(const char *fmt, ...)
  * part of the work.  die, fail and end call it too. */
 void ctt_tool_warned(void);
 
-/* Progress on stderr: on a terminal the line overwrites the last one, at most
- * ten times a second; otherwise a line at most every ten seconds.  last: print
- * in any case. */
-void ctt_tool_progress(int last, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Removes a progress line from the terminal. */
-void ctt_tool_clear(void);
-
 /* Prints a line on stdout, after an empty one for each \n that fmt begins with;
  * removes a progress line first. */
 void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -81,6 +74,36 @@ void ctt_tool_at_last(void (*f)(void));
 
 /* Formats n like "1.2 M", "340 k", "12"; returns buf. */
 const char *ctt_tool_count(double n, char *buf, size_t size);
+
+/* ---- progress.c ---- */
+
+/* Sets how progress is told, and whether ctt_tool_note() says anything. */
+void ctt_tool_tell(const struct ctt_telling *t);
+int  ctt_tool_is_quiet(void);
+
+/* Work that is told: done of all units; all 0: their number is unknown.  left:
+ * seconds to the end, or NAN: estimated by the units that were done since the
+ * first report of as many. */
+struct ctt_work { double done, all, left; };
+
+/* Progress on stderr, "TEXT, 42%, 1:23 left": on a terminal the line overwrites
+ * the last one, at most ten times a second; otherwise a line at most every ten
+ * seconds; as JSON one at most every second.  w: NULL: nothing is known. */
+void ctt_tool_progress(const struct ctt_work *w, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same of done units of all, whose time is estimated. */
+#define CTT_PROGRESS(done, all, ...) \
+    ctt_tool_progress(&(struct ctt_work){ (done), (all), NAN }, __VA_ARGS__)
+
+/* Removes a progress line from the terminal. */
+void ctt_tool_clear(void);
+
+/* Prepares the clock of progress lines, at the start of a program. */
+void ctt_progress_begin(void);
+
+/* "1:02:03" or "2:03" of seconds; returns buf. */
+const char *ctt_say_clock(double s, char *buf, size_t size);
 
 /* ---- failure.c ---- */
 

@@ -38,18 +38,7 @@ static void on_say(void *arg, const char *line)
 static void on_scan(void *arg, int done, int clips)
 {
     (void)arg;
-    ctt_tool_progress(0, "reading clips: %d of %d", done, clips);
-}
-
-const char *ctt_say_clock(double s, char *buf, size_t size)
-{
-    int t = s > 0 ? (int)s : 0;
-
-    if (t >= 3600)
-        snprintf(buf, size, "%d:%02d:%02d", t / 3600, t / 60 % 60, t % 60);
-    else
-        snprintf(buf, size, "%d:%02d", t / 60, t % 60);
-    return buf;
+    CTT_PROGRESS(done, clips, "reading clips: %d of %d", done, clips);
 }
 
 /* Loss and accuracy, or loss and sampling, of a progress line. */
@@ -123,20 +112,26 @@ void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size)
                  ctt_say_scale(p->scale, p->skipped, scale, sizeof(scale)));
 }
 
+double ctt_say_epoch_share(const struct ctt_progress *p)
+{
+    return p->batches ? (double)p->batch / p->batches : 0;
+}
+
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
-    char left[32], what[192], ranks[32] = "";
+    const struct ctt_work w = { p->epoch - 1 + ctt_say_epoch_share(p),
+                                p->epochs, p->left };
+    char what[192], ranks[32] = "";
 
     (void)arg;
     if (p->ranks > 1)
         snprintf(ranks, sizeof(ranks), " on %d processes", p->ranks);
     puts_of[p->task](p, what, sizeof(what));
     ctt_say_amp(p, what, sizeof(what));
-    ctt_tool_progress(0, "epoch %d/%d %d/%d%s: %s, %.1f %s/s, waiting "
-                      "for clips %.0f%%, %s left", p->epoch, p->epochs,
-                      p->batch, p->batches, ranks, what, p->clips_a_second,
-                      units[p->task], 100 * p->wait,
-                      ctt_say_clock(p->left, left, sizeof(left)));
+    ctt_tool_progress(&w, "epoch %d/%d %d/%d%s: %s, %.1f %s/s, waiting for "
+                      "clips %.0f%%", p->epoch, p->epochs, p->batch,
+                      p->batches, ranks, what, p->clips_a_second,
+                      units[p->task], 100 * p->wait);
 }
 
 /* "25%" or "1 frame". */

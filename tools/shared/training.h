@@ -109,8 +109,8 @@ int ctt_say_shared(const char *what, const struct ctt_data *d,
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
                           size_t size);
 
-/* "1:02:03" or "2:03" of seconds; returns buf. */
-const char *ctt_say_clock(double s, char *buf, size_t size);
+/* The part of the epoch that is done, 0 to 1. */
+double ctt_say_epoch_share(const struct ctt_progress *p);
 
 /* "loss 0.351, top-1 87.5%", with "-" for a missing measurement; returns buf.
  * */

@@ -115,7 +115,7 @@ static int open_sources(struct live *l)
 
     for (int i = 0; i < l->count; i++) {
         rc = open_source(l, i);
-        if (!l->share.apart || rc == CTT_ENOMEM)
+        if (!l->share.apart || ctt_is_lack(rc))
             CTT_TRY(rc);
         if (rc < 0) {
             lose(l, &l->one[i], rc);

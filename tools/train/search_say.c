@@ -101,17 +101,17 @@ void ctt_search_say_plan(const struct ctt_search_run *r)
 
 void ctt_search_progress(const struct ctt_search_run *r)
 {
-    char best[96], left[32];
+    char best[96];
     double done, all, each;
+    struct ctt_work w;
 
     ctt_search_work(r->s, &done, &all);
     each = done > r->done ? (ctt_seconds() - r->began) / (done - r->done) : 0;
     put_best(r->s, best, sizeof(best));
-    ctt_tool_progress(0, "%.0f of about %.0f epochs, %d trial%s at a time%s; "
-                      "%s left", done, all, ctt_search_running(r),
-                      ctt_search_running(r) == 1 ? "" : "s", best, each > 0
-                      ? ctt_say_clock(each * (all - done), left, sizeof(left))
-                      : "?");
+    w = (struct ctt_work){ done, all, each > 0 ? each * (all - done) : NAN };
+    ctt_tool_progress(&w, "%.0f of about %.0f epochs, %d trial%s at a time%s",
+                      done, all, ctt_search_running(r),
+                      ctt_search_running(r) == 1 ? "" : "s", best);
 }
 
 /* ---- tables ---- */

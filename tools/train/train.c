@@ -42,6 +42,13 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
     ctt_say_events.epoch(NULL, e, val);
     if (j->cfg.report_html && ctt_ranks_writes(&j->cfg))
         ctt_train_page_add(&j->page, e, val);
+    if (j->cfg.log_tensorboard && ctt_ranks_writes(&j->cfg))
+        ctt_train_board_epoch(j, e, val);
+}
+
+static void on_weights(void *arg, const struct ctt_model *m)
+{
+    ctt_train_board_weights(arg, m);
 }
 
 static int train(struct ctt_training *j, int *status)
@@ -62,6 +69,8 @@ static int train(struct ctt_training *j, int *status)
     ev.arg = j;
     ev.progress = on_progress;
     ev.epoch = on_epoch;
+    if (j->cfg.log_tensorboard)
+        ev.weights = on_weights;
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ev, &r));
     ctt_ranks_unwatch();
     if (r.stopped) {
@@ -213,6 +222,7 @@ int main(int argc, char **argv)
     rc = ctt_opt_main(&ctt_train_program, &j.cfg, argc, argv, &done);
     if (done && rc >= 0)
         return ctt_tool_end(0);
+    ctt_tool_tell(&j.cfg.telling);
     if (rc < 0 || ctt_limits_set(&j.cfg.limits) < 0 ||
         complete(&j, argc, argv, rc) < 0)
         return ctt_ranks_fail(&j.cfg, CTT_EXIT_USAGE);

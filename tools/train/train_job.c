@@ -5,6 +5,7 @@
 #include "net/file/decision.h"
 #include "net/init.h"
 #include "tools/profile/profile.h"
+#include "exchange/board.h"
 #include "tools/report/page.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
@@ -23,6 +24,7 @@ static const struct ctt_output_kind json_kind = {
 void ctt_training_close(struct ctt_training *j)
 {
     ctt_train_page_free(&j->page);
+    ctt_train_board_close(j);
     ctt_data_close(&j->test);
     if (j->whole) {
         ctt_fold_close(&j->val);
@@ -360,6 +362,8 @@ int ctt_training_claim(struct ctt_training *j)
     CTT_TRY(ctt_output_check(c->log_json, &json_kind));
     CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
     CTT_TRY(ctt_profile_check(c->profile));
+    if (c->log_tensorboard)
+        CTT_TRY(ctt_board_folder(c->log_tensorboard));
 out:
     return rc;
 }

@@ -2,6 +2,7 @@
  * train_model.c: adapts a model to the data and to the weights it starts from.
  */
 #include "tools/train/train_tool.h"
+#include "tools/shared/output.h"
 #include "net/rewrite/edit.h"
 #include "tools/shared/tool.h"
 
@@ -195,7 +196,7 @@ int ctt_model_load_finite(const char *path, struct ctt_model **out)
     struct ctt_model *m = NULL;
     int rc;
 
-    CTT_TRY(ctt_model_load(path, 0, &m));
+    CTT_TRY(ctt_tool_load(path, &m));
     rc = ctt_model_finite(m);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: %s", path, ctt_errmsg()));

@@ -139,7 +139,7 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
     if (!test) {
         opened = ctt_held_out_open(cfg, m, ctt_all_clips(j->whole, j->data),
                                    val, &own);
-        CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+        CTT_TRY(ctt_is_lack(opened) ? opened : 0);
         test = own;
     }
     CTT_TRY(agree(cfg, test));

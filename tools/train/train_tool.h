@@ -33,11 +33,23 @@ struct ctt_training {
     struct ctt_data  *whole;        /* of which they are parts, or NULL */
     struct ctt_data  *test;         /* of --test, or NULL */
     struct ctt_train_page page;     /* of --report-html */
+    struct ctt_board *board;        /* of --log-tensorboard, or NULL */
+    int64_t           board_step;   /* of its event */
+    int               board_lost;   /* 1: it could not be written */
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     int               status;       /* of the program if it fails now */
 };
 
 void ctt_training_close(struct ctt_training *j);
+
+/* ---- train_board.c ---- */
+
+/* The event of an epoch, begun by its values and written with its weights.  A
+ * folder that cannot be written is a warning only. */
+void ctt_train_board_epoch(struct ctt_training *j, const struct ctt_epoch *e,
+                           const struct ctt_metrics *val);
+void ctt_train_board_weights(struct ctt_training *j, const struct ctt_model *m);
+void ctt_train_board_close(struct ctt_training *j);
 
 /* Loads the checkpoint, the model text or the model of --init, and the
  * teachers. */

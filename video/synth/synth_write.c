@@ -172,7 +172,7 @@ static int is_ours(const struct set *y)
 out:
     ctt_free(want);
     ctt_free(got);
-    return rc == CTT_ENOMEM ? rc : rc > 0;
+    return ctt_is_lack(rc) ? rc : rc > 0;
 }
 
 static int check_free(const char *path)

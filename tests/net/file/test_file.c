@@ -146,6 +146,21 @@ static void test_windows(void)
     ctt_model_free(&m);
 }
 
+/* Labels are as many as the answer's values, and no two are the same. */
+static void test_labels(void)
+{
+    static char *label[] = { "a", "b", "a" };
+    struct ctt_model *m = saved_make("input x c=2\nconv y in=x out=3\n");
+
+    CHECK_OK(ctt_model_labels(m, label, 2));
+    ctt_check_refused(ctt_model_save(saved_path, m), CTT_EFORMAT,
+                      "a.h5: 2 labels for 3 classes");
+    CHECK_OK(ctt_model_labels(m, label, 3));
+    ctt_check_refused(ctt_model_save(saved_path, m), CTT_EFORMAT,
+                      "a.h5: two classes have the label 'a'");
+    ctt_model_free(&m);
+}
+
 /* A net of many weights; the whole file counts, texts and all. */
 static void test_overhead(void)
 {
@@ -155,7 +170,7 @@ static void test_overhead(void)
         "resblock b in=a out=24 stride=2\nresblock c in=b out=24\n"
         "convttlstm d in=c hidden=16 kernel=5 order=3 steps=3 rank=8\n"
         "clip\nwindow v in=d steps=8\nconv e in=v out=32 kernel=3\n"
-        "pool p in=e kind=avg\nconv y in=p out=12\n";
+        "pool p in=e kind=avg\nconv y in=p out=4\n";
     struct ctt_model *m = saved_make(text);
     struct ctt_stored *s = NULL;
     int64_t bytes, size = 0, kept = 0;
@@ -400,6 +415,7 @@ static CU_TestInfo tests[] = {
     { "training state left out", test_strip },
     { "parameters", test_params },
     { "what is stored", test_stored },
+    { "labels", test_labels },
     { "overhead", test_overhead },
     { "windows", test_windows },
     { "rounded", test_rounded },

@@ -178,7 +178,7 @@ if python3 -c 'import pty; (x := 1)' 2> /dev/null; then
     python3 terminal.py "$bin/convtt-infer" --bench "$models/lenet-5.net" \
         --runs 2 --warm-up 1 --threads 1 --fit 1000 > out 2> err ||
         fail "$(cat out err)"
-    grep -qE -- '--fit: (batch|sessions|processes): [0-9]+ streams, about' \
+    grep -qE -- '--fit: (batch|sessions|processes): [0-9]+ streams, [0-9]+%' \
         out || fail "no progress of --fit: $(cat out)"
 fi
 json "$models/mnist-small.net" prediction e --fit 60

@@ -40,12 +40,17 @@ works "$info" --import a.onnx -o b.net
 # Labels and frames.
 printf 'cat\nmissile\nmissile\n' > labels
 works "$info" --import a.onnx -o b.h5 --labels labels \
-    --frames 'mean=0.5 std=0.25 colour=bgr'
+    --frames 'mean=0.5 std=0.25 colour=bgr' --licence BSD-3-Clause
 "$info" b.h5 > out
 grep -q '^  2  missile (2)$' out || fail 'the second missile has no number'
 grep -q 'mean=0.5,0.5,0.5 std=0.25,0.25,0.25 .* colour=bgr' out ||
     fail '--frames is not in the input line'
-grep -q '^imported from a.onnx$' out || fail 'no history'
+crc=$(gzip -c a.onnx | tail -c 8 | od -An -tx4 -N4 | tr -d ' ')
+grep -q "^imported from a.onnx file-crc=$crc licence=BSD-3-Clause\$" out ||
+    fail "the history is not of $crc: $(cat out)"
+grep -q '^licence         BSD-3-Clause$' out || fail 'no licence in the card'
+says 2 'licence=.: not a name of SPDX' \
+    "$info" --import a.onnx -o c.h5 --licence '('
 printf 'cat\n' > labels
 says 1 'labels: 1 labels for 3 classes' \
     "$info" --import a.onnx -o c.h5 --labels labels

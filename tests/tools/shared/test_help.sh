@@ -109,7 +109,8 @@ sections convtt-compress Thinning SVD 'Tensor trains' Pruning Folding Sharing \
     'Mixed precision' $trainer
 sections convtt-infer Recognition Decision Prediction Stream Measuring Data \
     Device Limits Output
-sections convtt-info 'What to show' Data Device 'Other programs' Limits
+sections convtt-info 'What to show' Data Device 'Other programs' Limits \
+    Output
 
 # 4. What stands in a row: letter, choices, conditions, default.
 says 0 '^  -j, --workers=N +threads that decode clips \[2\]$' \

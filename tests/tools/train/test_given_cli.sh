@@ -138,4 +138,18 @@ for n in 6 7 8 9 10 11 12 14 16; do
     fi
 done
 [ $lacking = 1 ] || fail "no run lacked descriptors: $(cat out)"
+
+# 6. ONNX is taken where a model is: the same weights come of it.
+info=$bin/convtt-info
+cp whole.ctt whole.h5
+"$info" --export whole.onnx whole.h5 > out 2>&1 || fail "$(cat out)"
+for from in whole.h5 whole.onnx; do
+    "$train" tiny.net $run --max-steps 2 --init $from --teacher $from \
+        -o made.h5 > out 2>&1 < /dev/null || fail "--init $from: $(cat out)"
+    grep -qE '[1-9][0-9]* of [0-9]+ weights taken' out ||
+        fail "$from: $(cat out)"
+    "$info" --export ${from#whole.}.safetensors made.h5 > out 2>&1 ||
+        fail "$(cat out)"
+done
+cmp h5.safetensors onnx.safetensors || fail '--init of ONNX: other weights'
 exit $failed
