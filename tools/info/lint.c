@@ -10,6 +10,7 @@
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -257,8 +258,7 @@ static int check_times(struct lint *l)
     CTT_TRY(median_rate(l, &median));
     for (int i = 0; i < l->m->g->count; i++)
         if (ctt_is_conv(&l->m->g->node[i])) {
-            ctt_tool_progress(0, "timing other channels and convs: node %d of "
-                              "%d", i + 1, l->m->g->count);
+            CTT_PROGRESS(i, l->m->g->count, "timing other channels and convs");
             check_slow(l, i, median);
             CTT_TRY(check_pad(l, i, &vain));
             CTT_TRY(check_merge(l, i, &vain));
