@@ -230,7 +230,7 @@ static void say_limits(const struct ctt_profile_said *p, double all)
            1e3 * best, all > 0 ? 100 * best / all : 0);
     printf("Amdahl          %.2f times as fast at most without %s",
            all > first ? all / (all - first) : 1.0, p->row[0].name);
-    if (rest > 0)
+    if (rest > 0.01 * all)
         printf(", %.2f without the %d above", all / rest, TOP);
     putchar('\n');
 }
