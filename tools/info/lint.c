@@ -20,63 +20,7 @@ static const double slow_rate = 0.33, slow_share = 0.05;
 
 static const char busy[] = "other programs use the processor";
 
-/* ---- lines ---- */
-
-/* The second word of a line, and its length; NULL: a comment or less. */
-static const char *name_in(const char *line, size_t *n)
-{
-    const char *s = line + strspn(line, " \t");
-
-    if (*s == '#')
-        return NULL;
-    s += strcspn(s, " \t\n");
-    s += strspn(s, " \t");
-    *n = strcspn(s, " \t\n#");
-    return *n ? s : NULL;
-}
-
-/* The line whose second word is the first n bytes of name, and its start. */
-static int find_line(const char *text, const char *name, size_t n,
-                     const char **start)
-{
-    int line = 1;
-
-    for (const char *s = text; s; line++) {
-        size_t length;
-        const char *is = name_in(s, &length);
-
-        if (is && length == n && memcmp(is, name, n) == 0) {
-            *start = s;
-            return line;
-        }
-        s = strchr(s, '\n');
-        s = s ? s + 1 : NULL;
-    }
-    return 0;
-}
-
-/* A cell's nodes have its name and a dot before their own. */
-static int line_at(const struct lint *l, int i, const char **start)
-{
-    const char *name = l->m->g->node[i].name;
-
-    for (size_t n = strlen(name); n > 0; n--) {
-        int line = !name[n] || name[n] == '.'
-                   ? find_line(l->text, name, n, start) : 0;
-
-        if (line)
-            return line;
-    }
-    *start = "";
-    return 0;
-}
-
-int ctt_lint_line(const struct lint *l, int i)
-{
-    const char *start;
-
-    return line_at(l, i, &start);
-}
+/* ---- warnings ---- */
 
 /* Prints a warning of a node: its line and what could be changed. */
 static void warn(struct lint *l, int i, const char *fmt, ...)
@@ -86,7 +30,7 @@ static void warn(struct lint *l, int i, const char *fmt, ...)
 {
     char text[512], line[CTT_MAX_LINE], shown[4096];
     const char *start;
-    int number = line_at(l, i, &start);
+    int number = ctt_lint_line(l, i, &start);
     va_list ap;
 
     va_start(ap, fmt);

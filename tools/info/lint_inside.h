@@ -22,9 +22,9 @@ struct lint {
     int                        warnings;
 };
 
-/* The number of the line that makes node i: its own, or that of its cell; 0:
- * there is none. */
-int ctt_lint_line(const struct lint *l, int i);
+/* lint_line.c: the number of the line that makes node i, its own or that of its
+ * cell, and where it begins in the text; 0 and "": there is none. */
+int ctt_lint_line(const struct lint *l, int i, const char **start);
 
 /* Prints the table of nodes. */
 int ctt_lint_say_costs(const struct lint *l);
