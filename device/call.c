@@ -76,13 +76,6 @@ static int call(struct ctt_dev *d, const struct ctt_call *c,
     return d->kind->run ? d->kind->run(d, kernel, c, pass) : kernel(d, c);
 }
 
-static ctt_call_watch *watch;
-
-int ctt_dev_is_timed(const struct ctt_dev *d)
-{
-    return d->sum || watch;
-}
-
 static void add_time(struct ctt_profile *p, double seconds)
 {
     p->seconds += seconds;
@@ -93,6 +86,7 @@ static void add_time(struct ctt_profile *p, double seconds)
 static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
                       enum ctt_pass pass)
 {
+    ctt_call_watch *watch = ctt_dev_watching();
     double start, end;
     int rc = 0;
 
@@ -196,11 +190,6 @@ int ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
 void ctt_dev_blame(struct ctt_dev *d, int on)
 {
     d->blame = on;
-}
-
-void ctt_dev_watch(ctt_call_watch *f)
-{
-    watch = f;
 }
 
 void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,

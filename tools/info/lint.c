@@ -2,6 +2,7 @@
  * lint.c: convtt-info --lint: what could be changed in a model, at which line
  * of its text, and the gain. */
 #include "tools/info/lint_inside.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/visible.h"
 #include "net/init.h"
@@ -236,6 +237,20 @@ static double kept_bytes(const struct lint *l)
     return bytes;
 }
 
+/* 1 if frames on one thread take hardly more time than they compute. */
+static int is_alone(struct lint *l, int *alone)
+{
+    double start = ctt_seconds(), work = ctt_thread_seconds();
+    int rc = 0;
+
+    for (int i = 0; i < 5; i++)
+        CTT_TRY(ctt_stepper_step(&l->plan.s));
+    work = ctt_thread_seconds() - work;
+    *alone = l->cfg->threads > 1 || ctt_seconds() - start < 1.1 * work;
+out:
+    return rc;
+}
+
 static int open_plan(struct lint *l)
 {
     struct ctt_times copy;
@@ -245,7 +260,8 @@ static int open_plan(struct lint *l)
         return 0;
     CTT_TRY(ctt_plan_open(l->cfg, l->m, &l->plan));
     copy = l->plan.frame;
-    l->steady = ctt_ratios_steady(&copy);
+    CTT_TRY(is_alone(l, &l->steady));
+    l->steady = l->steady && ctt_ratios_steady(&copy);
     l->ms = ctt_times_spread(&copy).median;
 out:
     return rc;

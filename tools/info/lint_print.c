@@ -37,7 +37,8 @@ static void add_row(const struct lint *l, int i, struct ctt_table *t)
     snprintf(cell[1], sizeof(cell[1]), "%.1f", 4e-3 * (c->values + c->past));
     snprintf(cell[2], sizeof(cell[2]), "%.1f", 1e-3 * ctt_lint_train_bytes(c));
     ctt_table_row(t, "%d\t%s\t%s\t%.*s\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t"
-                  "%.2f", ctt_lint_line(l, i, &start), n->name, ctt_ops[n->op].name,
+                  "%.2f", ctt_lint_line(l, i, &start), n->name,
+                  ctt_ops[n->op].name,
                   (int)strcspn(field, "\t"), field,
                   field + strcspn(field, "\t") + 1, cell[0], cell[1], cell[2],
                   uj[CTT_LINT_FP32], uj[CTT_LINT_FP16], uj[CTT_LINT_INT8],
