@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_decide.c: tests the guarantees of calibrated thresholds, and measures
  * the frames that early decisions save.
- * Usage: bench_decide ANSWERS.csv CLIPS SPLITS [DELTA [CURVE.png]].
+ * Usage: bench_decide ANSWERS.csv CLIPS SPLITS [DELTA [CURVE.html]].
  *
  * ANSWERS.csv is written by convtt-infer --calibrate --answers.  For each gap
  * and guarantee, thresholds are found SPLITS times on CLIPS clips,
@@ -16,10 +16,11 @@
  * violation is a gap above the one that is allowed: of all clips (marginal),
  * or of those decided by any one check (conditional; in split of those decided
  * early, as a few clips of a test are above any gap by chance). */
-#include "bench/decide_plot.h"
 #include "bench/decide_table.h"
 #include "infer/head.h"
 #include "base/key.h"
+#include "base/newfile.h"
+#include "tools/report/page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,6 +47,12 @@ struct bench {
 /* Effect of thresholds, as shares of the clips; worst: the largest gap among
  * the clips decided at one check. */
 struct result { double seen, early, gap, early_gap, worst; };
+
+/* Clips lost by the part that was seen, in %. */
+struct curve {
+    double seen[CTT_DECISION_CHECKS], gap[CTT_DECISION_CHECKS];
+    int    points;
+};
 
 /* ---- drawing ---- */
 
@@ -187,7 +194,7 @@ out:
 }
 
 /* The curve without thresholds: all clips are answered at one check. */
-static int curve_point(const struct bench *b, struct decide_point *p)
+static void find_curve(const struct bench *b, struct curve *c)
 {
     const struct ctt_trials *t = &b->all.t;
     float threshold[CTT_DECISION_CHECKS];
@@ -197,16 +204,32 @@ static int curve_point(const struct bench *b, struct decide_point *p)
         for (int i = 0; i < t->checks; i++)
             threshold[i] = i == k ? 0 : INFINITY;
         r = try(b, threshold);
-        p[k] = (struct decide_point){ r.seen, r.gap };
+        c->seen[k] = 100 * r.seen;
+        c->gap[k] = r.gap;
     }
-    return t->checks;
+    c->points = t->checks;
 }
 
-static int run_all(struct bench *b, const char *png)
+static int print_page(FILE *f, const void *arg)
 {
-    struct decide_point p[3][CTT_DECISION_CHECKS];
-    struct decide_curve curve[3] = { { p[0], GAPS }, { p[1], GAPS },
-                                     { p[2], 0 } };
+    static const char *const name[] = { "marginal", "conditional",
+                                        "all clips at one check" };
+    const struct curve *c = arg;
+    struct ctt_series s[3];
+
+    for (int k = 0; k < 3; k++)
+        s[k] = (struct ctt_series){ name[k], c[k].points, c[k].seen, c[k].gap,
+                                    NULL, NULL };
+    ctt_page_begin(f, "Early decisions");
+    ctt_page_chart(f, &(struct ctt_chart){ "Clips lost by the part that was "
+        "seen", "% of the frames", "clips lost", s, 3, 1, 0, 0, NAN });
+    ctt_page_end(f);
+    return 0;
+}
+
+static int run_all(struct bench *b, const char *path)
+{
+    struct curve curve[3] = { { .points = GAPS }, { .points = GAPS } };
     struct result mean;
     int rc = 0;
 
@@ -224,12 +247,13 @@ static int run_all(struct bench *b, const char *png)
         CTT_TRY(run_splits(b, &(struct ctt_guarantee_set){
                         (enum ctt_guarantee)kind, gaps[i], b->delta },
                            again, &mean));
-        p[kind][i] = (struct decide_point){ mean.seen, mean.gap };
+        curve[kind].seen[i] = 100 * mean.seen;
+        curve[kind].gap[i] = mean.gap;
     }
     b->from = 0;
-    curve[2].points = curve_point(b, p[2]);
-    if (png)
-        CTT_TRY(decide_plot(png, curve, 3));
+    find_curve(b, &curve[2]);
+    if (path)
+        CTT_TRY(ctt_file_print(path, print_page, curve));
 out:
     return rc;
 }
@@ -270,7 +294,7 @@ int main(int argc, char **argv)
 
     if (argc < 4) {
         fprintf(stderr, "usage: bench_decide ANSWERS.csv CLIPS SPLITS [DELTA "
-                "[CURVE.png]]\n");
+                "[CURVE.html]]\n");
         return 2;
     }
     CTT_TRY(open_bench(&b, argv));

@@ -2,6 +2,7 @@
  * log.c: the result of each epoch as CSV and JSON, for other programs. */
 #include "libtrain/log.h"
 #include "libtrain/before.h"
+#include "libtrain/settings.h"
 #include "base/json.h"
 #include "base/newfile.h"
 
@@ -19,6 +20,7 @@ enum { MOST = 1 << 30 };    /* bytes of a log that is continued */
 struct ctt_log {
     FILE       *csv, *json;
     const char *csv_path, *json_path;
+    char       *settings;    /* for the first row of a new JSON log */
     int         kind;    /* bits below: the task, mixed precision, a server
                             (--sync), several labels per clip */
 };
@@ -197,6 +199,8 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int several, int done,
     l->json_path = cfg->log_json;
     CTT_TRY(open_one(l->csv_path, 0, done, &l->csv));
     CTT_TRY(open_one(l->json_path, 1, done, &l->json));
+    if (l->json && done <= 0)
+        CTT_TRY(ctt_settings_changed(cfg, &l->settings));
     if (l->csv && fseek(l->csv, 0, SEEK_END) == 0 && ftell(l->csv) == 0)
         head(l);
     *out = l;
@@ -263,6 +267,10 @@ int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e)
         CTT_TRY(flush(l->csv, l->csv_path));
     }
     if (l->json) {
+        if (l->settings)
+            ctt_json_put_text(&o, "settings", l->settings);
+        ctt_free(l->settings);
+        l->settings = NULL;
         fputs("}\n", l->json);
         CTT_TRY(flush(l->json, l->json_path));
     }
@@ -280,6 +288,7 @@ int ctt_log_close(struct ctt_log **l)
         rc = ctt_error(CTT_EIO, "%s: %s", (*l)->csv_path, strerror(errno));
     if ((*l)->json && fclose((*l)->json) != 0)
         rc = ctt_error(CTT_EIO, "%s: %s", (*l)->json_path, strerror(errno));
+    ctt_free((*l)->settings);
     ctt_free(*l);
     *l = NULL;
     return rc;

@@ -9,7 +9,8 @@ struct ctt_log;
 
 /* Opens --log-csv and --log-json, if they are set.  done: -1 for new logs, or
  * the epochs after which a run is resumed: rows of later epochs, which are run
- * again, and a last line that was cut short are removed first.  several: clips
+ * again, and a last line that was cut short are removed first.  The first row
+ * of a JSON log has the settings that are not the default.  several: clips
  * have several labels.  close: CTT_EIO if a file could not be written. */
 int ctt_log_open(const struct ctt_train_cfg *cfg, int several, int done,
                  struct ctt_log **out);

@@ -8,10 +8,6 @@
 /* All settings, one name=value per line; the caller frees the text. */
 int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out);
 
-/* " name=value" for each setting that is not at its default and affects the
- * result (no CTT_CFG_RESUME); the caller frees the text. */
-int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
-
 /* CTT_EINVAL names a setting that differs from the text `was` of a checkpoint
  * and must not change when training resumes. */
 int ctt_settings_same(const struct ctt_train_cfg *cfg, const char *was);

@@ -110,6 +110,10 @@ enum {
 /* Of a number that is found before the training (auto.c). */
 #define CTT_CFG_WORD "auto"
 
+/* " name=value" for each setting that is not at its default and affects the
+ * result (no CTT_CFG_RESUME); the caller frees the text. */
+int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
+
 /* 1 if the task has classes. */
 static inline int ctt_cfg_recognises(const struct ctt_train_cfg *cfg)
 {

@@ -43,8 +43,8 @@
       .needs = "search", CTT_SEARCH_ROW(bits) }, \
     { "search-csv", CTT_STRING, AT(search_csv), "", "the same as CSV", \
       .arg = "FILE", .needs = "search", CTT_SEARCH_ROW(bits) }, \
-    { "search-plot", CTT_STRING, AT(search_plot), "", "draw the trials in " \
-      "parallel coordinates, as an SVG", .arg = "FILE", .needs = "search", \
+    { "search-plot", CTT_STRING, AT(search_plot), "", "page for a browser: " \
+      "trials by each setting", .arg = "FILE.html", .needs = "search", \
       CTT_SEARCH_ROW(bits) }
 
 #endif

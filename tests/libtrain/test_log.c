@@ -2,6 +2,7 @@
  * test_log.c: the logs of a run that was killed and goes on have each epoch
  * once and whole lines only. */
 #include "libtrain/log.h"
+#include "base/newfile.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
 
@@ -75,6 +76,26 @@ static void test_empty(void)
     CU_ASSERT(same_files(a.log_json, b.log_json));
 }
 
+/* The first row alone has the settings that are not the default. */
+static void test_settings(void)
+{
+    struct ctt_train_cfg c = { .data = NULL };
+    char *text = NULL, *first;
+    int64_t size;
+
+    CHECK_OK(ctt_opt_defaults(ctt_train_opts, &c));
+    c.log_json = clip_path("%s.json", "settings");
+    c.batch = 77;
+    write_rows(&c, -1, 1, 2);
+    CHECK_OK(ctt_file_text(c.log_json, 1 << 20, &text, &size));
+    first = strchr(text, '\n');
+    CU_ASSERT_FATAL(first != NULL);
+    *first = '\0';
+    CU_ASSERT(strstr(text, "\"settings\":\" batch=77\"}") != NULL);
+    CU_ASSERT(strstr(first + 1, "settings") == NULL);
+    ctt_free(text);
+}
+
 /* The interval of an accuracy is at the end of a row; prediction has none, and
  * neither has an epoch without a test. */
 static void test_interval(void)
@@ -128,6 +149,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "killed and resumed", test_resume }, { "no rows", test_empty },
         { "a long line", test_long_line }, { "interval", test_interval },
+        { "settings", test_settings },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

@@ -64,7 +64,7 @@ while read -r line; do
         esac || fail "$line: status $rc: $(cat out err)"
     }
 done < commands
-for f in dense.h5 small.h5 wrong.csv matrix.svg; do
+for f in dense.h5 small.h5 wrong.csv friday.html; do
     [ -s $f ] || fail "no $f"
 done
 [ "$(stat -c %s small.h5)" -lt "$(stat -c %s dense.h5)" ] ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_check.c: settings of --budget: what goes with it, and its files. */
 #include "tools/compress/compress_tool.h"
+#include "tools/report/page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,8 +27,8 @@ static int is_kept(const struct ctt_opt *o)
  * kind. */
 static int is_idle(const struct ctt_opt *o)
 {
-    static const char *const none[] = { "report", "report-html", "resume",
-        "sense", NULL };
+    static const char *const none[] = { "report", "resume", "sense",
+        NULL };
     static const char *const used[] = { "for", "choose-by", "norm-clips",
         "share-init", "share-lambda", "share-epochs", "int8-epochs",
         "svd-on", "tt-on", "calibrate", NULL };
@@ -53,7 +54,8 @@ static int name_files(struct ctt_compress_job *j)
                               sizeof(j->log), &c->sense_log));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out,
                                c->train.checkpoint, c->sense_log,
-                               c->budget_csv, c->profile }, 5));
+                               c->budget_csv, c->report_html,
+                               c->profile }, 6));
 out:
     return rc;
 }
@@ -100,6 +102,7 @@ int ctt_budget_outputs(struct ctt_compress_job *j)
     CTT_TRY(ctt_output_check_checkpoint(c->train.checkpoint, 1));
     CTT_TRY(ctt_compress_can_log(j, c->sense_log, &ctt_output_sensitivity_log));
     CTT_TRY(ctt_output_check(c->budget_csv, &csv_kind));
+    CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
 out:
     return rc;
 }

@@ -281,6 +281,8 @@ static int run_search(struct ctt_budget_job *r)
     rc = ctt_budget_search(&r->s);
     if (csv && (rc >= 0 || rc == CTT_EUNSUP) && ctt_budget_csv(r, csv) < 0)
         rc = CTT_EIO;
+    if (rc >= 0 || rc == CTT_EUNSUP)
+        ctt_budget_page(r);
 out:
     return rc;
 }

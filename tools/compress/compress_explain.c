@@ -2,6 +2,7 @@
  * compress_explain.c: convtt-compress --explain: what each part of a
  * compression costs and saves. */
 #include "tools/compress/compress_tool.h"
+#include "tools/report/page.h"
 #include "tools/shared/tool.h"
 #include "net/file/decision.h"
 
@@ -64,7 +65,7 @@ static int check_outputs(struct ctt_compress_job *j)
 
     CTT_TRY(ctt_compress_can_log(j, c->explain_log, &log_kind));
     CTT_TRY(ctt_output_check(c->explain_csv, &csv_kind));
-    CTT_TRY(ctt_output_check(c->explain_plot, &ctt_output_plot));
+    CTT_TRY(ctt_output_check(c->explain_plot, &ctt_output_page));
 out:
     return rc;
 }
@@ -292,7 +293,7 @@ static int write_tables(const struct explain *a, const struct ctt_explain *e)
     if (c->explain_csv)
         CTT_TRY(ctt_explain_csv(e, c->explain_csv));
     if (c->explain_plot)
-        CTT_TRY(ctt_explain_plot(e, c->explain_plot));
+        CTT_TRY(ctt_explain_page(e, c->explain_plot));
     ctt_tool_say("\n%d results in %s", e->points, c->explain_log);
 out:
     return rc;

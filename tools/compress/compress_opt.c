@@ -296,7 +296,7 @@ static const struct ctt_chapter chapters[] = {
       "        --budget top1=-0.5,bytes=20k,ms=0.05\n\n"
       "See what each weight bears before that:\n\n"
       "    convtt-compress --sense dense.h5 --data clips \\\n"
-      "        --sense-plot dense.svg\n\n"
+      "        --sense-plot dense.html\n\n"
       "See afterwards what each part of it cost:\n\n"
       "    convtt-compress --explain small.h5 --dense dense.h5 \\\n"
       "        --data clips" },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_sensitivity.c: convtt-compress --sense: what each weight bears. */
 #include "tools/compress/compress_tool.h"
+#include "tools/report/page.h"
 #include "tools/shared/tool.h"
 #include "net/rewrite/aux_head.h"
 #include "device/device.h"
@@ -61,7 +62,7 @@ static int check_outputs(struct ctt_compress_job *j)
 
     CTT_TRY(ctt_compress_can_log(j, c->sense_log, &ctt_output_sensitivity_log));
     CTT_TRY(ctt_output_check(c->sense_csv, &csv_kind));
-    CTT_TRY(ctt_output_check(c->sense_plot, &ctt_output_plot));
+    CTT_TRY(ctt_output_check(c->sense_plot, &ctt_output_page));
 out:
     return rc;
 }
@@ -209,7 +210,7 @@ static int write_tables(const struct ctt_compress_cfg *c,
     if (c->sense_csv)
         CTT_TRY(ctt_sensitivity_csv(s, c->sense_csv));
     if (c->sense_plot)
-        CTT_TRY(ctt_sensitivity_plot(s, (double)c->sense_kl, c->sense_plot));
+        CTT_TRY(ctt_sensitivity_page(s, (double)c->sense_kl, c->sense_plot));
     ctt_tool_say("\n%d results in %s", s->points, c->sense_log);
 out:
     return rc;

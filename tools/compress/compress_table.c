@@ -84,8 +84,8 @@ static const struct ctt_opt sense[] = {
       .dflt = "", .help = "write all results as CSV", .arg = "FILE",
       .section = "Sensitivity", .needs = "sense" },
     { .name = "sense-plot", .type = CTT_STRING, .off = FIELD(sense_plot),
-      .dflt = "", .help = "draw a curve per weight and option (SVG)",
-      .arg = "FILE", .section = "Sensitivity", .needs = "sense" },
+      .dflt = "", .help = "page for a browser: a curve per weight and option",
+      .arg = "FILE.html", .section = "Sensitivity", .needs = "sense" },
     { .name = NULL }
 };
 
@@ -110,8 +110,8 @@ static const struct ctt_opt explain[] = {
       .dflt = "", .help = "write all results as CSV", .arg = "FILE",
       .section = "Explanation", .needs = "explain" },
     { .name = "explain-plot", .type = CTT_STRING, .off = FIELD(explain_plot),
-      .dflt = "", .help = "draw what each costs and saves (SVG)",
-      .arg = "FILE", .section = "Explanation", .needs = "explain" },
+      .dflt = "", .help = "page for a browser: what each costs and saves",
+      .arg = "FILE.html", .section = "Explanation", .needs = "explain" },
     { .name = NULL }
 };
 

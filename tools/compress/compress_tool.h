@@ -194,8 +194,8 @@ int ctt_compress_prove(const struct ctt_compress_job *j, struct ctt_report *r);
 /* ---- compress_page.c ---- */
 
 /* Writes the page of --report-html, if it is given. */
-int ctt_compress_page(const struct ctt_compress_job *j,
-                      const struct ctt_report *r);
+void ctt_compress_page(const struct ctt_compress_job *j,
+                       const struct ctt_report *r);
 
 /* ---- compress_measure.c ---- */
 
@@ -284,11 +284,12 @@ int ctt_sensitivity_log_add(struct ctt_sensitivity_log *log,
 /* How the file begins. */
 #define CTT_SENSITIVITY_LOG_BEGIN "{\"sense\":1,"
 
-/* ---- sensitivity_plot.c ---- */
+/* ---- sensitivity_page.c ---- */
 
-/* Writes an SVG: a panel per option; x: its values, y: the mean divergence of
- * the answers (logarithmic); a curve per weight with its name; a line at kl. */
-int ctt_sensitivity_plot(const struct ctt_sensitivity *s, double kl,
+/* Writes a page: a chart per option; x: its values, y: the mean divergence of
+ * the answers (logarithmic); a curve per weight, those that bear least; a line
+ * at kl. */
+int ctt_sensitivity_page(const struct ctt_sensitivity *s, double kl,
                          const char *path);
 
 /* ---- sensitivity_say.c ---- */
@@ -355,12 +356,12 @@ int ctt_explain_log_add(struct ctt_line_log *log, const struct ctt_explain *e,
 /* How the file begins. */
 #define CTT_EXPLAIN_LOG_BEGIN "{\"explain\":1,"
 
-/* ---- explain_plot.c ---- */
+/* ---- explain_page.c ---- */
 
-/* Writes an SVG: a row per weight and thing that was done to it, those that
+/* Writes a page: a row per weight and thing that was done to it, those that
  * cost most at the top, with a bar each for the divergence that it costs, the
  * bytes and the time that it saves. */
-int ctt_explain_plot(const struct ctt_explain *e, const char *path);
+int ctt_explain_page(const struct ctt_explain *e, const char *path);
 
 /* ---- explain_say.c ---- */
 
@@ -444,6 +445,11 @@ int ctt_budget_train(void *arg, const struct ctt_recipe *o, int steps,
  * result, and a model is tested once. */
 int ctt_budget_prove(void *arg, const struct ctt_model *m,
                      const struct ctt_budget_row *row);
+
+/* ---- budget_page.c ---- */
+
+/* The page of --report-html; one that cannot be written is a warning. */
+void ctt_budget_page(const struct ctt_budget_job *r);
 
 /* ---- budget_csv.c ---- */
 

@@ -272,6 +272,7 @@ static void close_tool(struct tool *t)
     ctt_free(t->r.frames);
     ctt_free(t->r.renamed);
     ctt_judged_free(&t->r.judged);
+    ctt_infer_report_free(&t->r.report);
     ctt_free(t->r.frame.ms);
     ctt_free(t->r.answer.ms);
     ctt_free(t->r.decode.decode.ms);
@@ -366,8 +367,8 @@ static int say_judged(struct tool *t)
     if (t->c.wrong)
         CTT_TRY(ctt_judged_write(&r->judged, r->label, t->c.wrong));
     if (t->c.confusion)
-        CTT_TRY(ctt_confusion_write(r->renamed, r->classes, r->label,
-                                    t->c.confusion));
+        CTT_TRY(ctt_confusion_write(r));
+    ctt_infer_report_write(r);
 out:
     return rc;
 }
@@ -383,6 +384,8 @@ static int say_several(struct tool *t)
                                      t->c.json);
     CTT_TRY(ctt_kept_map(&t->r.kept, map));
     CTT_TRY(ctt_say_precision(t->r.accuracy, map, t->r.ratios, t->c.json));
+    t->r.report.map = map;
+    ctt_infer_report_write(&t->r);
 out:
     return rc;
 }
@@ -398,8 +401,10 @@ static int say_results(struct tool *t)
         CTT_TRY(say_several(t));
     else if (t->r.calibrator)
         CTT_TRY(say_calibration(t));
-    else if (t->c.decide.on)
+    else if (t->c.decide.on) {
         CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
+        ctt_decide_report_write(&t->r);
+    }
     else
         CTT_TRY(say_judged(t));
     CTT_TRY(say_times(t));
@@ -413,8 +418,7 @@ static int recognise_all(struct tool *t, const char *model, char **path,
     int rc = 0;
 
     CTT_TRY(open_decision(t, model));
-    CTT_TRY(note_usage(t, ctt_judged_check(t->c.wrong, t->c.confusion,
-                                           t->c.film, t->r.classes)));
+    CTT_TRY(note_usage(t, ctt_judged_check(&t->c, t->r.classes)));
     CTT_TRY(ctt_decoder_open(t->c.every ? 0 : t->c.workers, 0, 0,
                              t->c.time ? &t->r.decode : NULL, &t->decoder));
     CTT_TRY(take_operands(t, path, paths));
@@ -485,7 +489,7 @@ static int run_model(struct tool *t, const char *model, char **path, int paths)
               "--%s: clips of this model have several labels; the table of "
               "accuracy has their mean average precision",
               t->c.wrong ? "wrong" : "confusion");
-    t->model = model;
+    t->model = t->r.report.model = model;
     if (stream)
         rc = stream_all(t);
     else

@@ -185,13 +185,16 @@ int ctt_decide_clip(struct ctt_recogniser *r, const struct ctt_item *item,
 {
     struct clip c = { .item = item, .f = f };
     struct ctt_decide_sums *s = &r->decided;
-    int label = ctt_recognise_label(r, item), rc = 0;
+    int label = ctt_recognise_label(r, item), tenth, rc = 0;
 
     CTT_TRY(run_until_sure(r, &c));
     say_clip(r, &c);
     s->clips++;
     s->early += c.made.early;
     s->seen += share(&c);
+    tenth = (int)(10 * share(&c) - 1e-9);
+    s->at[tenth]++;
+    s->right_at[tenth] += label >= 0 && c.made.answer == label;
     if (label >= 0)
         CTT_TRY(compare_with_end(r, &c, label));
 out:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_judged.c: the clips whose last answer is wrong, as a table and as a
- * file, and answers by true class (the confusion matrix) as a picture. */
+ * file. */
 #include "tools/infer/infer_tool.h"
 #include "base/newfile.h"
 #include "base/visible.h"
-#include "tools/shared/picture.h"
+#include "tools/report/page.h"
 #include "tools/shared/tool.h"
 
 #include <stdlib.h>
@@ -131,145 +131,18 @@ int ctt_judged_write(struct ctt_judged *j, char *const *name, const char *path)
     return ctt_file_print(path, print_file, &(struct file){ j, name });
 }
 
-/* ---- the picture ---- */
-
-/* CELL: pixels of a cell; LETTER: the mean width of a letter. */
-enum { CELL = 34, TOP = 60, LETTER = 6, LONGEST = 40, BAR = 40 };
-
-struct matrix {
-    const int   *clips;    /* [classes * classes], by true class and answer */
-    int          classes, left;
-    char *const *name;
-};
-
-static int clips_of(const struct matrix *m, int label)
-{
-    int sum = 0;
-
-    for (int k = 0; k < m->classes; k++)
-        sum += m->clips[(size_t)label * (size_t)m->classes + (size_t)k];
-    return sum;
-}
-
-/* A share of the class's clips, from white to blue; the count in it. */
-static void print_cell(FILE *f, const struct matrix *m, int label, int answer)
-{
-    int n = m->clips[(size_t)label * (size_t)m->classes + (size_t)answer];
-    int all = clips_of(m, label), x = m->left + answer * CELL;
-    int y = TOP + label * CELL;
-    double share = all ? (double)n / all : 0;
-    char count[16];
-
-    fprintf(f, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-            "fill=\"#1f5fbf\" fill-opacity=\"%.3f\" stroke=\"%s\"/>\n", x, y,
-            CELL, CELL, share, label == answer ? "#000" : "#ccc");
-    if (!n)
-        return;
-    snprintf(count, sizeof(count), "%d", n);
-    fprintf(f, "<g fill=\"%s\">", share > 0.5 ? "#fff" : "#000");
-    ctt_svg_text(f, x + CELL / 2.0, y + CELL / 2.0 + 4, "middle", count);
-    fprintf(f, "</g>\n");
-}
-
-/* A name, of which a long one is cut. */
-static void shorten(const char *name, char text[NAME])
-{
-    char cut[LONGEST];
-
-    ctt_visible(name, 0, cut, sizeof(cut));
-    snprintf(text, NAME, "%s%s", cut, strlen(name) > strlen(cut) ? ".." : "");
-}
-
-static void print_row(FILE *f, const struct matrix *m, int label)
-{
-    char text[NAME], of[NAME + 16];
-    int all = clips_of(m, label), n = m->clips[label * (m->classes + 1)];
-
-    shorten(m->name[label], text);
-    snprintf(of, sizeof(of), "%s (%.0f%% right)", text,
-             all ? 100.0 * n / all : 0);
-    ctt_svg_text(f, m->left - 8, TOP + label * CELL + CELL / 2.0 + 4, "end",
-                 all ? of : text);
-    for (int k = 0; k < m->classes; k++)
-        print_cell(f, m, label, k);
-}
-
-/* Names of the columns lean, so that they do not cover each other. */
-static void print_column(FILE *f, const struct matrix *m, int answer)
-{
-    double x = m->left + answer * CELL + CELL / 2.0;
-    int y = TOP + m->classes * CELL + 14;
-    char text[NAME];
-
-    shorten(m->name[answer], text);
-    fprintf(f, "<g transform=\"rotate(-45 %.1f %d)\">", x, y);
-    ctt_svg_text(f, x, y, "end", text);
-    fprintf(f, "</g>\n");
-}
-
-static int longest(const struct matrix *m)
-{
-    char text[NAME];
-    int n = 0, most = 0;
-
-    for (int k = 0; k < m->classes; k++) {
-        shorten(m->name[k], text);
-        n = (int)strlen(text);
-        most = n > most ? n : most;
-    }
-    return most * LETTER;
-}
-
-static int print_picture(FILE *f, const void *arg)
-{
-    const struct matrix *m = arg;
-    int side = m->classes * CELL, names = longest(m), all = 0;
-    int slope = names * 3 / 4 + 20;
-    char title[96];
-
-    for (int k = 0; k < m->classes; k++)
-        all += clips_of(m, k);
-    snprintf(title, sizeof(title), "Answers of the model at the end of %d "
-             "clip%s", all, ctt_s(all));
-    ctt_svg_begin(f, m->left + (side > 320 ? side : 320) + 20,
-                  TOP + side + slope + BAR);
-    fprintf(f, "<g font-size=\"15\">");
-    ctt_svg_text(f, 12, 24, "start", title);
-    fprintf(f, "</g>\n");
-    ctt_svg_text(f, m->left - 8, TOP - 10, "end", "true class");
-    ctt_svg_text(f, m->left, TOP - 10, "start",
-                 "number of clips; the darker, the larger share of the class");
-    for (int k = 0; k < m->classes; k++)
-        print_row(f, m, k);
-    for (int k = 0; k < m->classes; k++)
-        print_column(f, m, k);
-    ctt_svg_text(f, m->left + side / 2.0, TOP + side + slope + 24, "middle",
-                 "answer");
-    ctt_svg_end(f);
-    return 0;
-}
-
-int ctt_confusion_write(const int *clips, int classes, char *const *name,
-                        const char *path)
-{
-    struct matrix m = { clips, classes, 0, name };
-
-    m.left = longest(&m) + 100;
-    return ctt_file_print(path, print_picture, &m);
-}
-
 /* ---- the files before the work ---- */
 
-int ctt_judged_check(const char *wrong, const char *confusion,
-                     const char *film, int classes)
+int ctt_judged_check(const struct ctt_infer_set *c, int classes)
 {
     int rc = 0;
 
-    CTT_TRY(ctt_output_check(wrong, &ctt_output_wrong));
-    CTT_TRY(ctt_output_check(film, &ctt_output_plot));
-    CTT_TRY(ctt_output_check(confusion, &ctt_output_plot));
-    CTT_CHECK(!confusion || (classes > 1 && classes <= CTT_CONFUSION_MOST),
-              CTT_EINVAL, "--confusion: a picture has 2 to %d classes, the "
+    CTT_TRY(ctt_output_check(c->wrong, &ctt_output_wrong));
+    CTT_TRY(ctt_output_check(c->film, &ctt_output_page));
+    CTT_TRY(ctt_output_check(c->confusion, &ctt_output_page));
+    CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
+    CTT_CHECK(!c->confusion || (classes > 1 && classes <= CTT_CONFUSION_MOST),
+              CTT_EINVAL, "--confusion: a page has 2 to %d classes, the "
               "model %d; --wrong FILE.csv lists the clips", CTT_CONFUSION_MOST,
               classes);
 out:

@@ -48,12 +48,18 @@ static const struct ctt_opt opts[] = {
       .arg = "FILE.csv", .section = "Recognition",
       .needs = ANSWERS " !stream !streams" },
     { "confusion", CTT_STRING, FIELD(confusion), "", "write the last answers "
-      "by true class as an SVG picture (confusion matrix)", .arg = "FILE.svg",
+      "by true class as a page (confusion matrix)", .arg = "FILE.html",
       .section = "Recognition", .needs = ANSWERS " !stream !streams" },
-    { "film", CTT_STRING, FIELD(film), "", "draw the first clip as an SVG "
-      "picture: frames and, below, the probabilities after each frame",
-      .arg = "FILE.svg", .section = "Recognition",
+    { "film", CTT_STRING, FIELD(film), "", "show the first clip on a "
+      "page: frames and, below, the probabilities after each frame",
+      .arg = "FILE.html", .section = "Recognition",
       .needs = ANSWERS " !every !stream !streams" },
+    { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
+      "accuracy by the part that was seen, confusion matrix, calibration, and "
+      "the surest wrong answers with their frames; with --decide when answers "
+      "came",
+      .arg = "FILE", .section = "Recognition",
+      .needs = DECIDES " !calibrate !every !stream !streams" },
 
     { "decide", CTT_FLAG, FIELD(decide.on), "0", "answer once per clip, as "
       "soon as the thresholds of --calibrate allow it; of a stream: once "
@@ -333,7 +339,7 @@ out:
 int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
 {
     const char *const judged[] = { c->wrong, c->confusion, c->film,
-                                   c->profile };
+                                   c->report_html, c->profile };
     int rc;
 
     CTT_TRY(ctt_opt_check(opts, c));

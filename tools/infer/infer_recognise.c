@@ -119,6 +119,8 @@ static int judge(struct ctt_recogniser *r, const struct clip *c,
     if (r->threshold || s != &r->accuracy[r->ratios - 1])
         goto out;
     ctt_renamed_count(r->classes, r->renamed, label, r->order[0]);
+    ctt_infer_report_sure(&r->report, (double)r->probs[r->order[0]],
+                          r->order[0] == label);
     if (r->order[0] != label)
         CTT_TRY(ctt_judged_add(&r->judged, &a, label));
 out:
@@ -286,7 +288,7 @@ out:
 int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
 {
     struct clip c = clip_of(d->from, d->i);
-    int rc = d->rc, bad = ctt_clip_is_bad(rc);
+    int rc = d->rc, bad = ctt_clip_is_bad(rc), wrong = r->judged.count;
 
     ctt_session_reset(r->session);
     if (r->set->decide.calibrate && check_same(d) < 0) {
@@ -300,6 +302,8 @@ int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
     CTT_TRY(r->watch ? r->watch(r, c.item, &d->f) : observe(r, &c, &d->f));
     if (r->set->film && !r->filmed++)
         CTT_TRY(ctt_film_write(r, c.item, &d->f));
+    if (r->set->report_html && r->judged.count > wrong)
+        CTT_TRY(ctt_infer_report_wrong(r, c.item, &d->f));
 out:
     ctt_frames_free(&d->f);
     return count_clip(r, rc, bad);

@@ -237,8 +237,11 @@ struct ctt_recogniser;
 
 /* Numbers of clips: all, decided early, of a known class; of these: right, lost
  * (right only at the end), won (right only early). */
+enum { CTT_DECIDE_TENTHS = 10 };
 struct ctt_decide_sums {
     int    clips, early, known, right, lost, won;
+    int    at[CTT_DECIDE_TENTHS], right_at[CTT_DECIDE_TENTHS];    /* by the
+                       share seen: all, and right ones */
     double seen;    /* shares of clips */
 };
 
@@ -319,15 +322,67 @@ int  ctt_judged_say(struct ctt_judged *j, char *const *name, int clips);
 int  ctt_judged_write(struct ctt_judged *j, char *const *name,
                       const char *path);
 
-/* Writes the confusion matrix as SVG: clips[classes * classes] by true class
- * and answer, at most CTT_CONFUSION_MOST classes. */
+/* CTT_EINVAL or CTT_EIO if a file of wrong clips or a page cannot be written,
+ * or --confusion has more than CTT_CONFUSION_MOST classes. */
 enum { CTT_CONFUSION_MOST = 64 };
-int  ctt_confusion_write(const int *clips, int classes, char *const *name,
-                         const char *path);
+struct ctt_infer_set;
+int  ctt_judged_check(const struct ctt_infer_set *c, int classes);
 
-/* CTT_EINVAL or CTT_EIO if a file, unless NULL, cannot be written. */
-int  ctt_judged_check(const char *wrong, const char *confusion,
-                      const char *film, int classes);
+/* ---- infer_film.c ---- */
+
+/* A clip, frames of it at equal distances, and the answers after each of its
+ * frames. */
+enum { CTT_FILM_FRAMES = 8, CTT_FILM_CURVES = 5 };
+struct ctt_film {
+    char    *id;
+    uint8_t *data;      /* [CTT_FILM_FRAMES] of the model's size */
+    double  *x;         /* [frames] in seconds, or numbers of frames; then
+                           the probabilities of each curve */
+    double   fps;
+    int      frames, label, curves, curve[CTT_FILM_CURVES];
+    int      answer;    /* at the end, if wrong, and */
+    float    p;         /* its probability */
+};
+
+/* take: runs the clip once more; the session is left at its end.  put: adds it
+ * to a page at path; note: a paragraph, or NULL.  write: as the page
+ * r->set->film. */
+struct ctt_recogniser;
+int  ctt_film_take(struct ctt_recogniser *r, const struct ctt_item *item,
+                   const struct ctt_frames *d, struct ctt_film *f);
+int  ctt_film_put(FILE *to, const struct ctt_film *f,
+                  const struct ctt_recogniser *r, const char *path,
+                  const char *note);
+int  ctt_film_write(struct ctt_recogniser *r, const struct ctt_item *item,
+                    const struct ctt_frames *d);
+void ctt_film_free(struct ctt_film *f);
+
+/* ---- infer_report.c ---- */
+
+/* What a page has beside the sums of the recogniser. */
+enum { CTT_WORST_CLIPS = 6, CTT_SURE_BINS = 10 };
+struct ctt_infer_report {
+    const char     *model;
+    const double   *map;                     /* [ratios], with several labels */
+    struct ctt_film film[CTT_WORST_CLIPS];    /* the surest first */
+    int             worst;
+    int             clips[CTT_SURE_BINS], right[CTT_SURE_BINS];
+    double          sure[CTT_SURE_BINS];    /* sums of probabilities */
+};
+
+/* sure: counts a clip's last answer by its probability.  wrong: takes the clip
+ * that was judged last, if it is one of the worst.  write: a page that cannot
+ * be written is a warning. */
+void ctt_infer_report_sure(struct ctt_infer_report *p, double sure, int right);
+int  ctt_infer_report_wrong(struct ctt_recogniser *r,
+                            const struct ctt_item *item,
+                            const struct ctt_frames *d);
+void ctt_infer_report_write(const struct ctt_recogniser *r);
+void ctt_decide_report_write(const struct ctt_recogniser *r);
+void ctt_infer_report_free(struct ctt_infer_report *p);
+
+/* The page r->set->confusion. */
+int  ctt_confusion_write(const struct ctt_recogniser *r);
 
 /* ---- calibrate_head.c ---- */
 
@@ -396,7 +451,7 @@ int ctt_input_paths(int (*take)(void *arg, const char *path), void *arg);
 
 struct ctt_infer_set {
     const char *split, *classes, *observe, *device, *wrong, *confusion,
-               *film, *profile;
+               *film, *report_html, *profile;
     float fps;
     int every, top, json, time, strict, threads, workers;
     struct ctt_predict predict;
@@ -473,6 +528,7 @@ struct ctt_recogniser {
     int                 ratios;
     int                *renamed;    /* clips by label and answer at the end */
     struct ctt_judged   judged;
+    struct ctt_infer_report report;    /* with --report-html */
     int                 said;       /* answers printed */
     int                 filmed;     /* clips drawn, 0 or 1 */
     struct ctt_times    frame, answer;    /* with --time, and those below */
@@ -487,11 +543,6 @@ struct ctt_recogniser {
     struct ctt_decide_sums decided;       /* with --decide */
     struct ctt_calibrator *calibrator;    /* with --calibrate */
 };
-
-/* infer_film.c: draws a clip and the answers after each of its frames as the
- * SVG picture r->set->film.  The session is left at the end of the clip. */
-int ctt_film_write(struct ctt_recogniser *r, const struct ctt_item *item,
-                   const struct ctt_frames *d);
 
 /* Reads --observe into the ratios of r. */
 int ctt_recognise_ratios(struct ctt_recogniser *r);

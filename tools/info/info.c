@@ -398,7 +398,9 @@ static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
         return tell_plan(cfg, path[0]);
     if (cfg->lint)
         return ctt_info_lint(cfg, path[0]);
-    if (cfg->compare || cfg->data || count > 1)
+    if (cfg->report)
+        return ctt_info_runs(cfg, path, count);
+    if (cfg->compare || cfg->data || cfg->report_html || count > 1)
         return ctt_info_compare(cfg, path, count);
     return tell_file(path[0]);
 }
@@ -427,9 +429,10 @@ int main(int argc, char **argv)
                              cfg.export_to || cfg.import))
         return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --lint, "
                             "--export and --import take one model");
-    if (argc - first == 1)
+    if (argc - first == 1 && !cfg.report)
         argv[first] = ctt_tool_model(argv[first]);
-    rc = argc - first == 1 ? ctt_tool_import(argv[first], &argv[first]) : 0;
+    rc = argc - first == 1 && !cfg.report
+         ? ctt_tool_import(argv[first], &argv[first]) : 0;
     if (rc >= 0)
         rc = show_files(&cfg, argv + first, argc - first);
     return rc < 0 ? ctt_tool_fail(ctt_tool_status(rc)) : ctt_tool_end(0);

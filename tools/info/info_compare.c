@@ -8,9 +8,11 @@
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/measure.h"
 #include "tools/info/info_tool.h"
+#include "tools/report/page.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
 
+#include <math.h>
 #include <stdio.h>
 
 void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer)
@@ -22,16 +24,14 @@ void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer)
 
 #define SIZES "model\tbytes\tparameters\tmult/frame\tmult/answer"
 
-enum { RATIOS = 3, TIMED_CLIPS = 8, ROUNDS = 3, CELL = 48 };
-static const double ratios[RATIOS] = { 0.25, 0.5, 1 };
-
-struct measured { int clips, skipped, right[RATIOS]; };
+enum { RATIOS = CTT_COMPARE_SHARES, TIMED_CLIPS = 8, ROUNDS = 3, CELL = 48 };
+const double ctt_compare_shares[RATIOS] = { 0.25, 0.5, 1 };
 
 struct meter {
     const struct ctt_info_cfg     *cfg;
     const char           *path;
     struct ctt_model     *about;
-    struct measured       got;
+    struct ctt_compared  *got;
     struct ctt_input      in;
     struct ctt_infer     *model;
     struct ctt_session   *session;
@@ -76,22 +76,25 @@ static int best_class(const struct meter *k)
     return best;
 }
 
-static int ask_clip(struct meter *k, int label, struct measured *r)
+static int ask_clip(struct meter *k, int label, int clip)
 {
+    struct ctt_compared *r = k->got;
     size_t frame = (size_t)(k->in.h * k->in.w * k->in.c);
     int at = 0, rc = 0;
 
     ctt_session_reset(k->session);
     for (int i = 0; i < RATIOS; i++) {
-        int to = ctt_frames_seen(ratios[i], k->count);
+        int to = ctt_frames_seen(ctt_compare_shares[i], k->count);
         if (to > at)
             CTT_TRY(ctt_infer_rc(ctt_session_push(k->session, k->frames +
                                                   (size_t)at * frame,
                                                   to - at)));
         at = to;
         CTT_TRY(ctt_infer_rc(ctt_session_read(k->session, k->probs)));
+        r->verdict[clip] |= (uint8_t)((best_class(k) == label) << i);
         r->right[i] += best_class(k) == label;
     }
+    r->verdict[clip] |= CTT_COMPARE_READ;
     r->clips++;
 out:
     return rc;
@@ -180,22 +183,23 @@ static int measure_clip(struct meter *k, int i)
     const struct ctt_item *item = &ctt_source_list(k->source)->item[i];
     int rc = read_clip(k, i);
 
-    if (rc == 0) {
+    if (rc == 0)
         ctt_tool_warn("%s (skipped)", ctt_errmsg());
-        k->got.skipped++;
-    }
-    return rc <= 0 ? rc : ask_clip(k, item->label, &k->got);
+    return rc <= 0 ? rc : ask_clip(k, item->label, i);
 }
 
 static int measure_model(struct meter *k)
 {
-    int n = ctt_source_list(k->source)->count, rc = 0;
+    int n = ctt_source_list(k->source)->count, rc;
 
+    k->got->verdict = ctt_calloc((size_t)n + 1, 1);
+    k->got->items = n;
+    CTT_TRY(k->got->verdict ? 0 : CTT_ENOMEM);
     for (int i = 0; i < n; i++) {
         CTT_PROGRESS(i, n, "%s: clip %d of %d", k->path, i + 1, n);
         CTT_TRY(measure_clip(k, i));
     }
-    CTT_CHECK(k->got.clips, CTT_EFORMAT, "%s: no usable clip in %d",
+    CTT_CHECK(k->got->clips, CTT_EFORMAT, "%s: no usable clip in %d",
               k->cfg->data, n);
 out:
     return rc;
@@ -242,7 +246,7 @@ static void close_meter(struct meter *k)
 /* ---- comparing ---- */
 
 /* "85.0% (73.9-91.9)" at a ratio. */
-static const char *accuracy(const struct measured *r, int ratio,
+static const char *accuracy(const struct ctt_compared *r, int ratio,
                             char text[CELL])
 {
     double top1 = (double)r->right[ratio] / r->clips;
@@ -253,42 +257,50 @@ static const char *accuracy(const struct measured *r, int ratio,
     return text;
 }
 
-/* A median in milliseconds, or "busy" if others used the processor. */
-static const char *median(struct ctt_times *times, int steady, char text[CELL])
+/* Milliseconds, or "busy" if others used the processor. */
+static const char *median(double ms, char text[CELL])
 {
-    if (steady)
-        snprintf(text, CELL, "%.3f", ctt_times_spread(times).median);
+    if (isfinite(ms))
+        snprintf(text, CELL, "%.3f", ms);
     else
         snprintf(text, CELL, "busy");
     return text;
 }
 
+static double median_of(struct ctt_times *times, int steady)
+{
+    return steady ? ctt_times_spread(times).median : NAN;
+}
+
 static int compare_row(struct meter *k, int steady, struct ctt_table *t)
 {
     const struct ctt_model *m = k->about;
+    struct ctt_compared *got = k->got;
     struct ctt_stored *s = NULL;
     char params[32], macs[32], more[32], cell[RATIOS + 2][CELL];
-    double frame, answer;
-    int64_t bytes;
+    double answer;
     int count, rc = 0;
 
-    CTT_TRY(ctt_model_stored(k->path, &s, &count, &bytes));
-    ctt_info_macs(m->g, &frame, &answer);
-    ctt_tool_count((double)ctt_model_params(m), params, sizeof(params));
-    ctt_tool_count(frame, macs, sizeof(macs));
+    CTT_TRY(ctt_model_stored(k->path, &s, &count, &got->bytes));
+    ctt_info_macs(m->g, &got->macs, &answer);
+    got->path = k->path;
+    got->params = (double)ctt_model_params(m);
+    got->ms = median_of(&k->frame, steady && k->cfg->data);
+    ctt_tool_count(got->params, params, sizeof(params));
+    ctt_tool_count(got->macs, macs, sizeof(macs));
     ctt_tool_count(answer, more, sizeof(more));
     if (!k->cfg->data) {
-        ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s", k->path, (long long)bytes,
+        ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s", k->path, (long long)got->bytes,
                       params, macs, more);
         goto out;
     }
     CTT_TRY(measure_model(k));
     ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", k->path,
-                  (long long)bytes, params, macs, more,
-                  median(&k->frame, steady, cell[3]),
-                  median(&k->answer, steady, cell[4]),
-                  accuracy(&k->got, 0, cell[0]), accuracy(&k->got, 1, cell[1]),
-                  accuracy(&k->got, 2, cell[2]));
+                  (long long)got->bytes, params, macs, more,
+                  median(got->ms, cell[3]),
+                  median(median_of(&k->answer, steady), cell[4]),
+                  accuracy(got, 0, cell[0]), accuracy(got, 1, cell[1]),
+                  accuracy(got, 2, cell[2]));
 out:
     ctt_free(s);
     return rc;
@@ -298,21 +310,32 @@ int ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     struct meter *k = ctt_calloc((size_t)count, sizeof(*k));
-    int rc = k ? 0 : CTT_ENOMEM, steady = 1;
+    struct ctt_compared *got = ctt_calloc((size_t)count, sizeof(*got));
+    int rc = k && got ? 0 : CTT_ENOMEM, steady = 1;
 
     CTT_TRY(rc);
     ctt_table_row(&t, cfg->data ? SIZES "\tms/frame\tms/answer\ttop-1 at 25%%"
                                         "\tat 50%%\tat 100%%" : SIZES);
     for (int i = 0; i < count; i++)
+        CTT_TRY(ctt_tool_spares(&cfg->report_html, 1, path[i]));
+    CTT_TRY(ctt_output_check(cfg->report_html, &ctt_output_page));
+    for (int i = 0; i < count; i++) {
+        k[i].got = &got[i];
         CTT_TRY(open_meter(&k[i], cfg, path[i]));
+    }
     if (cfg->data)
         CTT_TRY(time_models(k, count));
     for (int i = 0; cfg->data && i < count; i++)
         steady = steady && ctt_ratios_steady(&k[i].ratio);
     for (int i = 0; i < count; i++)
         CTT_TRY(compare_row(&k[i], steady, &t));
+    CTT_TRY(t.rc);
+    ctt_compare_page(cfg->report_html, got, count, &t);
     CTT_TRY(ctt_table_print(&t));
 out:
+    for (int i = 0; got && i < count; i++)
+        ctt_free(got[i].verdict);
+    ctt_free(got);
     for (int i = 0; k && i < count; i++)
         close_meter(&k[i]);
     ctt_free(k);

@@ -30,6 +30,15 @@ static const struct ctt_opt opts[] = {
     { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
       "models even for a single one", .section = "What to show",
       .tags = CTT_OPT_COMMON },
+    { "report", CTT_FLAG, FIELD(report), "0", "the operands are logs of "
+      "trainings (--log-json): print their scores and the settings that "
+      "differ", .needs = "!compare !data !export !import !strip !net !plan",
+      .section = "What to show" },
+    { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
+      "with --report the curves over each other, otherwise the models by size, "
+      "time and accuracy, and the same clips against the first model",
+      .arg = "FILE", .needs = "!export !import !strip !net !plan",
+      .section = "What to show" },
     { "strip", CTT_STRING, FIELD(strip), "", "write the model without its "
       "training state to OUT", .arg = "OUT", .section = "What to show",
       .tags = CTT_OPT_COMMON },
@@ -159,6 +168,8 @@ static const struct ctt_chapter chapters[] = {
     { "EXAMPLES",
       "Compare two models in size, speed and accuracy:\n\n"
       "    convtt-info --compare dense.h5 small.h5 --data clips\n\n"
+      "Two trainings on a page:\n\n"
+      "    convtt-info --report a.jsonl b.jsonl --report-html runs.html\n\n"
       "Which kernel computes each node:\n\n"
       "    convtt-info --plan models/early-lstm.net\n\n"
       "What to change in a model:\n\n"

@@ -14,10 +14,10 @@
 /* ---- info.c ---- */
 
 struct ctt_info_cfg {
-    int   ops, net, plan, lint, compare, threads, tune;
+    int   ops, net, plan, lint, compare, report, threads, tune;
     const char *strip, *data, *split, *classes, *device;
     const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
-    const char *frames, *labels, *licence;
+    const char *frames, *labels, *licence, *report_html;
     struct ctt_export onnx;
     struct ctt_limits limits;
     struct ctt_telling telling;
@@ -45,8 +45,35 @@ int  ctt_info_import(const struct ctt_info_cfg *cfg, const char *path);
  * label a class. */
 int  ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m);
 
-/* Prints a table with one row per model. */
+/* Prints a table with one row per model, and writes the page of --report-html.
+ */
 int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);
+
+/* info_runs.c: the same of logs of trainings. */
+int  ctt_info_runs(const struct ctt_info_cfg *cfg, char **path, int count);
+
+/* ---- info_compare_page.c ---- */
+
+enum { CTT_COMPARE_SHARES = 3, CTT_COMPARE_READ = 0x80 };
+extern const double ctt_compare_shares[CTT_COMPARE_SHARES];
+
+/* A model of --compare.  Without clips there are no verdicts. */
+struct ctt_compared {
+    const char *path;
+    int64_t     bytes;
+    double      params, macs, ms;    /* macs, ms: of a frame; ms NAN: not
+                                        measured */
+    int         clips, right[CTT_COMPARE_SHARES];
+    uint8_t    *verdict;             /* [items]: bit k: right at share k;
+                                        CTT_COMPARE_READ */
+    int         items;
+};
+
+/* t: the table as it is printed.  A page that cannot be written is a
+ * warning. */
+struct ctt_table;
+void ctt_compare_page(const char *path, const struct ctt_compared *m, int n,
+                      const struct ctt_table *t);
 
 /* Prints the contents of an open pack without reading clips. */
 int  ctt_info_pack(const char *path, const struct ctt_pack *p);

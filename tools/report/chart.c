@@ -4,251 +4,257 @@
 
 #include <math.h>
 
-/* Units of the drawing. */
-enum { WIDTH = 640, HEIGHT = 280, LEFT = 56, RIGHT = 16, TOP = 16, BOTTOM = 44,
-       COLOURS = 8, MOST = 400 };    /* MOST: points drawn of a curve */
-
-/* Its place: values x0 to x1 and y0 to y1 are the corners. */
-struct area { double x0, x1, y0, y1; };
-
-static double across(const struct area *a, double x)
-{
-    return LEFT + (x - a->x0) / (a->x1 - a->x0) * (WIDTH - LEFT - RIGHT);
-}
-
-static double up(const struct area *a, double y)
-{
-    y = fmin(fmax(y, a->y0), a->y1);
-    return HEIGHT - BOTTOM -
-           (y - a->y0) / (a->y1 - a->y0) * (HEIGHT - TOP - BOTTOM);
-}
-
-int ctt_ticks(double low, double high, double *first, double *step)
-{
-    static const double parts[] = { 1, 2, 5, 10 };
-    double span = fmax(high - low, 1e-12);
-    double unit = pow(10, floor(log10(span / 4)));
-    int k = 0;
-
-    while (k < 3 && span / (unit * parts[k]) > 6)
-        k++;
-    *step = unit * parts[k];
-    *first = floor(low / *step + 1e-9) * *step;
-    return (int)lround(ceil((high - *first) / *step - 1e-9)) + 1;
-}
-
-/* ---- the range ---- */
-
-static void widen(double v, double *low, double *high)
-{
-    if (!isfinite(v))
-        return;
-    *low = fmin(*low, v);
-    *high = fmax(*high, v);
-}
-
-static int find_area(const struct ctt_chart *c, struct area *a)
-{
-    *a = (struct area){ INFINITY, -INFINITY, INFINITY, -INFINITY };
-    for (int k = 0; k < c->series; k++)
-        for (int i = 0; i < c->of[k].n; i++) {
-            if (!isfinite(c->of[k].y[i]))
-                continue;
-            widen(c->of[k].x[i], &a->x0, &a->x1);
-            widen(c->of[k].y[i], &a->y0, &a->y1);
-        }
-    if (!(a->x0 <= a->x1))
-        return 0;
-    a->x1 = a->x1 > a->x0 ? a->x1 : a->x0 + 1;
-    a->y0 = isnan(c->low) ? a->y0 : c->low;
-    a->y1 = isnan(c->high) ? a->y1 : c->high;
-    a->y1 = a->y1 > a->y0 ? a->y1 : a->y0 + 1;
-    return 1;
-}
-
-/* ---- axes ---- */
-
-static void put_number(FILE *f, double v, int percent)
-{
-    fprintf(f, percent ? "%.3g%%" : "%.3g", percent ? 100 * v : v);
-}
-
-static void put_axis_y(FILE *f, const struct ctt_chart *c, struct area *a)
-{
-    double first, step;
-    int n = ctt_ticks(a->y0, a->y1, &first, &step);
-
-    a->y0 = first;
-    a->y1 = first + (n - 1) * step;
-    for (int k = 0; k < n; k++) {
-        double v = fabs(first + k * step) < step / 1e6 ? 0 : first + k * step;
-
-        fprintf(f, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" "
-                "y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
-                LEFT, WIDTH - RIGHT, up(a, v), up(a, v), LEFT - 6,
-                up(a, v) + 4);
-        put_number(f, v, c->percent);
-        fprintf(f, "</text>\n");
-    }
-    fprintf(f, "<text class=\"soft\" x=\"12\" y=\"%d\" transform=\"rotate(-90 "
-            "12 %d)\" text-anchor=\"middle\">", (HEIGHT - BOTTOM) / 2,
-            (HEIGHT - BOTTOM) / 2);
-    ctt_page_text(f, c->y);
-    fprintf(f, "</text>\n");
-}
-
-static void put_axis_x(FILE *f, const struct ctt_chart *c, const struct area *a)
-{
-    double first = a->x0, step = 1;
-    int n = c->names ? (int)(a->x1 - a->x0) + 1
-                     : ctt_ticks(a->x0, a->x1, &first, &step);
-
-    for (int k = 0; k < n; k++) {
-        double v = first + k * step;
-
-        if (v < a->x0 - step / 1e6 || v > a->x1 + step / 1e6)
-            continue;
-        fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">",
-                across(a, v), HEIGHT - BOTTOM + 16,
-                c->names && k == n - 1 && n > 1 ? "end" : "middle");
-        if (c->names)
-            ctt_page_text(f, c->names[(int)v]);
-        else
-            put_number(f, v, 0);
-        fprintf(f, "</text>\n");
-    }
-    fprintf(f, "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
-            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
-    ctt_page_text(f, c->x);
-    fprintf(f, "</text>\n");
-}
+/* MOST: points drawn of a curve; ROWS: of its table; DOTS: points of a curve
+ * that has dots. */
+enum { COLOURS = 8, MOST = 200, ROWS = 50, DOTS = 40 };
 
 /* ---- curves ---- */
 
-/* Points of a long curve that are drawn. */
-static int every(const struct ctt_series *s)
+static int shown(const struct ctt_chart *c)
 {
-    return (s->n + MOST - 1) / MOST;
+    return c->series < CTT_CHART_SERIES ? c->series : CTT_CHART_SERIES;
 }
 
-static void put_interval(FILE *f, const struct ctt_series *s, int k,
-                         const struct area *a)
+/* The next point that is drawn of a long curve, whose last one always is. */
+static int next(const struct ctt_series *s, int i, int most)
 {
-    for (int i = 0; s->low && i < s->n; i += every(s))
+    int each = (s->n + most - 1) / most;
+
+    return i + each < s->n || i == s->n - 1 ? i + each : s->n - 1;
+}
+
+/* Those of several curves stand beside each other, in groups of four. */
+static double aside_of(const struct ctt_chart *c, int k)
+{
+    int before = 0, all = 0;
+
+    for (int i = 0; i < shown(c); i++) {
+        before += c->of[i].low && i < k;
+        all += c->of[i].low != NULL;
+    }
+    return c->of[k].dots ? 0 : 4 * (before % 4 - ((all < 4 ? all : 4) - 1) /
+                                                 2.0);
+}
+
+static void put_interval(FILE *f, const struct ctt_chart *c,
+                         const struct ctt_area *a, int k)
+{
+    const struct ctt_series *s = &c->of[k];
+    double aside = aside_of(c, k);
+
+    if (!s->low)
+        return;
+    fprintf(f, "<path stroke=\"var(--c%d)\" stroke-width=\"3\" "
+            "stroke-opacity=\".4\" d=\"", k % COLOURS);
+    for (int i = 0; i < s->n; i = next(s, i, MOST))
         if (isfinite(s->y[i]) && isfinite(s->low[i]) && isfinite(s->high[i]))
-            fprintf(f, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
-                    "stroke=\"var(--c%d)\" stroke-width=\"4\" "
-                    "stroke-opacity=\".3\"/>\n", across(a, s->x[i]),
-                    across(a, s->x[i]), up(a, s->low[i]), up(a, s->high[i]),
-                    k % COLOURS);
+            fprintf(f, "M%.1f %.1fV%.1f", ctt_area_x(a, s->x[i]) + aside,
+                    ctt_area_y(a, s->low[i]), ctt_area_y(a, s->high[i]));
+    fprintf(f, "\"/>\n");
 }
 
-/* Each second one is dashed, so that colours are not needed. */
+/* So that colours are not needed: no two of 32 have colour and dashes alike. */
 static const char *dash(int k)
 {
     static const char *const dashes[] = { "none", "7 3", "2 3", "9 3 2 3" };
 
-    return dashes[k % 4];
+    return dashes[(k + k / COLOURS) % 4];
 }
 
-static void put_curve(FILE *f, const struct ctt_chart *c, int k,
-                      const struct area *a)
+static void put_dots(FILE *f, const struct ctt_chart *c,
+                     const struct ctt_area *a, int k)
+{
+    const struct ctt_series *s = &c->of[k];
+    double r = s->dots ? 3.5 : 2.5;
+
+    for (int i = 0; i < s->n; i = s->dots ? i + 1 : next(s, i, MOST)) {
+        double x = ctt_area_x(a, s->x[i]), y = ctt_area_y(a, s->y[i]);
+
+        if (!isfinite(s->y[i]))
+            continue;
+        if (k % 2)
+            fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                    "height=\"%.1f\" fill=\"var(--c%d)\"/>\n", x - r, y - r,
+                    2 * r, 2 * r, k % COLOURS);
+        else
+            fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" "
+                    "fill=\"var(--c%d)\"/>\n", x, y, r, k % COLOURS);
+    }
+}
+
+static void put_curve(FILE *f, const struct ctt_chart *c,
+                      const struct ctt_area *a, int k)
 {
     const struct ctt_series *s = &c->of[k];
     int open = 0;
 
-    fprintf(f, "<path fill=\"none\" stroke=\"var(--c%d)\" stroke-width=\"2\" "
-            "stroke-dasharray=\"%s\" d=\"", k % COLOURS, dash(k));
-    for (int i = 0; i < s->n; i += every(s)) {
-        double x = across(a, s->x[i]);
+    if (!s->dots) {
+        fprintf(f, "<path fill=\"none\" stroke=\"var(--c%d)\" "
+                "stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
+                k % COLOURS, dash(k));
+        for (int i = 0; i < s->n; i = next(s, i, MOST)) {
+            double x = ctt_area_x(a, s->x[i]);
 
-        if (isfinite(s->y[i]) && open && c->steps)
-            fprintf(f, "H%.1f", x);
-        if (isfinite(s->y[i]))
-            fprintf(f, "%s%.1f %.1f", open ? "L" : "M", x, up(a, s->y[i]));
-        open = isfinite(s->y[i]);
+            if (isfinite(s->y[i]) && open && c->steps)
+                fprintf(f, "H%.1f", x);
+            if (isfinite(s->y[i]))
+                fprintf(f, "%s%.1f %.1f", open ? "L" : "M", x,
+                        ctt_area_y(a, s->y[i]));
+            open = isfinite(s->y[i]);
+        }
+        fprintf(f, "\"/>\n");
     }
-    fprintf(f, "\"/>\n");
-    for (int i = 0; s->n <= 40 && i < s->n; i++)
-        if (isfinite(s->y[i]))
-            fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" "
-                    "fill=\"var(--c%d)\"/>\n", across(a, s->x[i]),
-                    up(a, s->y[i]), k % COLOURS);
+    if (s->dots || s->n <= DOTS)
+        put_dots(f, c, a, k);
+}
+
+static void put_limit(FILE *f, const struct ctt_chart *c,
+                      const struct ctt_area *a)
+{
+    if (c->limit_name)
+        fprintf(f, "<line class=\"limit\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" "
+                "y2=\"%.1f\"/>\n", CTT_CHART_LEFT,
+                CTT_CHART_W - CTT_CHART_RIGHT, ctt_area_y(a, c->limit),
+                ctt_area_y(a, c->limit));
 }
 
 /* ---- text ---- */
 
-static void put_key(FILE *f, const struct ctt_chart *c, int k)
+static void put_sample(FILE *f, const char *sample, const char *name)
 {
-    fprintf(f, "<span class=\"key\"><svg style=\"width:2.2em;height:.7em\" "
-            "viewBox=\"0 0 32 10\" aria-hidden=\"true\"><line x1=\"0\" "
-            "x2=\"32\" y1=\"5\" y2=\"5\" stroke=\"var(--c%d)\" "
-            "stroke-width=\"3\" stroke-dasharray=\"%s\"/></svg> ", k % COLOURS,
-            dash(k));
-    ctt_page_text(f, c->of[k].name);
+    fprintf(f, "<span class=\"key\"><svg viewBox=\"0 0 32 10\" "
+            "aria-hidden=\"true\"><%s/></svg> ", sample);
+    ctt_page_text(f, name);
     fprintf(f, "</span>\n");
 }
 
-static void put_cell(FILE *f, double v, int percent)
+static void put_key(FILE *f, const struct ctt_chart *c, int k)
 {
-    fprintf(f, "<td>");
-    if (isfinite(v))
-        fprintf(f, percent ? "%.1f%%" : "%.4g", percent ? 100 * v : v);
-    fprintf(f, "</td>");
+    char sample[160];
+
+    if (c->of[k].dots)
+        snprintf(sample, sizeof(sample), k % 2
+                 ? "rect x=\"12\" y=\"1\" width=\"8\" height=\"8\" "
+                   "fill=\"var(--c%d)\""
+                 : "circle cx=\"16\" cy=\"5\" r=\"4.5\" fill=\"var(--c%d)\"",
+                 k % COLOURS);
+    else
+        snprintf(sample, sizeof(sample), "path d=\"M0 5H32\" "
+                 "stroke=\"var(--c%d)\" stroke-width=\"3\" "
+                 "stroke-dasharray=\"%s\"", k % COLOURS, dash(k));
+    put_sample(f, sample, c->of[k].name);
 }
 
-static void put_name(FILE *f, const char *name)
+static void put_legend(FILE *f, const struct ctt_chart *c)
 {
-    fprintf(f, "<td>");
-    ctt_page_text(f, name);
-    fprintf(f, "</td>");
+    fprintf(f, "<div>");
+    for (int k = 0; k < shown(c) && c->series > 1; k++)
+        put_key(f, c, k);
+    if (c->limit_name)
+        put_sample(f, "path class=\"limit\" d=\"M0 5H32\"", c->limit_name);
+    if (c->series > shown(c))
+        fprintf(f, "and %d more", c->series - shown(c));
+    fprintf(f, "</div>\n");
+}
+
+static void put_cell(FILE *f, const struct ctt_chart *c,
+                     const struct ctt_series *s, int i)
+{
+    char text[CTT_PAGE_NUMBER];
+
+    if (!isfinite(s->y[i]))
+        return;
+    fprintf(f, "%s", ctt_page_number(s->y[i], c->percent, text));
+    if (s->low && isfinite(s->low[i]) && isfinite(s->high[i]))
+        fprintf(f, " (%s", ctt_page_number(s->low[i], c->percent, text)),
+        fprintf(f, " to %s)", ctt_page_number(s->high[i], c->percent, text));
+}
+
+/* The least x that a curve has at its place; NAN: all have ended. */
+static double least_x(const struct ctt_chart *c, const int *at)
+{
+    double x = NAN;
+
+    for (int k = 0; k < shown(c); k++)
+        if (at[k] < c->of[k].n)
+            x = fmin(x, c->of[k].x[at[k]]);
+    return x;
+}
+
+/* A row for each x; all curves that have it are one further. */
+static void put_x(FILE *f, const struct ctt_chart *c, double x, int *at,
+                    int print)
+{
+    char text[CTT_PAGE_NUMBER];
+
+    if (print) {
+        fprintf(f, "<tr><th scope=\"row\">");
+        ctt_page_text(f, c->names ? c->names[(int)x]
+                                  : ctt_page_number(x, 0, text));
+        fprintf(f, "</th>");
+    }
+    for (int k = 0; k < shown(c); k++) {
+        int is = at[k] < c->of[k].n && c->of[k].x[at[k]] <= x;
+
+        if (print)
+            fprintf(f, "<td>");
+        if (print && is)
+            put_cell(f, c, &c->of[k], at[k]);
+        if (print)
+            fprintf(f, "</td>");
+        at[k] += is;
+    }
+    if (print)
+        fprintf(f, "</tr>\n");
 }
 
 static void put_numbers(FILE *f, const struct ctt_chart *c)
 {
-    fprintf(f, "<details><summary>numbers</summary><div class=\"wide\">"
-            "<table>\n<tr><th scope=\"col\">curve</th><th scope=\"col\">");
+    int at[CTT_CHART_SERIES] = { 0 }, rows = 0, each, row = 0;
+    double x;
+
+    for (; !isnan(x = least_x(c, at)); rows++)
+        put_x(f, c, x, at, 0);
+    each = (rows + ROWS - 1) / ROWS;
+    for (int k = 0; k < shown(c); k++)
+        at[k] = 0;
+    fprintf(f, "<details><summary>numbers</summary>");
+    ctt_page_table_begin(f, "numbers", c->y);
+    fprintf(f, "<tr><th scope=\"col\">");
     ctt_page_text(f, c->x);
-    fprintf(f, "</th><th scope=\"col\">");
-    ctt_page_text(f, c->y);
-    fprintf(f, "</th></tr>\n");
-    for (int k = 0; k < c->series; k++)
-        for (int i = 0; i < c->of[k].n; i += every(&c->of[k])) {
-            fprintf(f, "<tr><td>");
-            ctt_page_text(f, c->of[k].name);
-            fprintf(f, "</td>");
-            if (c->names)
-                put_name(f, c->names[(int)c->of[k].x[i]]);
-            else
-                put_cell(f, c->of[k].x[i], 0);
-            put_cell(f, c->of[k].y[i], c->percent);
-            fprintf(f, "</tr>\n");
-        }
-    fprintf(f, "</table></div></details>\n");
+    fprintf(f, "</th>");
+    for (int k = 0; k < shown(c); k++) {
+        fprintf(f, "<th scope=\"col\">");
+        ctt_page_text(f, c->of[k].name);
+        fprintf(f, "</th>");
+    }
+    fprintf(f, "</tr>\n");
+    for (; !isnan(x = least_x(c, at)); row++)
+        put_x(f, c, x, at, row % each == 0 || row == rows - 1);
+    ctt_page_table_end(f);
+    fprintf(f, "</details>\n");
 }
 
 void ctt_page_chart(FILE *f, const struct ctt_chart *c)
 {
-    struct area a;
+    struct ctt_area a;
 
-    if (!find_area(c, &a))
+    if (!ctt_area_find(c, &a))
         return;
     fprintf(f, "<figure>\n<figcaption>");
     ctt_page_text(f, c->title);
     fprintf(f, "</figcaption>\n<svg class=\"plot\" viewBox=\"0 0 %d %d\" "
-            "role=\"img\" aria-label=\"", WIDTH, HEIGHT);
+            "role=\"img\" aria-label=\"", CTT_CHART_W, CTT_CHART_H);
     ctt_page_text(f, c->title);
-    fprintf(f, "\">\n");
-    put_axis_y(f, c, &a);
-    put_axis_x(f, c, &a);
-    for (int k = 0; k < c->series; k++)
-        put_interval(f, &c->of[k], k, &a);
-    for (int k = 0; k < c->series; k++)
-        put_curve(f, c, k, &a);
-    fprintf(f, "</svg>\n<div>");
-    for (int k = 0; k < c->series; k++)
-        put_key(f, c, k);
-    fprintf(f, "</div>\n");
+    fprintf(f, "; its numbers follow as a table\">\n");
+    ctt_page_axes(f, c, &a);
+    put_limit(f, c, &a);
+    for (int k = 0; k < shown(c); k++)
+        put_interval(f, c, &a, k);
+    for (int k = 0; k < shown(c); k++)
+        put_curve(f, c, &a, k);
+    fprintf(f, "</svg>\n");
+    put_legend(f, c);
     put_numbers(f, c);
     fprintf(f, "</figure>\n");
 }

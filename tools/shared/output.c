@@ -5,7 +5,6 @@
 #include "base/newfile.h"
 #include "net/file/file.h"
 #include "net/kind.h"
-#include "tools/shared/picture.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -57,11 +56,7 @@ const struct ctt_output_kind ctt_output_model = {
     .name = "model", .is = is_model };
 const struct ctt_output_kind ctt_output_checkpoint = {
     .name = "checkpoint", .is = is_checkpoint };
-const struct ctt_output_kind ctt_output_plot = {
-    .name = "SVG picture of convtt", .begin = CTT_SVG_BEGIN };
 const struct ctt_output_kind ctt_output_picture = {
     .name = "PNG", .begin = "\x89PNG\r\n\x1a\n" };
 const struct ctt_output_kind ctt_output_video = {
     .name = "WebM or MP4", .is = is_video };
-
-_Static_assert(sizeof(CTT_SVG_BEGIN) <= CTT_OUTPUT_BEGIN, "longest beginning");

@@ -24,7 +24,7 @@ enum { CTT_OUTPUT_BEGIN = 64 };
 /* Checkpoints are model files with a training state.  Pictures and videos are
  * recognised by their format alone. */
 extern const struct ctt_output_kind ctt_output_model, ctt_output_checkpoint,
-    ctt_output_plot, ctt_output_picture, ctt_output_video;
+    ctt_output_picture, ctt_output_video;
 
 /* Returns 1 if the file at path is of this kind. */
 int ctt_output_is(const char *path, const struct ctt_output_kind *kind);

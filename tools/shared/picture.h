@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * picture.h: parts of pictures: text on pixels, grids of frames, SVG. */
+ * picture.h: parts of pictures: text on pixels, grids of frames. */
 #ifndef CTT_TOOL_PICTURE_H
 #define CTT_TOOL_PICTURE_H
 
@@ -50,27 +50,5 @@ void ctt_sheet_clear(struct ctt_sheet *s);    /* all gray */
 void ctt_sheet_put(struct ctt_sheet *s, int column, int row,
                    const uint8_t *frame);
 void ctt_sheet_close(struct ctt_sheet *s);
-
-/* ---- svg.c ---- */
-
-/* First bytes of the file. */
-#define CTT_SVG_BEGIN "<svg xmlns=\"http://www.w3.org/2000/svg\" " \
-    "data-by=\"convtt\""
-
-/* Write the first lines of a picture, on white, and its last line. */
-void ctt_svg_begin(FILE *f, int width, int height);
-void ctt_svg_end(FILE *f);
-
-/* anchor: start, middle or end; words: any text, which is escaped. */
-void ctt_svg_text(FILE *f, double x, double y, const char *anchor,
-                  const char *words);
-
-/* style: attributes, such as "stroke=\"#ddd\"". */
-void ctt_svg_line(FILE *f, double x0, double y0, double x1, double y1,
-                  const char *style);
-
-/* Colour of curve k, and dashes for curves beyond the number of colours. */
-const char *ctt_svg_colour(int k);
-const char *ctt_svg_dash(int k);
 
 #endif

@@ -2,7 +2,6 @@
  * train_page.c: the page of a training: its curves, and its result beside
  * answers without a network. */
 #include "tools/train/train_page.h"
-#include "base/newfile.h"
 #include "base/wilson.h"
 #include "tools/report/page.h"
 
@@ -35,14 +34,18 @@ static void take_test(struct ctt_train_page *p, struct ctt_page_epoch *r,
                       const struct ctt_epoch *e, const struct ctt_metrics *val)
 {
     r->val_loss = e->val.loss;
-    r->low = e->val.top1_95[0];
-    r->high = e->val.top1_95[1];
     if (!val)
         return;
     p->points = val->points;
     memcpy(p->point, val->point, sizeof(p->point));
-    for (int k = 0; k < val->points; k++)
+    for (int k = 0; k < val->points; k++) {
+        double range[2];
+
         r->at[k] = ctt_metrics_top1(val, k);
+        ctt_wilson(r->at[k], val->clips, range);
+        r->low[k] = range[0];
+        r->high[k] = range[1];
+    }
 }
 
 void ctt_train_page_add(struct ctt_train_page *p, const struct ctt_epoch *e,
@@ -55,7 +58,7 @@ void ctt_train_page_add(struct ctt_train_page *p, const struct ctt_epoch *e,
         return;
     }
     *r = (struct ctt_page_epoch){ e->p.epoch, e->p.lr, e->p.loss, e->p.top1,
-                                  NAN, NAN, NAN, e->p.wait, e->p.scale,
+                                  NAN, e->p.wait, e->p.scale,
                                   .best = e->best };
     for (int k = 0; k < CTT_MAX_POINTS; k++)
         r->at[k] = NAN;
@@ -86,7 +89,7 @@ static const double *column(const struct ctt_train_page *p, size_t off,
 #define OF(field) offsetof(struct ctt_page_epoch, field)
 
 /* Room for the columns of a chart. */
-enum { COLUMNS = CTT_MAX_POINTS + 4 };
+enum { COLUMNS = 3 * CTT_MAX_POINTS + 1 };
 struct columns { double *x, *at[COLUMNS]; };
 
 static int open_columns(const struct ctt_train_page *p, struct columns *c)
@@ -132,17 +135,16 @@ static void put_top1(FILE *f, const struct ctt_train_page *p, struct columns *c)
     int n = p->points;
 
     for (int k = 0; k < n; k++) {
+        size_t at = (size_t)k * sizeof(double);
+
         point_name(&p->point[k], name[k]);
         s[k] = (struct ctt_series){ name[k], p->rows, c->x,
-            column(p, OF(at) + (size_t)k * sizeof(double), c->at[k]), NULL,
-            NULL };
-    }
-    if (n) {
-        s[n - 1].low = column(p, OF(low), c->at[n]);
-        s[n - 1].high = column(p, OF(high), c->at[n + 1]);
+            column(p, OF(at) + at, c->at[3 * k]),
+            column(p, OF(low) + at, c->at[3 * k + 1]),
+            column(p, OF(high) + at, c->at[3 * k + 2]) };
     }
     s[n] = (struct ctt_series){ "training, whole clips", p->rows, c->x,
-                                column(p, OF(top1), c->at[n + 2]), NULL, NULL };
+                                column(p, OF(top1), c->at[3 * n]), NULL, NULL };
     ctt_page_chart(f, &(struct ctt_chart){
         "Right answers by epoch; bars: 95% confidence", "epoch", "top-1", s,
         n + 1, 1, 0, 0, 1 });
@@ -210,7 +212,7 @@ static struct ctt_series accuracy(const char *name, const struct ctt_metrics *m,
     return (struct ctt_series){ name, n, s->x, s->y, s->low, s->high };
 }
 
-static int put_shares(FILE *f, const struct ctt_train_page *p)
+static int put_seen(FILE *f, const struct ctt_train_page *p)
 {
     struct ctt_series s[CTT_BASELINES + 2];
     struct shares *room = ctt_calloc(CTT_LEN(s), sizeof(*room));
@@ -249,7 +251,7 @@ static int put_result(FILE *f, const struct ctt_train_page *p)
           "model; those of the test do not."
         : "The validation clips chose the epoch, so their figures flatter the "
           "model.");
-    CTT_TRY(put_shares(f, p));
+    CTT_TRY(put_seen(f, p));
     ctt_page_section(f, "Confusion", p->on_test ? p->set : "validation clips");
     ctt_page_heat(f, m->confusion, m->classes, p->label);
 out:
@@ -262,6 +264,7 @@ static void put_facts(FILE *f, const struct ctt_train_page *p)
 {
     const struct ctt_train_cfg *c = p->cfg;
     struct ctt_table t = { NULL, 0, 0, 0 };
+    char *settings = NULL;
 
     ctt_table_row(&t, "model\t%s", p->text ? p->text : c->init ? c->init
                                                                : c->checkpoint);
@@ -276,12 +279,15 @@ static void put_facts(FILE *f, const struct ctt_train_page *p)
             ctt_table_row(&t, "best epoch\t%.0f", p->row[i].epoch);
             break;
         }
+    if (ctt_settings_changed(c, &settings) >= 0)
+        ctt_table_row(&t, "settings, if not the default\t%s", settings);
+    ctt_free(settings);
     if (t.rc >= 0)
         ctt_page_facts(f, "The run", &t);
     ctt_table_free(&t);
 }
 
-static int print(FILE *f, const void *arg)
+static int print_training(FILE *f, const void *arg)
 {
     const struct ctt_train_page *p = arg;
     char title[300];
@@ -302,8 +308,5 @@ out:
 
 void ctt_train_page_write(const struct ctt_train_page *p)
 {
-    if (p->cfg->report_html &&
-        ctt_file_print(p->cfg->report_html, print, p) < 0)
-        ctt_tool_warn("--report-html: %s; the page stays as it was",
-                      ctt_errmsg());
+    ctt_page_write(p->cfg->report_html, print_training, p);
 }

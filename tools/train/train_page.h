@@ -9,8 +9,9 @@
 
 /* The curves: an epoch each. */
 struct ctt_page_epoch {
-    double epoch, lr, loss, top1, val_loss, low, high, wait, scale;
-    double at[CTT_MAX_POINTS];        /* top-1 at the points of validation */
+    double epoch, lr, loss, top1, val_loss, wait, scale;
+    /* Top-1 at the points of validation, and its interval. */
+    double at[CTT_MAX_POINTS], low[CTT_MAX_POINTS], high[CTT_MAX_POINTS];
     int    best;
 };
 

@@ -67,15 +67,18 @@ static int choose_classes(const struct ctt_metrics *m, int clip, int label,
     return n;
 }
 
-static void put_answers(FILE *f, const struct ctt_train_page *p, int clip,
-                        int label)
+static int put_clip(FILE *f, const struct ctt_train_page *p, int clip)
 {
     const struct ctt_metrics *m = p->on_val;
     double x[CTT_MAX_POINTS], y[CURVES][CTT_MAX_POINTS];
     struct ctt_series s[CURVES];
-    char name[CURVES][NAME];
-    int class[CURVES], n = choose_classes(m, clip, label, class), points = 0;
+    struct ctt_strip strip = { NULL, 0, 0, 0, 0 };
+    char name[CURVES][NAME], id[400];
+    int label, rc, class[CURVES], points = 0, n;
 
+    ctt_visible(ctt_data_clip(p->val, clip, &label), 0, id, sizeof(id));
+    n = choose_classes(m, clip, label, class);
+    CTT_TRY(ctt_data_strip(p->val, clip, FRAMES, &strip));
     for (int k = 0; k < m->points; k++) {
         if (m->point[k].frames)
             continue;
@@ -85,38 +88,16 @@ static void put_answers(FILE *f, const struct ctt_train_page *p, int clip,
         points++;
     }
     for (int c = 0; c < n; c++) {
-        snprintf(name[c], NAME, "%s%s", p->label[class[c]],
+        snprintf(name[c], NAME, "%.100s%s", p->label[class[c]],
                  c ? "" : " (true)");
         s[c] = (struct ctt_series){ name[c], points, x, y[c], NULL, NULL };
     }
-    ctt_page_chart(f, &(struct ctt_chart){ "Answers while the clip is seen",
-        "% of the clip", "probability", s, n, 1, 1, 0, 1 });
-}
-
-static int put_clip(FILE *f, const struct ctt_train_page *p, int clip)
-{
-    char shown[400], words[480];
-    struct ctt_strip s = { NULL, 0, 0, 0, 0 };
-    int label, rc;
-    const char *id = ctt_data_clip(p->val, clip, &label);
-    size_t size;
-
-    CTT_TRY(ctt_data_strip(p->val, clip, FRAMES, &s));
-    size = (size_t)s.w * (size_t)s.h * (size_t)s.c;
-    ctt_visible(id, 0, shown, sizeof(shown));
-    fprintf(f, "<h3>");
-    ctt_page_text(f, shown);
-    fprintf(f, "</h3>\n<div class=\"strip\">");
-    for (int k = 0; k < s.frames; k++) {
-        snprintf(words, sizeof(words), "frame at %d%% of %.400s",
-                 100 * (2 * k + 1) / (2 * s.frames), shown);
-        CTT_TRY(ctt_page_picture(f, p->cfg->report_html, s.data +
-                                 (size_t)k * size, s.w, s.h, s.c, words));
-    }
-    fprintf(f, "</div>\n");
-    put_answers(f, p, clip, label);
+    CTT_TRY(ctt_page_strip(f, &(struct ctt_page_clip){ p->cfg->report_html, id,
+            NULL, strip.data, strip.frames, strip.w, strip.h, strip.c },
+        &(struct ctt_chart){ "Answers while the clip is seen",
+            "% of the clip", "probability", s, n, 1, 1, 0, 1 }));
 out:
-    ctt_free(s.data);
+    ctt_free(strip.data);
     return ctt_clip_is_bad(rc) ? 0 : rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_search.c: --search: trains trials of settings, and keeps the best. */
 #include "tools/train/train_tool.h"
+#include "tools/report/page.h"
 #include "base/clock.h"
 #include "net/code/zip.h"
 #include "base/newfile.h"
@@ -47,7 +48,7 @@ static int check_search_files(const struct ctt_search_run *r)
     if (access(r->log_path, F_OK) == 0)
         CTT_TRY(ctt_output_check(r->log_path, &log_kind));
     CTT_TRY(ctt_output_check(c->search_csv, &csv_kind));
-    CTT_TRY(ctt_output_check(c->search_plot, &ctt_output_plot));
+    CTT_TRY(ctt_output_check(c->search_plot, &ctt_output_page));
 out:
     return rc;
 }
@@ -319,7 +320,7 @@ static int end_search(struct ctt_search_run *r)
     if (c->search_csv)
         CTT_TRY(ctt_search_csv(r, c->search_csv));
     if (c->search_plot)
-        CTT_TRY(ctt_search_plot(r, c->search_plot));
+        CTT_TRY(ctt_search_page(r, c->search_plot));
     if (fresh) {
         CTT_TRY(ctt_search_won_line(r->s, &line));
         CTT_TRY(ctt_search_log_add(r, line));

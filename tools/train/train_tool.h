@@ -340,10 +340,10 @@ void ctt_search_progress(const struct ctt_search_run *r);
 int  ctt_search_say(const struct ctt_search_run *r);
 int  ctt_search_csv(const struct ctt_search_run *r, const char *path);
 
-/* ---- search_plot.c ---- */
+/* ---- search_page.c ---- */
 
-/* Writes an SVG: an axis per setting and one for the score; a line per trial.
- * */
-int  ctt_search_plot(const struct ctt_search_run *r, const char *path);
+/* Writes a page: scores by trial and by each setting, what settings explain,
+ * and a table of the trials. */
+int  ctt_search_page(const struct ctt_search_run *r, const char *path);
 
 #endif

@@ -65,7 +65,9 @@ says 2 'top1@100=100 cannot be met: the original has' budget top1=100
 
 # 3. A budget that is met: the file is as small as it must be; nothing is
 # measured again.
-says 0 's.h5 written: round' budget bytes=2k,top1=-100 --budget-csv s.csv
+says 0 's.h5 written: round' budget bytes=2k,top1=-100 --budget-csv s.csv \
+    --report-html b.html
+grep -q 'Whole clips by size' b.html || fail 'no page'
 [ "$(stat -c %s s.h5)" -le 2000 ] || fail "$(stat -c %s s.h5) bytes"
 grep -q 'results are in m.h5.budget.jsonl already' out || fail 'a cold start'
 grep -qE '^bytes +2000 ' out || fail 'no costs'

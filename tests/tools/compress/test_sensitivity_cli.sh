@@ -37,7 +37,7 @@ grep -qE '^a|jsonl' now && fail "files of what was refused: $(cat now)"
 
 # 2. A table per weight, all of them, and the files.
 says 0 '66 results in m.h5.sense.jsonl' "$compress" --sense m.h5 $sense \
-    --sense-csv s.csv --sense-plot s.svg
+    --sense-csv s.csv --sense-plot s.html
 for w in e y; do
     grep -q "^$w: [0-9]* values, .*% of the multiplications:" out ||
         fail "no table of $w"
@@ -47,8 +47,8 @@ done
 awk -F, 'NR > 1 && NF < 13 { exit 1 }' s.csv || fail 'CSV lacks columns'
 grep -q '^e,thin,.*"no layer has more channels' s.csv || fail 'no reason'
 [ "$(wc -l < m.h5.sense.jsonl)" = 67 ] || fail 'lines of the log'
-[ "$(tail -n 1 s.svg)" = '</svg>' ] && grep -q '>e<' s.svg ||
-    fail 'no picture'
+[ "$(grep -c '<figure>' s.html)" -ge 5 ] && grep -q '>e</th>' s.html ||
+    fail 'no page'
 cmp m.h5 given.h5 || fail 'the model was changed'
 
 # 3. All is known: nothing is measured, and the table is the same.

@@ -54,8 +54,8 @@ exec 9>&-
 wait $pid || fail "paths from a pipe: $(cat err)"
 
 # Answers that can be judged: right or wrong, the clips that are wrong at the
-# end, as a file and as a picture.
-"$infer" m.h5 clips --wrong wrong.csv --confusion matrix.svg > plain 2> err ||
+# end, as a file and as a page.
+"$infer" m.h5 clips --wrong wrong.csv --confusion matrix.html > plain 2> err ||
     fail "--wrong: $(cat err)"
 head -1 plain | grep -qE '^clip +frame +time +answers$' ||
     fail "no heading: $(head -1 plain)"
@@ -68,12 +68,13 @@ last='^[^ ]+ +([0-9]+)\/\1 .* (right|wrong) '
 [ "$(grep -E "$last" plain | grep -c '(true: ')" = "$wrong" ] ||
     fail "a wrong answer without its true class: $(cat plain)"
 [ "$(wc -l < wrong.csv)" = $((wrong + 1)) ] || fail "$(cat wrong.csv)"
-cells=$(grep -oE '<text[^>]*middle">[0-9]+<' matrix.svg | grep -oE '>[0-9]+' |
-        tr -d '>' | paste -sd+ | bc)
-[ "$cells" = "$clips" ] || fail "the picture has $cells clips, not $clips"
-says 0 '^1.webm' "$infer" m.h5 "${files[0]}" --film film.svg
-[ "$(grep -c '<image ' film.svg)" = 8 ] || fail 'frames of --film'
-points=$(sed -n 's/.*<polyline.* points="\([^"]*\)".*/\1/p' film.svg)
+cells=$(grep -oE '<td style="[^>]*>(<b>)?[0-9]+<' matrix.html |
+        grep -oE '[0-9]+<' | tr -d '<' | paste -sd+ | bc)
+[ "$cells" = "$clips" ] || fail "the page has $cells clips, not $clips"
+says 0 '^1.webm' "$infer" m.h5 "${files[0]}" --film film.html
+[ "$(grep -c '<img alt="frame at' film.html)" = 8 ] || fail 'frames of --film'
+points=$(sed -n 's/^<path fill="none".* d="\([^"]*\)".*/\1/p' film.html |
+         sed 's/H[0-9.]*//g; s/[ML]/ x/g; s/x[0-9.]* [0-9.]*/x/g')
 frames=$(sed -n 's|^1.webm  *[0-9]*/\([0-9]*\) .*|\1|p' out | tail -1)
 [ "$(echo "$points" | wc -l)" = 5 ] &&
     [ "$(echo "$points" | head -1 | wc -w)" = "$frames" ] ||

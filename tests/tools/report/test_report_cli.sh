@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_report_cli.sh: --report-html of a training and a compression: pages that
-# need nothing else, with the run's numbers, whatever the names of classes and
-# clips.
+# test_report_cli.sh: --report-html of the programs: pages that need nothing
+# else, with the run's numbers, whatever the names of classes and clips, and
+# whatever logs hold.
 set -u
-tools='convtt-train convtt-compress'
+tools='convtt-train convtt-compress convtt-infer convtt-info'
 . "${srcdir:-.}/tests/lib/cli.sh"
 
-evil='<img src=x onerror=alert(1)>'
+# With a mark that turns the direction of text, and Hebrew.
+evil=$'<img src=x onerror=alert(1)>"\u202e\u05d0\u05d1'
 mkdir -p "clips/$evil" clips/dark
 for k in 1 2 3 4 5 6 7 8 9; do
     for t in 1 2 3 4; do
@@ -28,39 +29,99 @@ act a in=c kind=relu
 pool q in=a kind=avg
 conv y in=q out=2
 END
-learn() { "$bin/convtt-train" tiny.net --data clips --fps 4 -o m.h5 --batch 4 \
-    --lr 1e-4 --threads 1 --report-html r.html "$@" > log 2>&1 < /dev/null; }
-learn --epochs 3 || fail "training: $(tail -3 log)"
-[ "$(wc -c < r.html)" -lt 1000000 ] || fail "a page of $(wc -c < r.html) bytes"
-grep -q '<img src=x\|<i>\|<script' r.html && fail "names are markup"
-grep -oE '(src|href)="[^"]{0,20}' r.html | grep -v '"data:' &&
-    fail "the page loads something"
-for words in 'Loss by epoch' 'Right answers by epoch' 'Learning rate' \
-    'first frame alone' '&#60;img src=x onerror=alert(1)&#62;' \
-    'true class (row)' 'Most wrong'; do
-    grep -qF "$words" r.html || fail "the page has no '$words'"
-done
-# The loss of the first epoch, as in the log.
-loss=$(sed -n 's/^epoch 1\/3: train loss \([0-9.]*\),.*/\1/p' log)
-sed 's/<[^>]*>/ /g' r.html | grep -qE "training +1 +$loss" ||
-    fail "loss $loss is not in the page"
-balanced() {
-    for tag in table tr td th div figure svg h2 p span; do
+# A page has no markup of strangers, loads nothing, closes what it opens, and
+# each of its charts has words for a reader and a table of its numbers.
+check_page() {
+    [ "$(wc -c < "$1")" -lt 1000000 ] || fail "$1: $(wc -c < "$1") bytes"
+    grep -q $'<img src=x\\|<i>\\|<script\\|\u202e' "$1" &&
+        fail "$1: names are markup"
+    grep -oE '(src|href)="[^"]{0,20}' "$1" | grep -v '"data:' &&
+        fail "$1 loads something"
+    for tag in table tr td th div figure svg details h2 p span; do
         a=$(grep -oE "<$tag[ >]" "$1" | wc -l)
         b=$(grep -o "</$tag>" "$1" | wc -l)
         [ "$a" = "$b" ] || fail "$1: $a <$tag>, $b </$tag>"
     done
+    a=$(grep -c 'role="img" aria-label="[^"]' "$1")
+    b=$(grep -c '<summary>numbers' "$1")
+    [ "$a" = "$b" ] && [ "$a" = "$(grep -c '<figcaption>.' "$1")" ] ||
+        fail "$1: $a charts, $b tables of their numbers"
+    grep -q 'NaN\|[>"( -]nan\|[>"( -]inf[<" ]' "$1" && fail "$1: no numbers"
 }
-balanced r.html
+has() { # has PAGE WORDS...
+    for words in "${@:2}"; do
+        grep -qF -- "$words" "$1" || fail "$1 has no '$words'"
+    done
+}
+
+learn() { "$bin/convtt-train" tiny.net --data clips --fps 4 -o m.h5 --batch 4 \
+    --lr 1e-4 --threads 1 --report-html r.html "$@" > log 2>&1 < /dev/null; }
+learn --epochs 3 --log-json a.jsonl || fail "training: $(tail -3 log)"
+has r.html 'Loss by epoch' 'Right answers by epoch' 'Learning rate' \
+    'first frame alone' '&#60;img src=x onerror=alert(1)&#62;' \
+    'true class (row)' 'Most wrong'
+# The loss of the first epoch, as in the log.
+loss=$(sed -n '1s/.*"loss":\([0-9.]*\),.*/\1/p' a.jsonl)
+loss=$(printf %.4g "$loss")
+sed 's/<[^>]*>/ /g' r.html | grep -qE "^ *1 +$loss" ||
+    fail "loss $loss is not in the page"
 
 "$bin/convtt-compress" m.h5 -o s.h5 --data clips --fps 4 \
     --share 2 --share-epochs 1 --batch 4 --threads 1 --report-html c.html \
     --report c.json > log 2>&1 || fail "compression: $(tail -3 log)"
-for words in "written</td><td>s.h5, $(wc -c < s.h5) bytes" 'shared' \
-    'Bytes of each weight' 'Validation clips after each stage'; do
-    grep -qF "$words" c.html || fail "the page of a compression has no '$words'"
+has c.html "s.h5, $(wc -c < s.h5) bytes" 'shared' \
+    'Each weight in the file' 'Validation clips after each stage' \
+    'Whole clips by size' 'bits a weight' 'McNemar'
+
+# The answers to clips: the sums of the page are those of the table.
+"$bin/convtt-infer" m.h5 clips --fps 4 --threads 1 --report-html i.html \
+    > out 2> log || fail "answers: $(tail -3 log)"
+clips=$(sed -n 's/^100%  *\([0-9]*\) .*/\1/p' out)
+cells=$(grep -oE '<td style="[^>]*>(<b>)?[0-9]+<' i.html |
+        grep -oE '[0-9]+<' | tr -d '<' | paste -sd+ | bc)
+[ -n "$clips" ] && [ "$cells" = "$clips" ] ||
+    fail "the page has $cells clips, the table $clips"
+wrong=$(sed -n 's/^wrong at the end: \([0-9]*\) of .*/\1/p' out)
+[ "$(grep -c '^<h3>' i.html)" = $((wrong < 6 ? wrong : 6)) ] ||
+    fail "clips of the page: $wrong are wrong"
+has i.html 'Calibration' 'Confusion' 'always the most frequent class'
+
+# Models beside each other.  Trainings beside each other: a log that was cut,
+# one of another version, and one with many lines.
+"$bin/convtt-info" --compare m.h5 s.h5 --data clips --threads 1 \
+    --report-html m.html > out 2> log || fail "models: $(tail -3 log)"
+has m.html 'The same clips against m.h5' 'Whole clips by size'
+learn --epochs 2 --batch 3 --log-json b.jsonl --report-html no.html ||
+    fail "training: $(tail -3 log)"
+head -c -30 b.jsonl > cut.jsonl
+echo '{"epoch":1,"loss":2,"of_tomorrow":[1,{}]}' > other.jsonl
+awk 'BEGIN { for (i = 1; i <= 50000; i++)
+    printf "{\"epoch\":%d,\"loss\":%g,\"val_top1\":0.5}\n", i, 1 / i }' \
+    > long.jsonl
+"$bin/convtt-info" --report a.jsonl cut.jsonl other.jsonl long.jsonl \
+    --report-html l.html > out 2> log || fail "logs: $(tail -3 log)"
+grep -q 'cut.jsonl: 1 lines are no rows' log || fail "cut: $(cat log)"
+grep -qE '^batch +4 +3' out || fail "settings: $(cat out)"
+grep -qE '^a.jsonl +3 ' out && grep -qE '^cut.jsonl +1 ' out &&
+    grep -qE '^long.jsonl +50000 ' out || fail "scores: $(cat out)"
+has l.html 'Settings that differ' 'Loss, training' 'long.jsonl'
+says 1 'tiny.net: has no row of a training' "$bin/convtt-info" \
+    --report tiny.net --report-html l.html
+says 2 'given for two files' "$bin/convtt-info" --report a.jsonl \
+    --report-html a.jsonl
+for page in r c i m l; do
+    check_page $page.html
 done
-balanced c.html
+[ "$(grep -c '^{' a.jsonl)" = 3 ] || fail "the log was changed"
+
+# A page for which there is no room stays as it was, and the command goes on.
+cp i.html was.html
+(trap '' XFSZ
+ ulimit -f 4
+ exec "$bin/convtt-infer" m.h5 clips --fps 4 --threads 1 --report-html i.html \
+     > /dev/null 2> log) || fail "without room: $(tail -3 log)"
+grep -q 'warning: --report-html: .*stays as it was' log || fail "$(cat log)"
+cmp -s i.html was.html || fail "a page without room is not the old one"
 
 # Another file is not replaced; a page that cannot be written stops no training.
 echo mine > other.html
@@ -79,12 +140,13 @@ wait $pid
 grep -q 'Loss by epoch' moved/r.html || fail "the old page is damaged"
 
 if command -v chromium > browser; then
-    chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr \
-        --dump-dom "file://$PWD/r.html" > dom 2> err
-    grep -q 'Loss by epoch' dom || fail "not shown: $(tail -3 err)"
-    chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr \
-        --dump-dom "file://$PWD/c.html" > dom 2>> err
-    grep -q 'Bytes of each weight' dom || fail "not shown: $(tail -3 err)"
+    # One page with all of them as frames: a browser is slow to start.
+    for page in r c i m l; do
+        echo "<iframe src=\"$page.html\"></iframe>"
+    done > all.html
+    limited chromium --headless --no-sandbox --disable-gpu \
+        --enable-logging=stderr --dump-dom "file://$PWD/all.html" > dom 2> err
+    [ "$(grep -c '<iframe' dom)" = 5 ] || fail "not shown: $(tail -3 err)"
     grep CONSOLE err && fail "errors in the browser"
 fi
 exit $failed

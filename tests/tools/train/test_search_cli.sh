@@ -83,8 +83,8 @@ grep -q '^x' now && fail "files of what was refused: $(cat now)"
 # 2. A search: its model, its log, and nothing else.
 common='--trials 5 --jobs 1'
 says 0 'a.h5 written: top-1 .* they chose the epoch' search $common -o a.h5 \
-    --search-csv a.csv --search-plot a.svg
-[ "$(ls -d a.* | paste -sd' ')" = 'a.csv a.h5 a.h5.search.jsonl a.svg' ] ||
+    --search-csv a.csv --search-plot a.html
+[ "$(ls -d a.* | paste -sd' ')" = 'a.csv a.h5 a.h5.search.jsonl a.html' ] ||
     fail "other files: $(ls)"
 [ "$(grep -c '^a.h5 on .*(12 clips)' out)" = 1 ] || fail 'test clips'
 grep -q '^what each setting alone explains' out || fail "$(cat out)"
@@ -97,8 +97,8 @@ grep -c '"epochs":1,' a.h5.search.jsonl > out
 [ "$(wc -l < a.csv)" = 6 ] || fail "csv: $(cat a.csv)"
 head -1 a.csv | grep -qx 'trial,seed,epochs,score,loss,best,failed,seconds,lr,'\
 'optimizer,momentum,frame-asks,frame-loss' || fail "csv: $(head -1 a.csv)"
-grep -q '<polyline.*<title>trial 5: top-1' a.svg &&
-    [ "$(tail -n 1 a.svg)" = '</svg>' ] || fail 'no picture'
+[ "$(grep -c '<figcaption>Trials by --' a.html)" -ge 3 ] &&
+    grep -q '^<tr><th scope="row">5' a.html || fail 'no page'
 says 0 '^search trials=5 method=asha epochs=3 seed=1 repeats=1 settings=5' \
     "$bin/convtt-info" a.h5
 
