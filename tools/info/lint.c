@@ -135,7 +135,8 @@ static void check_slow(struct lint *l, int i, double median)
                       CTT_FWD);
     direct = strstr(n.kernel, "direct") || strstr(n.kernel, ":ref");
     if (rate >= median ||
-        (!direct && (rate > slow_rate * median || ms < slow_share * l->ms)))
+        (!direct && (!l->steady || rate > slow_rate * median ||
+                     ms < slow_share * l->ms)))
         return;
     snprintf(gain, sizeof(gain), "%.4f ms of %.4f a frame",
              ms * (1 - rate / median), l->ms);
