@@ -3,7 +3,7 @@
 #include "tools/bench/bench_tool.h"
 #include "base/random.h"
 
-static int open_run(struct ctt_stepper *s, const struct ctt_model *m)
+static int open_stepper_run(struct ctt_stepper *s, const struct ctt_model *m)
 {
     struct ctt_weight *weight = NULL;
     const float *w;
@@ -31,7 +31,7 @@ int ctt_stepper_open(const struct ctt_model *m, const char *device,
     if (tune)
         CTT_TRY(ctt_tune_open(device, NULL, &s->tune));
     ctt_dev_tune(s->dev, s->tune);
-    CTT_TRY(open_run(s, m));
+    CTT_TRY(open_stepper_run(s, m));
     CTT_TRY(ctt_run_tune(s->run, 1));
     s->noise = ctt_calloc((size_t)n, sizeof(*s->noise));
     CTT_TRY(s->noise ? 0 : CTT_ENOMEM);

@@ -239,7 +239,7 @@ static double kept_bytes(const struct lint *l)
 }
 
 /* 1 if frames on one thread take hardly more time than they compute. */
-static int is_alone(struct lint *l, int *alone)
+static int has_processor(struct lint *l, int *alone)
 {
     double start = ctt_seconds(), work = ctt_thread_seconds();
     int rc = 0;
@@ -261,7 +261,7 @@ static int open_plan(struct lint *l)
         return 0;
     CTT_TRY(ctt_plan_open(l->cfg, l->m, &l->plan));
     copy = l->plan.frame;
-    CTT_TRY(is_alone(l, &l->steady));
+    CTT_TRY(has_processor(l, &l->steady));
     l->steady = l->steady && ctt_ratios_steady(&copy);
     l->ms = ctt_times_spread(&copy).median;
 out:

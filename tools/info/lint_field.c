@@ -13,8 +13,8 @@ struct reach {
     int64_t     back;     /* frames before the current one */
 };
 
-static void widen(struct axis *a, const struct ctt_slide *s, int axis,
-                  int64_t all, int transposed)
+static void slide_along(struct axis *a, const struct ctt_slide *s, int axis,
+                        int64_t all, int transposed)
 {
     double taps = (double)ctt_slide_span(s, axis);
 
@@ -34,8 +34,8 @@ static int is_pointwise(const struct ctt_node *n)
             n->attr.softmax.over == CTT_OVER_CHANNELS);
 }
 
-static void spread(const struct ctt_node *n, const int64_t all[2],
-                   struct reach *r)
+static void see_through(const struct ctt_node *n, const int64_t all[2],
+                        struct reach *r)
 {
     enum ctt_rows_rule rule = ctt_ops[n->op].rows;
     struct ctt_slide s;
@@ -43,7 +43,7 @@ static void spread(const struct ctt_node *n, const int64_t all[2],
     if (rule == CTT_ROWS_SLIDES || n->op == CTT_OP_DECONV) {
         s = ctt_slide_of(n);
         for (int k = 0; k < 2; k++)
-            widen(&r->at[k], &s, k + 1, all[k], n->op == CTT_OP_DECONV);
+            slide_along(&r->at[k], &s, k + 1, all[k], n->op == CTT_OP_DECONV);
     } else if (rule == CTT_ROWS_COPIES) {
         for (int k = 0; k < 2; k++)
             r->at[k].jump /= n->attr.upsample.by[k + 1];
@@ -93,7 +93,7 @@ static int reach_node(const struct ctt_graph *g, int i, int bound,
     else if (r.back < 0)
         return 0;
     else
-        spread(n, all, &r);
+        see_through(n, all, &r);
     r.back = bound ? CTT_FIELD_ALL : further(r.back, steps_back(n));
     for (int a = 0; a < 2; a++)
         r.at[a].span = fmax(r.at[a].span, was.at[a].span);

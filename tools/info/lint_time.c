@@ -14,7 +14,7 @@ static const double together = 0.01;
 
 /* A model of a copy of the graph, with random weights, as all zeros would be
  * sparse. */
-static int make_model(const struct ctt_graph *g, struct ctt_model **out)
+static int random_model(const struct ctt_graph *g, struct ctt_model **out)
 {
     struct ctt_graph *copy = NULL;
     char *text = ctt_net_print(g);
@@ -66,7 +66,7 @@ int ctt_lint_time(const struct ctt_graph *g, const struct ctt_graph *other,
     int rc = 0;
 
     for (int i = 0; i < 2; i++) {
-        CTT_TRY(make_model(both[i], &m[i]));
+        CTT_TRY(random_model(both[i], &m[i]));
         CTT_TRY(ctt_stepper_open(m[i], device, threads, 0, &s[i]));
         CTT_TRY(run_frames(s, i, 2));
     }

@@ -34,7 +34,7 @@ static unsigned key_of(const struct ctt_call *c, enum ctt_pass pass)
            (c->pair.node ? 1u << 17 : 0) | (unsigned)c->links << 18;
 }
 
-static void describe(struct ctt_dev *d, const struct ctt_call *c,
+static void fill_row(struct ctt_dev *d, const struct ctt_call *c,
                      enum ctt_pass pass, struct ctt_node_row *r)
 {
     const struct ctt_tensor *t = result(c, pass);
@@ -78,7 +78,7 @@ static struct ctt_node_row *find(struct ctt_dev *d, const struct ctt_call *c,
             return &all.row[all.place[k] - 1];
     if (all.rows == ROWS)
         return NULL;
-    describe(d, c, pass, &all.row[all.rows]);
+    fill_row(d, c, pass, &all.row[all.rows]);
     all.place[k] = ++all.rows;
     return &all.row[all.rows - 1];
 }

@@ -85,8 +85,8 @@ static void put_events(struct ctt_json_out *o)
     ctt_json_finish(o, ']');
 }
 
-static void put_row(struct ctt_json_out *o, const struct ctt_profile_said *p,
-                    const struct ctt_node_row *r, double all)
+static void put_node(struct ctt_json_out *o, const struct ctt_profile_said *p,
+                     const struct ctt_node_row *r, double all)
 {
     struct ctt_bound b = ctt_bound_of(&p->ceiling, r);
 
@@ -127,7 +127,7 @@ int ctt_profile_trace(FILE *f, const void *said)
     ctt_json_finish(&o, '}');
     ctt_json_begin(&o, "nodes", '[');
     for (int i = 0; i < p->rows; i++)
-        put_row(&o, p, &p->row[i], all);
+        put_node(&o, p, &p->row[i], all);
     ctt_json_finish(&o, ']');
     ctt_json_finish(&o, '}');
     putc('\n', f);
