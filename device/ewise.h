@@ -114,6 +114,12 @@ CTT_FN float ctt_tanh(float x)
 
 CTT_FN float ctt_leaky(float x, float slope) { return x < 0 ? slope * x : x; }
 
+/* 1 / x, but 0 of 0: the inverse of a count of nothing. */
+CTT_FN float ctt_inverse(float x)
+{
+    return ctt_choose(x == 0, 0, 1 / ctt_choose(x == 0, 1, x));
+}
+
 /* The piecewise linear sigmoid, from 0 at -3 to 1 at 3 (Courbariaux and others
  * 2015), and x times it (Howard and others 2019). */
 CTT_FN float ctt_hsigmoid(float x)
@@ -166,8 +172,14 @@ CTT_FN float ctt_leaky_bwd(float y, float dy, float slope)
     return y > 0 ? dy : slope * dy;
 }
 
+CTT_FN float ctt_inverse_bwd(float y, float dy) { return -dy * y * y; }
+
 /* Gradients in terms of the input: these functions first fall, so the output
  * does not say which x it is of. */
+CTT_FN float ctt_abs_bwd(float x, float dy)
+{
+    return ctt_choose(x > 0, dy, ctt_choose(x < 0, -dy, 0));
+}
 CTT_FN float ctt_hswish_bwd(float x, float dy)
 {
     float slope = x * (1.0f / 3) + 0.5f;

@@ -34,6 +34,8 @@ static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
 static const char *const tasks[] = { "recognise", "predict", "both",
                                      NULL };
+static const char *const readings[] = { "auto", "motion", "maps", "both",
+                                        NULL };    /* enum ctt_head_part */
 static const char *const off_on[] = { "off", "on", NULL };
 static const char *const augments[] = { "off", "light", "strong", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
@@ -182,6 +184,19 @@ const struct ctt_opt ctt_train_opts[] = {
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
       "model, which may be ONNX", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
+    { "backbone", CTT_STRING, FIELD(backbone), "", "in place of a model text: "
+      "a linear head is fitted to maps of this model, whose weights stay; of a "
+      "text (.net) they are random: a control", .arg = "FILE",
+      .section = "Model", .needs = "task=recognise !init !resume folds=0 "
+      "!doctor !amp-plan !search !teacher", .tags = COMMON | TRAINER },
+    { "nodes", CTT_STRING, FIELD(nodes), "s8,s16", "nodes of --backbone whose "
+      "maps the head reads", .arg = "NAME,...", .section = "Model",
+      .needs = "backbone", .tags = TRAINER },
+    { "reads", CTT_CHOICE, FIELD(reads), "auto", "what the head reads of "
+      "them: motion, the mean change from frame to frame; maps, their mean; "
+      "both; auto: whatever tells the clips of a group best by a fit to the "
+      "other groups", .choices = readings, .section = "Model",
+      .needs = "backbone", .tags = TRAINER },
     { "freeze", CTT_STRING, FIELD(freeze), "", "nodes whose weights do not "
       "change, such as conv1,h*; batch norms among them use their running "
       "statistics", .arg = "PATTERNS", .section = "Model", .needs = "dsd=0",

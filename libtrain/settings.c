@@ -114,6 +114,19 @@ out:
     return rc;
 }
 
+int ctt_train_note(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                   const struct ctt_data *d)
+{
+    char *now = NULL;
+    int rc;
+
+    CTT_TRY(ctt_history(m, cfg, d, 0, "", &now));
+    ctt_free(m->history);
+    m->history = now;
+out:
+    return rc;
+}
+
 /* Options of earlier versions, which are in their checkpoints, and the value
  * that this version computes with; NULL: any value had the same result. */
 static const struct { const char *name, *value; } removed[] = {

@@ -68,7 +68,7 @@ struct ctt_train_cfg {
     int   pick, class_weights, sampler, folds, baselines;
     const char *val_ratios;
     int   val_every, val_batch, early_stop, seed, threads;
-    int   task, input_frames, future_frames, loss;
+    int   task, input_frames, future_frames, loss, reads;
     const char *sampling_start, *ahead_weight;
     int   sampling_patience;
     float sampling_decay;
@@ -86,6 +86,7 @@ struct ctt_train_cfg {
     int   affinity, stall;       /* of several processes */
     int   comm_by;               /* enum ctt_comm_by of direct.h */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
+    const char *backbone, *nodes;
     const char *licence, *report_html, *log_tensorboard, *profile;
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;
@@ -404,6 +405,13 @@ struct ctt_result {
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);
+
+/* ---- settings.c ---- */
+
+/* Adds a line to the history of m: that it was fitted to d with these
+ * settings. */
+int  ctt_train_note(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                    const struct ctt_data *d);
 
 /* ---- recognise/norms.c ---- */
 

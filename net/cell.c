@@ -9,7 +9,7 @@
 struct cell {
     const char *in;
     const struct ctt_node *from;    /* the node of that name, or NULL */
-    int hidden, kernel, order, steps, rank, out, stride, norm;
+    int hidden, kernel, order, steps, rank, out, stride, norm, delay, skip;
 };
 
 #define FIELD(f) offsetof(struct cell, f)
@@ -40,6 +40,19 @@ static const struct ctt_opt resblock_opts[] = {
     { "kernel", CTT_INT, FIELD(kernel), "3", "odd window", 1, 31 },
     { "stride", CTT_INT, FIELD(stride), "1", "of the first conv", 1, 99 },
     { "norm", CTT_INT, FIELD(norm), "1", "batch norm after each conv", 0, 1 },
+    { .name = NULL }
+};
+static const struct ctt_opt change_opts[] = {
+    { "in", CTT_STRING, FIELD(in), NULL, "input node" },
+    { "delay", CTT_INT, FIELD(delay), "1", "steps between the two", 1, 1000 },
+    { .name = NULL }
+};
+static const struct ctt_opt average_opts[] = {
+    { "in", CTT_STRING, FIELD(in), NULL, "input node" },
+    { "steps", CTT_INT, FIELD(steps), "256", "steps that count alike", 1,
+      1 << 16 },
+    { "skip", CTT_INT, FIELD(skip), "0", "steps left out at the start", 0,
+      1000 },
     { .name = NULL }
 };
 
@@ -190,6 +203,65 @@ out:
     return rc;
 }
 
+/* The absolute difference in time. */
+static int change(char **text, const char *name, const struct cell *c)
+{
+    int rc = 0;
+
+    ADD("state %s.p of=%s delay=%d fill=first", name, c->in, c->delay);
+    ADD("add %s.d in=%s,%s.p minus=1", name, c->in, name);
+    ADD("act %s in=%s.d kind=abs", name, name);
+out:
+    return rc;
+}
+
+/* NAME.g: 1 / the steps so far, of which NAME.n is a count that ends. */
+static int count(char **text, const char *name, const struct cell *c)
+{
+    int rc = 0;
+
+    ADD("pool %s.m in=%s.x kind=max", name, name);
+    ADD("softmax %s.1 in=%s.m over=channels", name, name);
+    if (c->skip)
+        ADD("state %s.s of=%s.1 delay=%d", name, name, c->skip);
+    ADD("add %s.0 in=%s.1,%s.1 minus=1", name, name, name);
+    ADD("add %s.b in=%s.0,%s.%c minus=1", name, name, name,
+        c->skip ? 's' : '1');
+    ADD("act %s.l in=%s.b kind=leaky slope=%.9g", name, name,
+        (double)(6.0f / (float)c->steps));
+    ADD("add %s.u in=%s.0,%s.l minus=1", name, name, name);
+    ADD("state %s.n1 of=%s.n like=%s.u c=1", name, name, name);
+    ADD("add %s.t in=%s.u,%s.n1", name, name, name);
+    ADD("act %s.n in=%s.t kind=relu6", name, name);
+    ADD("act %s.i in=%s.n kind=inverse", name, name);
+    ADD("mul %s.g in=%s.i,%s.u", name, name, name);
+out:
+    return rc;
+}
+
+/* The mean over the steps so far, each number for itself; no weights, so
+ * training changes no count. */
+static int average(char **text, const char *name, const struct cell *c)
+{
+    const struct ctt_tensor *t;
+    int rc = 0;
+
+    CTT_CHECK(c->from, CTT_EFORMAT, "%s: no node '%s' before it", name,
+              c->in);
+    t = &c->from->out;
+    ADD("reshape %s.x in=%s w=%lld c=1", name, c->in,
+        (long long)((int64_t)t->d * t->h * t->w * t->c));
+    CTT_TRY(count(text, name, c));
+    ADD("state %s.p of=%s.y like=%s.x c=1", name, name, name);
+    ADD("add %s.d in=%s.x,%s.p minus=1", name, name, name);
+    ADD("mul %s.e in=%s.d,%s.g", name, name, name);
+    ADD("add %s.y in=%s.p,%s.e", name, name, name);
+    ADD("reshape %s in=%s.y d=%lld h=%lld w=%lld c=%lld", name, name,
+        (long long)t->d, (long long)t->h, (long long)t->w, (long long)t->c);
+out:
+    return rc;
+}
+
 static const struct {
     const char *word;
     const struct ctt_opt *opts;
@@ -199,6 +271,8 @@ static const struct {
     { "convlstm", convlstm_opts, convlstm },
     { "convttlstm", convttlstm_opts, convttlstm },
     { "resblock", resblock_opts, resblock },
+    { "change", change_opts, change },
+    { "average", average_opts, average },
 };
 
 static int find_cell(const char *word)
@@ -253,7 +327,7 @@ int ctt_cell_expand(const struct ctt_graph *g, const char *word,
     CTT_CHECK(strlen(name) + 8 < CTT_NAME, CTT_EFORMAT, "'%s': name too long",
               name);
     CTT_TRY(read_words(cells[i].opts, name, argc, argv, &c));
-    CTT_CHECK(c.kernel % 2 == 1 || strcmp(word, "lstm") == 0, CTT_EINVAL,
+    CTT_CHECK(c.kernel % 2 == 1 || c.kernel == 0, CTT_EINVAL,
               "%s: the kernel %d is even", name, c.kernel);
     CTT_CHECK(c.in, CTT_EFORMAT, "%s: 'in' must be given", name);
     from = ctt_graph_find(g, c.in);

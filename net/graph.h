@@ -39,7 +39,9 @@ enum {
     X(HSWISH,   hswish,   INPUT,  PLAIN, RECTIFIER) \
     X(SILU,     silu,     INPUT,  PLAIN, RECTIFIER) \
     X(GELU,     gelu,     INPUT,  PLAIN, RECTIFIER) \
-    X(LEAKY,    leaky,    RESULT, SLOPE, RECTIFIER)
+    X(LEAKY,    leaky,    RESULT, SLOPE, RECTIFIER) \
+    X(ABS,      abs,      INPUT,  PLAIN, LINEAR)    \
+    X(INVERSE,  inverse,  RESULT, PLAIN, LINEAR)
 
 enum ctt_act_kind {
 #define ACT(E, ...) CTT_ACT_##E,

@@ -207,6 +207,17 @@ static void leaky(struct ctt_emit *x, const struct job *j)
     ctt_emit_real(x, "alpha", j->n->attr.act.slope);
 }
 
+/* 1 / x, but 0 of 0. */
+static void inverse(struct ctt_emit *x, const struct job *j)
+{
+    struct ctt_emit_name none = ctt_emit_scalar(x, CTT_EMIT_FLOAT, 0);
+    struct ctt_emit_name zero = ctt_emit_temp(x), made = ctt_emit_temp(x);
+
+    ctt_emit_op(x, "Equal", zero.s, in(x, j, 0).s, none.s, NULL);
+    ctt_emit_op(x, "Reciprocal", made.s, in(x, j, 0).s, NULL);
+    ctt_emit_op(x, "Where", j->out, zero.s, none.s, made.s, NULL);
+}
+
 static int act(struct ctt_emit *x, const struct job *j)
 {
     static const struct {
@@ -222,6 +233,8 @@ static int act(struct ctt_emit *x, const struct job *j)
         [CTT_ACT_SILU] = { NULL, silu },
         [CTT_ACT_GELU] = { NULL, gelu },
         [CTT_ACT_LEAKY] = { NULL, leaky },
+        [CTT_ACT_ABS] = { "Abs", NULL },
+        [CTT_ACT_INVERSE] = { NULL, inverse },
     };
     int kind = j->n->attr.act.kind, rc = 0;
 

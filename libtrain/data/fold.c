@@ -97,6 +97,43 @@ static int find_groups(const struct ctt_data *d, int *root)
     return 0;
 }
 
+enum { RUNS = 10 };
+
+/* group: the first clip of each clip's group, which becomes that one's run. */
+static int cut_runs(const struct ctt_data *d, int *group)
+{
+    size_t labels = (size_t)d->list->labels;
+    int *all = ctt_calloc(2 * labels + 2, sizeof(*all));
+    int *seen = all ? all + labels + 1 : NULL;
+
+    if (!all)
+        return CTT_ENOMEM;
+    for (int i = 0; i < d->clips; i++)
+        all[d->clip[i].label + 1]++;
+    for (int i = 0; i < d->clips; i++) {
+        int c = d->clip[i].label + 1, run = seen[c]++ * RUNS / all[c];
+
+        group[i] = group[i] == i ? run : group[group[i]];
+    }
+    ctt_free(all);
+    return 0;
+}
+
+int ctt_groups_find(const struct ctt_data *d, int *group)
+{
+    int rc, n = 0;
+
+    CTT_TRY(find_groups(d, group));
+    for (int i = 0; i < d->clips; i++)
+        n += group[i] == i;
+    if (2 * n <= d->clips)
+        return n;
+    CTT_TRY(cut_runs(d, group));
+    return 0;
+out:
+    return rc;
+}
+
 /* ---- the folds ---- */
 
 /* Clips that belong together, in the order in which they get a fold. */

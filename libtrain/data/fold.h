@@ -11,6 +11,14 @@
  * pictures of one file.  0: no group. */
 uint64_t ctt_name_group(const char *name);
 
+/* Sets group[d->clips]: clips with one number belong together, as
+ * ctt_folds_make() says.  If these are more than half as many as the clips,
+ * neighbours in the list count as such, as they often come from one video: the
+ * clips of each class, in the order of the list, are cut into 10 runs, and the
+ * k-th runs of all classes are a group.  Returns the number of groups of the
+ * first kind, or 0 for runs; CTT_ENOMEM. */
+int  ctt_groups_find(const struct ctt_data *d, int *group);
+
 /* Sets fold[d->clips] to 0 .. folds - 1, each at least once.  Clips with the
  * same frames or of one group have the same one; as far as they allow, each
  * fold has equally many clips of every class.  CTT_EINVAL if there are not

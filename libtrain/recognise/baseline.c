@@ -223,7 +223,7 @@ static int fit_one(const struct work *w, const struct examples *e, int k,
     for (int i = 0; i < e->n; i++)
         memcpy(x + (size_t)i * own, e->x + (size_t)i * all + w->at[k],
                own * sizeof(*x));
-    CTT_TRY(ctt_ridge_fit(x, e->label, e->n, (int)own, classes, r));
+    CTT_TRY(ctt_ridge_fit(x, e->label, NULL, e->n, (int)own, classes, r));
 out:
     ctt_free(x);
     return rc;

@@ -19,6 +19,17 @@ struct ctt_recognise_eval {
                                        NULL with a clip part */
 };
 
+/* Steps that are computed together: of large frames few, so that memory does
+ * not grow with the clips; a clip part reads all. */
+static int window_of(const struct ctt_graph *g, int n, int longest)
+{
+    enum { PIXELS = 1 << 21 };
+    int64_t pixels = n * ctt_rows(&g->node[ctt_graph_input(g)].out);
+    int64_t most = pixels < PIXELS ? PIXELS / pixels : 1;
+
+    return g->clip < g->count || most > longest ? longest : (int)most;
+}
+
 int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
                             const struct ctt_train_cfg *cfg,
                             struct ctt_dev *dev, struct ctt_data *d,
@@ -40,8 +51,8 @@ int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
     e->input = ctt_graph_input(g);
     e->answer = ctt_graph_output(g);
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
-        .g = g, .dev = dev, .w = w, .samples = n, .steps = d->longest,
-        .asks = n * points }, &e->r));
+        .g = g, .dev = dev, .w = w, .samples = n,
+        .steps = window_of(g, n, d->longest), .asks = n * points }, &e->r));
     each = ctt_answer_classes(g) * (int)sizeof(float);
     if (g->clip == g->count) {
         e->rows = ctt_calloc((size_t)n * (size_t)d->longest, (size_t)each);
@@ -89,19 +100,39 @@ static void take_rows(const struct ctt_recognise_eval *e,
         }
 }
 
+/* Runs the steps of a batch, as many at a time as the run has room for; their
+ * answers, if there is no clip part, are rows. */
+static int run_batch(struct ctt_recognise_eval *e, const struct ctt_batch *b)
+{
+    int64_t pixels = b->n * ctt_rows(&e->g->node[e->input].out);
+    int64_t classes = ctt_answer_classes(e->g);
+    int rc = 0, room = e->r->room;
+
+    ctt_run_reset(e->r);
+    for (int t = 0; t < b->steps; t += room) {
+        int n = b->steps - t < room ? b->steps - t : room;
+
+        CTT_TRY(ctt_run_make_room(e->r, n));
+        CTT_TRY(ctt_run_put(e->r, e->input, e->r->cursor, b->x + t * pixels *
+                            e->g->node[e->input].out.c, n * pixels));
+        CTT_TRY(ctt_run_steps(e->r, n));
+        if (e->rows)
+            CTT_TRY(ctt_run_get(e->r, e->answer, e->r->cursor - n,
+                                (int64_t)n * b->n, e->rows +
+                                (int64_t)t * b->n * classes));
+    }
+out:
+    return rc;
+}
+
 /* Computes answers[clip of the batch][point][class]. */
 static int answer_batch(struct ctt_recognise_eval *e, const struct ctt_batch *b,
                         float *answers)
 {
-    int64_t rows = (int64_t)b->steps * b->n;
-    int rc = 0;
+    int rc;
 
-    ctt_run_reset(e->r);
-    CTT_TRY(ctt_run_put(e->r, e->input, 0, b->x,
-                        rows * ctt_rows(&e->g->node[e->input].out)));
-    CTT_TRY(ctt_run_steps(e->r, b->steps));
-    if (e->g->clip == e->g->count) {
-        CTT_TRY(ctt_run_get(e->r, e->answer, 0, rows, e->rows));
+    CTT_TRY(run_batch(e, b));
+    if (e->rows) {
         take_rows(e, b, answers);
         goto out;
     }

@@ -8,16 +8,29 @@
 
 enum { PROBES = 512 };    /* examples that are left out, one at a time */
 
-/* The penalties, per example, of inputs of variance 1. */
-static const double penalties[] = { 1e-3, 1e-2, 1e-1, 1, 10, 100 };
+/* The penalties, per example, of inputs of variance 1; every second one if no
+ * groups are given. */
+static const double penalties[] = { 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1, 3, 10,
+                                    30, 100 };
+
+/* What answers are multiplied by before a softmax. */
+static const double factors[] = { 1, 2, 4, 8, 16 };
+enum { FACTORS = CTT_LEN(factors) };
+
+/* Of examples that are left out: their squared errors, how many are right, and
+ * their log loss with each factor. */
+struct left_out { double error, right, loss[FACTORS]; };
 
 /* A fit: n examples z[n][d] of mean 0 and variance 1, their products g[d][d]
  * and those with the targets b[d][k]; of a penalty the factor l[d][d] of g, and
- * w[d][k]; error[PROBES]. */
+ * w[d][k].  Part i of the examples, member[start[i]] .. member[start[i + 1] -
+ * 1], is left out together; out[parts], most: examples of the largest. */
 struct fit {
     const int *label;
-    int        n, d, k;
-    double    *z, *g, *b, *l, *w, *error;
+    int        n, d, k, parts, most;
+    double    *z, *g, *b, *l, *w;
+    int       *member, *start;
+    struct left_out *out;
     const float *share;
 };
 
@@ -124,102 +137,259 @@ static void solve(struct fit *f)
         }
 }
 
-/* The squared error on example i of a fit without it; t: room for d. */
-static double left_out(const struct fit *f, int i, double *t)
+/* ---- examples that are left out ---- */
+
+/* Memory of a thread for a part of s examples: t[s][d], a[s][s], e[s][k]. */
+struct room { double *t, *a, *e; };
+
+/* Row i of e: the error of the whole fit.  t: l^-1 z. */
+static void fit_row(const struct fit *f, int example, double *t, double *e)
 {
-    const double *z = row(f->z, i, f->d);
-    double own = 1.0 / f->n, sum = 0;
+    const double *z = row(f->z, example, f->d);
 
     for (int a = 0; a < f->d; a++) {
         t[a] = z[a];
         for (int j = 0; j < a; j++)
             t[a] -= row(f->l, a, f->d)[j] * t[j];
         t[a] /= row(f->l, a, f->d)[a];
-        own += t[a] * t[a];
     }
     for (int c = 0; c < f->k; c++) {
-        double e = target(f, i, c);
-
+        e[c] = target(f, example, c);
         for (int a = 0; a < f->d; a++)
-            e -= z[a] * row(f->w, a, f->k)[c];
-        sum += e * e;
+            e[c] -= z[a] * row(f->w, a, f->k)[c];
     }
-    return sum / ((1 - own) * (1 - own));
 }
 
-/* The error of examples that are left out; CTT_ENOMEM. */
-static int score(struct fit *f, double *out)
+/* a = 1 - the part of the hat matrix; it is positive definite. */
+static void fill_rest(const struct fit *f, struct room *m, int s)
 {
-    int n = f->n < PROBES ? f->n : PROBES, failed = 0;
+    for (int i = 0; i < s; i++)
+        for (int j = 0; j < s; j++) {
+            double own = 1.0 / f->n;
+
+            for (int a = 0; a < f->d; a++)
+                own += row(m->t, i, f->d)[a] * row(m->t, j, f->d)[a];
+            row(m->a, i, s)[j] = (i == j) - own;
+        }
+}
+
+/* e = a^-1 e by elimination. */
+static void solve_rest(const struct fit *f, struct room *m, int s)
+{
+    for (int i = 0; i < s; i++)
+        for (int j = i + 1; j < s; j++) {
+            double by = row(m->a, j, s)[i] / row(m->a, i, s)[i];
+
+            for (int c = i; c < s; c++)
+                row(m->a, j, s)[c] -= by * row(m->a, i, s)[c];
+            for (int c = 0; c < f->k; c++)
+                row(m->e, j, f->k)[c] -= by * row(m->e, i, f->k)[c];
+        }
+    for (int i = s - 1; i >= 0; i--)
+        for (int c = 0; c < f->k; c++) {
+            double *e = row(m->e, i, f->k);
+
+            for (int j = i + 1; j < s; j++)
+                e[c] -= row(m->a, i, s)[j] * row(m->e, j, f->k)[c];
+            e[c] /= row(m->a, i, s)[i];
+        }
+}
+
+/* Counts an example by its errors e, which become answers. */
+static void count_answer(const struct fit *f, int label, double *e,
+                         struct left_out *out)
+{
+    int best = 0;
+
+    for (int c = 0; c < f->k; c++) {
+        out->error += e[c] * e[c];
+        e[c] = (label == c) - e[c];
+        best = e[c] > e[best] ? c : best;
+    }
+    out->right += best == label;
+    for (int x = 0; x < FACTORS; x++) {
+        double sum = 0;
+
+        for (int c = 0; c < f->k; c++)
+            sum += exp(factors[x] * (e[c] - e[best]));
+        out->loss[x] += log(sum) - factors[x] * (e[label] - e[best]);
+    }
+}
+
+/* The fit without part i, on its examples. */
+static void leave_out(const struct fit *f, int i, struct room *m)
+{
+    const int *member = f->member + f->start[i];
+    int s = f->start[i + 1] - f->start[i];
+
+    for (int j = 0; j < s; j++)
+        fit_row(f, member[j], row(m->t, j, f->d), row(m->e, j, f->k));
+    fill_rest(f, m, s);
+    solve_rest(f, m, s);
+    f->out[i] = (struct left_out){ 0 };
+    for (int j = 0; j < s; j++)
+        count_answer(f, f->label[member[j]], row(m->e, j, f->k), &f->out[i]);
+}
+
+static int open_room(const struct fit *f, struct room *m)
+{
+    size_t s = (size_t)f->most, d = (size_t)f->d, k = (size_t)f->k;
+
+    m->t = ctt_calloc(s * (d + s + k) + 1, sizeof(*m->t));
+    m->a = m->t ? m->t + s * d : NULL;
+    m->e = m->t ? m->a + s * s : NULL;
+    return m->t != NULL;
+}
+
+/* Leaves out all parts; CTT_ENOMEM. */
+static int score(struct fit *f, struct left_out *sum)
+{
+    int failed = 0;
 
     #pragma omp parallel reduction(|:failed)
     {
-        double *t = ctt_calloc((size_t)f->d + 1, sizeof(*t));
+        struct room m = { NULL, NULL, NULL };
+        int there = open_room(f, &m);
 
-        failed |= !t;
-        #pragma omp for schedule(dynamic, 8)
-        for (int i = 0; i < n; i++)
-            f->error[i] = t ? left_out(f, (int)((int64_t)i * f->n / n), t) : 0;
-        ctt_free(t);
+        failed |= !there;
+        #pragma omp for schedule(dynamic)
+        for (int i = 0; i < f->parts; i++)
+            if (there)
+                leave_out(f, i, &m);
+        ctt_free(m.t);
     }
-    *out = 0;
-    for (int i = 0; i < n; i++)
-        *out += f->error[i];
+    *sum = (struct left_out){ 0 };
+    for (int i = 0; i < f->parts && !failed; i++) {
+        sum->error += f->out[i].error;
+        sum->right += f->out[i].right;
+        for (int x = 0; x < FACTORS; x++)
+            sum->loss[x] += f->out[i].loss[x];
+    }
     return failed ? CTT_ENOMEM : 0;
+}
+
+/* Without groups, PROBES examples, each by itself. */
+static void probe_each(struct fit *f)
+{
+    f->parts = f->n < PROBES ? f->n : PROBES;
+    f->most = 1;
+    for (int i = 0; i < f->parts; i++) {
+        f->member[i] = (int)((int64_t)i * f->n / f->parts);
+        f->start[i] = i;
+    }
+    f->start[f->parts] = f->parts;
+}
+
+/* Sorts the examples by their groups. */
+static void part_by_group(struct fit *f, const int *group)
+{
+    int n = 0;
+
+    f->parts = f->most = 0;
+    for (int i = 0; i < f->n; i++) {
+        int first = 1;
+
+        for (int j = 0; j < i && first; j++)
+            first = group[j] != group[i];
+        if (!first)
+            continue;
+        f->start[f->parts] = n;
+        for (int j = i; j < f->n; j++)
+            if (group[j] == group[i])
+                f->member[n++] = j;
+        f->most = n - f->start[f->parts] > f->most
+                  ? n - f->start[f->parts] : f->most;
+        f->start[++f->parts] = n;
+    }
+}
+
+static int open_left_out(struct fit *f, const int *group)
+{
+    size_t n = (size_t)f->n + 1;
+
+    f->member = ctt_calloc(2 * n, sizeof(*f->member));
+    f->out = ctt_calloc(n, sizeof(*f->out));
+    if (!f->member || !f->out)
+        return CTT_ENOMEM;
+    f->start = f->member + n;
+    if (group)
+        part_by_group(f, group);
+    if (!group || f->parts < 2)
+        probe_each(f);
+    return 0;
 }
 
 /* ---- the fit ---- */
 
-static int choose(struct fit *f, struct ctt_ridge *r)
+/* Keeps a fit that is better than the one before. */
+static void take_fit(const struct fit *f, double penalty,
+                     const struct left_out *sum, struct ctt_ridge *r)
 {
-    double least = INFINITY, error;
+    int best = 0, n = f->start[f->parts];
+
+    for (int x = 1; x < FACTORS; x++)
+        best = sum->loss[x] < sum->loss[best] ? x : best;
+    r->penalty = penalty;
+    r->error = sum->error / n;
+    r->right = sum->right / n;
+    r->factor = (float)factors[best];
+    for (int j = 0; j < f->d * f->k; j++)
+        r->w[j] = (float)f->w[j];
+}
+
+static int choose(struct fit *f, int step, struct ctt_ridge *r)
+{
+    double least = INFINITY;
+    struct left_out sum;
     int rc = 0;
 
-    for (size_t p = 0; p < CTT_LEN(penalties); p++) {
+    for (size_t p = 0; p < CTT_LEN(penalties); p += (size_t)step) {
         factor(f, penalties[p] * f->n);
         solve(f);
-        CTT_TRY(score(f, &error));
-        if (!(error < least))
+        CTT_TRY(score(f, &sum));
+        if (!(sum.error < least))
             continue;
-        least = error;
-        r->penalty = penalties[p];
-        for (int j = 0; j < f->d * f->k; j++)
-            r->w[j] = (float)f->w[j];
+        least = sum.error;
+        take_fit(f, penalties[p], &sum, r);
     }
 out:
     return rc;
 }
 
-static int fit(const float *x, struct fit *f, struct ctt_ridge *r)
+static int fit(const float *x, const int *group, struct fit *f,
+               struct ctt_ridge *r)
 {
     size_t d = (size_t)f->d, k = (size_t)f->k;
-    double *room = ctt_calloc((size_t)f->n * d + 2 * d * d + 2 * d * k + PROBES,
+    double *room = ctt_calloc((size_t)f->n * d + 2 * d * d + 2 * d * k,
                               sizeof(*room));
     int rc = room ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
+    CTT_TRY(open_left_out(f, group));
     f->z = room;
     f->g = f->z + (size_t)f->n * d;
     f->l = f->g + d * d;
     f->b = f->l + d * d;
     f->w = f->b + d * k;
-    f->error = f->w + d * k;
     take_examples(r, x, f);
     multiply(f);
-    CTT_TRY(choose(f, r));
+    CTT_TRY(choose(f, group ? 1 : 2, r));
 out:
     ctt_free(room);
+    ctt_free(f->member);
+    ctt_free(f->out);
     return rc;
 }
 
-int ctt_ridge_fit(const float *x, const int *label, int n, int inputs,
-                  int classes, struct ctt_ridge *r)
+int ctt_ridge_fit(const float *x, const int *label, const int *group, int n,
+                  int inputs, int classes, struct ctt_ridge *r)
 {
     struct fit f = { .label = label, .n = n, .d = inputs, .k = classes };
     size_t d = (size_t)inputs, k = (size_t)classes;
     int rc;
 
-    *r = (struct ctt_ridge){ .inputs = inputs, .classes = classes };
+    *r = (struct ctt_ridge){ .inputs = inputs, .classes = classes,
+                             .factor = 1 };
     r->mean = ctt_calloc(2 * d + d * k + k, sizeof(*r->mean));
     CTT_TRY(r->mean ? 0 : CTT_ENOMEM);
     r->scale = r->mean + d;
@@ -230,7 +400,7 @@ int ctt_ridge_fit(const float *x, const int *label, int n, int inputs,
     if (inputs == 0)
         goto out;
     scale_inputs(x, n, r);
-    CTT_TRY(fit(x, &f, r));
+    CTT_TRY(fit(x, group, &f, r));
 out:
     return rc;
 }

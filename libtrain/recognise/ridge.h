@@ -9,6 +9,10 @@
 struct ctt_ridge {
     int     inputs, classes;
     double  penalty;          /* per example */
+    double  error, right;     /* of examples that are left out: the squared
+                                 error, and the share that is right */
+    float   factor;           /* of logits, with which a softmax has the least
+                                 log loss on these: 1, 2, 4, 8 or 16 */
     float  *mean, *scale;     /* [inputs] */
     float  *w;                /* [inputs][classes] */
     float  *bias;             /* [classes]: the share of each class */
@@ -16,10 +20,12 @@ struct ctt_ridge {
 
 /* Fits r to n examples x[n][inputs], whose labels are 0 .. classes - 1.  The
  * penalty is the one of a decade each whose errors on examples that are left
- * out are smallest (Allen 1974); of many examples 512 are.  Without inputs the
- * answer is the largest class.  CTT_ENOMEM. */
-int  ctt_ridge_fit(const float *x, const int *label, int n, int inputs,
-                   int classes, struct ctt_ridge *r);
+ * out are smallest (Allen 1974); of many examples 512 are.  group: examples of
+ * one number are left out together, all of them, and penalties lie half a
+ * decade apart; NULL, or one group: each by itself.  Without inputs the answer
+ * is the largest class.  CTT_ENOMEM. */
+int  ctt_ridge_fit(const float *x, const int *label, const int *group, int n,
+                   int inputs, int classes, struct ctt_ridge *r);
 void ctt_ridge_answer(const struct ctt_ridge *r, const float *x,
                       float *logits);
 void ctt_ridge_free(struct ctt_ridge *r);

@@ -21,6 +21,8 @@ FORMULA(hswish,   x * act_hsigmoid(x, 0))
 FORMULA(silu,     x / (1 + exp(-x)))
 FORMULA(gelu,     x / 2 * (1 + erf(x / sqrt(2))))
 FORMULA(leaky,    x < 0 ? slope * x : x)
+FORMULA(abs,      fabs(x))
+FORMULA(inverse,  x == 0 ? 0 : 1 / x)
 #undef FORMULA
 
 static double (*const acts[])(double x, double slope) = {

@@ -114,7 +114,8 @@ static const struct job words[] = {
       "pool p in=a kind=avg kernel=1,2,2 stride=1,2,2 pad=0,0,0 after=0,1,1\n"
       "act b in=p kind=hsigmoid\nact c in=b kind=hswish\n"
       "act d in=c kind=silu\nact f in=d kind=leaky slope=0.2\n"
-      "lrn g in=f size=3 alpha=0.5 beta=0.7 k=2\n"
+      "act w in=f kind=abs\n"
+      "lrn g in=w size=3 alpha=0.5 beta=0.7 k=2\n"
       "softmax h in=g over=channels\nsoftmax i in=h over=positions\n"
       "pool q in=i kind=max\nmul m in=g,q\n"
       "pool r in=m kind=avg\nconv y in=r out=3\n",
@@ -128,7 +129,8 @@ static const struct job words[] = {
       "Sigmoid c -> /1\n"
       "Mul c /1 -> d\n"
       "LeakyRelu d -> f alpha=0.2\n"
-      "LRN f -> g size=3 alpha=0.5 beta=0.7 bias=2\n"
+      "Abs f -> w\n"
+      "LRN w -> g size=3 alpha=0.5 beta=0.7 bias=2\n"
       "Softmax g -> h axis=1\n"
       "Reshape h [1,2,-1] -> /2\n"
       "Softmax /2 -> /3 axis=2\n"
@@ -140,6 +142,14 @@ static const struct job words[] = {
       "pads=0,0,0,0\n"
       "Reshape y/value [1,3] -> y\n"
       "out y 1,3\n" },
+    { .net = "input x h=1 w=1 c=2\nact y in=x kind=inverse\n",
+      .text =
+      "in x 1,2,1,1\n"
+      "Equal x [0] -> /2\n"
+      "Reciprocal x -> /3\n"
+      "Where /2 [0] /3 -> y/value\n"
+      "Reshape y/value [1,2] -> y\n"
+      "out y 1,2\n" },
     { .net = "input x h=1 w=1 c=2\nact e in=x kind=gelu\nconv y in=e out=2\n",
       .text =
       "in x 1,2,1,1\n"
@@ -348,7 +358,8 @@ static void each_word(void)
 /* The importer has no words for these, or leaves out what programs apply. */
 static int comes_back(const struct job *j)
 {
-    static const char *const other[] = { "clip\n", "state ", "lstm", "ahead" };
+    static const char *const other[] = { "clip\n", "state ", "lstm", "ahead",
+                                         "inverse" };
 
     for (size_t i = 0; i < CTT_LEN(other); i++)
         if (strstr(j->net, other[i]))

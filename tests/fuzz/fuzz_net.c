@@ -60,7 +60,7 @@ const char *const ctt_fuzz_words[] = {
     "deconv",
     "pool", "upsample", "norm", "act", "add", "mul", "concat", "lstm",
     "dropout", "quant", "softmax", "lrn", "loss", "halo", "collect", "total",
-    "convlstm", "convttlstm", "resblock", "clip",
+    "convlstm", "convttlstm", "resblock", "change", "average", "clip",
     "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",
     " kernel=", " stride=", " pad=", " groups=", " scale=", " zero=",
     " hidden=", " order=", " steps=", " rank=", " delay=", " every=",

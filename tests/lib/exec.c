@@ -140,6 +140,14 @@ const struct exec_model exec_models[EXEC_MODELS] = {
       "lstm l in=z,s\n"
       "conv y in=l out=1\n", 2 },
 
+    { "input x h=3 w=2 c=2\n"              /* means over the steps */
+      "conv e in=x out=3\n"
+      "act f in=e kind=tanh\n"
+      "average a in=f skip=1\n"
+      "average b in=f steps=2\n"
+      "concat k in=a,b\n"
+      "conv y in=k out=2\n", 2 },
+
     { "input x h=3 w=2 c=2\n"              /* gates and old state free */
       "conv z in=x out=8\n"
       "conv o in=x out=2\n"

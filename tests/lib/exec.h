@@ -11,7 +11,7 @@ enum { STEPS = 7, MOST = 1 << 14 };
 /* n samples; asks: answers of a model with a clip part. */
 struct exec_model { const char *text; int n, asks; };
 
-enum { EXEC_MODELS = 22 };
+enum { EXEC_MODELS = 23 };
 extern const struct exec_model exec_models[EXEC_MODELS];
 
 /* The gradient of the answers on the backward pass. */

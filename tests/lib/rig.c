@@ -60,6 +60,8 @@ const struct ctt_case ctt_cases[] = {
     { "c=67", NULL, "act y in=a kind=gelu", 0 },
     { "c=5 h=3", NULL, "act y in=a kind=leaky slope=0.2", 0 },
     { "c=8 h=3", NULL, "act y in=a kind=leaky", 0 },
+    { "c=67", NULL, "act y in=a kind=abs", 0 },
+    { "c=5 h=3", NULL, "act y in=a kind=inverse", 0 },
     { "c=3 h=2", "c=3 h=2", "add y in=a,b", 0 },
     { "c=3 h=2", "c=3 h=2", "add y in=a,b,a bias=1", 0 },
     { "c=3 h=2", NULL, "add y in=a bias=1", 0 },
@@ -200,7 +202,7 @@ static void open_tensor(struct ctt_rig *r, const struct ctt_tensor *shape,
 static const struct { float spread, end; } kinks[CTT_ACT_KINDS] = {
     [CTT_ACT_RELU6] = { 10, 6 }, [CTT_ACT_HSIGMOID] = { 5, 3 },
     [CTT_ACT_HSWISH] = { 5, 3 }, [CTT_ACT_SILU] = { 4, 0 },
-    [CTT_ACT_GELU] = { 4, 0 },
+    [CTT_ACT_GELU] = { 4, 0 }, [CTT_ACT_INVERSE] = { 4, 0 },
 };
 
 /* Keeps inputs of acts away from kinks, and inputs of max apart from each

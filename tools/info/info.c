@@ -398,6 +398,8 @@ static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
         return tell_plan(cfg, path[0]);
     if (cfg->lint)
         return ctt_info_lint(cfg, path[0]);
+    if (cfg->watch)
+        return ctt_info_watch(path[0]);
     if (cfg->report)
         return ctt_info_runs(cfg, path, count);
     if (cfg->compare || cfg->data || cfg->report_html || count > 1)
@@ -408,7 +410,7 @@ static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
 int main(int argc, char **argv)
 {
     struct ctt_info_cfg cfg;
-    int first, done = 0, rc;
+    int first, models, done = 0, rc;
 
     ctt_tool_start("convtt-info", argv);
     memset(&cfg, 0, sizeof(cfg));
@@ -425,14 +427,15 @@ int main(int argc, char **argv)
     }
     if (first == argc && !cfg.import)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
-    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan || cfg.lint ||
-                             cfg.export_to || cfg.import))
-        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --lint, "
-                            "--export and --import take one model");
-    if (argc - first == 1 && !cfg.report)
+    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan || cfg.watch ||
+                             cfg.lint || cfg.export_to || cfg.import))
+        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --watch, "
+                            "--lint, --export and --import take one file");
+    models = !cfg.report && !cfg.watch;
+    if (argc - first == 1 && models)
         argv[first] = ctt_tool_model(argv[first]);
-    rc = argc - first == 1 && !cfg.report
-         ? ctt_tool_import(argv[first], &argv[first]) : 0;
+    rc = argc - first == 1 && models ? ctt_tool_import(argv[first],
+                                                       &argv[first]) : 0;
     if (rc >= 0)
         rc = show_files(&cfg, argv + first, argc - first);
     return rc < 0 ? ctt_tool_fail(ctt_tool_status(rc)) : ctt_tool_end(0);

@@ -34,6 +34,11 @@ static const struct ctt_opt opts[] = {
       "trainings (--log-json): print their scores and the settings that "
       "differ", .needs = "!compare !data !export !import !strip !net !plan",
       .section = "What to show" },
+    { "watch", CTT_FLAG, FIELD(watch), "0", "the operand is the log of a "
+      "training (--log-json): draw its curves as text, on a terminal each "
+      "second until the training ends", .needs = "!report !report-html "
+      "!compare !data !export !import !strip !net !plan",
+      .section = "What to show" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "with --report the curves over each other, otherwise the models by size, "
       "time and accuracy, and the same clips against the first model",
@@ -162,7 +167,8 @@ static const struct ctt_chapter chapters[] = {
       "image that a reshape flattened; PyTorch's flatten() is chw. Without "
       "--map the names are NODE.WEIGHT. A safetensors file of convtt holds its "
       "model text, so it needs neither. Maps of torchvision's models are "
-      "installed beside the models: mobilenet-v2.map, resnet18.map." },
+      "installed beside the models: mobilenet-v2.map, resnet18.map, and of a "
+      "backbone efficientnet-lite0.map." },
     { "EXIT STATUS",
       "0: success. 1: an error. 2: " CTT_USAGE_STATUS },
     { "EXAMPLES",

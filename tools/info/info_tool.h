@@ -14,7 +14,7 @@
 /* ---- info.c ---- */
 
 struct ctt_info_cfg {
-    int   ops, net, plan, lint, compare, report, threads, tune;
+    int   ops, net, plan, lint, compare, report, watch, threads, tune;
     const char *strip, *data, *split, *classes, *device;
     const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
     const char *frames, *labels, *licence, *report_html;
@@ -49,7 +49,43 @@ int  ctt_info_describe(const struct ctt_info_cfg *cfg, struct ctt_model *m);
  */
 int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);
 
-/* info_runs.c: the same of logs of trainings. */
+/* ---- info_run.c ---- */
+
+/* Columns of a log that are read; prediction and recognition have not the
+ * same. */
+enum { CTT_RUN_EPOCH, CTT_RUN_LOSS, CTT_RUN_VAL_LOSS, CTT_RUN_TOP1,
+       CTT_RUN_VAL_TOP1, CTT_RUN_LOW, CTT_RUN_HIGH, CTT_RUN_VAL_MSE, CTT_RUN_LR,
+       CTT_RUN_WAIT, CTT_RUN_BEST, CTT_RUN_SECONDS, CTT_RUN_COLUMNS };
+
+/* EPOCHS: kept of each log, of longer ones each 2nd, 4th .. */
+enum { CTT_RUN_EPOCHS = 4096, CTT_RUN_NAME = 80 };
+
+/* A log of a training. */
+struct ctt_run_log {
+    const char *path;
+    char        name[CTT_RUN_NAME];
+    char       *settings;        /* " name=value" each, or NULL: no first row
+                                    of this version */
+    double     *at[CTT_RUN_COLUMNS];      /* [CTT_RUN_EPOCHS], NAN: none */
+    double      last[CTT_RUN_COLUMNS], best[CTT_RUN_COLUMNS];
+    int64_t     epochs, bad;     /* rows; other lines */
+    int         n, each;         /* kept; one of so many */
+};
+
+/* The rows of the file at path, perhaps none; other lines are counted.  *r is
+ * to be freed in any case. */
+int  ctt_run_log_read(struct ctt_run_log *r, const char *path);
+void ctt_run_log_free(struct ctt_run_log *r);
+
+/* ---- info_watch.c ---- */
+
+/* Draws the curves of a log as text: on a terminal each second until its run
+ * ends or the user stops it, else once. */
+int  ctt_info_watch(const char *path);
+
+/* ---- info_runs.c ---- */
+
+/* A table of logs of trainings, and the page of --report-html. */
 int  ctt_info_runs(const struct ctt_info_cfg *cfg, char **path, int count);
 
 /* ---- info_compare_page.c ---- */

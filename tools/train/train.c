@@ -62,6 +62,8 @@ static int train(struct ctt_training *j, int *status)
         CTT_TRY(ctt_training_claim(j));
     CTT_TRY(ctt_training_start(j));
     CTT_TRY(ctt_training_begin(j));
+    if (j->cfg.backbone)
+        return ctt_train_head(j);
     CTT_TRY(ctt_ranks_watch(&j->cfg));
     CTT_TRY(ctt_train_auto(j->m, &j->cfg, j->data, j->val, &ctt_say_events));
     if (!j->cfg.resume)    /* the model text is decided */
@@ -164,7 +166,10 @@ static int complete(struct ctt_training *j, int argc, char **argv, int first)
 
     CTT_CHECK(argc - first <= 1, CTT_EINVAL, "one model text expected, "
               "but also given: '%s'", argv[first + 1]);
-    j->text = first < argc ? ctt_tool_model(argv[first]) : NULL;
+    CTT_CHECK(!c->backbone || first == argc, CTT_EINVAL, "--backbone is in "
+              "place of a model text, but also given: '%s'", argv[first]);
+    j->text = c->backbone ? ctt_tool_model((char *)c->backbone) :
+              first < argc ? ctt_tool_model(argv[first]) : NULL;
     CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
               "no model text given (see --help)");
     CTT_CHECK(c->out || c->amp_plan || c->doctor, CTT_EINVAL,

@@ -196,6 +196,8 @@ static int read_model_text(const struct ctt_training *j, struct ctt_graph **out)
     struct ctt_graph *g = NULL;
     int rc;
 
+    if (j->cfg.backbone)
+        return ctt_backbone_graph(&j->cfg, j->text, out);
     CTT_TRY(ctt_tool_net(j->text, &g));
     if (j->cfg.task != CTT_BOTH && ctt_graph_ahead(g) >= 0) {
         CTT_TRY(ctt_aux_head_drop(g, out));
@@ -328,6 +330,8 @@ int ctt_training_model(struct ctt_training *j)
     ctt_init_weights(j->m, (uint64_t)j->cfg.seed);
     if (j->cfg.init)
         CTT_TRY(ctt_take_weights(j->m, j->cfg.init));
+    if (j->cfg.backbone && !ctt_tool_is_net(j->text))
+        CTT_TRY(ctt_take_weights(j->m, j->text));
 out:
     return rc;
 }

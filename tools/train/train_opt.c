@@ -159,6 +159,20 @@ static const struct ctt_chapter chapters[] = {
       "--log-json hold its rows. Numbers of mean=auto are measured on all "
       "parts. Checkpoints stay until "
       "the last part, and --resume goes on with the same command." },
+    { "A BACKBONE OF OTHERS",
+      "--backbone=FILE takes the place of a model text. The model FILE is cut "
+      "behind --nodes, and a linear classifier is fitted in closed form to "
+      "means over the steps so far of these maps, averaged over their pixels: "
+      "of their change from frame to frame, of themselves, or of both "
+      "(--reads). Choice and penalty have the least squared error on clips of "
+      "a group by a fit to the other groups, at 25, 50 and 100% of a clip. "
+      "Groups are those of --folds or, if they say little, tenths of each "
+      "class in the order of the data. Nothing is trained by steps, so "
+      "--epochs, --batch and the like have no effect. If FILE is a text, the "
+      "backbone's weights are random (--seed), and its batch norms have the "
+      "statistics of 48 frames: a control. ./quickstart backbone NAME of the "
+      "sources makes such files; their nodes s8 and s16 are maps of an eighth "
+      "and a sixteenth of the frame's size." },
     { "SEARCHING SETTINGS",
       "--search=SPACE trains a model for each of --trials settings and writes "
       "the best. SPACE lists the options that vary, one a line, and their "

@@ -118,6 +118,17 @@ int ctt_doctor_table(const struct ctt_model *m,
 int ctt_doctor_check(const struct ctt_train_cfg *cfg,
                      const struct ctt_input *in);
 
+/* ---- train_head.c ---- */
+
+/* The graph of --backbone with a head on --nodes; path: a model file or a
+ * text. */
+int ctt_backbone_graph(const struct ctt_train_cfg *cfg, const char *path,
+                       struct ctt_graph **out);
+
+/* Fits the head of j->m, whose backbone has its weights, or random ones if it
+ * is a text, writes the model and prints its results. */
+int ctt_train_head(struct ctt_training *j);
+
 /* ---- train_result.c ---- */
 
 /* Prints the results of the trained model m on the validation clips of j, if

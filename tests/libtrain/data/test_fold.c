@@ -140,6 +140,36 @@ static void seed_decides(void)
     CU_ASSERT(memcmp(first, f.fold, sizeof(first)) != 0);
 }
 
+/* Clips without a group are cut into runs of their class in the list; the same
+ * frames have one run. */
+static void neighbours_are_groups(void)
+{
+    static struct fake f;
+    int group[MOST];
+
+    clear(&f);
+    for (int i = 0; i < 60; i++) {
+        char id[32];
+
+        snprintf(id, sizeof(id), "clip%d.avi", i);
+        add(&f, i < 20 ? 0 : 2, i == 59 ? 1 : (uint64_t)i + 1, id);
+    }
+    CU_ASSERT_EQUAL(ctt_groups_find(&f.d, group), 0);
+    for (int i = 0; i < 59; i++)
+        CU_ASSERT_EQUAL(group[i], i < 20 ? i / 2 : (i - 20) / 4);
+    CU_ASSERT_EQUAL(group[59], group[0]);
+    clear(&f);
+    for (int i = 0; i < 30; i++) {
+        char id[32];
+
+        snprintf(id, sizeof(id), "v_Dive_g%02d_c%02d.avi", i % 7, i);
+        add(&f, i % 2, (uint64_t)i + 1, id);
+    }
+    CU_ASSERT_EQUAL(ctt_groups_find(&f.d, group), 7);
+    for (int i = 7; i < 30; i++)
+        CU_ASSERT_EQUAL(group[i], group[i - 7]);
+}
+
 static void too_few_are_refused(void)
 {
     static struct fake f;
@@ -207,6 +237,7 @@ int main(void)
         { "groups stay together", groups_stay_together },
         { "names of groups", names_of_groups },
         { "the seed decides", seed_decides },
+        { "neighbours are groups", neighbours_are_groups },
         { "too few", too_few_are_refused },
         { "parts are sets", parts_are_sets },
         { "no effect", what_has_no_effect_is_refused },

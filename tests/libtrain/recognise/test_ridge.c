@@ -115,7 +115,7 @@ static void test_fit(void)
         struct ctt_ridge r = { .inputs = 0 };
 
         draw((uint64_t)k, noises[k % 5], x, label);
-        CHECK_OK(ctt_ridge_fit(x[0], label, N, D, K, &r));
+        CHECK_OK(ctt_ridge_fit(x[0], label, NULL, N, D, K, &r));
         for (int j = 0; j < D; j++)
             for (int c = 0; c < K; c++)
                 CU_ASSERT(fabs(slope(&r, x, label, j, c)) < 1e-4);
@@ -129,6 +129,79 @@ static void test_fit(void)
     CU_ASSERT(kinds >= 3);    /* the examples need different ones */
 }
 
+/* Answers to the examples of a group by the fit to all others with this
+ * penalty; their errors are added, right ones counted. */
+static double group_out(const struct ctt_ridge *r, float x[N][D],
+                        const int *label, const int *group, int out,
+                        double penalty, int *right)
+{
+    double a[M][M] = { { 0 } }, b[M][K] = { { 0 } }, sum = 0;
+
+    for (int j = 0; j < D; j++)
+        a[j][j] = penalty * N;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < M && group[i] != out; j++) {
+            for (int k = 0; k < M; k++)
+                a[j][k] += input(r, x[i], j) * input(r, x[i], k);
+            b[j][label[i]] += input(r, x[i], j);
+        }
+    eliminate(a, b);
+    for (int i = 0; i < N; i++) {
+        double z[K] = { 0 };
+        int best = 0;
+
+        for (int c = 0; c < K && group[i] == out; c++) {
+            for (int j = 0; j < M; j++)
+                z[c] += input(r, x[i], j) * b[j][c];
+            sum += (z[c] - (label[i] == c)) * (z[c] - (label[i] == c));
+            best = z[c] > z[best] ? c : best;
+        }
+        *right += group[i] == out && best == label[i];
+    }
+    return sum;
+}
+
+/* Examples of a group are left out together, in any order; the penalty, the
+ * error and the share of right answers are those of the best such fits. */
+static void test_groups(void)
+{
+    static const double tried[] = { 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1, 3,
+                                    10, 30, 100 };
+    int label[N], group[N], one[N] = { 0 };
+    float x[N][D];
+
+    for (int k = 0; k < 10; k++) {
+        struct ctt_ridge r = { .inputs = 0 }, each = r, none = r;
+        double least = INFINITY, sum;
+        int best = 0, right = 0;
+
+        draw((uint64_t)k, k % 2 ? 4 : 16, x, label);
+        for (int i = 0; i < N; i++)
+            group[i] = 100 - i * 7 % 5;
+        CHECK_OK(ctt_ridge_fit(x[0], label, group, N, D, K, &r));
+        for (size_t p = 0; p < CTT_LEN(tried); p++, right = 0) {
+            sum = 0;
+            for (int g = 0; g < 5; g++)
+                sum += group_out(&r, x, label, group, 100 - g, tried[p],
+                                 &right);
+            if (sum >= least)
+                continue;
+            least = sum;
+            best = right;
+            CU_ASSERT(r.penalty >= tried[p]);
+        }
+        CU_ASSERT(fabs(r.error - least / N) < 1e-6);
+        CU_ASSERT(fabs(r.right - (double)best / N) < 1e-9);
+        CU_ASSERT(r.factor >= 1 && r.factor <= 16);
+        CHECK_OK(ctt_ridge_fit(x[0], label, NULL, N, D, K, &each));
+        CHECK_OK(ctt_ridge_fit(x[0], label, one, N, D, K, &none));
+        CU_ASSERT(none.error <= each.error && none.error > 0);
+        ctt_ridge_free(&r);
+        ctt_ridge_free(&each);
+        ctt_ridge_free(&none);
+    }
+}
+
 /* Without inputs the largest class; an input that never varies is none. */
 static void test_nothing(void)
 {
@@ -138,8 +211,8 @@ static void test_nothing(void)
     struct ctt_ridge none = { .inputs = 0 }, flat = { .inputs = 0 };
     float a[K], b[K];
 
-    CHECK_OK(ctt_ridge_fit(same[0], label, N, 0, K, &none));
-    CHECK_OK(ctt_ridge_fit(same[0], label, N, 1, K, &flat));
+    CHECK_OK(ctt_ridge_fit(same[0], label, NULL, N, 0, K, &none));
+    CHECK_OK(ctt_ridge_fit(same[0], label, NULL, N, 1, K, &flat));
     ctt_ridge_answer(&none, same[0], a);
     ctt_ridge_answer(&flat, (float[]){ 7 }, b);
     CU_ASSERT(a[2] > a[1] && a[2] > a[0]);
@@ -152,6 +225,7 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "the fit and its penalty", test_fit },
+        { "groups", test_groups },
         { "nothing to learn from", test_nothing },
         CU_TEST_INFO_NULL
     };

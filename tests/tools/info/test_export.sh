@@ -73,7 +73,7 @@ says 2 'm.bin: must end in .onnx or .safetensors' "$info" --export m.bin a.h5
 says 2 'are for ONNX' "$info" --export m.safetensors --half a.h5
 says 2 'a.h5: given for two files' "$info" --export a.h5 a.h5
 says 2 'no model given' "$info" --export m.onnx
-says 2 'take one model' "$info" --export m.onnx a.h5 b.h5
+says 2 'take one file' "$info" --export m.onnx a.h5 b.h5
 says 2 '^convtt-info: --half' "$info" --half a.h5
 says 2 '^convtt-info: --import' "$info" --import a.safetensors
 says 2 'given for two files' "$info" --import a.safetensors -o a.safetensors
@@ -102,10 +102,10 @@ END
 says 0 'normalise=clip is not in the graph' "$info" --export d.onnx d.net
 
 # The maps that are installed are of the models.
-for name in mobilenet-v2 resnet18; do
-    works "$info" --export t.safetensors "$root/models/$name.net"
+while read -r name net; do
+    works "$info" --export t.safetensors "$root/models/$net.net"
     awk '!/^#/ { print $1 }' "$root/models/$name.map" | sort > of.map
-    "$info" --net "$root/models/$name.net" |
+    "$info" --net "$root/models/$net.net" |
         awk '$1 == "conv" || $1 == "norm" { print $2, $1 }' | sort -u |
         while read -r node word; do
             case $word in
@@ -114,7 +114,12 @@ for name in mobilenet-v2 resnet18; do
             esac
         done > of.net
     echo y.b >> of.net
-    sort of.net | cmp - of.map || fail "$name.map is not of $name.net"
-done
+    sort of.net | cmp - of.map || fail "$name.map is not of $net.net"
+done << 'END'
+mobilenet-v2 mobilenet-v2
+mobilenet-v2 backbone-mobilenet-v2
+efficientnet-lite0 backbone-efficientnet-lite0
+resnet18 resnet18
+END
 
 exit $failed

@@ -65,5 +65,5 @@ lint made.h5
 grep -q "^made.h5:$number: d: cannot read bytes" out ||
     fail "not line $number: $(grep ': d:' out)"
 
-says 2 'take one model' "$info" --lint made.net big.net
+says 2 'take one file' "$info" --lint made.net big.net
 exit $failed

@@ -44,6 +44,9 @@ size resnet18.net 11699112 1814073344
 trained resnet18.net 11689512
 size mobilenet-v2.net 3538984 300774272
 trained mobilenet-v2.net 3504872
+# Tan and Le 2019, the lite form: 4,652,008 as PyTorch counts it; at 129x129.
+trained backbone-efficientnet-lite0.net 4652008
+trained backbone-mobilenet-v2.net 3504872
 
 # The zoo, as torchvision counts them, xception as Keras (with its running means
 # and variances) and alexnet as Caffe.

@@ -109,6 +109,17 @@ says 1 'tiny.net: has no row of a training' "$bin/convtt-info" \
     --report tiny.net --report-html l.html
 says 2 'given for two files' "$bin/convtt-info" --report a.jsonl \
     --report-html a.jsonl
+
+# Curves as text: each column has a letter, the first value of the loss is at
+# the top or at the bottom.
+"$bin/convtt-info" --watch long.jsonl > out 2> log || fail "--watch: $(cat log)"
+grep -qx 'long.jsonl: 50000 epochs' out || fail "--watch: $(head -1 out)"
+[ "$(grep -c '^.\{10\}|' out)" = 20 ] && grep -qE '^ +1 \|t +$' out &&
+    grep -qE '^ +50.0% \|v{68}$' out || fail "--watch: $(cat out)"
+says 1 'tiny.net: has no row of a training: --watch' "$bin/convtt-info" \
+    --watch tiny.net
+says 2 'take one file' "$bin/convtt-info" --watch a.jsonl b.jsonl
+
 for page in r c i m l; do
     check_page $page.html
 done
@@ -129,14 +140,19 @@ says 1 'other.html: is there already and is no report' "$bin/convtt-train" \
     tiny.net --data clips --fps 4 -o n.h5 --report-html other.html
 mkdir -p gone
 "$bin/convtt-train" tiny.net --data clips --fps 4 -o n.h5 --epochs 100000 \
-    --batch 4 --threads 1 --report-html gone/r.html > log 2>&1 < /dev/null &
+    --batch 4 --threads 1 --report-html gone/r.html --log-json goes.jsonl \
+    > log 2>&1 < /dev/null &
 pid=$!
 await 'a page' test -e gone/r.html
 mv gone moved
 await 'a warning' grep -q 'warning: --report-html: .*stays' log
 kill -0 $pid || fail "it ended: $(tail -3 log)"
+"$bin/convtt-info" --watch goes.jsonl > out 2>&1 || fail "$(cat out)"
+grep -q 'epochs*, running' out || fail "--watch of a run: $(head -1 out)"
 kill -TERM $pid
 wait $pid
+"$bin/convtt-info" --watch goes.jsonl > out 2>&1 || fail "$(cat out)"
+grep -q running out && fail "--watch of an end: $(head -1 out)"
 grep -q 'Loss by epoch' moved/r.html || fail "the old page is damaged"
 
 if command -v chromium > browser; then

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * features.c: what a model computes of clips, a few steps at a time. */
+#include "libtrain/recognise/features.h"
+#include "libtrain/data/load.h"
+#include "libtrain/evaluate.h"
+#include "net/op.h"
+#include "net/rewrite/edit.h"
+#include "run/run.h"
+
+#include <string.h>
+
+enum { WINDOW = 8,        /* steps that are computed together */
+       STILLS = 48 };     /* frames for statistics */
+
+/* ---- rows at points of clips ---- */
+
+struct reading {
+    const struct ctt_graph *g;
+    struct ctt_run         *r;
+    struct ctt_eval_set     set;
+    const struct ctt_point *point;
+    int                     points, width, done, clips;
+    float                  *window;     /* [WINDOW][width] */
+    const struct ctt_events *ev;
+    struct ctt_features    *out;
+};
+
+static int open_reading(struct reading *q, const struct ctt_model *m,
+                        const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                        const float *w, struct ctt_data *d)
+{
+    int rc;
+
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){ .g = m->g, .dev = dev, .w = w,
+        .samples = 1, .steps = WINDOW }, &q->r));
+    q->window = ctt_calloc((size_t)WINDOW * (size_t)q->width,
+                           sizeof(*q->window));
+    CTT_TRY(q->window ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_eval_set_open(d, 1, d->longest, cfg->buckets, cfg->wiring.comm,
+                              (int64_t)q->points * q->width *
+                              (int64_t)sizeof(*q->window), &q->set));
+out:
+    return rc;
+}
+
+static void close_reading(struct reading *q)
+{
+    ctt_eval_set_close(&q->set);
+    ctt_run_close(&q->r);
+    ctt_free(q->window);
+}
+
+/* Keeps the rows that are asked for among those of steps from .. from + n. */
+static void take_points(const struct reading *q, int frames, int from, int n,
+                      float *rows)
+{
+    size_t width = (size_t)q->width;
+
+    for (int k = 0; k < q->points; k++) {
+        int step = ctt_point_step(&q->point[k], frames);
+
+        if (step >= from && step < from + n)
+            memcpy(rows + (size_t)k * width, q->window +
+                   (size_t)(step - from) * width, width * sizeof(*rows));
+    }
+}
+
+/* Runs the one clip of a batch. */
+static int read_one_clip(void *arg, const struct ctt_batch *b, void *answers)
+{
+    struct reading *q = arg;
+    int input = ctt_graph_input(q->g), frames = b->length[0], rc = 0;
+    int64_t pixels = ctt_rows(&q->g->node[input].out);
+    int64_t frame = pixels * q->g->node[input].out.c;
+
+    ctt_run_reset(q->r);
+    for (int t = 0; t < frames; t += WINDOW) {
+        int n = frames - t < WINDOW ? frames - t : WINDOW;
+
+        CTT_TRY(ctt_run_make_room(q->r, n));
+        CTT_TRY(ctt_run_put(q->r, input, q->r->cursor, b->x + t * frame,
+                            n * pixels));
+        CTT_TRY(ctt_run_steps(q->r, n));
+        CTT_TRY(ctt_run_get(q->r, ctt_graph_output(q->g), q->r->cursor - n, n,
+                            q->window));
+        take_points(q, frames, t, n, answers);
+    }
+out:
+    return rc;
+}
+
+static int keep_rows(void *arg, const struct ctt_batch *b, const void *answers)
+{
+    struct reading *q = arg;
+    struct ctt_features *f = q->out;
+    size_t size = (size_t)q->points * (size_t)q->width;
+
+    if (q->ev && q->ev->scan)
+        q->ev->scan(q->ev->arg, ++q->done, q->clips);
+    if (!b->length[0])
+        return 0;
+    memcpy(f->x + (size_t)f->rows * (size_t)q->width, answers,
+           size * sizeof(*f->x));
+    for (int k = 0; k < q->points; k++)
+        f->clip[f->rows++] = b->clip[0];
+    return 0;
+}
+
+/* The model, the clips and the reading, for ctt_eval_model(). */
+struct request {
+    const struct ctt_model     *m;
+    const struct ctt_train_cfg *cfg;
+    struct ctt_data            *d;
+    struct reading              q;
+};
+
+static int read_features(void *arg, struct ctt_dev *dev, const float *w)
+{
+    struct request *a = arg;
+    int rc;
+
+    CTT_TRY(open_reading(&a->q, a->m, a->cfg, dev, w, a->d));
+    CTT_TRY(ctt_eval_set_run(&a->q.set, &(struct ctt_eval_job){
+        .arg = &a->q, .run = read_one_clip, .add = keep_rows }));
+out:
+    close_reading(&a->q);
+    return rc;
+}
+
+static int check_model(const struct ctt_graph *g)
+{
+    const struct ctt_node *last = &g->node[ctt_graph_output(g)];
+    int rc = 0;
+
+    CTT_CHECK(g->clip == g->count, CTT_EUNSUP, "%s: behind the line 'clip', "
+              "and features are of each frame", last->name);
+    CTT_CHECK(ctt_rows(&last->out) == 1, CTT_EUNSUP, "%s: not one pixel",
+              last->name);
+out:
+    return rc;
+}
+
+int ctt_features_read(const struct ctt_model *m,
+                      const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                      const struct ctt_point *point, int points,
+                      const struct ctt_events *ev, struct ctt_features *out)
+{
+    size_t rows = (size_t)d->clips * (size_t)points;
+    struct ctt_model *folded = NULL;
+    struct request a = { .cfg = cfg, .d = d };
+    int rc;
+
+    CTT_TRY(check_model(m->g));
+    CTT_TRY(ctt_data_check(d, m->g));
+    CTT_TRY(ctt_without_norms(m, &folded));
+    a.m = folded;
+    a.q = (struct reading){ .g = folded->g, .point = point, .points = points,
+        .clips = d->clips, .ev = ev, .out = out,
+        .width = (int)folded->g->node[ctt_graph_output(folded->g)].out.c };
+    *out = (struct ctt_features){ .width = a.q.width, .points = points };
+    out->x = ctt_calloc(rows * (size_t)out->width, sizeof(*out->x));
+    out->clip = ctt_calloc(rows, sizeof(*out->clip));
+    CTT_TRY(out->x && out->clip ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_eval_model(folded, cfg, read_features, &a));
+out:
+    ctt_model_free(&folded);
+    return rc;
+}
+
+void ctt_features_free(struct ctt_features *f)
+{
+    ctt_free(f->x);
+    ctt_free(f->clip);
+    *f = (struct ctt_features){ 0 };
+}
+
+/* ---- statistics of batch norms ---- */
+
+struct stills {
+    const struct ctt_train_cfg *cfg;
+    struct ctt_data  *d;
+    struct ctt_model *m;
+    float            *x;        /* [n][h, w, c] */
+    int64_t           frame;    /* numbers of one */
+    int               n;
+};
+
+/* The middle frame of the clip of a batch. */
+static int take_still(void *arg, const struct ctt_batch *b, const void *answers)
+{
+    struct stills *s = arg;
+
+    (void)answers;
+    s->n += b->length[0] > 0;
+    return 0;
+}
+
+static int read_still(void *arg, const struct ctt_batch *b, void *answers)
+{
+    struct stills *s = arg;
+
+    (void)answers;
+    if (b->length[0])
+        memcpy(s->x + s->n * s->frame, b->x + b->length[0] / 2 * s->frame,
+               (size_t)s->frame * sizeof(*s->x));
+    return 0;
+}
+
+static int read_stills(struct stills *s)
+{
+    struct ctt_eval_set set = { NULL };
+    int rc;
+
+    CTT_TRY(ctt_eval_set_open(s->d, 1, s->d->longest, s->cfg->buckets, NULL,
+                              8, &set));
+    CTT_TRY(ctt_eval_set_run(&set, &(struct ctt_eval_job){
+        .arg = s, .run = read_still, .add = take_still }));
+out:
+    ctt_eval_set_close(&set);
+    return rc;
+}
+
+/* All frames are one batch, in training: the norms take its statistics. */
+static int run_stills(void *arg, struct ctt_dev *dev, const float *w)
+{
+    struct stills *s = arg;
+    int input = ctt_graph_input(s->m->g), rc;
+    struct ctt_run *r = NULL;
+
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){ .g = s->m->g, .dev = dev,
+        .w = w, .samples = s->n, .steps = 1, .train = 1 }, &r));
+    CTT_TRY(ctt_run_put(r, input, 0, s->x, s->n *
+                        ctt_rows(&s->m->g->node[input].out)));
+    CTT_TRY(ctt_run_steps(r, 1));
+    if (w != s->m->w)
+        CTT_TRY(ctt_dev_copy(dev, CTT_TO_HOST, w, s->m->w, s->m->g->weights *
+                             (int64_t)sizeof(*w)));
+out:
+    ctt_run_close(&r);
+    return rc;
+}
+
+static void move_statistics(const struct ctt_model *from, struct ctt_model *to)
+{
+    enum { MEAN = 2, VAR = 3 };
+
+    for (int i = 0; i < to->g->count; i++) {
+        const struct ctt_node *n = &to->g->node[i];
+        size_t size = (size_t)n->out.c * sizeof(float);
+
+        if (!ctt_is_batch_norm(n))
+            continue;
+        memcpy(to->w + n->at[MEAN], from->w + n->at[MEAN], size);
+        memcpy(to->w + n->at[VAR], from->w + n->at[VAR], size);
+    }
+}
+
+int ctt_features_norms(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                       struct ctt_data *d)
+{
+    struct ctt_data part = { .clip = NULL };
+    struct stills s = { .cfg = cfg, .d = &part };
+    int rc;
+
+    CTT_TRY(check_model(m->g));
+    CTT_TRY(ctt_data_part(d, STILLS, &part));
+    CTT_TRY(ctt_model_copy(m, &s.m));
+    for (int i = 0; i < m->g->count; i++)
+        if (ctt_is_batch_norm(&m->g->node[i]))
+            s.m->g->node[i].attr.norm.momentum = 1;
+    s.frame = ctt_volume(&m->g->node[ctt_graph_input(m->g)].out);
+    s.x = ctt_calloc((size_t)part.clips * (size_t)s.frame, sizeof(*s.x));
+    CTT_TRY(s.x ? 0 : CTT_ENOMEM);
+    CTT_TRY(read_stills(&s));
+    CTT_CHECK(rc == 0, CTT_ESTOP, "stopped");
+    CTT_CHECK(s.n, CTT_EUNSUP, "no clip can be read");
+    CTT_TRY(ctt_eval_model(s.m, cfg, run_stills, &s));
+    move_statistics(s.m, m);
+out:
+    ctt_model_free(&s.m);
+    ctt_free(part.clip);
+    ctt_free(s.x);
+    return rc;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * head.c: a linear head on the maps of a backbone: its graph and its fit. */
+#include "libtrain/recognise/head.h"
+#include "libtrain/data/fold.h"
+#include "libtrain/recognise/ridge.h"
+#include "net/rewrite/edit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LIST = CTT_MAX_IN * 16 };    /* bytes of a list of names */
+
+/* The node of a name that ends at a comma or at the end. */
+static int find_node(const struct ctt_graph *g, const char *name, int *out)
+{
+    char one[CTT_NAME];
+    size_t n = strcspn(name, ",");
+    int rc = 0, at = -1;
+
+    if (n < sizeof(one)) {
+        snprintf(one, sizeof(one), "%.*s", (int)n, name);
+        at = ctt_graph_find(g, one);
+    }
+    CTT_CHECK(at >= 0, CTT_EINVAL, "--nodes: the backbone has no node '%.*s'",
+              (int)n, name);
+    CTT_CHECK(at < g->clip, CTT_EINVAL, "--nodes: '%s' stands behind the line "
+              "'clip'", one);
+    *out = at;
+out:
+    return rc;
+}
+
+/* One map: its change and its mean over the pixels. */
+static int add_map(struct ctt_edit *e, const struct ctt_graph *g, int node,
+                   int k, enum ctt_head_part parts)
+{
+    const char *name = g->node[node].name;
+    int rc = 0;
+
+    if (parts & CTT_HEAD_MOTION) {
+        CTT_TRY(ctt_edit_add(e, g->count, "change head.c%d in=%s", k, name));
+        CTT_TRY(ctt_edit_add(e, g->count, "pool head.d%d in=head.c%d kind=avg",
+                             k, k));
+    }
+    if (parts & CTT_HEAD_MAPS)
+        CTT_TRY(ctt_edit_add(e, g->count, "pool head.p%d in=%s kind=avg", k,
+                             name));
+out:
+    return rc;
+}
+
+/* The average of one part of n maps: its lines head.d0, head.d1, .. or head.p0,
+ * ... */
+static int add_average(struct ctt_edit *e, int end, char part, int n, int skip)
+{
+    char list[LIST] = "";
+    int rc = 0;
+
+    for (int k = 0; k < n; k++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list),
+                 "%shead.%c%d", k ? "," : "", part, k);
+    if (n > 1)
+        CTT_TRY(ctt_edit_add(e, end, "concat head.%c in=%s", part, list));
+    CTT_TRY(ctt_edit_add(e, end, "average head.a%c in=%s skip=%d", part,
+                         n > 1 ? (char[]){ 'h', 'e', 'a', 'd', '.', part, 0 }
+                               : list, skip));
+out:
+    return rc;
+}
+
+static int add_maps(struct ctt_edit *e, const struct ctt_graph *g,
+                    const char *nodes, enum ctt_head_part parts, int *maps)
+{
+    int rc = 0, n = 0, node = 0;
+
+    for (const char *s = nodes; ; s += strcspn(s, ",") + 1) {
+        CTT_TRY(find_node(g, s, &node));
+        CTT_CHECK(n < CTT_MAX_IN, CTT_EINVAL, "--nodes: more than %d",
+                  CTT_MAX_IN);
+        CTT_TRY(add_map(e, g, node, n++, parts));
+        if (!s[strcspn(s, ",")])
+            break;
+    }
+    *maps = n;
+out:
+    return rc;
+}
+
+/* All lines of the head, behind those of the backbone. */
+static int add_head(struct ctt_edit *e, const struct ctt_graph *g,
+                    const char *nodes, enum ctt_head_part parts, int classes)
+{
+    static const char *const read[CTT_HEAD_BOTH + 1] = {
+        [CTT_HEAD_MOTION] = "head.ad", [CTT_HEAD_MAPS] = "head.ap",
+        [CTT_HEAD_BOTH] = "head.x",
+    };
+    int rc, maps = 0;
+
+    CTT_TRY(add_maps(e, g, nodes, parts, &maps));
+    if (parts & CTT_HEAD_MOTION)
+        CTT_TRY(add_average(e, g->count, 'd', maps, 1));
+    if (parts & CTT_HEAD_MAPS)
+        CTT_TRY(add_average(e, g->count, 'p', maps, 0));
+    if (parts == CTT_HEAD_BOTH)
+        CTT_TRY(ctt_edit_add(e, g->count, "concat head.x in=head.ad,head.ap"));
+    if (classes)
+        CTT_TRY(ctt_edit_add(e, g->count, "conv " CTT_HEAD " in=%s out=%d",
+                             read[parts], classes));
+out:
+    return rc;
+}
+
+/* The graph without what its output does not need. */
+static int sweep(const struct ctt_graph *g, struct ctt_graph **out)
+{
+    struct ctt_edit *e = NULL;
+    int rc;
+
+    CTT_TRY(ctt_edit_begin(g, &e));
+    CTT_TRY(ctt_edit_sweep(e));
+    CTT_TRY(ctt_edit_graph(e, out));
+out:
+    ctt_edit_free(&e);
+    return rc;
+}
+
+int ctt_head_graph(const struct ctt_graph *backbone, const char *nodes,
+                   enum ctt_head_part parts, int classes,
+                   struct ctt_graph **out)
+{
+    struct ctt_graph *all = NULL;
+    struct ctt_edit *e = NULL;
+    int rc = 0;
+
+    CTT_CHECK(backbone->clip == backbone->count, CTT_EUNSUP, "the backbone has "
+              "a line 'clip'; a head is added to a model of frames");
+    CTT_TRY(ctt_edit_begin(backbone, &e));
+    CTT_TRY(add_head(e, backbone, nodes, parts, classes));
+    CTT_TRY(ctt_edit_graph(e, &all));
+    CTT_TRY(sweep(all, out));
+out:
+    ctt_edit_free(&e);
+    ctt_graph_free(&all);
+    return rc;
+}
+
+/* ---- the fit ---- */
+
+static const struct ctt_point points[] = {
+    { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
+};
+
+/* Rows of all parts, motion first, with labels and groups. */
+struct examples { struct ctt_features f; int *label, *group; };
+
+static void close_examples(struct examples *e)
+{
+    ctt_features_free(&e->f);
+    ctt_free(e->label);
+    ctt_free(e->group);
+}
+
+/* The model without its head: what that reads is the answer. */
+static int without_head(const struct ctt_model *m, struct ctt_model **out)
+{
+    struct ctt_edit *e = NULL;
+    int rc;
+
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    ctt_edit_remove(e, ctt_graph_output(m->g));
+    CTT_TRY(ctt_edit_model(e, m, out));
+out:
+    ctt_edit_free(&e);
+    return rc;
+}
+
+static int read_examples(const struct ctt_model *m,
+                         const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                         const struct ctt_events *ev, struct examples *e,
+                         int *groups)
+{
+    int *of = ctt_calloc((size_t)d->clips, sizeof(*of)), rc = 0;
+    struct ctt_model *body = NULL;
+    size_t rows;
+
+    CTT_TRY(of ? 0 : CTT_ENOMEM);
+    CTT_TRY(without_head(m, &body));
+    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), ev,
+                              &e->f));
+    CTT_CHECK(e->f.rows > (int)CTT_LEN(points), CTT_EUNSUP, "fewer than two "
+              "clips can be read");
+    CTT_TRY(*groups = ctt_groups_find(d, of));
+    rows = (size_t)e->f.rows;
+    e->label = ctt_calloc(rows, sizeof(*e->label));
+    e->group = ctt_calloc(rows, sizeof(*e->group));
+    CTT_TRY(e->label && e->group ? 0 : CTT_ENOMEM);
+    for (size_t i = 0; i < rows; i++) {
+        e->label[i] = d->clip[e->f.clip[i]].label;
+        e->group[i] = of[e->f.clip[i]];
+    }
+out:
+    ctt_model_free(&body);
+    ctt_free(of);
+    return rc;
+}
+
+/* Fits to the columns of some parts; each has half of them. */
+static int fit_parts(const struct examples *e, enum ctt_head_part parts,
+                     int classes, struct ctt_ridge *r)
+{
+    int half = e->f.width / 2, from = parts == CTT_HEAD_MAPS ? half : 0;
+    int width = parts == CTT_HEAD_BOTH ? 2 * half : half, rc;
+    float *x = ctt_calloc((size_t)e->f.rows * (size_t)width, sizeof(*x));
+
+    CTT_TRY(x ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < e->f.rows; i++)
+        memcpy(x + (size_t)i * (size_t)width, e->f.x + from +
+               (size_t)i * (size_t)e->f.width, (size_t)width * sizeof(*x));
+    CTT_TRY(ctt_ridge_fit(x, e->label, e->group, e->f.rows, width, classes, r));
+out:
+    ctt_free(x);
+    return rc;
+}
+
+/* The fit as the weights of the head, a conv of one pixel. */
+static void set_head(const struct ctt_ridge *r, struct ctt_model *m)
+{
+    const struct ctt_node *n = &m->g->node[ctt_graph_output(m->g)];
+    float *w = m->w + n->at[0], *b = m->w + n->at[1];
+
+    for (int c = 0; c < r->classes; c++) {
+        double bias = (double)r->bias[c];
+
+        for (int j = 0; j < r->inputs; j++) {
+            double v = (double)r->scale[j] * r->w[j * r->classes + c];
+
+            w[c * r->inputs + j] = (float)(v * r->factor);
+            bias -= v * r->mean[j];
+        }
+        b[c] = (float)(bias * r->factor);
+    }
+}
+
+/* *m with these parts alone; its head has no weights yet. */
+static int take_parts(struct ctt_model **m, enum ctt_head_part parts)
+{
+    const char *read = parts == CTT_HEAD_MOTION ? "head.ad" : "head.ap";
+    struct ctt_graph *g = NULL, *less = NULL;
+    const struct ctt_graph *was = (*m)->g;
+    struct ctt_model *part = NULL;
+    struct ctt_edit *e = NULL;
+    int rc = 0, last = ctt_graph_output(was);
+
+    if (parts == CTT_HEAD_BOTH)
+        return 0;
+    CTT_TRY(ctt_edit_begin(was, &e));
+    CTT_TRY(ctt_edit_add(e, was->count, "conv " CTT_HEAD " in=%s out=%lld",
+                         read, (long long)was->node[last].out.c));
+    ctt_edit_remove(e, last);
+    CTT_TRY(ctt_edit_graph(e, &g));
+    ctt_edit_free(&e);    /* it reads the graph of *m */
+    CTT_TRY(sweep(g, &less));
+    rc = ctt_model_with(less, *m, &part);
+    less = NULL;
+    CTT_TRY(rc);
+    ctt_model_free(m);
+    *m = part;
+out:
+    ctt_edit_free(&e);
+    ctt_graph_free(&g);
+    ctt_graph_free(&less);
+    return rc;
+}
+
+/* Fits the given parts, or 0: all choices of them, and keeps the best. */
+static int choose_parts(const struct examples *e, int given, int classes,
+                        struct ctt_ridge *best, struct ctt_head_fit *out)
+{
+    int rc = 0;
+
+    for (int parts = CTT_HEAD_MOTION; parts <= CTT_HEAD_BOTH; parts++) {
+        struct ctt_ridge r = { 0 };
+
+        if (given && parts != given)
+            continue;
+        rc = fit_parts(e, (enum ctt_head_part)parts, classes, &r);
+        out->right[parts] = r.right;
+        if (rc >= 0 && (!best->mean || r.error < best->error)) {
+            struct ctt_ridge worse = *best;
+
+            *best = r;
+            r = worse;
+            out->parts = (enum ctt_head_part)parts;
+            out->penalty = best->penalty;
+        }
+        ctt_ridge_free(&r);
+        CTT_TRY(rc);
+    }
+out:
+    return rc;
+}
+
+int ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
+                   struct ctt_data *d, const struct ctt_events *ev,
+                   struct ctt_head_fit *out)
+{
+    struct examples e = { { 0 }, NULL, NULL };
+    struct ctt_ridge r = { 0 };
+    int rc = 0;
+
+    CTT_CHECK(!ctt_data_several(d), CTT_EUNSUP, "clips have several labels; a "
+              "ridge head answers one");
+    *out = (struct ctt_head_fit){ .clips = 0 };
+    CTT_TRY(read_examples(*m, cfg, d, ev, &e, &out->groups));
+    out->clips = e.f.rows / (int)CTT_LEN(points);
+    CTT_TRY(choose_parts(&e, cfg->reads, d->list->labels, &r, out));
+    CTT_TRY(take_parts(m, out->parts));
+    set_head(&r, *m);
+out:
+    ctt_ridge_free(&r);
+    close_examples(&e);
+    return rc;
+}

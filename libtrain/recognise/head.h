@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * head.h: a linear head on the maps of a backbone, whose weights stay. */
+#ifndef CTT_HEAD_H
+#define CTT_HEAD_H
+
+#include "libtrain/recognise/features.h"
+
+/* What the head reads of each map: its mean, over the steps so far, change
+ * from frame to frame, |f_t - f_(t-1)|; the mean of the map itself. */
+enum ctt_head_part { CTT_HEAD_AUTO, CTT_HEAD_MOTION = 1, CTT_HEAD_MAPS = 2,
+                     CTT_HEAD_BOTH = 3 };
+
+/* The name of the conv. */
+#define CTT_HEAD "head"
+
+/* The backbone up to the nodes of a list, separated by commas, and the lines of
+ * a head: pooled values of these parts, their averages head.x, and the conv
+ * `head`, the answer.  classes 0: the answer is head.x.  CTT_EINVAL: a node
+ * that is not there or stands behind 'clip'. */
+int  ctt_head_graph(const struct ctt_graph *backbone, const char *nodes,
+                    enum ctt_head_part parts, int classes,
+                    struct ctt_graph **out);
+
+/* The result of a fit: its parts; the penalty; of each choice of parts the
+ * share of clips that a fit to the other groups tells, 0..1. */
+struct ctt_head_fit {
+    enum ctt_head_part parts;
+    double             penalty, right[CTT_HEAD_BOTH + 1];
+    int                clips, groups;    /* groups 0: runs of the list */
+};
+
+/* Replaces *m, a model of ctt_head_graph() with both parts, by one whose head
+ * is fitted by least squares with a penalty to the answers after 25, 50 and
+ * 100% of each clip.  The parts, unless cfg->reads names them, and the penalty
+ * are those with the least squared error on the clips of a group by a fit to
+ * the other groups (ctt_groups_find()).  CTT_EUNSUP: clips have several labels,
+ * or fewer than two can be read. */
+int  ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
+                    struct ctt_data *d, const struct ctt_events *ev,
+                    struct ctt_head_fit *out);
+
+#endif

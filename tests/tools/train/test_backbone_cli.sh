@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_backbone_cli.sh: --backbone: a head on the maps of another model: it
+# finds out whether the movement or the picture tells the class, leaves the
+# backbone as it was, and is a model as any other: it streams, goes out as ONNX,
+# is compressed.
+set -u
+tools="convtt-train convtt-infer convtt-info convtt-compress"
+. "${srcdir:-.}/tests/lib/cli.sh"
+
+# make_clips SEED CLIPS FOLDER: a list of folders of 4 to 6 pictures; a square
+# of one of two colours at any place, which moves or stays.
+make_clips() {
+    echo path,colour,move
+    LC_ALL=C awk -v seed="$1" -v n="$2" -v dir="$3" 'BEGIN {
+        srand(seed)
+        for (k = 0; k < n; k++) {
+            c = k % 2; m = int(k / 2) % 2
+            system("mkdir -p " dir "/" k)
+            x = int(rand() * 11); y = int(rand() * 11)
+            for (t = 0; t < 4 + k % 3; t++) {
+                f = sprintf("%s/%d/%04d.ppm", dir, k, t)
+                printf "P6\n17 17\n255\n" > f
+                if (m) { x = (x + 3) % 12; y = (y + 5) % 12 }
+                for (j = 0; j < 17; j++)
+                    for (i = 0; i < 17; i++) {
+                        on = i >= x && i < x + 5 && j >= y && j < y + 5
+                        v = sprintf("%c", 20 + int(rand() * 9))
+                        o = sprintf("%c", 200)
+                        printf "%s%s%s", on && !c ? o : v, on && c ? o : v, \
+                            v > f
+                    }
+                close(f)
+            }
+            print dir "/" k "," (c ? "green" : "red") "," (m ? "moves" : \
+                "stays")
+        }
+    }'
+}
+make_clips 1 60 a > a.csv
+make_clips 2 40 b > b.csv
+# The column that is the class: list COLUMN FILE.
+list() { awk -F, -v c="$1" '{ print $1 "," (NR == 1 ? "label" : $c) }' "$2"; }
+for column in 2 3; do
+    list $column a.csv > train-$column.csv
+    list $column b.csv > test-$column.csv
+done
+cat > back.net << 'END'
+input x h=17 w=17 c=3 mean=0.2 std=0.25
+conv c1 in=x out=12 kernel=3 stride=2 pad=1 bias=0
+norm n1 in=c1 kind=batch
+act s8 in=n1 kind=relu
+conv c2 in=s8 out=16 kernel=3 stride=2 pad=1 bias=0
+norm n2 in=c2 kind=batch
+act s16 in=n2 kind=relu
+pool p in=s16 kind=avg
+conv y in=p out=2
+END
+works() { "$@" > out 2> err || fail "$*: status $?: $(head -3 err)"; }
+head_on() {     # head_on BACKBONE COLUMN [OPTION...]
+    says 0 'm.h5 written' "$bin/convtt-train" --backbone "$1" -o m.h5 \
+        --data "train-$2.csv" --val none --test "test-$2.csv" --threads 1 \
+        --baselines off "${@:3}"
+    cat out err > said
+}
+right() { sed -n 's/.*top-1 .*, \([0-9]*\)\.[0-9]*% at.*/\1/p' said; }
+
+# 1. Random weights: what tells the class is found.
+head_on back.net 3
+grep -q 'its weights are random' said || fail "no control: $(cat said)"
+grep -q 'change .* so chosen' said || fail "movement: $(cat said)"
+[ "$(right)" -ge 90 ] || fail "movement: $(right)% right"
+head_on back.net 2
+grep -q 'maps themselves .* so chosen' said || fail "colour: $(cat said)"
+[ "$(right)" -ge 90 ] || fail "colour: $(right)% right"
+head_on back.net 3 --reads maps --nodes s8
+grep -q 'head: 12 inputs' said || fail "--nodes s8: $(cat said)"
+cp m.h5 first.h5
+head_on back.net 3 --reads maps --nodes s8
+cmp -s <("$bin/convtt-infer" first.h5 test-3.csv 2> /dev/null) \
+    <("$bin/convtt-infer" m.h5 test-3.csv 2> /dev/null) ||
+    fail 'twice the same command, and other answers'
+
+# 2. The weights of a file stay; the answers of a stream are those of a clip.
+says 0 'b.h5 written' "$bin/convtt-train" back.net -o b.h5 --threads 1 \
+    --data train-2.csv --val none --epochs 2 --baselines off
+head_on b.h5 3 --reads both
+grep -q 'taken from b.h5; new: head$' said || fail "weights: $(cat said)"
+for f in b m; do
+    works "$bin/convtt-info" --export $f.safetensors $f.h5
+done
+for w in c1.w n1.gamma n1.mean n1.var c2.w n2.beta; do
+    python3 - $w << 'END' || fail "$w: another weight"
+import json, struct, sys
+def read(path, name):
+    with open(path, 'rb') as f:
+        n = struct.unpack('<Q', f.read(8))[0]
+        at = json.loads(f.read(n))[name]['data_offsets']
+        f.seek(8 + n + at[0])
+        return f.read(at[1] - at[0])
+sys.exit(len({read(f + '.safetensors', sys.argv[1]) for f in 'bm'}) != 1)
+END
+done
+works "$bin/convtt-infer" --json --observe 0.25,0.5,1 m.h5 test-3.csv
+grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
+    awk -F '[:,]' '{ printf "%s%.1f%%", (NR > 1 ? ", " : ""), 100 * $4 }' \
+    > session
+grep -q "top-1 $(cat session) at" said ||
+    fail "a session is right in $(cat session): $(cat said)"
+
+# 3. As any other model.
+works "$bin/convtt-info" --export m.onnx m.h5
+[ -s m.onnx ] || fail 'no ONNX'
+says 0 'small.h5' "$bin/convtt-compress" m.h5 -o small.h5 --data train-3.csv \
+    --val test-3.csv --int8 mse --threads 1 --device cpu
+works "$bin/convtt-infer" small.h5 test-3.csv --observe 1
+
+# 4. What is refused.
+refuses() {     # refuses PATTERN ARGUMENT...
+    local want=$1
+    shift
+    says 2 "$want" "$bin/convtt-train" -o r.h5 --data train-3.csv "$@"
+    [ ! -e r.h5 ] || fail "$*: writes a model"
+}
+refuses "in place of a model text" back.net --backbone b.h5
+refuses 'backbone' --backbone b.h5 --init b.h5
+refuses 'nodes' back.net --nodes s8
+says 1 "no node 'nosuch'" "$bin/convtt-train" -o r.h5 --data train-3.csv \
+    --backbone b.h5 --nodes s8,nosuch
+cat > clip.net << 'END'
+input x h=17 w=17 c=3
+conv s8 in=x out=2 kernel=17
+clip
+window v in=s8 steps=2
+conv y in=v out=2 kernel=2,1,1
+END
+says 1 "'clip'" "$bin/convtt-train" -o r.h5 --data train-3.csv \
+    --backbone clip.net --nodes s8
+
+exit $failed
