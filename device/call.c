@@ -76,20 +76,29 @@ static int call(struct ctt_dev *d, const struct ctt_call *c,
     return d->kind->run ? d->kind->run(d, kernel, c, pass) : kernel(d, c);
 }
 
+static void add_time(struct ctt_profile *p, double seconds)
+{
+    p->seconds += seconds;
+    p->calls++;
+}
+
 /* Runs the call, waits for the device and adds the time. */
 static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
                       enum ctt_pass pass)
 {
-    struct ctt_profile *p = &d->sum[c->node - d->g->node][pass];
-    double start;
+    ctt_call_watch *watch = ctt_dev_watching();
+    double start, end;
     int rc = 0;
 
     CTT_TRY(ctt_dev_sync(d));
     start = ctt_seconds();
     CTT_TRY(call(d, c, pass));
     CTT_TRY(ctt_dev_sync(d));
-    p->seconds += ctt_seconds() - start;
-    p->calls++;
+    end = ctt_seconds();
+    if (d->sum)
+        add_time(&d->sum[c->node - d->g->node][pass], end - start);
+    if (watch && d->tuning == CTT_TUNE_USE)
+        watch(d, c, pass, start, end);
 out:
     return rc;
 }
@@ -165,7 +174,7 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
         return ctt_run_per_input(d, c);
     if (omp_get_max_threads() != d->threads)
         omp_set_num_threads(d->threads);    /* per host thread, for oneDNN */
-    CTT_TRY(d->sum ? call_timed(d, c, pass) : call(d, c, pass));
+    CTT_TRY(ctt_dev_is_timed(d) ? call_timed(d, c, pass) : call(d, c, pass));
     if (d->blame)
         CTT_TRY(ctt_dev_blame_call(d, c, pass));
 out:

@@ -149,6 +149,11 @@ int ctt_dev_check_parts(const struct ctt_dev *d, const struct ctt_call *c);
 int ctt_dev_blame_call(struct ctt_dev *d, const struct ctt_call *c,
                        enum ctt_pass pass);
 
+/* watch.c: 1 if each call is waited for and timed, so that none is recorded and
+ * all run in one stream; who looks at calls, or NULL. */
+int ctt_dev_is_timed(const struct ctt_dev *d);
+ctt_call_watch *ctt_dev_watching(void);
+
 struct ctt_dev {
     const struct ctt_dev_kind *kind;
     ctt_kernels                kernel;

@@ -276,6 +276,12 @@ void ctt_dev_blame(struct ctt_dev *d, int on);
 void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
                      struct ctt_profile (*sum)[CTT_PASSES]);
 
+/* Called after each kernel of every device, whose work is then waited for, with
+ * its times (ctt_seconds()); NULL: nobody.  Set it while no device computes. */
+typedef void ctt_call_watch(struct ctt_dev *d, const struct ctt_call *c,
+                            enum ctt_pass pass, double start, double end);
+void ctt_dev_watch(ctt_call_watch *f);
+
 /* 1 if the kernels of the node read weight k in this form, other than plain
  * floats, so that it need not be decoded (net/weight.h). */
 int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
@@ -297,5 +303,9 @@ const char *ctt_dev_why(const struct ctt_dev *d, void *cache,
 /* Sgemm rate of this device in GFLOP/s, 1024^3, best of a few: the benchmarks
  * state their rates as a share of it. */
 double ctt_dev_sgemm_rate(struct ctt_dev *d);
+
+/* GB/s, read and written, of a copy from one half of `bytes` bytes of the
+ * device's memory to the other by all threads, best of a few; 0: no memory. */
+double ctt_dev_copy_rate(struct ctt_dev *d, int64_t bytes);
 
 #endif

@@ -216,7 +216,7 @@ void ctt_dev_transfer_drop(struct ctt_dev *d, void **place)
 /* A profile and the search for NaN need each call, so nothing is recorded. */
 static int records(const struct ctt_dev *d)
 {
-    return order_of(d)->replay && !d->sum && !d->blame;
+    return order_of(d)->replay && !ctt_dev_is_timed(d) && !d->blame;
 }
 
 int ctt_dev_replay(struct ctt_dev *d, void **place)
@@ -252,7 +252,8 @@ void ctt_dev_drop(struct ctt_dev *d, void **place)
 
 int ctt_dev_stream_count(const struct ctt_dev *d)
 {
-    return order_of(d)->lane && !d->sum && !d->blame ? d->streams : 1;
+    return order_of(d)->lane && !ctt_dev_is_timed(d) && !d->blame
+           ? d->streams : 1;
 }
 
 void ctt_dev_stream(struct ctt_dev *d, int stream)

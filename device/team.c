@@ -2,7 +2,7 @@
  * team.c: threads that share the tasks of a loop. */
 #define _GNU_SOURCE    /* sched_getcpu, syscall */
 #include "device/team.h"
-#include "base/clock.h"
+#include "base/span.h"
 #include "base/ctt.h"
 
 #include <linux/futex.h>
@@ -143,9 +143,11 @@ static void sleep_until_job(struct member *m, uint32_t last)
 
 static void help(struct ctt_team *t, int who)
 {
+    double start = ctt_span_begin();
     int64_t count = run_tasks(t, who);
 
     if (count) {
+        ctt_span_end(CTT_SPAN_PART, start);
         atomic_fetch_add(&t->done, count);
         wake(&t->caller_sleeps);
     }

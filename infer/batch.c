@@ -2,6 +2,7 @@
  * batch.c: many streams through a model as one batch: opening it, frames. */
 #include "infer/batch_internal.h"
 #include "base/clock.h"
+#include "base/span.h"
 #include "run/sample.h"
 #include "base/locale.h"
 
@@ -25,7 +26,7 @@ int ctt_batch_compute(struct ctt_batch *b, int part, int n)
     int size = step_size(b, n), rc = 0;
     struct ctt_thread_tuner *g =
         &b->gain[part][(size + b->grain - 1) / b->grain];
-    double begin = ctt_seconds();
+    double begin = ctt_seconds(), start = ctt_span_begin();
 
     ctt_dev_use(b->engine.dev, ctt_thread_tuner_threads(g));
     if (part == CTT_BATCH_STEP) {
@@ -37,6 +38,8 @@ int ctt_batch_compute(struct ctt_batch *b, int part, int n)
         CTT_TRY(ctt_run_clip(b->run, size));
     }
     ctt_thread_tuner_frame(g, ctt_seconds() - begin);
+    ctt_span_end(part == CTT_BATCH_STEP ? CTT_SPAN_FRAME : CTT_SPAN_ANSWER,
+                 start);
 out:
     return rc;
 }

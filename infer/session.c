@@ -6,6 +6,7 @@
 #include "infer/nodes.h"
 #include "infer/saved.h"
 #include "base/clock.h"
+#include "base/span.h"
 #include "net/pixels.h"
 #include "run/sample.h"
 #include "base/locale.h"
@@ -190,6 +191,7 @@ static int push_frames(struct ctt_session *s, const void *frames, size_t size,
 {
     int64_t frame, rows;
     int rc = 0, some;
+    double start;
 
     GIVEN(s);
     GIVEN(frames);
@@ -202,12 +204,15 @@ static int push_frames(struct ctt_session *s, const void *frames, size_t size,
         some = ctt_decide_until(&s->decide, ctt_session_frames(s), some);
         if (ctt_session_frames(s) == 0)
             CTT_TRY(tune(s, some));
+        start = ctt_span_begin();
         CTT_TRY(ctt_run_make_room(s->run, some));
         in(s, (const char *)frames + (size_t)(i * frame) * size, some * frame,
            s->numbers);
         CTT_TRY(ctt_run_put(s->run, s->m->input, s->run->cursor, s->numbers,
                             some * rows));
+        ctt_span_end(CTT_SPAN_INPUT, start);
         CTT_TRY(run_steps(s, some));
+        ctt_span_end(CTT_SPAN_FRAME, start);
         CTT_TRY(check_decision(s));
     }
 out:
@@ -233,6 +238,7 @@ out:
 
 int ctt_session_read(struct ctt_session *s, float *probs)
 {
+    double start = ctt_span_begin();
     struct ctt_run *r;
     int rc = 0;
 
@@ -249,6 +255,7 @@ int ctt_session_read(struct ctt_session *s, float *probs)
     }
     CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, 1, s->numbers));
     CTT_TRY(ctt_infer_blame(s->m, ctt_engine_probs(s->m, s->numbers, probs)));
+    ctt_span_end(CTT_SPAN_ANSWER, start);
 out:
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "libtrain/search/search_opt.h"
 #include "libtrain/ranks/shards.h"
 #include "base/limits_opt.h"
+#include "base/span.h"
 #include "video/source.h"
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)
@@ -515,6 +516,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "curves, result, confusion matrix, the clips that are most wrong; "
       "written anew after each epoch", .arg = "FILE", .section = "Output",
       .needs = "folds=0 !doctor !amp-plan", .tags = RESUME | TRAINER },
+    { "profile", CTT_STRING, FIELD(profile), "", CTT_PROFILE_HELP,
+      .arg = "FILE", .section = "Output",
+      .needs = "!folds !search !doctor !amp-plan", .tags = RESUME | TRAINER },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "log with one CSV row per "
       "epoch; val_top1_low to val_top1_high is the 95% confidence interval of "
       "val_top1", .arg = "FILE", .section = "Output",

@@ -4,6 +4,7 @@
 #include "libtrain/evaluate.h"
 #include "libtrain/data/load.h"
 #include "libtrain/ranks/replica.h"
+#include "base/span.h"
 
 #include <string.h>
 
@@ -108,13 +109,14 @@ static int run_eval_batch(struct ctt_eval_set *s,
 {
     struct head *h = (struct head *)(void *)s->mine;
     struct ctt_batch b;
-    double seconds = 0;
+    double seconds = 0, start = ctt_span_begin();
     int rc;
 
     CTT_TRY(ctt_loader_next(s->loader, &b, &seconds));
     memcpy(lengths_of(s->mine), b.length, (size_t)b.n * sizeof(int));
     CTT_TRY(job->run(job->arg, &b, answers_of(s->mine, b.n)));
     ctt_loader_done(s->loader);
+    ctt_span_end(CTT_SPAN_TEST, start);
     h->stop = ctt_stopped() != 0;
 out:
     return rc;

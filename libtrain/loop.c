@@ -8,6 +8,7 @@
 #include "libtrain/recognise/aux_head.h"
 #include "run/back/exec.h"
 #include "base/clock.h"
+#include "base/span.h"
 
 #include <math.h>
 #include <string.h>
@@ -132,7 +133,7 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
 static int update_weights(struct ctt_trainer *t, const struct ctt_turn *turn,
                           int done, double scale)
 {
-    double norm = INFINITY;
+    double norm = INFINITY, start = ctt_span_begin();
     int rc = 0;
 
     if (done)
@@ -141,6 +142,7 @@ static int update_weights(struct ctt_trainer *t, const struct ctt_turn *turn,
         return skip_step(t, turn);
     CTT_TRY(ctt_optim_step(t->optim, norm, scale, t->lr));
     ctt_scale_after(&t->at.scale, 1);
+    ctt_span_end(CTT_SPAN_UPDATE, start);
 out:
     return rc;
 }
@@ -174,7 +176,7 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
         .ahead = ahead(t, t->at.step), .skips = t->cfg->amp != CTT_O0,
     };
     struct ctt_sums before = t->at.sums;
-    double scale;
+    double scale, start = ctt_span_begin();
     int rc = 0, none;
 
     t->at.used = t->now;
@@ -186,6 +188,7 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
                     t->at.sums.weight - before.weight);
     t->at.step++;
     t->at.batch++;
+    ctt_span_end(CTT_SPAN_STEP, start);
 out:
     return rc >= 0 ? 0 : ctt_error(rc, "step %lld: %s",
                                    (long long)t->at.step + 1, ctt_errmsg());

@@ -87,7 +87,7 @@ struct ctt_train_cfg {
     int   comm_by;               /* enum ctt_comm_by of direct.h */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
     const char *backbone, *nodes;
-    const char *licence, *report_html, *log_tensorboard;
+    const char *licence, *report_html, *log_tensorboard, *profile;
     int   checkpoint_every, resume, pause;
     const char *search, *search_log, *search_csv, *search_plot;
     int   trials, search_method, search_factor, search_first, jobs, repeats;

@@ -4,6 +4,7 @@
  * threads: every random choice depends on seed, epoch and clip only. */
 #include "libtrain/data/load.h"
 #include "base/clock.h"
+#include "base/span.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -263,8 +264,11 @@ static void load_some(struct ctt_loader *l, struct ctt_crop *crop)
     l->busy++;
     pthread_mutex_unlock(&l->lock);
     for (int end = j + n; j < end; j++) {
+        double start = ctt_span_begin();
         int rc = load_clip(l, crop, batch, j, p->x + j * l->frame,
                            &p->length[j]);
+
+        ctt_span_end(CTT_SPAN_LOAD, start);
         if (rc < 0)
             note_error(l, rc);
     }
@@ -433,7 +437,7 @@ void ctt_loader_more(struct ctt_loader *l)
 int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
 {
     struct buffer *p = &l->ring[l->batch % RING];
-    double t = ctt_seconds();
+    double t = ctt_seconds(), start = ctt_span_begin();
     int rc = 1;
 
     if (l->batch >= l->plan->batches)
@@ -445,6 +449,7 @@ int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
         rc = ctt_error(l->rc, "%s", l->why);
     pthread_mutex_unlock(&l->lock);
     *seconds += ctt_seconds() - t;
+    ctt_span_end(CTT_SPAN_WAIT, start);
     if (rc < 0)
         return rc;
     *b = (struct ctt_batch){ .x = p->x, .steps = l->plan->steps[l->batch],

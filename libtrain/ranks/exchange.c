@@ -2,6 +2,7 @@
  * exchange.c: a reduce-scatter and an all-gather: each rank gets one slice of
  * all ranks, adds the slices in the order of the tree and sends the sum. */
 #include "libtrain/ranks/exchange.h"
+#include "base/span.h"
 
 #include <string.h>
 
@@ -144,6 +145,7 @@ void ctt_exchange_close(struct ctt_exchange *x)
 int ctt_exchange_run(struct ctt_exchange *x)
 {
     int64_t bytes = x->slice * x->size;
+    double start = ctt_span_begin();
     char *piece = x->pieces;
     int rc = 0;
 
@@ -155,6 +157,7 @@ int ctt_exchange_run(struct ctt_exchange *x)
             CTT_TRY(x->by->join(x, piece + r * bytes,
                                  piece + (r + step) * bytes, x->slice));
     CTT_TRY(x->by->allgather(x, piece, bytes, x->whole));
+    ctt_span_end(CTT_SPAN_EXCHANGE, start);
 out:
     return rc;
 }

@@ -111,6 +111,13 @@ int ctt_thin_model(const struct ctt_model *m,
                    const struct ctt_channel_groups *t, const uint8_t *keep,
                    struct ctt_model **out);
 
+/* edit_thin.c: the graph in which each channel of a class stands as often as
+ * `copies`, a byte by class, says; classes that must stay have 1.  Errors as of
+ * ctt_edit_graph().  The caller frees *out. */
+int ctt_widen_graph(const struct ctt_graph *g,
+                    const struct ctt_channel_groups *t, const uint8_t *copies,
+                    struct ctt_graph **out);
+
 /* edit_dead.c: drops dead channels: channels from which no path of weights
  * other than 0 leads to the output, through any number of convs; a class
  * (net/rewrite/channel_groups.h) is dead if all its channels are.  A channel of

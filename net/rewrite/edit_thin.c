@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit_thin.c: removes channels from all nodes that have them. */
+ * edit_thin.c: removes channels from all nodes that have them, or adds some. */
 #include "net/rewrite/edit.h"
 #include "net/op.h"
 
 #include <stdio.h>
 
 struct thin {
-    const struct ctt_model *m;
+    const struct ctt_graph *g;
     const struct ctt_channel_groups  *t;
-    const uint8_t          *keep;    /* by class */
+    const uint8_t          *keep;    /* by class: how many it becomes */
 };
 
 static int channel_stays(const struct thin *a, int node, int64_t channel)
@@ -16,7 +16,7 @@ static int channel_stays(const struct thin *a, int node, int64_t channel)
     return a->keep[ctt_tie(a->t, node, channel)];
 }
 
-/* The number of the first n channels of a node that stay. */
+/* How many the first n channels of a node become. */
 static int64_t count_kept(const struct thin *a, int node, int64_t n)
 {
     int64_t sum = 0;
@@ -28,7 +28,7 @@ static int64_t count_kept(const struct thin *a, int node, int64_t n)
 
 static int64_t left(const struct thin *a, int node)
 {
-    return count_kept(a, node, a->m->g->node[node].out.c);
+    return count_kept(a, node, a->g->node[node].out.c);
 }
 
 /* ---- the text ---- */
@@ -44,11 +44,11 @@ static int set_number(struct ctt_edit *e, int node, const char *key,
 
 static int conv(const struct thin *a, struct ctt_edit *e, int i)
 {
-    const struct ctt_node *n = &a->m->g->node[i];
+    const struct ctt_node *n = &a->g->node[i];
     int rc;
 
     CTT_TRY(set_number(e, i, "out", left(a, i)));
-    if (ctt_is_depthwise(a->m->g, n))
+    if (ctt_is_depthwise(a->g, n))
         CTT_TRY(set_number(e, i, "groups", left(a, n->in[0])));
 out:
     return rc;
@@ -57,13 +57,13 @@ out:
 /* A state of a node above has no key for its channels. */
 static int state(const struct thin *a, struct ctt_edit *e, int i)
 {
-    return a->m->g->node[i].attr.state.like ?
+    return a->g->node[i].attr.state.like ?
            set_number(e, i, "c", left(a, i)) : 0;
 }
 
 static int slice(const struct thin *a, struct ctt_edit *e, int i)
 {
-    const struct ctt_node *n = &a->m->g->node[i];
+    const struct ctt_node *n = &a->g->node[i];
     int rc;
 
     CTT_TRY(set_number(e, i, "from",
@@ -87,7 +87,7 @@ static int (*const lines[CTT_WIDTH_RULES])(const struct thin *a,
 
 static int thin_node(const struct thin *a, struct ctt_edit *e, int i)
 {
-    const struct ctt_node *n = &a->m->g->node[i];
+    const struct ctt_node *n = &a->g->node[i];
     enum ctt_width_rule rule = ctt_ops[n->op].width;
     int rc = 0;
 
@@ -103,13 +103,30 @@ out:
     return rc;
 }
 
+int ctt_widen_graph(const struct ctt_graph *g,
+                    const struct ctt_channel_groups *t, const uint8_t *copies,
+                    struct ctt_graph **out)
+{
+    const struct thin a = { g, t, copies };
+    struct ctt_edit *e = NULL;
+    int rc;
+
+    CTT_TRY(ctt_edit_begin(g, &e));
+    for (int i = 0; i < g->count; i++)
+        CTT_TRY(thin_node(&a, e, i));
+    CTT_TRY(ctt_edit_graph(e, out));
+out:
+    ctt_edit_free(&e);
+    return rc;
+}
+
 /* ---- the weights ---- */
 
 /* Copies weight k of node i without the channels that go. */
-static void copy_weight(const struct thin *a, int i, int k,
-                        struct ctt_model *to)
+static void copy_weight(const struct thin *a, const struct ctt_model *m, int i,
+                        int k, struct ctt_model *to)
 {
-    const struct ctt_node *n = &a->m->g->node[i];
+    const struct ctt_node *n = &a->g->node[i];
     int kernel = ctt_is_kernel(n, k);
     int reads = kernel && !ctt_is_grouped(n);
     int64_t c = n->w[k].c, size = ctt_volume(&n->w[k]);
@@ -120,8 +137,8 @@ static void copy_weight(const struct thin *a, int i, int k,
         if (!channel_stays(a, i, x / each) ||
             (reads && !channel_stays(a, n->in[0], x % c)))
             continue;
-        to->w[out] = a->m->w[at + x];
-        ctt_constraint_carry(&a->m->constraint, at + x, 1, &to->constraint,
+        to->w[out] = m->w[at + x];
+        ctt_constraint_carry(&m->constraint, at + x, 1, &to->constraint,
                              out++);
     }
 }
@@ -130,7 +147,7 @@ int ctt_thin_model(const struct ctt_model *m,
                    const struct ctt_channel_groups *t, const uint8_t *keep,
                    struct ctt_model **out)
 {
-    const struct thin a = { m, t, keep };
+    const struct thin a = { m->g, t, keep };
     struct ctt_edit *e = NULL;
     struct ctt_model *to = NULL;
     int rc = 0;
@@ -141,7 +158,7 @@ int ctt_thin_model(const struct ctt_model *m,
     CTT_TRY(ctt_edit_model(e, m, &to));
     for (int i = 0; i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++)
-            copy_weight(&a, i, k, to);
+            copy_weight(&a, m, i, k, to);
     *out = to;
 out:
     ctt_edit_free(&e);

@@ -5,6 +5,7 @@
 #define CTT_BENCH_TOOL_H
 
 #include "infer/infer.h"
+#include "net/model.h"
 #include "run/run.h"
 #include "tools/shared/measure.h"
 
@@ -74,6 +75,26 @@ void ctt_runner_close(struct ctt_runner *r);
  * or the prediction of the next frame. */
 int  ctt_runner_step(struct ctt_runner *r, int frames);
 
+/* ---- stepper.c ---- */
+
+/* Frames of noise through a model's own run, without a session: one at a time,
+ * as from a camera, each with an answer. */
+struct ctt_stepper {
+    const struct ctt_graph *g;
+    struct ctt_dev         *dev;
+    struct ctt_run         *run;
+    struct ctt_tune        *tune;     /* NULL: kernels by rule */
+    float                  *noise;    /* one frame */
+    void                   *w;        /* the device's copy of the weights */
+};
+
+/* tune 1: kernels are chosen by timing (ctt_tune_open()).  The model must stay
+ * as it is.  After an error the caller closes s, too. */
+int  ctt_stepper_open(const struct ctt_model *m, const char *device,
+                      int threads, int tune, struct ctt_stepper *s);
+void ctt_stepper_close(struct ctt_stepper *s);
+int  ctt_stepper_step(struct ctt_stepper *s);
+
 /* ---- many_streams.c ---- */
 
 /* Streams of noise through a model, as one batch or as a session each. */
@@ -139,8 +160,18 @@ struct ctt_paired_timing {
  * medians of both halves, and the quartiles, differ by a fifth at most. */
 int ctt_ratios_steady(struct ctt_times *ratio);
 
-/* pace: of the pairs, at least one.  The first model of a pair alternates; each
+/* of: of any two; run: of two runners.
+ * pace: of the pairs, at least one.  The first model of a pair alternates; each
  * time is of a few frames in a row, after one that fills the caches. */
+struct ctt_turns {
+    int   (*run)(void *arg, int which, int frames);
+    void   *arg;
+    double (*clock)(void);    /* seconds */
+    int     first, frames;    /* not timed; in each time */
+};
+int ctt_paired_timing_of(const struct ctt_turns *p,
+                         const struct ctt_pace *pace,
+                         struct ctt_paired_timing *out);
 int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
                           struct ctt_paired_timing *out);
 

@@ -6,15 +6,15 @@
 
 enum { FRAMES = 4 };
 
-static int time_frames(struct ctt_runner *r, double *ms)
+static int time_frames(const struct ctt_turns *p, int which, double *ms)
 {
     double start;
     int rc;
 
-    CTT_TRY(ctt_runner_step(r, 1));
-    start = ctt_milliseconds();
-    CTT_TRY(ctt_runner_step(r, FRAMES));
-    *ms = (ctt_milliseconds() - start) / FRAMES;
+    CTT_TRY(p->run(p->arg, which, p->first));
+    start = p->clock();
+    CTT_TRY(p->run(p->arg, which, p->frames));
+    *ms = 1e3 * (p->clock() - start) / p->frames;
 out:
     return rc;
 }
@@ -32,8 +32,9 @@ int ctt_ratios_steady(struct ctt_times *ratio)
     return a <= most * b && b <= most * a && all.q3 <= most * all.q1;
 }
 
-int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
-                          struct ctt_paired_timing *out)
+int ctt_paired_timing_of(const struct ctt_turns *p,
+                         const struct ctt_pace *pace,
+                         struct ctt_paired_timing *out)
 {
     struct ctt_times each[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
     struct ctt_times ratio = { NULL, 0, 0 };
@@ -41,8 +42,8 @@ int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
     int rc = 0, steady;
 
     for (int n = 0; ctt_pace_goes_on(pace, n, start); n++) {
-        CTT_TRY(time_frames(&r[n % 2], &ms[n % 2]));
-        CTT_TRY(time_frames(&r[!(n % 2)], &ms[!(n % 2)]));
+        CTT_TRY(time_frames(p, n % 2, &ms[n % 2]));
+        CTT_TRY(time_frames(p, !(n % 2), &ms[!(n % 2)]));
         CTT_TRY(ctt_times_add(&each[0], ms[0]));
         CTT_TRY(ctt_times_add(&each[1], ms[1]));
         CTT_TRY(ctt_times_add(&ratio, ms[1] / ms[0]));
@@ -56,4 +57,19 @@ out:
     ctt_free(each[1].ms);
     ctt_free(ratio.ms);
     return rc;
+}
+
+static int run_runner(void *runners, int which, int frames)
+{
+    struct ctt_runner *r = runners;
+
+    return ctt_runner_step(&r[which], frames);
+}
+
+int ctt_paired_timing_run(struct ctt_runner r[2], const struct ctt_pace *pace,
+                          struct ctt_paired_timing *out)
+{
+    return ctt_paired_timing_of(&(struct ctt_turns){ .run = run_runner,
+        .arg = r, .clock = ctt_seconds, .first = 1, .frames = FRAMES }, pace,
+        out);
 }

@@ -54,7 +54,8 @@ static int name_files(struct ctt_compress_job *j)
                               sizeof(j->log), &c->sense_log));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out,
                                c->train.checkpoint, c->sense_log,
-                               c->budget_csv, c->report_html }, 5));
+                               c->budget_csv, c->report_html,
+                               c->profile }, 6));
 out:
     return rc;
 }

@@ -2,6 +2,7 @@
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
 #include "tools/compress/compress_tool.h"
+#include "tools/profile/profile.h"
 #include "tools/report/page.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
@@ -242,7 +243,8 @@ static int name_files(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_name(c->out, ".ckpt", j->ckpt, sizeof(j->ckpt),
                               &c->train.checkpoint));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->out, c->report,
-                               c->report_html, c->train.checkpoint }, 4));
+                               c->report_html, c->train.checkpoint,
+                               c->profile }, 5));
 out:
     return rc;
 }
@@ -309,6 +311,26 @@ static int import_given(struct ctt_compress_job *j)
     return rc;
 }
 
+static int run(struct ctt_compress_job *j)
+{
+    return j->c.sense ? ctt_compress_sensitivity(j) :
+           j->c.explain ? ctt_compress_explain(j) :
+           j->c.budget ? ctt_compress_budget(j) : compress(j);
+}
+
+static int run_profiled(struct ctt_compress_job *j)
+{
+    const struct ctt_train_cfg *c = &j->c.train;
+    int rc;
+
+    CTT_TRY(ctt_profile_check(j->c.profile));
+    CTT_TRY(ctt_profile_open(j->c.profile));
+    rc = run(j);
+    rc = ctt_profile_end(j->c.profile, c->device, c->threads, 1, rc);
+out:
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct ctt_compress_job j = { .status = CTT_EXIT_FAIL };
@@ -334,9 +356,7 @@ int main(int argc, char **argv)
     if (rc < 0)
         return ctt_tool_fail(ctt_tool_status(rc));
     ctt_tool_catch();
-    rc = j.c.sense ? ctt_compress_sensitivity(&j) :
-         j.c.explain ? ctt_compress_explain(&j) :
-         j.c.budget ? ctt_compress_budget(&j) : compress(&j);
+    rc = run_profiled(&j);
     if (rc < 0)
         ctt_tool_fail(j.status);
     ctt_free(j.place);

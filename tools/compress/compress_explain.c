@@ -52,7 +52,8 @@ int ctt_compress_check_explain(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_name(j->path, ".explain.jsonl", j->log,
                               sizeof(j->log), &c->explain_log));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->explain_log,
-                               c->explain_csv, c->explain_plot }, 3));
+                               c->explain_csv, c->explain_plot,
+                               c->profile }, 4));
 out:
     return rc;
 }

@@ -50,7 +50,7 @@ int ctt_compress_check_sensitivity(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_name(j->path, ".sense.jsonl", j->log, sizeof(j->log),
                               &c->sense_log));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->sense_log,
-                               c->sense_csv, c->sense_plot }, 3));
+                               c->sense_csv, c->sense_plot, c->profile }, 4));
 out:
     return rc;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_table.c: the table of the options of convtt-compress. */
+#include "base/span.h"
 #include "tools/compress/compress_tool.h"
 
 #include <string.h>
@@ -149,6 +150,8 @@ static const struct ctt_opt files[] = {
       .arg = "FILE", .section = "Output" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "write the report as "
       "a page for a browser", .arg = "FILE", .section = "Output" },
+    { "profile", CTT_STRING, FIELD(profile), "", CTT_PROFILE_HELP,
+      .arg = "FILE", .section = "Output" },
     { .name = NULL }
 };
 

@@ -46,7 +46,8 @@ int ctt_compress_say(const struct ctt_report *r);
 struct ctt_compress_cfg {
     struct ctt_train_cfg train;
     struct ctt_recipe    recipe;
-    const char          *out, *report, *report_html, *epochs;
+    const char          *out, *report, *report_html, *epochs,
+                        *profile;
     int                  by_times, time_threads;
     int                  sense;       /* 1: --sense and its settings: */
     float                sense_kl;

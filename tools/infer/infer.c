@@ -3,6 +3,7 @@
 #include "infer/inside.h"
 #include "base/clock.h"
 #include "tools/infer/infer_tool.h"
+#include "tools/profile/profile.h"
 #include "tools/stream/stream_tool.h"
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/tool.h"
@@ -505,6 +506,27 @@ static int bench(const struct tool *t, const char *model)
         .json = t->c.json });
 }
 
+/* The profile ends after the session, whose threads are recorded too. */
+static int run_profiled(struct tool *t, char **path, int paths)
+{
+    const struct ctt_infer_set *c = &t->c;
+    struct ctt_failure why = { 0, NULL };
+    int rc;
+
+    CTT_TRY(ctt_profile_check(c->profile));
+    CTT_TRY(ctt_profile_open(c->profile));
+    rc = open_model(t, path[0]);
+    if (rc >= 0)
+        rc = run_model(t, path[0], path + 1, paths - 1);
+    ctt_failure_note(&why, rc);
+    close_tool(t);
+    rc = ctt_profile_end(c->profile, c->device, c->threads, !c->json,
+                         ctt_failure_tell(&why));
+out:
+    ctt_live_list_free(&t->sources);
+    return rc < 0 ? ctt_tool_fail(t->status) : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct tool t = { .status = CTT_EXIT_FAIL };
@@ -532,9 +554,6 @@ int main(int argc, char **argv)
     if (t.c.bench.on)
         return ctt_tool_end(bench(&t, argv[first]) < 0
                             ? ctt_tool_fail(t.status) : 0);
-    if (open_model(&t, argv[first]) < 0 ||
-        run_model(&t, argv[first], argv + first + 1, argc - first - 1) < 0)
-        status = ctt_tool_fail(t.status);
-    close_tool(&t);
+    status = run_profiled(&t, argv + first, argc - first);
     return ctt_tool_end(status);
 }

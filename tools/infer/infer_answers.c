@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_answers.c: the answers of a model at each check of clips. */
 #include "tools/infer/infer_tool.h"
+#include "tools/shared/tool.h"
 #include "base/newfile.h"
 
 #include <stdlib.h>
@@ -132,17 +133,6 @@ struct table {
     const struct ctt_answers *a;
     char *const              *name;
 };
-
-void ctt_csv_quoted(FILE *f, const char *s)
-{
-    putc('"', f);
-    for (; *s; s++) {
-        if (*s == '"')
-            putc('"', f);
-        putc(*s == '\n' || *s == '\r' ? ' ' : *s, f);
-    }
-    fputs("\",", f);
-}
 
 static int print(FILE *f, const void *arg)
 {

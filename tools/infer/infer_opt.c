@@ -2,6 +2,7 @@
  * infer_opt.c: the options of convtt-infer and their conditions. */
 #include "device/device.h"
 #include "base/limits_opt.h"
+#include "base/span.h"
 #include "net/unit.h"
 #include "tools/infer/infer_tool.h"
 #include "video/live/live.h"
@@ -265,6 +266,9 @@ static const struct ctt_opt opts[] = {
     { "json", CTT_FLAG, FIELD(json), "0", "print one line of JSON per answer; "
       "with --bench one object", .letter = 'j', .section = "Output",
       .tags = COMMON },
+    { "profile", CTT_STRING, FIELD(profile), "", CTT_PROFILE_HELP " unless "
+      "--json is given", .arg = "FILE", .section = "Output",
+      .needs = "!bench" },
     { "time", CTT_FLAG, FIELD(time), "0", "measure the time of each frame and "
       "answer, of decoding each clip and of waiting for it", .letter = 't',
       .section = "Output", .needs = CLIPS },
@@ -335,7 +339,7 @@ out:
 int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
 {
     const char *const judged[] = { c->wrong, c->confusion, c->film,
-                                   c->report_html };
+                                   c->report_html, c->profile };
     int rc;
 
     CTT_TRY(ctt_opt_check(opts, c));

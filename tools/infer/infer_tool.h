@@ -295,9 +295,6 @@ int  ctt_answers_trials(const struct ctt_answers *a,
                         const struct ctt_head *head, struct ctt_trials *out);
 void ctt_answers_trials_free(struct ctt_trials *t);
 
-/* Prints a field of a table and a comma; quoted, as a name may have commas. */
-void ctt_csv_quoted(FILE *f, const char *s);
-
 /* Writes a table with a line per clip and check.  name: the classes. */
 int  ctt_answers_write(const struct ctt_answers *a, char *const *name,
                        const char *path);
@@ -454,7 +451,7 @@ int ctt_input_paths(int (*take)(void *arg, const char *path), void *arg);
 
 struct ctt_infer_set {
     const char *split, *classes, *observe, *device, *wrong, *confusion,
-               *film, *report_html;
+               *film, *report_html, *profile;
     float fps;
     int every, top, json, time, strict, threads, workers;
     struct ctt_predict predict;

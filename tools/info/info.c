@@ -396,6 +396,8 @@ static int show_files(const struct ctt_info_cfg *cfg, char **path, int count)
         return tell_net(path[0]);
     if (cfg->plan)
         return tell_plan(cfg, path[0]);
+    if (cfg->lint)
+        return ctt_info_lint(cfg, path[0]);
     if (cfg->watch)
         return ctt_info_watch(path[0]);
     if (cfg->report)
@@ -426,9 +428,9 @@ int main(int argc, char **argv)
     if (first == argc && !cfg.import)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
     if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan || cfg.watch ||
-                             cfg.export_to || cfg.import))
+                             cfg.lint || cfg.export_to || cfg.import))
         return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --watch, "
-                            "--export and --import take one file");
+                            "--lint, --export and --import take one file");
     models = !cfg.report && !cfg.watch;
     if (argc - first == 1 && models)
         argv[first] = ctt_tool_model(argv[first]);

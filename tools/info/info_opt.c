@@ -23,6 +23,10 @@ static const struct ctt_opt opts[] = {
     { "plan", CTT_FLAG, FIELD(plan), "0", "print the kernel of each node on "
       "this machine, the reason and its time, and the kernels of the "
       "gradients of convs", .section = "What to show", .tags = CTT_OPT_COMMON },
+    { "lint", CTT_FLAG, FIELD(lint), "0", "print the receptive field, memory "
+      "and energy of each node, and what could be changed at which line of the "
+      "model text, with the gain", .section = "What to show",
+      .tags = CTT_OPT_COMMON },
     { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
       "models even for a single one", .section = "What to show",
       .tags = CTT_OPT_COMMON },
@@ -174,6 +178,8 @@ static const struct ctt_chapter chapters[] = {
       "    convtt-info --report a.jsonl b.jsonl --report-html runs.html\n\n"
       "Which kernel computes each node:\n\n"
       "    convtt-info --plan models/early-lstm.net\n\n"
+      "What to change in a model:\n\n"
+      "    convtt-info --lint models/early-tsm.net\n\n"
       "What else could compute each conv, and how fast:\n\n"
       "    convtt-info --plan --tune on models/early-lstm.net\n\n"
       "ONNX of a trained model:\n\n"

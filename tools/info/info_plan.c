@@ -4,106 +4,107 @@
  * time; and which kernels compute the gradients of its convs. */
 #include "net/op.h"
 #include "net/quant.h"
-#include "base/random.h"
+#include "base/clock.h"
 #include "tools/info/info_tool.h"
 #include "tools/bench/bench_tool.h"
 #include "tools/shared/tool.h"
 
 #include <string.h>
 
-enum { WARM = 3, ROUNDS = 10 };
+/* Frames before the first one that counts, at least and in seconds: the first
+ * ones choose kernels, pack weights and wake threads. */
+static const struct ctt_pace warm_pace = { 3, 1000, 0.1 };
+static const struct ctt_pace pace = { 5, 101, 0.5 };
 
-struct plan {
-    const struct ctt_graph *g;
-    struct ctt_dev         *dev;
-    struct ctt_run         *run;
-    struct ctt_nodes        nodes;
-    struct ctt_tune        *tune;     /* NULL: kernels by rule */
-    float                  *noise;    /* one frame */
-    void                   *w;        /* the device's copy of the weights */
-};
-
-/* Runs a frame of noise, one at a time as from a camera. */
-static int step(struct plan *p)
+/* The time of each node in the frame since `before`, which becomes now. */
+static int note_frame(struct ctt_plan *p, double *before)
 {
-    int in = ctt_graph_input(p->g), rc = 0;
-
-    CTT_TRY(ctt_run_make_room(p->run, 1));
-    CTT_TRY(ctt_run_put(p->run, in, p->run->cursor, p->noise,
-                        ctt_rows(&p->g->node[in].out)));
-    CTT_TRY(ctt_run_steps(p->run, 1));
-    if (p->g->clip == p->g->count)
-        goto out;
-    p->run->ask[0] = (struct ctt_ask){ 0, p->run->cursor - 1 };
-    CTT_TRY(ctt_run_clip(p->run, 1));
-out:
-    return rc;
-}
-
-static int measure_nodes(struct plan *p)
-{
+    double all = 0;
     int rc = 0;
 
-    for (int i = 0; i < WARM; i++)
-        CTT_TRY(step(p));
-    CTT_TRY(ctt_nodes_open(p->run, &p->nodes));
-    for (int i = 0; i < ROUNDS; i++)
-        CTT_TRY(step(p));
-    ctt_nodes_stop(&p->nodes);
+    for (int i = 0; i < p->g->count; i++) {
+        double now = 1e3 * p->nodes.sum[i][CTT_FWD].seconds;
+
+        CTT_TRY(ctt_times_add(&p->node[i], now - before[i]));
+        all += now - before[i];
+        before[i] = now;
+    }
+    CTT_TRY(ctt_times_add(&p->frame, all));
 out:
     return rc;
 }
 
-/* Multiplications of a call, with a conv that is fused into it. */
-static double macs(const struct plan *p, int node)
+static int measure_nodes(struct ctt_plan *p)
 {
-    int pair = p->run->slot[node].pair;
+    size_t count = (size_t)p->g->count;
+    double start = ctt_seconds(), *before = ctt_calloc(count, sizeof(*before));
+    int rc = 0;
+
+    p->node = ctt_calloc(count, sizeof(*p->node));
+    CTT_TRY(before && p->node ? 0 : CTT_ENOMEM);
+    for (int i = 0; ctt_pace_goes_on(&warm_pace, i, start); i++)
+        CTT_TRY(ctt_stepper_step(&p->s));
+    CTT_TRY(ctt_nodes_open(p->s.run, &p->nodes));
+    start = ctt_seconds();
+    for (int i = 0; ctt_pace_goes_on(&pace, i, start); i++) {
+        CTT_TRY(ctt_stepper_step(&p->s));
+        CTT_TRY(note_frame(p, before));
+    }
+    ctt_nodes_stop(&p->nodes);
+out:
+    ctt_free(before);
+    return rc;
+}
+
+double ctt_plan_macs(const struct ctt_plan *p, int node)
+{
+    int pair = p->s.run->slot[node].pair;
     double n = (double)ctt_node_macs(p->g, node);
 
     if (pair >= 0 && !p->nodes.sum[pair][CTT_FWD].calls)
         n += (double)ctt_node_macs(p->g, pair);
-    while ((node = p->run->slot[node].link) >= 0 &&
+    while ((node = p->s.run->slot[node].link) >= 0 &&
            !p->nodes.sum[node][CTT_FWD].calls)
         n += (double)ctt_node_macs(p->g, node);
     return n;
 }
 
 /* The form in which the node's first weight is read; "" if it has none. */
-static const char *weight(const struct plan *p, int node,
+static const char *weight(const struct ctt_plan *p, int node,
                           char text[CTT_WEIGHT_FORM])
 {
     static const char floats[] = "fp32", bytes[] = "int8";
 
     text[0] = '\0';
     if (p->g->node[node].nw > 0)
-        ctt_weight_form(&p->run->weight[node][0], text);
+        ctt_weight_form(&p->s.run->weight[node][0], text);
     if (ctt_is_int8(p->g, node) && strncmp(text, floats, 4) == 0)
         memcpy(text, bytes, 4);
     return text;
 }
 
-static int print_plan(const struct plan *p)
+static int print_plan(struct ctt_plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
     ctt_table_row(&t, "node\tword\twhen\tkernel\tweight\tms\t"
                   "G multiplications/s\twhy");
     for (int i = 0; i < p->g->count; i++) {
-        void *cache = p->run->cache[i][CTT_CACHE_FWD];
+        void *cache = p->s.run->cache[i][CTT_CACHE_FWD];
         char form[CTT_WEIGHT_FORM];
         struct ctt_node_time n;
         double ms;
 
         if (!ctt_nodes_row(&p->nodes, i, &n))
             continue;
-        ms = n.ms / ROUNDS;
+        ms = ctt_times_spread(&p->node[i]).median;
         ctt_table_row(&t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.1f\t%s", n.name,
                       n.word, n.when, n.kernel, weight(p, i, form), ms,
-                      macs(p, i) / ms * 1e-6,
-                      ctt_dev_why(p->dev, cache, CTT_FWD));
+                      ctt_plan_macs(p, i) / ms * 1e-6,
+                      ctt_dev_why(p->s.dev, cache, CTT_FWD));
     }
     ctt_table_row(&t, "all\t\t\t\t\t%.3f\t\t",
-                  ctt_nodes_ms(&p->nodes) / ROUNDS);
+                  ctt_times_spread(&p->frame).median);
     return ctt_table_print(&t);
 }
 
@@ -143,31 +144,31 @@ static int64_t lay_call(const struct ctt_graph *g, const struct ctt_node *n,
 }
 
 /* Runs the call for one gradient, to find its kernel. */
-static int tell_gradient(const struct plan *p, const char *of,
+static int tell_gradient(const struct ctt_plan *p, const char *of,
                          struct ctt_call *c, struct ctt_table *t)
 {
     void *cache = NULL;
     int rc = 0;
 
     c->cache = &cache;
-    CTT_TRY(ctt_dev_run(p->dev, c, CTT_BWD));
+    CTT_TRY(ctt_dev_run(p->s.dev, c, CTT_BWD));
     ctt_table_row(t, "%s\t%s\t%s\t%s", c->node->name, of,
-                  ctt_dev_impl(p->dev, cache, CTT_BWD),
-                  ctt_dev_why(p->dev, cache, CTT_BWD));
+                  ctt_dev_impl(p->s.dev, cache, CTT_BWD),
+                  ctt_dev_why(p->s.dev, cache, CTT_BWD));
 out:
-    ctt_dev_forget(p->dev, &cache);
+    ctt_dev_forget(p->s.dev, &cache);
     return rc;
 }
 
 /* The gradient of the input frames is not computed in training. */
-static int tell_conv(const struct plan *p, const struct ctt_node *n,
+static int tell_conv(const struct ctt_plan *p, const struct ctt_node *n,
                      struct ctt_table *t)
 {
     struct ctt_call c, part;
     void *block = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_dev_alloc(p->dev, n->name, lay_call(p->g, n, NULL, &c),
+    CTT_TRY(ctt_dev_alloc(p->s.dev, n->name, lay_call(p->g, n, NULL, &c),
                           &block));
     lay_call(p->g, n, block, &c);
     if (p->g->node[n->in[0]].op != CTT_OP_INPUT) {
@@ -179,11 +180,11 @@ static int tell_conv(const struct plan *p, const struct ctt_node *n,
     memset(part.din, 0, sizeof(part.din));
     CTT_TRY(tell_gradient(p, "weights", &part, t));
 out:
-    ctt_dev_free(p->dev, &block);
+    ctt_dev_free(p->s.dev, &block);
     return rc;
 }
 
-static int tell_gradients(const struct plan *p)
+static int tell_gradients(const struct ctt_plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     int rc = 0;
@@ -201,54 +202,42 @@ out:
     return rc;
 }
 
-static int open_plan(struct plan *p, const struct ctt_info_cfg *cfg,
-                     const struct ctt_model *m)
+int ctt_plan_open(const struct ctt_info_cfg *cfg, const struct ctt_model *m,
+                  struct ctt_plan *p)
 {
-    int64_t n = ctt_volume(&m->g->node[ctt_graph_input(m->g)].out);
-    struct ctt_weight *weight = NULL;
-    const float *w;
-    int rc = 0;
+    int rc;
 
-    CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &p->dev));
-    if (cfg->tune)
-        CTT_TRY(ctt_tune_open(cfg->device, NULL, &p->tune));
-    ctt_dev_tune(p->dev, p->tune);
-    CTT_TRY(ctt_dev_show(p->dev, "weights", m->w, m->g->weights, &p->w, &w));
-    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
-        .g = m->g, .dev = p->dev, .w = w, .samples = 1, .steps = 1,
-        .asks = 1 }, &p->run));
-    CTT_TRY(ctt_model_weights(m, &weight));
-    CTT_TRY(ctt_run_weights(p->run, weight));
-    CTT_TRY(ctt_run_tune(p->run, 1));
-    p->noise = ctt_calloc((size_t)n, sizeof(*p->noise));
-    CTT_TRY(p->noise ? 0 : CTT_ENOMEM);
-    for (int64_t i = 0; i < n; i++)
-        p->noise[i] = (float)ctt_random(1, (uint64_t)i) * 0x1p-32f;
+    *p = (struct ctt_plan){ .g = m->g };
+    CTT_TRY(ctt_stepper_open(m, cfg->device, cfg->threads, cfg->tune, &p->s));
+    CTT_TRY(measure_nodes(p));
 out:
-    ctt_free(weight);
     return rc;
+}
+
+void ctt_plan_close(struct ctt_plan *p)
+{
+    ctt_nodes_close(&p->nodes);
+    for (int i = 0; p->node && i < p->g->count; i++)
+        ctt_free(p->node[i].ms);
+    ctt_free(p->node);
+    ctt_free(p->frame.ms);
+    ctt_stepper_close(&p->s);
 }
 
 int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
 {
-    struct plan p = { .g = m->g };
-    int rc = 0;
+    struct ctt_plan p;
+    int rc;
 
-    CTT_TRY(open_plan(&p, cfg, m));
-    CTT_TRY(measure_nodes(&p));
-    printf("one frame at a time, %d thread%s\n\n", ctt_dev_threads(p.dev),
-           ctt_dev_threads(p.dev) == 1 ? "" : "s");
+    CTT_TRY(ctt_plan_open(cfg, m, &p));
+    printf("one frame at a time, %d thread%s, medians of %d frames\n\n",
+           ctt_dev_threads(p.s.dev), ctt_s(ctt_dev_threads(p.s.dev)),
+           p.frame.count);
     CTT_TRY(print_plan(&p));
     printf("\ngradients of convs, one frame at a time "
            "(batches may choose otherwise)\n\n");
     CTT_TRY(tell_gradients(&p));
 out:
-    ctt_nodes_close(&p.nodes);
-    ctt_run_close(&p.run);
-    if (p.w)
-        ctt_dev_free(p.dev, &p.w);
-    ctt_dev_close(&p.dev);
-    ctt_tune_close(&p.tune);
-    ctt_free(p.noise);
+    ctt_plan_close(&p);
     return rc;
 }

@@ -8,12 +8,13 @@
 #include "base/telling.h"
 #include "exchange/exchange.h"
 #include "net/file/file.h"
+#include "tools/bench/bench_tool.h"
 #include "video/video.h"
 
 /* ---- info.c ---- */
 
 struct ctt_info_cfg {
-    int   ops, net, plan, compare, report, watch, threads, tune;
+    int   ops, net, plan, lint, compare, report, watch, threads, tune;
     const char *strip, *data, *split, *classes, *device;
     const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
     const char *frames, *labels, *licence, *report_html;
@@ -113,7 +114,28 @@ void ctt_compare_page(const char *path, const struct ctt_compared *m, int n,
 /* Prints the contents of an open pack without reading clips. */
 int  ctt_info_pack(const char *path, const struct ctt_pack *p);
 
+/* info_plan.c: frames of a model with the times of its nodes. */
+struct ctt_plan {
+    const struct ctt_graph *g;
+    struct ctt_stepper      s;
+    struct ctt_nodes        nodes;
+    struct ctt_times       *node;     /* of each node, a time a frame */
+    struct ctt_times        frame;    /* of all nodes */
+};
+
+/* open: runs frames until their times are warm, and then some that count; p is
+ * closed by the caller, also after an error.  macs: multiplications of a call,
+ * with the convs that are fused into it. */
+int    ctt_plan_open(const struct ctt_info_cfg *cfg, const struct ctt_model *m,
+                     struct ctt_plan *p);
+void   ctt_plan_close(struct ctt_plan *p);
+double ctt_plan_macs(const struct ctt_plan *p, int node);
+
 /* Prints kernel, pass and time of each node of a model. */
 int  ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m);
+
+/* --lint: prints receptive field, memory and energy by node, and what could be
+ * changed at which line of the model's text, with the gain. */
+int  ctt_info_lint(const struct ctt_info_cfg *cfg, const char *path);
 
 #endif

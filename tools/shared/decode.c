@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decode.c: threads that decode clips ahead of their turn. */
 #include "tools/shared/decode.h"
-#include "base/clock.h"
+#include "base/span.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -36,12 +36,13 @@ static struct slot *slot_of(struct ctt_decoder *d, int64_t k)
 static void decode_slot(const struct ctt_decoder *d, struct slot *s)
 {
     struct ctt_decoded *c = &s->clip;
-    double start = ctt_milliseconds();
+    double start = ctt_milliseconds(), span = ctt_span_begin();
 
     c->rc = ctt_source_frames(c->from, c->i, d->seed, d->max, &c->f);
     if (c->rc < 0)
         snprintf(s->why, sizeof(s->why), "%s", ctt_errmsg());
     s->ms = ctt_milliseconds() - start;
+    ctt_span_end(CTT_SPAN_DECODE, span);
 }
 
 static void *decode_ahead(void *arg)

@@ -178,3 +178,14 @@ void ctt_csv_real(FILE *f, double x)
         fprintf(f, "%.6g", x);
     fprintf(f, ",");
 }
+
+void ctt_csv_quoted(FILE *f, const char *s)
+{
+    putc('"', f);
+    for (; *s; s++) {
+        if (*s == '"')
+            putc('"', f);
+        putc(*s == '\n' || *s == '\r' ? ' ' : *s, f);
+    }
+    fputs("\",", f);
+}

@@ -153,4 +153,7 @@ void ctt_table_free(struct ctt_table *t);
 /* A number of a row of CSV, and the comma; NAN: nothing before it. */
 void ctt_csv_real(FILE *f, double x);
 
+/* The same of a text; quoted, as a name may have commas. */
+void ctt_csv_quoted(FILE *f, const char *s);
+
 #endif

@@ -4,6 +4,7 @@
 #include "net/rewrite/aux_head.h"
 #include "base/limits.h"
 #include "tools/shared/output.h"
+#include "tools/profile/profile.h"
 #include "tools/train/train_tool.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
@@ -123,7 +124,8 @@ static int check_made(const struct ctt_training *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
-                                 c->log_json, c->sheet, c->report_html };
+                                 c->log_json, c->sheet, c->report_html,
+                                 c->profile };
     const char *const read[] = { j->text, c->data, c->val, c->test,
                                  c->classes, c->init };
     int n = (int)CTT_LEN(made), rc;
@@ -197,6 +199,24 @@ static int do_work(struct ctt_training *j, int *status)
            j->cfg.folds ? ctt_train_all_folds(j, status) : train(j, status);
 }
 
+/* Of several ranks one is recorded. */
+static const char *profile_of(const struct ctt_train_cfg *c)
+{
+    return ctt_ranks_writes(c) ? c->profile : NULL;
+}
+
+static int do_profiled(struct ctt_training *j, int *status)
+{
+    const struct ctt_train_cfg *c = &j->cfg;
+    int rc;
+
+    CTT_TRY(ctt_profile_open(profile_of(c)));
+    rc = do_work(j, status);
+    rc = ctt_profile_end(profile_of(c), c->device, c->threads, 1, rc);
+out:
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct ctt_training j = { .status = CTT_EXIT_FAIL };
@@ -216,7 +236,7 @@ int main(int argc, char **argv)
         j.status = CTT_EXIT_USAGE;
     ctt_tool_catch();
     if (rc >= 0)
-        rc = do_work(&j, &status);
+        rc = do_profiled(&j, &status);
     ctt_ranks_unwatch();
     if (rc < 0)
         ctt_ranks_fail(&j.cfg, j.status);

@@ -4,6 +4,7 @@
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
 #include "net/init.h"
+#include "tools/profile/profile.h"
 #include "exchange/board.h"
 #include "tools/report/page.h"
 #include "tools/shared/output.h"
@@ -364,6 +365,7 @@ int ctt_training_claim(struct ctt_training *j)
     CTT_TRY(ctt_output_check(c->log_csv, &csv_kind));
     CTT_TRY(ctt_output_check(c->log_json, &json_kind));
     CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
+    CTT_TRY(ctt_profile_check(c->profile));
     if (c->log_tensorboard)
         CTT_TRY(ctt_board_folder(c->log_tensorboard));
 out:
