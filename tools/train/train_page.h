@@ -41,6 +41,11 @@ void ctt_train_page_free(struct ctt_train_page *p);
 
 /* ---- train_page_clips.c ---- */
 
+/* The validation clips that on_val, which has answers, is wrong about at their
+ * end, the least probable true class first; returns their count. */
+enum { CTT_WORST = 6 };
+int  ctt_train_worst(const struct ctt_train_page *p, int clip[CTT_WORST]);
+
 /* The validation clips that the model is most wrong about: frames, and answers
  * by the part that was seen.  Nothing if on_val has no answers. */
 int  ctt_train_page_clips(FILE *f, const struct ctt_train_page *p);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CLIPS = 6, FRAMES = 8, CURVES = 3, NAME = 120 };
+enum { FRAMES = 8, CURVES = 3, NAME = 120 };
 
 /* Probability of a class in the answer to clip i at point k. */
 static double probability(const struct ctt_metrics *m, int i, int k, int class)
@@ -22,11 +22,10 @@ static double probability(const struct ctt_metrics *m, int i, int k, int class)
     return 1 / sum;
 }
 
-/* The wrong clips, the least probable true class first; returns their count. */
-static int choose_clips(const struct ctt_train_page *p, int clip[CLIPS])
+int ctt_train_worst(const struct ctt_train_page *p, int clip[CTT_WORST])
 {
     const struct ctt_metrics *m = p->on_val;
-    double least[CLIPS];
+    double least[CTT_WORST];
     int n = 0, last = m->points - 1, label;
 
     for (int i = 0; i < ctt_data_clips(p->val); i++) {
@@ -37,12 +36,13 @@ static int choose_clips(const struct ctt_train_page *p, int clip[CLIPS])
             continue;
         ctt_data_clip(p->val, i, &label);
         at = probability(m, i, last, label);
-        for (to = n < CLIPS ? n++ : CLIPS; to > 0 && at < least[to - 1]; to--)
-            if (to < CLIPS) {
+        to = n < CTT_WORST ? n++ : CTT_WORST;
+        for (; to > 0 && at < least[to - 1]; to--)
+            if (to < CTT_WORST) {
                 least[to] = least[to - 1];
                 clip[to] = clip[to - 1];
             }
-        if (to < CLIPS) {
+        if (to < CTT_WORST) {
             least[to] = at;
             clip[to] = i;
         }
@@ -103,11 +103,11 @@ out:
 
 int ctt_train_page_clips(FILE *f, const struct ctt_train_page *p)
 {
-    int clip[CLIPS], n, rc = 0;
+    int clip[CTT_WORST], n, rc = 0;
 
     if (!p->on_val->answer)
         goto out;
-    n = choose_clips(p, clip);
+    n = ctt_train_worst(p, clip);
     ctt_page_section(f, "Most wrong", n
         ? "The validation clips whose true class is least probable at the end."
         : "No validation clip is answered wrongly at its end.");

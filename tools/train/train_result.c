@@ -23,7 +23,8 @@ static int tell_accuracy(const struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
                              p, &n));
-    CTT_TRY((cfg->report_html ? ctt_answer_recognise : ctt_evaluate_recognise)
+    CTT_TRY((cfg->report_html || cfg->log_tensorboard ? ctt_answer_recognise
+                                                      : ctt_evaluate_recognise)
             (model, cfg, val, p, n, &m));
     CTT_TRY(ctt_say_metrics(m, model->label));
     top1 = ctt_metrics_top1(m, n - 1);
@@ -118,8 +119,10 @@ static int tell_baselines(const struct ctt_train_cfg *cfg,
     if (on_test || on_val)
         CTT_TRY(ctt_train_baselines(cfg, j->data, on_test ? test : j->val,
                                     on_test ? on_test : on_val, page));
-    if (ctt_ranks_writes(cfg))
+    if (ctt_ranks_writes(cfg)) {
         ctt_train_page_write(page);
+        CTT_TRY(ctt_train_board_clips(j));
+    }
 out:
     page->on_val = page->on_test = NULL;
     return rc;

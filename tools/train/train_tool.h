@@ -51,6 +51,10 @@ void ctt_train_board_epoch(struct ctt_training *j, const struct ctt_epoch *e,
 void ctt_train_board_weights(struct ctt_training *j, const struct ctt_model *m);
 void ctt_train_board_close(struct ctt_training *j);
 
+/* With the result: the validation clips that the model is most wrong about, if
+ * j->page.on_val has answers. */
+int  ctt_train_board_clips(struct ctt_training *j);
+
 /* Loads the checkpoint, the model text or the model of --init, and the
  * teachers. */
 int  ctt_training_start(struct ctt_training *j);

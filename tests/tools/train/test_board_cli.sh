@@ -73,7 +73,7 @@ for name, first in zip(files, (0, 2)):
     assert all[0][3] == b'brain.Event:2' and all[0][2] == 0
     assert dict(fields(all[1][7])) == {1: 1}
     assert all[1][2] == (log[first]['step'] if first else 0), all[1]
-    seen += all[2:]
+    seen += [e for e in all[2:] if b'training/loss' in e[5]]
 assert [e[2] for e in seen] == [row['step'] for row in log]
 for e, row in zip(seen, log):
     tags = {}
@@ -91,6 +91,17 @@ for e, row in zip(seen, log):
         bins = struct.unpack('<%dd' % (len(h[7]) // 8), h[7])
         assert sum(bins) == h[3] > 0 and h[1] <= h[4] / h[3] <= h[2]
         assert struct.unpack('<%dd' % len(bins), h[6])[-1] == h[2]
+wrong = 0
+for e in all[2:]:
+    for k, x in fields(e[5]):
+        v = dict(fields(x))
+        if v[1].startswith(b'wrong clips/'):
+            image = dict(fields(v[4]))
+            assert image[4][:8] == b'\x89PNG\r\n\x1a\n'
+            assert (image[2], image[1]) == (8 * 16, 16), image
+            assert b', answered as ' in v[1], v[1]
+            wrong += 1
+assert wrong > 0
 moved = [dict(fields(x)) for e in (seen[0], seen[-1]) for k, x in fields(e[5])]
 w = [dict(fields(v[5]))[4] for v in moved if v[1] == b'weights/e.w']
 assert len(w) == 2 and w[0] != w[1], w
@@ -105,6 +116,7 @@ a.Reload()
 got = [(s.step, s.value) for s in a.Scalars('training/loss')]
 assert [s for s, _ in got] == [row['step'] for row in log], got
 assert len(a.Histograms('weights/e.w')) == 3
+assert len([t for t in a.Tags()['images'] if t.startswith('wrong clips')]) > 0
 print('read by tensorboard')
 END
 python3 read.py > out 2>&1 || grep -qx 'no tensorboard' out ||
