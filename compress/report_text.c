@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_text.c: a report as rows of text. */
-#include "base/mcnemar.h"
+#include "base/statistics/mcnemar.h"
 #include "compress/report.h"
-#include "base/wilson.h"
+#include "base/statistics/wilson.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * calibrate.c: thresholds of early decisions by fixed-sequence testing. */
 #include "infer/calibrate.h"
-#include "base/binomial.h"
+#include "base/statistics/binomial.h"
 #include "base/key.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_stats.c: intervals and tests of accuracy, and entropy, against known
  * values. */
-#include "base/mcnemar.h"
+#include "base/statistics/mcnemar.h"
 #include "compress/report.h"
-#include "base/wilson.h"
+#include "base/statistics/wilson.h"
 #include "tests/lib/check.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * that they keep what they promise. */
 #include "tests/lib/check.h"
 #include "infer/calibrate.h"
-#include "base/binomial.h"
+#include "base/statistics/binomial.h"
 #include "base/key.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * and stores them in it. */
 #include "tools/infer/infer_tool.h"
 #include "infer/decide.h"
-#include "base/binomial.h"
+#include "base/statistics/binomial.h"
 #include "base/newfile.h"
 #include "net/code/zip.h"
 #include "net/file/card.h"

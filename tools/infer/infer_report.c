@@ -3,7 +3,7 @@
  * the answers to clips of a known class. */
 #include "tools/infer/infer_tool.h"
 #include "base/newfile.h"
-#include "base/wilson.h"
+#include "base/statistics/wilson.h"
 #include "tools/report/page.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * accuracy. */
 #include "base/clock.h"
 #include "net/file/file.h"
-#include "base/wilson.h"
+#include "base/statistics/wilson.h"
 #include "tools/bench/bench_tool.h"
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/measure.h"

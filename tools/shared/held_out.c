@@ -5,7 +5,7 @@
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 #include "base/limits.h"
-#include "base/wilson.h"
+#include "base/statistics/wilson.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/letters.h"
 #include "base/visible.h"
 #include "net/op.h"
-#include "base/wilson.h"
+#include "base/statistics/wilson.h"
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 

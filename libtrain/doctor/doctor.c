@@ -2,7 +2,7 @@
  * doctor.c: checks for silent causes of bad learning: clips that do not suit
  * the model's input line, settings that spoil them, first steps without
  * progress. */
-#include "libtrain/doctor.h"
+#include "libtrain/doctor/doctor.h"
 #include "libtrain/data/augment.h"
 #include "libtrain/recognise/baseline.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * precision.c: the average precision of a class. */
-#include "base/precision.h"
+#include "base/statistics/precision.h"
 
 #include <math.h>
 #include <stdint.h>

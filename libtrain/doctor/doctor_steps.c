@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * doctor_steps.c: checks of --doctor that load a few clips: the first steps of
  * a training on them, and their augmentation. */
-#include "libtrain/doctor.h"
+#include "libtrain/doctor/doctor.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/ranks/shards.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wilson.c: the confidence interval of an accuracy. */
-#include "base/wilson.h"
+#include "base/statistics/wilson.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * binomial.c: the lower tail of the binomial distribution. */
-#include "base/binomial.h"
+#include "base/statistics/binomial.h"
 
 #include <math.h>
 

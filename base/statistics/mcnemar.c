@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mcnemar.c: a test of two models on the same clips. */
-#include "base/mcnemar.h"
+#include "base/statistics/mcnemar.h"
 
 #include <math.h>
 
