@@ -43,7 +43,8 @@
       "on standard error: auto: a line that is renewed on a terminal, " \
       "elsewhere a line each ten seconds; json: an object a line each " \
       "second with progress (a text), share (0 to 1, or null) and left_s " \
-      "(seconds, or null); off: none", \
+      "(seconds, or null), between other lines, which do not begin with {; " \
+      "off: none", \
       .choices = ctt_telling_forms, .section = "Output", .tags = bits }, \
     { "quiet", CTT_FLAG, AT(quiet), "0", "neither progress nor notes; " \
       "results, warnings and errors are printed", .letter = 'q', \

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Temporary names per path; bytes read back at once. */
@@ -49,12 +50,16 @@ static int lock(int fd, int *can)
 
 int ctt_file_lock(int fd, const char *path)
 {
+    static const struct timespec moment = { 0, 10 * 1000 * 1000 };
     struct stat st;
     int rc = 0, can;
 
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return 0;
-    CTT_CHECK(lock(fd, &can) || !can, CTT_EIO, TAKEN, path);
+    if (!lock(fd, &can) && can) {    /* perhaps by a program that looks */
+        nanosleep(&moment, NULL);
+        CTT_CHECK(lock(fd, &can) || !can, CTT_EIO, TAKEN, path);
+    }
 out:
     return rc;
 }

@@ -14,7 +14,7 @@ int  ctt_board_folder(const char *dir);
 
 /* A new file events.out.tfevents.TIME.N.convtt in such a folder.  Events of
  * older files of the folder from `step` on no longer count, as that step comes
- * again.  CTT_EIO, CTT_ENOMEM. */
+ * again: a folder is of one run.  CTT_EIO, CTT_ENOMEM. */
 int  ctt_board_open(const char *dir, int64_t step, struct ctt_board **out);
 
 /* Values of the next event: a number (left out if it is not finite); how the n

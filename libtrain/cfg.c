@@ -527,8 +527,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "per epoch", .arg = "FILE", .section = "Output",
       .tags = RESUME | TRAINER },
     { "log-tensorboard", CTT_STRING, FIELD(log_tensorboard), "", "folder of "
-      "events for TensorBoard: the columns of --log-csv as curves, how each "
-      "weight is spread, the clips that are most wrong", .arg = "DIR",
+      "this run's events for TensorBoard: the columns of --log-csv as curves, "
+      "how each weight is spread, the clips that are most wrong", .arg = "DIR",
       .section = "Output", .needs = "folds=0 !doctor !amp-plan",
       .tags = RESUME | TRAINER },
     { .name = NULL }

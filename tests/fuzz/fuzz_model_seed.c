@@ -76,7 +76,7 @@ static size_t file_seed(size_t cut, uint8_t *p, size_t room)
     struct ctt_model *m = NULL;
     size_t n;
 
-    FUZZ_CHECK(ctt_net_parse("input x c=4\nconv c in=x out=9\n"
+    FUZZ_CHECK(ctt_net_parse("input x c=4\nconv c in=x out=2\n"
                              "norm n in=c kind=batch\nact y in=n kind=relu\n",
                              &g) >= 0);
     FUZZ_CHECK(ctt_model_new(g, &m) >= 0);

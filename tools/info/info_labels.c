@@ -53,29 +53,32 @@ out:
 
 /* ---- labels ---- */
 
-/* How often a label stands before this one. */
-static int times_before(char *const *label, int i)
+static int label_is_taken(const char *text, char *const *label, int count)
 {
-    int n = 0;
+    int k = 0;
 
-    for (int k = 0; k < i; k++)
-        n += strcmp(label[k], label[i]) == 0;
-    return n;
+    while (k < count && strcmp(label[k], text) != 0)
+        k++;
+    return k < count;
 }
 
-/* "missile" a second time is "missile (2)". */
+/* "missile" a second time is "missile (2)", unless that is taken: then a later
+ * number. */
 static int number_labels(char **label, int count, char (*shown)[LABEL],
                          char **out)
 {
     int rc = 0;
 
     for (int i = 0; i < count; i++) {
-        int n = times_before(label, i), used;
+        const char *s = label[i];
+        int n = 1;
 
-        used = n ? snprintf(shown[i], LABEL, "%s (%d)", label[i], n + 1) :
-               snprintf(shown[i], LABEL, "%s", label[i]);
-        CTT_CHECK(used < LABEL, CTT_EFORMAT, "label %d has more than %d bytes",
-                  i + 1, LABEL - 10);
+        CTT_CHECK(strlen(s) < LABEL - 16, CTT_EFORMAT, "label %d has more than "
+                  "%d bytes", i + 1, LABEL - 17);
+        snprintf(shown[i], LABEL, "%s", s);
+        while (label_is_taken(shown[i], out, i) ||
+               (n > 1 && label_is_taken(shown[i], label, count)))
+            snprintf(shown[i], LABEL, "%s (%d)", s, ++n);
         out[i] = shown[i];
     }
 out:

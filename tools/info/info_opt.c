@@ -25,24 +25,26 @@ static const struct ctt_opt opts[] = {
       "gradients of convs", .section = "What to show", .tags = CTT_OPT_COMMON },
     { "lint", CTT_FLAG, FIELD(lint), "0", "print the receptive field, memory "
       "and energy of each node, and what could be changed at which line of the "
-      "model text, with the gain", .section = "What to show",
-      .tags = CTT_OPT_COMMON },
+      "model text, with the gain, timed on one thread unless --threads is "
+      "given", .needs = "!plan !net !export !import !strip !compare !data",
+      .section = "What to show", .tags = CTT_OPT_COMMON },
     { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
       "models even for a single one", .section = "What to show",
       .tags = CTT_OPT_COMMON },
     { "report", CTT_FLAG, FIELD(report), "0", "the operands are logs of "
       "trainings (--log-json): print their scores and the settings that "
-      "differ", .needs = "!compare !data !export !import !strip !net !plan",
+      "differ", .needs = "!compare !data !export !import !strip !net !plan "
+      "!lint",
       .section = "What to show" },
     { "watch", CTT_FLAG, FIELD(watch), "0", "the operand is the log of a "
       "training (--log-json): draw its curves as text, on a terminal each "
       "second until the training ends", .needs = "!report !report-html "
-      "!compare !data !export !import !strip !net !plan",
+      "!compare !data !export !import !strip !net !plan !lint",
       .section = "What to show" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "with --report the curves over each other, otherwise the models by size, "
       "time and accuracy, and the same clips against the first model",
-      .arg = "FILE", .needs = "!export !import !strip !net !plan",
+      .arg = "FILE", .needs = "!export !import !strip !net !plan !lint",
       .section = "What to show" },
     { "strip", CTT_STRING, FIELD(strip), "", "write the model without its "
       "training state to OUT", .arg = "OUT", .section = "What to show",

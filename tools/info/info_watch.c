@@ -5,6 +5,7 @@
 #include "base/newfile.h"
 #include "tools/shared/tool.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,15 @@ static int widen(const struct ctt_run_log *r, int column, double *low,
     return some;
 }
 
+/* Where y is from low to high, 0 to 1; halves, as the range of numbers of a log
+ * may be no number. */
+static double height_of(double y, double low, double high)
+{
+    double x = (y / 2 - low / 2) / (high / 2 - low / 2);
+
+    return x >= 0 && x <= 1 ? x : x > 1;
+}
+
 /* Sets the letter at each number of a column; later epochs win. */
 static void put_curve(const struct ctt_run_log *r, int column, char letter,
                       double low, double high, int cols,
@@ -57,9 +67,10 @@ static void put_curve(const struct ctt_run_log *r, int column, char letter,
         double y = r->at[column][i];
         int x = r->n > 1 ? (int)((int64_t)i * (cols - 1) / (r->n - 1)) : 0;
 
+        int up = (int)(height_of(y, low, high) * (ROWS - 1) + 0.5);
+
         if (isfinite(y))
-            grid[ROWS - 1 - (int)((y - low) / (high - low) * (ROWS - 1) + 0.5)]
-                [x] = letter;
+            grid[ROWS - 1 - up][x] = letter;
     }
 }
 
@@ -90,7 +101,8 @@ static void draw(const struct ctt_run_log *r, const struct plot *p, int cols)
            validation ? ", v: validation" : "");
     for (int y = 0; y < ROWS; y++) {
         if (y % 3 == 0)
-            put_number(high - (high - low) * y / (ROWS - 1), p->percent);
+            put_number(high - (high / (ROWS - 1) - low / (ROWS - 1)) * y,
+                       p->percent);
         else
             printf("%*s", NUMBERS, "");
         printf(" |%.*s\n", cols, grid[y]);
@@ -127,7 +139,7 @@ static int is_running(const char *path, int *running)
     int fd, rc;
 
     CTT_TRY(ctt_file_open(path, &fd, &size));
-    *running = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    *running = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(fd);
 out:
     return rc;

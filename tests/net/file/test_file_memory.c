@@ -175,7 +175,7 @@ static int all_cases(void)
 
 static struct ctt_model *tiny(int what)
 {
-    struct ctt_model *m = saved_make("input x c=2\nconv y in=x out=3\n");
+    struct ctt_model *m = saved_make("input x c=2\nconv y in=x out=4\n");
 
     if (what & NAMES)
         saved_name(m);

@@ -52,6 +52,10 @@ grep -q '^licence         BSD-3-Clause$' out || fail 'no licence in the card'
 says 2 'licence=.: not a name of SPDX' \
     "$info" --import a.onnx -o c.h5 --licence '('
 printf 'cat\n' > labels
+printf 'cat\ncat (2)\ncat\n' > same
+works "$info" --import a.onnx -o b.h5 --labels same
+[ "$("$info" b.h5 | sed -n 's/^  [012]  //p' | paste -sd,)" = \
+    'cat,cat (2),cat (3)' ] || fail 'two classes have one label'
 says 1 'labels: 1 labels for 3 classes' \
     "$info" --import a.onnx -o c.h5 --labels labels
 says 2 'frames h=9: the file says the size' \

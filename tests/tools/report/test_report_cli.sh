@@ -116,6 +116,8 @@ says 2 'given for two files' "$bin/convtt-info" --report a.jsonl \
 grep -qx 'long.jsonl: 50000 epochs' out || fail "--watch: $(head -1 out)"
 [ "$(grep -c '^.\{10\}|' out)" = 20 ] && grep -qE '^ +1 \|t +$' out &&
     grep -qE '^ +50.0% \|v{68}$' out || fail "--watch: $(cat out)"
+printf '{"epoch":%d,"loss":%se308}\n' 1 -1 2 1 3 0 > huge.jsonl
+says 0 '^ +1e\+308 \| +t' "$bin/convtt-info" --watch huge.jsonl
 says 1 'tiny.net: has no row of a training: --watch' "$bin/convtt-info" \
     --watch tiny.net
 says 2 'take one file' "$bin/convtt-info" --watch a.jsonl b.jsonl

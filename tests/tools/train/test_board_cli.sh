@@ -128,6 +128,13 @@ cat out
 says 1 '^convtt-train: file: ' "$train" tiny.net $run --epochs 1 -o n.h5 \
     --log-tensorboard file
 [ ! -e n.h5 ] || fail 'a model of a run that could not log'
+deep=$(printf 'a%.0s' {1..200})
+deep=$(printf "$deep/%.0s" {1..20})$(printf 'b%.0s' {1..40})
+mkdir -p "$deep"    # there is room for the folder's path, not for a file's
+says 0 'warning: --log-tensorboard: a*.*the path is too long; no more events' \
+    "$train" tiny.net $run --epochs 2 -o n.h5 --log-tensorboard "$deep"
+[ "$(grep -c 'no more events' err)" = 1 ] && [ -e n.h5 ] ||
+    fail "the training does not go on: $(tail -3 err)"
 says 2 'requires .*folds' "$train" tiny.net $run --epochs 1 -o n.h5 --folds 2 \
     --log-tensorboard more
 exit $failed
