@@ -66,7 +66,6 @@ static void put_curve(const struct ctt_run_log *r, int column, char letter,
     for (int i = 0; column >= 0 && i < r->n; i++) {
         double y = r->at[column][i];
         int x = r->n > 1 ? (int)((int64_t)i * (cols - 1) / (r->n - 1)) : 0;
-
         int up = (int)(height_of(y, low, high) * (ROWS - 1) + 0.5);
 
         if (isfinite(y))
