@@ -6,7 +6,7 @@
 # smpi_build SOURCE... -o PROGRAM, in the folder of the sources.
 smpi_build() {
     smpicc -O2 -w -I. "$@" comm/comm.c comm/cores.c comm/launch.c comm/mpi.c \
-        comm/none.c libtrain/ranks/exchange.c base/module_host.c \
+        comm/none.c libtrain/ranks/exchange.c base/module_host.c base/span.c \
         tests/comm/smpi.c -lm
 }
 

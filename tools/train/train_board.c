@@ -106,13 +106,14 @@ static int put_clip(struct ctt_training *j, int number, int clip)
     struct ctt_strip s = { NULL, 0, 0, 0, 0 };
     uint8_t *all = NULL, *png = NULL;
     char text[TEXT], shown[4 * TEXT], tag[TAG];
+    const char *id;
     int label, answer, rc;
     int64_t size;
 
+    id = ctt_data_clip(j->val, clip, &label);
     ctt_top(z, m->classes, &answer, 1);
     snprintf(text, sizeof(text), "%d %.120s, %.80s, answered as %.80s",
-             number, ctt_data_clip(j->val, clip, &label),
-             j->page.label[label], j->page.label[answer]);
+             number, id, j->page.label[label], j->page.label[answer]);
     CTT_TRY(ctt_data_strip(j->val, clip, FRAMES, &s));
     CTT_TRY((all = join_frames(&s)) ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_png_encode(j->cfg.log_tensorboard, all, s.frames * s.w, s.h,
