@@ -113,7 +113,7 @@ static int make_file(const char *dir, struct ctt_board *b)
     for (int n = 0; fd < 0 && n < FILES; n++) {
         CTT_CHECK(snprintf(b->path, PATH, "%s/events.out.tfevents.%010lld.%d"
                            ".convtt", dir, (long long)now, n) < PATH, CTT_EIO,
-                  "%s: the path is too long", dir);
+                  "%.100s...: the path is too long", dir);
         fd = open(b->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         CTT_CHECK(fd >= 0 || errno == EEXIST, CTT_EIO, "%s: %s", b->path,
                   strerror(errno));
