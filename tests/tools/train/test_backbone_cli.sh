@@ -139,7 +139,7 @@ mul m1 in=m0,m0\
 mul m2 in=m1,m1\
 mul m3 in=m2,m2\
 mul m4 in=m3,m3' > large.net
-says 1 'a/[0-9]*: .* a number that is not finite' "$bin/convtt-train" \
+says 1 ': [0-9]*: .* a number that is not finite' "$bin/convtt-train" \
     --backbone large.net -o r.h5 --data train-3.csv --val none --threads 1
 [ ! -e r.h5 ] || fail 'a model of numbers that are not finite'
 cp one.h5 m.h5
@@ -169,7 +169,8 @@ for option in --batch=8 --epochs=2 --lr=0.1 --augment=off --flip --ema=0.9 \
     --checkpoint=c --checkpoint-every=2 --observe=1 --amp=O1 --folds=2 \
     --doctor --amp-plan --resume --search=s --teacher=b.h5 --log-csv=l \
     --val-ratios=1 --deterministic=off; do
-    refuses "${option%%=*} has no effect with --backbone" --backbone b.h5 $option
+    refuses "${option%%=*} has no effect with --backbone" --backbone b.h5 \
+        $option
 done
 says 1 "no node 'nosuch'" "$bin/convtt-train" -o r.h5 --data train-3.csv \
     --backbone b.h5 --nodes s8,nosuch
