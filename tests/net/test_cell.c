@@ -446,19 +446,19 @@ static void test_refused(void)
 {
     static const struct { const char *line, *says; } wrong[] = {
         { "change y", "'in' must be given" },
-        { "change y in=z", "z" },
-        { "change y in=x delay=0", "delay=0" },
-        { "change y in=x delay=1001", "delay=1001" },
-        { "change y in=x steps=2", "steps" },
+        { "change y in=z", "'z' comes later" },
+        { "change y in=x delay=0", "delay: bad value '0'" },
+        { "change y in=x delay=1001", "delay: bad value '1001'" },
+        { "change y in=x steps=2", "unknown setting 'steps'" },
         { "average y", "'in' must be given" },
         { "average y in=z", "y: no node 'z' before it" },
         { "average y in=y", "y: no node 'y' before it" },
-        { "average y in=x steps=0", "steps=0" },
-        { "average y in=x skip=-1", "skip=-1" },
-        { "average y in=x skip=1001", "skip=1001" },
-        { "average y in=x delay=1", "delay" },
-        { "clip\nchange y in=x", "clip" },
-        { "clip\naverage y in=x", "clip" },
+        { "average y in=x steps=0", "steps: bad value '0'" },
+        { "average y in=x skip=-1", "skip: bad value '-1'" },
+        { "average y in=x skip=1001", "skip: bad value '1001'" },
+        { "average y in=x delay=1", "unknown setting 'delay'" },
+        { "clip\nchange y in=x", "after 'clip' only a window" },
+        { "clip\naverage y in=x", "after 'clip' only a window" },
     };
 
     for (size_t i = 0; i < CTT_LEN(wrong); i++) {
