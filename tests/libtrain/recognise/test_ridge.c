@@ -164,8 +164,9 @@ static double group_out(const struct ctt_ridge *r, float x[N][D],
 
 /* Examples of a group are left out together, in any order; the penalty, the
  * error and the share of right answers are those of the best such fits.  Groups
- * of up to D examples, or of more, which are left out in another way. */
-static void check_groups(int groups)
+ * of up to D examples, or of more, which are left out in another way; as many
+ * examples of each class in them, or not. */
+static void check_groups(int groups, int even)
 {
     static const double tried[] = { 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1, 3,
                                     10, 30, 100 };
@@ -179,7 +180,7 @@ static void check_groups(int groups)
 
         draw((uint64_t)k, k % 2 ? 4 : 16, x, label);
         for (int i = 0; i < N; i++)
-            group[i] = 100 - i * 7 % groups;
+            group[i] = 100 - (even ? i * 7 : i * i / 5) % groups;
         CHECK_OK(ctt_ridge_fit(x[0], label, group, N, D, K, &r));
         for (size_t p = 0; p < CTT_LEN(tried); p++, right = 0) {
             sum = 0;
@@ -206,9 +207,12 @@ static void check_groups(int groups)
 
 static void test_groups(void)
 {
-    check_groups(5);
-    check_groups(4);    /* of 6 */
-    check_groups(2);
+    check_groups(5, 1);
+    check_groups(4, 1);    /* of 6 */
+    check_groups(2, 1);
+    check_groups(5, 0);
+    check_groups(3, 0);
+    check_groups(2, 0);
 }
 
 /* Groups of D examples and of more side by side: the fit is that of the same
