@@ -187,10 +187,7 @@ const struct ctt_opt ctt_train_opts[] = {
     { "backbone", CTT_STRING, FIELD(backbone), "", "in place of a model text: "
       "a linear head is fitted to maps of this model, whose weights stay; of a "
       "text (.net) they are random: a control", .arg = "FILE",
-      .section = "Model", .needs = "task=recognise !init !resume folds=0 "
-      "!doctor !amp-plan !search !teacher !amp !epochs !max-steps !lr "
-      "!optimizer !schedule !checkpoint !log-csv !log-json !log-tensorboard",
-      .tags = COMMON | TRAINER },
+      .section = "Model", .needs = "task=recognise", .tags = COMMON | TRAINER },
     { "nodes", CTT_STRING, FIELD(nodes), "s8,s16", "nodes of --backbone whose "
       "maps the head reads", .arg = "NAME,...", .section = "Model",
       .needs = "backbone", .tags = TRAINER },

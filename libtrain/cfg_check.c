@@ -120,6 +120,37 @@ out:
     return rc;
 }
 
+/* The options that a fit of --backbone and the tests behind it read. */
+static const char *const fit_reads[] = {
+    "data", "val", "test", "split", "val-split", "classes", "background", "fps",
+    "min-frames", "max-frames", "strict", "buckets", "workers", "cache", "task",
+    "backbone", "nodes", "reads", "seed", "baselines", "val-batch", "device",
+    "threads", "affinity", "stall", "memory", "frame-pixels", "clip-bytes",
+    "clip-frames", "clip-seconds", "max-classes", "progress", "quiet", "out",
+    "licence", "report-html", "profile",
+};
+
+static int is_read(const char *name)
+{
+    for (size_t i = 0; i < CTT_LEN(fit_reads); i++)
+        if (strcmp(fit_reads[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+static int check_fit(const struct ctt_train_cfg *cfg)
+{
+    int rc = 0;
+
+    for (const struct ctt_opt *o = ctt_train_opts; cfg->backbone && o->name;
+         o++)
+        CTT_CHECK(is_read(o->name) || ctt_opt_is_default(o, cfg), CTT_EINVAL,
+                  "--%s has no effect with --backbone, whose head is fitted "
+                  "in closed form: leave it out", o->name);
+out:
+    return rc;
+}
+
 int ctt_train_check(const struct ctt_train_cfg *cfg)
 {
     struct ctt_memory memory;
@@ -129,6 +160,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     int rc = 0;
 
     CTT_TRY(ctt_opt_check(ctt_train_opts, cfg));
+    CTT_TRY(check_fit(cfg));
     CTT_TRY(ctt_card_time(&today));
     CTT_CHECK(cfg->pause <= cfg->epochs, CTT_EINVAL, "--pause=%d: the run has "
               "%d epochs", cfg->pause, cfg->epochs);

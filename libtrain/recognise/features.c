@@ -7,6 +7,7 @@
 #include "net/rewrite/edit.h"
 #include "run/run.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { WINDOW = 8,        /* steps that are computed together */
@@ -140,6 +141,21 @@ out:
     return rc;
 }
 
+static int check_finite(const struct ctt_features *f, const struct ctt_data *d,
+                        const struct ctt_graph *g)
+{
+    size_t width = (size_t)f->width;
+    int rc = 0, label;
+
+    for (size_t i = 0; i < (size_t)f->rows * width; i++)
+        CTT_CHECK(isfinite(f->x[i]), CTT_ENAN, "%s: %s computes a number that "
+                  "is not finite: weights are too large for such frames, or "
+                  "damaged", ctt_data_clip(d, f->clip[i / width], &label),
+                  g->node[ctt_graph_output(g)].name);
+out:
+    return rc;
+}
+
 int ctt_features_read(const struct ctt_model *m,
                       const struct ctt_train_cfg *cfg, struct ctt_data *d,
                       const struct ctt_point *point, int points,
@@ -162,6 +178,7 @@ int ctt_features_read(const struct ctt_model *m,
     out->clip = ctt_calloc(rows, sizeof(*out->clip));
     CTT_TRY(out->x && out->clip ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_eval_model(folded, cfg, read_features, &a));
+    CTT_TRY(check_finite(out, d, folded->g));
 out:
     ctt_model_free(&folded);
     return rc;

@@ -17,7 +17,8 @@ struct ctt_features {
 /* Computes the rows of the clips of d at these points.  m: a model of single
  * frames and states, without a clip part, whose last node is one pixel; its
  * batch norms are folded first.  Windows of a few steps, so memory does not
- * grow with the clips.  CTT_ESTOP if ctt_stopped(). */
+ * grow with the clips.  CTT_ENAN names the clip of a row that is not finite;
+ * CTT_ESTOP if ctt_stopped(). */
 int  ctt_features_read(const struct ctt_model *m,
                        const struct ctt_train_cfg *cfg, struct ctt_data *d,
                        const struct ctt_point *point, int points,

@@ -23,89 +23,100 @@ static int find_node(const struct ctt_graph *g, const char *name, int *out)
     }
     CTT_CHECK(at >= 0, CTT_EINVAL, "--nodes: the backbone has no node '%.*s'",
               (int)n, name);
-    CTT_CHECK(at < g->clip, CTT_EINVAL, "--nodes: '%s' stands behind the line "
-              "'clip'", one);
     *out = at;
 out:
     return rc;
 }
 
+/* A head in the making: the names of its nodes begin with the stem. */
+struct head {
+    struct ctt_edit        *e;
+    const struct ctt_graph *g;
+    char                    stem[16];
+    int                     maps;
+};
+
+/* 1 if a node has that name, or it and a dot at the beginning of its own. */
+static int is_taken(const struct ctt_graph *g, const char *stem)
+{
+    size_t n = strlen(stem);
+
+    for (int i = 0; i < g->count; i++)
+        if (strncmp(g->node[i].name, stem, n) == 0 &&
+            (!g->node[i].name[n] || g->node[i].name[n] == '.'))
+            return 1;
+    return 0;
+}
+
+static void find_stem(struct head *h)
+{
+    snprintf(h->stem, sizeof(h->stem), CTT_HEAD);
+    for (int k = 2; is_taken(h->g, h->stem); k++)
+        snprintf(h->stem, sizeof(h->stem), CTT_HEAD "%d", k);
+}
+
 /* One map: its change and its mean over the pixels. */
-static int add_map(struct ctt_edit *e, const struct ctt_graph *g, int node,
-                   int k, enum ctt_head_part parts)
+static int add_map(struct head *h, int node)
 {
-    const char *name = g->node[node].name;
-    int rc = 0;
+    const char *name = h->g->node[node].name, *s = h->stem;
+    int rc = 0, k = h->maps++, end = h->g->count;
 
-    if (parts & CTT_HEAD_MOTION) {
-        CTT_TRY(ctt_edit_add(e, g->count, "change head.c%d in=%s", k, name));
-        CTT_TRY(ctt_edit_add(e, g->count, "pool head.d%d in=head.c%d kind=avg",
-                             k, k));
-    }
-    if (parts & CTT_HEAD_MAPS)
-        CTT_TRY(ctt_edit_add(e, g->count, "pool head.p%d in=%s kind=avg", k,
-                             name));
+    CTT_TRY(ctt_edit_add(h->e, end, "change %s.c%d in=%s", s, k, name));
+    CTT_TRY(ctt_edit_add(h->e, end, "pool %s.d%d in=%s.c%d kind=avg", s, k, s,
+                         k));
+    CTT_TRY(ctt_edit_add(h->e, end, "pool %s.p%d in=%s kind=avg", s, k, name));
 out:
     return rc;
 }
 
-/* The average of one part of n maps: its lines head.d0, head.d1, .. or head.p0,
- * ... */
-static int add_average(struct ctt_edit *e, int end, char part, int n, int skip)
+static int add_maps(struct head *h, const char *nodes)
 {
-    char list[LIST] = "";
-    int rc = 0;
-
-    for (int k = 0; k < n; k++)
-        snprintf(list + strlen(list), sizeof(list) - strlen(list),
-                 "%shead.%c%d", k ? "," : "", part, k);
-    if (n > 1)
-        CTT_TRY(ctt_edit_add(e, end, "concat head.%c in=%s", part, list));
-    CTT_TRY(ctt_edit_add(e, end, "average head.a%c in=%s skip=%d", part,
-                         n > 1 ? (char[]){ 'h', 'e', 'a', 'd', '.', part, 0 }
-                               : list, skip));
-out:
-    return rc;
-}
-
-static int add_maps(struct ctt_edit *e, const struct ctt_graph *g,
-                    const char *nodes, enum ctt_head_part parts, int *maps)
-{
-    int rc = 0, n = 0, node = 0;
+    int rc = 0, node = 0;
 
     for (const char *s = nodes; ; s += strcspn(s, ",") + 1) {
-        CTT_TRY(find_node(g, s, &node));
-        CTT_CHECK(n < CTT_MAX_IN, CTT_EINVAL, "--nodes: more than %d",
+        CTT_TRY(find_node(h->g, s, &node));
+        CTT_CHECK(h->maps < CTT_MAX_IN, CTT_EINVAL, "--nodes: more than %d",
                   CTT_MAX_IN);
-        CTT_TRY(add_map(e, g, node, n++, parts));
+        CTT_TRY(add_map(h, node));
         if (!s[strcspn(s, ",")])
             break;
     }
-    *maps = n;
+out:
+    return rc;
+}
+
+/* The average of one part of all maps: its pools head.d0, head.d1, .. or
+ * head.p0, .. side by side. */
+static int add_average(struct head *h, char part, int skip)
+{
+    char list[LIST] = "";
+    const char *s = h->stem;
+    int rc = 0, end = h->g->count;
+
+    for (int k = 0; k < h->maps; k++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list),
+                 "%s%s.%c%d", k ? "," : "", s, part, k);
+    if (h->maps > 1) {
+        CTT_TRY(ctt_edit_add(h->e, end, "concat %s.%c in=%s", s, part, list));
+        snprintf(list, sizeof(list), "%s.%c", s, part);
+    }
+    CTT_TRY(ctt_edit_add(h->e, end, "average %s.a%c in=%s skip=%d", s, part,
+                         list, skip));
 out:
     return rc;
 }
 
 /* All lines of the head, behind those of the backbone. */
-static int add_head(struct ctt_edit *e, const struct ctt_graph *g,
-                    const char *nodes, enum ctt_head_part parts, int classes)
+static int add_head(struct head *h, const char *nodes)
 {
-    static const char *const read[CTT_HEAD_BOTH + 1] = {
-        [CTT_HEAD_MOTION] = "head.ad", [CTT_HEAD_MAPS] = "head.ap",
-        [CTT_HEAD_BOTH] = "head.x",
-    };
-    int rc, maps = 0;
+    const char *s = h->stem;
+    int rc, end = h->g->count;
 
-    CTT_TRY(add_maps(e, g, nodes, parts, &maps));
-    if (parts & CTT_HEAD_MOTION)
-        CTT_TRY(add_average(e, g->count, 'd', maps, 1));
-    if (parts & CTT_HEAD_MAPS)
-        CTT_TRY(add_average(e, g->count, 'p', maps, 0));
-    if (parts == CTT_HEAD_BOTH)
-        CTT_TRY(ctt_edit_add(e, g->count, "concat head.x in=head.ad,head.ap"));
-    if (classes)
-        CTT_TRY(ctt_edit_add(e, g->count, "conv " CTT_HEAD " in=%s out=%d",
-                             read[parts], classes));
+    CTT_TRY(add_maps(h, nodes));
+    CTT_TRY(add_average(h, 'd', 1));
+    CTT_TRY(add_average(h, 'p', 0));
+    CTT_TRY(ctt_edit_add(h->e, end, "concat %s.x in=%s.ad,%s.ap", s, s, s));
+    CTT_TRY(ctt_edit_add(h->e, end, "conv %s in=%s.x out=2", s, s));
 out:
     return rc;
 }
@@ -125,21 +136,22 @@ out:
 }
 
 int ctt_head_graph(const struct ctt_graph *backbone, const char *nodes,
-                   enum ctt_head_part parts, int classes,
                    struct ctt_graph **out)
 {
+    struct head h = { .g = backbone };
     struct ctt_graph *all = NULL;
-    struct ctt_edit *e = NULL;
     int rc = 0;
 
     CTT_CHECK(backbone->clip == backbone->count, CTT_EUNSUP, "the backbone has "
               "a line 'clip'; a head is added to a model of frames");
-    CTT_TRY(ctt_edit_begin(backbone, &e));
-    CTT_TRY(add_head(e, backbone, nodes, parts, classes));
-    CTT_TRY(ctt_edit_graph(e, &all));
+    find_stem(&h);
+    CTT_TRY(ctt_edit_begin(backbone, &h.e));
+    CTT_TRY(add_head(&h, nodes));
+    CTT_TRY(ctt_edit_graph(h.e, &all));
     CTT_TRY(sweep(all, out));
+    (*out)->several = 0;
 out:
-    ctt_edit_free(&e);
+    ctt_edit_free(&h.e);
     ctt_graph_free(&all);
     return rc;
 }
@@ -244,18 +256,19 @@ static void set_head(const struct ctt_ridge *r, struct ctt_model *m)
 /* *m with these parts alone; its head has no weights yet. */
 static int take_parts(struct ctt_model **m, enum ctt_head_part parts)
 {
-    const char *read = parts == CTT_HEAD_MOTION ? "head.ad" : "head.ap";
     struct ctt_graph *g = NULL, *less = NULL;
     const struct ctt_graph *was = (*m)->g;
     struct ctt_model *part = NULL;
     struct ctt_edit *e = NULL;
     int rc = 0, last = ctt_graph_output(was);
+    const char *stem = was->node[last].name;
 
     if (parts == CTT_HEAD_BOTH)
         return 0;
     CTT_TRY(ctt_edit_begin(was, &e));
-    CTT_TRY(ctt_edit_add(e, was->count, "conv " CTT_HEAD " in=%s out=%lld",
-                         read, (long long)was->node[last].out.c));
+    CTT_TRY(ctt_edit_add(e, was->count, "conv %s in=%s.a%c out=%lld", stem,
+                         stem, parts == CTT_HEAD_MOTION ? 'd' : 'p',
+                         (long long)was->node[last].out.c));
     ctt_edit_remove(e, last);
     CTT_TRY(ctt_edit_graph(e, &g));
     ctt_edit_free(&e);    /* it reads the graph of *m */

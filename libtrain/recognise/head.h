@@ -10,15 +10,16 @@
 enum ctt_head_part { CTT_HEAD_AUTO, CTT_HEAD_MOTION = 1, CTT_HEAD_MAPS = 2,
                      CTT_HEAD_BOTH = 3 };
 
-/* The name of the conv. */
+/* The name of the conv that answers; head2, head3, .. if the backbone has it.
+ * The other nodes of the head are head.NAME. */
 #define CTT_HEAD "head"
 
 /* The backbone up to the nodes of a list, separated by commas, and the lines of
- * a head: pooled values of these parts, their averages head.x, and the conv
- * `head`, the answer.  classes 0: the answer is head.x.  CTT_EINVAL: a node
- * that is not there or stands behind 'clip'. */
+ * a head: pooled values of both parts, their averages head.ad and head.ap,
+ * these side by side, head.x, and the conv `head` of two classes, which exclude
+ * each other whatever those of the backbone do.  CTT_EINVAL: a node that is not
+ * there; CTT_EUNSUP: the backbone has a line 'clip'. */
 int  ctt_head_graph(const struct ctt_graph *backbone, const char *nodes,
-                    enum ctt_head_part parts, int classes,
                     struct ctt_graph **out);
 
 /* The result of a fit: its parts; the penalty; of each choice of parts the
@@ -34,7 +35,8 @@ struct ctt_head_fit {
  * 100% of each clip.  The parts, unless cfg->reads names them, and the penalty
  * are those with the least squared error on the clips of a group by a fit to
  * the other groups (ctt_groups_find()).  CTT_EUNSUP: clips have several labels,
- * or fewer than two can be read. */
+ * or fewer than two can be read; CTT_ENAN: the backbone computes a number that
+ * is not finite; CTT_ESTOP if ctt_stopped(). */
 int  ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
                     struct ctt_data *d, const struct ctt_events *ev,
                     struct ctt_head_fit *out);

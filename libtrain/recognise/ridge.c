@@ -2,6 +2,7 @@
  * ridge.c: a linear classifier by least squares with a penalty. */
 #include "libtrain/recognise/ridge.h"
 #include "base/ctt.h"
+#include "base/limits.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct left_out { double error, right, loss[FACTORS]; };
 struct fit {
     const int *label;
     int        n, d, k, parts, most;
-    double    *z, *g, *b, *l, *w;
+    double    *z, *g, *b, *l, *w, penalty;
     int       *member, *start;
     struct left_out *out;
     const float *share;
@@ -103,13 +104,13 @@ static void multiply(struct fit *f)
 
 /* ---- one penalty ---- */
 
-/* l * l' = g + penalty * I (Cholesky). */
-static void factor(struct fit *f, double penalty)
+/* l * l' = g + penalty * I (Cholesky), of d rows; l may be g. */
+static void factor(double *g, int d, double penalty, double *l)
 {
-    for (int a = 0; a < f->d; a++)
+    for (int a = 0; a < d; a++)
         for (int c = 0; c <= a; c++) {
-            double *x = row(f->l, a, f->d), *y = row(f->l, c, f->d);
-            double sum = row(f->g, a, f->d)[c] + (a == c ? penalty : 0);
+            double *x = row(l, a, d), *y = row(l, c, d);
+            double sum = row(g, a, d)[c] + (a == c ? penalty : 0);
 
             for (int j = 0; j < c; j++)
                 sum -= x[j] * y[j];
@@ -117,29 +118,36 @@ static void factor(struct fit *f, double penalty)
         }
 }
 
-/* w = (l * l')^-1 * b */
-static void solve(struct fit *f)
+/* w[d][k] = (l * l')^-1 * w */
+static void solve(double *l, int d, int k, double *w)
 {
-    memcpy(f->w, f->b, (size_t)f->d * (size_t)f->k * sizeof(*f->w));
-    for (int a = 0; a < f->d; a++)
-        for (int c = 0; c < f->k; c++) {
+    for (int a = 0; a < d; a++)
+        for (int c = 0; c < k; c++) {
             for (int j = 0; j < a; j++)
-                row(f->w, a, f->k)[c] -= row(f->l, a, f->d)[j] *
-                                         row(f->w, j, f->k)[c];
-            row(f->w, a, f->k)[c] /= row(f->l, a, f->d)[a];
+                row(w, a, k)[c] -= row(l, a, d)[j] * row(w, j, k)[c];
+            row(w, a, k)[c] /= row(l, a, d)[a];
         }
-    for (int a = f->d - 1; a >= 0; a--)
-        for (int c = 0; c < f->k; c++) {
-            for (int j = a + 1; j < f->d; j++)
-                row(f->w, a, f->k)[c] -= row(f->l, j, f->d)[a] *
-                                         row(f->w, j, f->k)[c];
-            row(f->w, a, f->k)[c] /= row(f->l, a, f->d)[a];
+    for (int a = d - 1; a >= 0; a--)
+        for (int c = 0; c < k; c++) {
+            for (int j = a + 1; j < d; j++)
+                row(w, a, k)[c] -= row(l, j, d)[a] * row(w, j, k)[c];
+            row(w, a, k)[c] /= row(l, a, d)[a];
         }
+}
+
+static void fit_all(struct fit *f, double penalty)
+{
+    f->penalty = penalty;
+    factor(f->g, f->d, penalty, f->l);
+    memcpy(f->w, f->b, (size_t)f->d * (size_t)f->k * sizeof(*f->w));
+    solve(f->l, f->d, f->k, f->w);
 }
 
 /* ---- examples that are left out ---- */
 
-/* Memory of a thread for a part of s examples: t[s][d], a[s][s], e[s][k]. */
+/* Memory of a thread, r rows and a few: t[r][d], a[r][r], e[r + 2][k].  Of a
+ * part of s examples, r at most, whose errors follow from those of the whole
+ * fit by s equations; of a larger one, where r is d, for a fit of its own. */
 struct room { double *t, *a, *e; };
 
 /* Row i of e: the error of the whole fit.  t: l^-1 z. */
@@ -216,49 +224,122 @@ static void count_answer(const struct fit *f, int label, double *e,
     }
 }
 
-/* The fit without part i, on its examples. */
-static void leave_out(const struct fit *f, int i, struct room *m)
+/* Subtracts `by` examples z with targets t from the equations in a and e. */
+static void take_away(const struct fit *f, const double *z, const double *t,
+                      double by, struct room *m)
 {
-    const int *member = f->member + f->start[i];
-    int s = f->start[i + 1] - f->start[i];
+    for (int a = 0; a < f->d; a++) {
+        double *g = row(m->a, a, f->d), *b = row(m->e, a, f->k);
 
+        for (int c = 0; c <= a; c++)
+            g[c] -= by * z[a] * z[c];
+        for (int c = 0; c < f->k; c++)
+            b[c] -= by * z[a] * t[c];
+    }
+}
+
+/* The fit to all but s examples: its weights are rows of e, and the next row
+ * the mean of the targets; t: the mean of the inputs. */
+static void fit_others(const struct fit *f, const int *member, int s,
+                       struct room *m)
+{
+    double *mean = m->t, *share = row(m->e, f->d, f->k), *t = share + f->k;
+    size_t d = (size_t)f->d, k = (size_t)f->k;
+
+    memcpy(m->a, f->g, d * d * sizeof(*m->a));
+    memcpy(m->e, f->b, d * k * sizeof(*m->e));
+    memset(mean, 0, d * sizeof(*mean));
+    memset(share, 0, k * sizeof(*share));
+    for (int j = 0; j < s; j++) {
+        const double *z = row(f->z, member[j], f->d);
+
+        for (int a = 0; a < f->d; a++)    /* all inputs have the sum 0 */
+            mean[a] -= z[a] / (f->n - s);
+        for (int c = 0; c < f->k; c++) {
+            t[c] = target(f, member[j], c);
+            share[c] -= t[c] / (f->n - s);
+        }
+        take_away(f, z, t, 1, m);
+    }
+    take_away(f, mean, share, f->n - s, m);
+    factor(m->a, f->d, f->penalty, m->a);
+    solve(m->a, f->d, f->k, m->e);
+}
+
+/* The errors of fit_others() on an example, in the last row of e. */
+static double *other_errors(const struct fit *f, int example, struct room *m)
+{
+    const double *z = row(f->z, example, f->d), *share = row(m->e, f->d, f->k);
+    double *e = row(m->e, f->d + 1, f->k);
+
+    for (int c = 0; c < f->k; c++) {
+        e[c] = target(f, example, c) - share[c];
+        for (int a = 0; a < f->d; a++)
+            e[c] -= (z[a] - m->t[a]) * row(m->e, a, f->k)[c];
+    }
+    return e;
+}
+
+/* The errors of the fit without s examples on them, as rows of e. */
+static void fit_rest(const struct fit *f, const int *member, int s,
+                     struct room *m)
+{
     for (int j = 0; j < s; j++)
         fit_row(f, member[j], row(m->t, j, f->d), row(m->e, j, f->k));
     fill_rest(f, m, s);
     solve_rest(f, m, s);
+}
+
+/* The fit without part i, on its examples. */
+static void leave_out(const struct fit *f, int i, struct room *m)
+{
+    const int *member = f->member + f->start[i];
+    int s = f->start[i + 1] - f->start[i], large = s > f->d;
+
+    if (large)
+        fit_others(f, member, s, m);
+    else
+        fit_rest(f, member, s, m);
     f->out[i] = (struct left_out){ 0 };
     for (int j = 0; j < s; j++)
-        count_answer(f, f->label[member[j]], row(m->e, j, f->k), &f->out[i]);
+        count_answer(f, f->label[member[j]], large
+                     ? other_errors(f, member[j], m) : row(m->e, j, f->k),
+                     &f->out[i]);
 }
 
 static int open_room(const struct fit *f, struct room *m)
 {
-    size_t s = (size_t)f->most, d = (size_t)f->d, k = (size_t)f->k;
+    size_t r = (size_t)(f->most < f->d ? f->most : f->d);
+    size_t d = (size_t)f->d, k = (size_t)f->k;
 
-    m->t = ctt_calloc(s * (d + s + k) + 1, sizeof(*m->t));
-    m->a = m->t ? m->t + s * d : NULL;
-    m->e = m->t ? m->a + s * s : NULL;
+    m->t = ctt_calloc(r * (d + r + k) + 2 * k, sizeof(*m->t));
+    m->a = m->t ? m->t + r * d : NULL;
+    m->e = m->t ? m->a + r * r : NULL;
     return m->t != NULL;
 }
 
-/* Leaves out all parts; CTT_ENOMEM. */
+/* Leaves out all parts; CTT_ENOMEM, CTT_ESTOP. */
 static int score(struct fit *f, struct left_out *sum)
 {
-    int failed = 0;
+    int failed = 0, stopped = 0;
 
-    #pragma omp parallel reduction(|:failed)
+    #pragma omp parallel reduction(|:failed, stopped)
     {
         struct room m = { NULL, NULL, NULL };
         int there = open_room(f, &m);
 
         failed |= !there;
         #pragma omp for schedule(dynamic)
-        for (int i = 0; i < f->parts; i++)
-            if (there)
+        for (int i = 0; i < f->parts; i++) {
+            stopped |= ctt_stopped();
+            if (there && !stopped)
                 leave_out(f, i, &m);
+        }
         ctt_free(m.t);
     }
     *sum = (struct left_out){ 0 };
+    if (stopped)
+        return ctt_error(CTT_ESTOP, "stopped while fitting");
     for (int i = 0; i < f->parts && !failed; i++) {
         sum->error += f->out[i].error;
         sum->right += f->out[i].right;
@@ -339,19 +420,18 @@ static void take_fit(const struct fit *f, double penalty,
 
 static int choose(struct fit *f, int step, struct ctt_ridge *r)
 {
-    double least = INFINITY;
     struct left_out sum;
     int rc = 0;
 
+    r->error = INFINITY;
     for (size_t p = 0; p < CTT_LEN(penalties); p += (size_t)step) {
-        factor(f, penalties[p] * f->n);
-        solve(f);
+        fit_all(f, penalties[p] * f->n);
         CTT_TRY(score(f, &sum));
-        if (!(sum.error < least))
-            continue;
-        least = sum.error;
-        take_fit(f, penalties[p], &sum, r);
+        if (sum.error / f->start[f->parts] < r->error)
+            take_fit(f, penalties[p], &sum, r);
     }
+    CTT_CHECK(isfinite(r->error), CTT_ENAN, "no fit has finite errors: inputs "
+              "are not finite, or too large");
 out:
     return rc;
 }

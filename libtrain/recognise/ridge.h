@@ -23,7 +23,8 @@ struct ctt_ridge {
  * out are smallest (Allen 1974); of many examples 512 are.  group: examples of
  * one number are left out together, all of them, and penalties lie half a
  * decade apart; NULL, or one group: each by itself.  Without inputs the answer
- * is the largest class.  CTT_ENOMEM. */
+ * is the largest class.  CTT_ENOMEM; CTT_ENAN: no penalty gives finite errors;
+ * CTT_ESTOP if ctt_stopped(). */
 int  ctt_ridge_fit(const float *x, const int *label, const int *group, int n,
                    int inputs, int classes, struct ctt_ridge *r);
 void ctt_ridge_answer(const struct ctt_ridge *r, const float *x,

@@ -384,11 +384,104 @@ static void test_train(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* ---- the cells without weights ---- */
+
+enum { TIMES = 5, SIZE = 12 };    /* maps of 2 x 3 pixels and 2 channels */
+
+static const struct { const char *line; int delay, skip; } plain[] = {
+    { "change y in=x", 1, 0 }, { "change y in=x delay=3", 3, 0 },
+    { "average y in=x", 0, 0 }, { "average y in=x skip=2", 0, 2 },
+};
+
+/* Number i of the answer of step t: of frames x, by the definition. */
+static double plain_answer(float x[TIMES][SIZE], int k, int t, int i)
+{
+    int delay = plain[k].delay, skip = plain[k].skip;
+    double sum = 0;
+
+    if (delay)
+        return fabs((double)x[t][i] - (double)x[t < delay ? 0 : t - delay][i]);
+    for (int s = skip; s <= t; s++)
+        sum += (double)x[s][i] / (t + 1 - skip);
+    return sum;
+}
+
+static void check_plain(const char *device, int k)
+{
+    float x[TIMES][SIZE], y[TIMES][SIZE];
+    struct ctt_graph *g = NULL;
+    struct ctt_dev *d = NULL;
+    struct ctt_run *r = NULL;
+    char text[128];
+
+    snprintf(text, sizeof(text), "input x h=2 w=3 c=2\n%s", plain[k].line);
+    CHECK_OK(ctt_net_parse(text, &g));
+    CU_ASSERT_EQUAL(g->weights, 0);
+    ctt_check_fill(x[0], TIMES * SIZE, 7);
+    CHECK_OK(ctt_dev_open(device, 1, &d));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){ .g = g, .dev = d,
+        .w = (float[]){ 0 }, .samples = 1, .steps = TIMES }, &r));
+    CHECK_OK(ctt_run_make_room(r, TIMES));
+    CHECK_OK(ctt_run_put(r, 0, r->cursor, x[0], TIMES * SIZE / 2));
+    CHECK_OK(ctt_run_steps(r, TIMES));
+    CHECK_OK(ctt_run_get(r, ctt_graph_output(g), r->cursor - TIMES,
+                         TIMES * SIZE / 2, y[0]));
+    for (int t = 0; t < TIMES; t++)
+        for (int i = 0; i < SIZE; i++)
+            CU_ASSERT(fabs((double)y[t][i] - plain_answer(x, k, t, i)) < 1e-6);
+    ctt_run_close(&r);
+    ctt_dev_close(&d);
+    ctt_graph_free(&g);
+}
+
+static void test_plain(void)
+{
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
+        for (int k = 0; k < (int)CTT_LEN(plain); k++)
+            check_plain(ctt_check_hosts[d], k);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static void test_refused(void)
+{
+    static const struct { const char *line, *says; } wrong[] = {
+        { "change y", "'in' must be given" },
+        { "change y in=z", "'z' comes later" },
+        { "change y in=x delay=0", "delay: bad value '0'" },
+        { "change y in=x delay=1001", "delay: bad value '1001'" },
+        { "change y in=x steps=2", "unknown setting 'steps'" },
+        { "average y", "'in' must be given" },
+        { "average y in=z", "y: no node 'z' before it" },
+        { "average y in=y", "y: no node 'y' before it" },
+        { "average y in=x steps=0", "steps: bad value '0'" },
+        { "average y in=x skip=-1", "skip: bad value '-1'" },
+        { "average y in=x skip=1001", "skip: bad value '1001'" },
+        { "average y in=x delay=1", "unknown setting 'delay'" },
+        { "clip\nchange y in=x", "after 'clip' only a window" },
+        { "clip\naverage y in=x", "after 'clip' only a window" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(wrong); i++) {
+        struct ctt_graph *g = NULL;
+        char text[128];
+
+        snprintf(text, sizeof(text), "input x h=2 w=3 c=2\n%s", wrong[i].line);
+        CU_ASSERT(ctt_net_parse(text, &g) < 0 && g == NULL);
+        if (!strstr(ctt_errmsg(), wrong[i].says))
+            printf("\n    %s: %s", wrong[i].line, ctt_errmsg());
+        CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), wrong[i].says));
+        ctt_graph_free(&g);
+    }
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "LSTM and ConvLSTM as published", test_lstm },
         { "Conv-TT-LSTM as published", test_train },
+        { "change and average of maps", test_plain },
+        { "change and average, refused", test_refused },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

@@ -62,9 +62,9 @@ static int train(struct ctt_training *j, int *status)
         CTT_TRY(ctt_training_claim(j));
     CTT_TRY(ctt_training_start(j));
     CTT_TRY(ctt_training_begin(j));
+    CTT_TRY(ctt_ranks_watch(&j->cfg));
     if (j->cfg.backbone)
         return ctt_train_head(j);
-    CTT_TRY(ctt_ranks_watch(&j->cfg));
     CTT_TRY(ctt_train_auto(j->m, &j->cfg, j->data, j->val, &ctt_say_events));
     if (!j->cfg.resume)    /* the model text is decided */
         CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
@@ -180,7 +180,7 @@ static int complete(struct ctt_training *j, int argc, char **argv, int first)
     CTT_TRY(check_teacher(c));
     CTT_CHECK(c->checkpoint || c->out || !c->resume, CTT_EINVAL,
               "--checkpoint FILE must be given (see --help)");
-    if (!c->checkpoint && c->out) {
+    if (!c->checkpoint && c->out && !c->backbone) {
         int n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", c->out);
         CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
         c->checkpoint = j->ckpt;

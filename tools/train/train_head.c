@@ -20,7 +20,7 @@ int ctt_backbone_graph(const struct ctt_train_cfg *cfg, const char *path,
         CTT_TRY(ctt_tool_net(path, &text));
     else
         CTT_TRY(ctt_model_load_finite(path, &m));
-    rc = ctt_head_graph(m ? m->g : text, cfg->nodes, CTT_HEAD_BOTH, 2, out);
+    rc = ctt_head_graph(m ? m->g : text, cfg->nodes, out);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: %s", path, ctt_errmsg()));
 out:
@@ -71,14 +71,28 @@ out:
     return rc;
 }
 
+/* The fit behind the last clip calls no other process, so nothing could say
+ * that it goes on. */
+static void on_scan(void *arg, int done, int clips)
+{
+    ctt_say_events.scan(arg, done, clips);
+    ctt_ranks_step(done);
+    if (done == clips)
+        ctt_ranks_unwatch();
+}
+
 int ctt_train_head(struct ctt_training *j)
 {
+    struct ctt_events ev = ctt_say_events;
     struct ctt_model *folded = NULL;
     struct ctt_head_fit fit;
     int rc;
 
     CTT_TRY(randomise(j));
-    CTT_TRY(ctt_head_ridge(&j->m, &j->cfg, j->data, &ctt_say_events, &fit));
+    ev.scan = on_scan;
+    CTT_TRY(ctt_head_ridge(&j->m, &j->cfg, j->data, &ev, &fit));
+    ctt_ranks_unwatch();
+    CTT_TRY(ctt_model_finite(j->m));
     tell_fit(&j->cfg, j->m, &fit);
     CTT_TRY(ctt_train_note(j->m, &j->cfg, j->data));
     if (ctt_ranks_writes(&j->cfg))

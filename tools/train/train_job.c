@@ -359,9 +359,11 @@ int ctt_training_claim(struct ctt_training *j)
     int rc;
 
     CTT_TRY(ctt_newfile_claim(c->out, &j->claim[0]));
-    CTT_TRY(ctt_newfile_claim(c->checkpoint, &j->claim[1]));
+    if (c->checkpoint)
+        CTT_TRY(ctt_newfile_claim(c->checkpoint, &j->claim[1]));
     CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
-    CTT_TRY(ctt_output_check_checkpoint(c->checkpoint, c->resume));
+    if (c->checkpoint)
+        CTT_TRY(ctt_output_check_checkpoint(c->checkpoint, c->resume));
     CTT_TRY(ctt_output_check(c->log_csv, &csv_kind));
     CTT_TRY(ctt_output_check(c->log_json, &json_kind));
     CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));

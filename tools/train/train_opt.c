@@ -168,11 +168,11 @@ static const struct ctt_chapter chapters[] = {
       "a group by a fit to the other groups, at 25, 50 and 100% of a clip. "
       "Groups are those of --folds or, if they say little, tenths of each "
       "class in the order of the data. Nothing is trained by steps, so "
-      "--epochs, --batch and the like have no effect. If FILE is a text, the "
-      "backbone's weights are random (--seed), and its batch norms have the "
-      "statistics of 48 frames: a control. ./quickstart backbone NAME of the "
-      "sources makes such files; their nodes s8 and s16 are maps of an eighth "
-      "and a sixteenth of the frame's size." },
+      "options of such training, --epochs or --batch, are refused. If FILE is "
+      "a text, the backbone's weights are random (--seed), and its batch norms "
+      "have the statistics of 48 frames: a control. ./quickstart backbone NAME "
+      "of the sources makes such files; their nodes s8 and s16 are maps of an "
+      "eighth and a sixteenth of the frame's size." },
     { "SEARCHING SETTINGS",
       "--search=SPACE trains a model for each of --trials settings and writes "
       "the best. SPACE lists the options that vary, one a line, and their "

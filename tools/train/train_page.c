@@ -241,16 +241,30 @@ out:
     return rc;
 }
 
+int ctt_val_chose(const struct ctt_train_cfg *cfg)
+{
+    return !cfg->backbone && !ctt_picks_last(cfg);
+}
+
+/* What the figures prove. */
+static const char *proof(const struct ctt_train_page *p)
+{
+    if (!ctt_val_chose(p->cfg))
+        return "The validation clips made no choice, so their figures do not "
+               "flatter the model.";
+    return p->on_test
+        ? "The validation clips chose the epoch, so their figures flatter the "
+          "model; those of the test do not."
+        : "The validation clips chose the epoch, so their figures flatter the "
+          "model.";
+}
+
 static int put_result(FILE *f, const struct ctt_train_page *p)
 {
     const struct ctt_metrics *m = p->on_test ? p->on_test : p->on_val;
     int rc;
 
-    ctt_page_section(f, "Result", p->on_test
-        ? "The validation clips chose the epoch, so their figures flatter the "
-          "model; those of the test do not."
-        : "The validation clips chose the epoch, so their figures flatter the "
-          "model.");
+    ctt_page_section(f, "Result", proof(p));
     CTT_TRY(put_seen(f, p));
     ctt_page_section(f, "Confusion", p->on_test ? p->set : "validation clips");
     ctt_page_heat(f, m->confusion, m->classes, p->label);
@@ -272,8 +286,9 @@ static void put_facts(FILE *f, const struct ctt_train_page *p)
     ctt_table_row(&t, "training clips\t%d", ctt_data_clips(p->data));
     if (p->val)
         ctt_table_row(&t, "validation clips\t%d", ctt_data_clips(p->val));
-    ctt_table_row(&t, "epochs\t%.0f of %d", p->rows ? p->row[p->rows - 1].epoch
-                                                    : 0, c->epochs);
+    if (p->rows)
+        ctt_table_row(&t, "epochs\t%.0f of %d", p->row[p->rows - 1].epoch,
+                      c->epochs);
     for (int i = p->rows; i-- > 0; )
         if (p->row[i].best) {
             ctt_table_row(&t, "best epoch\t%.0f", p->row[i].epoch);
@@ -298,7 +313,8 @@ static int print_training(FILE *f, const void *arg)
     put_facts(f, p);
     if (p->on_val)
         CTT_TRY(put_result(f, p));
-    CTT_TRY(put_curves(f, p));
+    if (p->rows)
+        CTT_TRY(put_curves(f, p));
     if (p->on_val)
         CTT_TRY(ctt_train_page_clips(f, p));
     ctt_page_end(f);

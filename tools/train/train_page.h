@@ -39,6 +39,9 @@ void ctt_train_page_add(struct ctt_train_page *p, const struct ctt_epoch *e,
 void ctt_train_page_write(const struct ctt_train_page *p);
 void ctt_train_page_free(struct ctt_train_page *p);
 
+/* 1 if the validation clips chose the weights, and so are no proof of them. */
+int  ctt_val_chose(const struct ctt_train_cfg *cfg);
+
 /* ---- train_page_clips.c ---- */
 
 /* The validation clips that on_val, which has answers, is wrong about at their

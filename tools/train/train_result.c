@@ -73,9 +73,11 @@ static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
 /* The role of validation for the model, in words. */
 static const char *choice(const struct ctt_train_cfg *cfg)
 {
-    return ctt_picks_last(cfg)
-           ? "they made no choice, as the weights are the last epoch's"
-           : "they chose the epoch, so their figures flatter it";
+    if (ctt_val_chose(cfg))
+        return "they chose the epoch, so their figures flatter it";
+    return cfg->backbone
+           ? "they made no choice, as the head is fitted to training clips"
+           : "they made no choice, as the weights are the last epoch's";
 }
 
 /* The role of the held-out clips, in words; opened: the result of opening split
@@ -88,7 +90,7 @@ static const char *proof(const struct ctt_train_cfg *cfg,
         { "those of --test do not", "nor did --test" },
     };
 
-    return test ? words[cfg->test != NULL][ctt_picks_last(cfg)]
+    return test ? words[cfg->test != NULL][!ctt_val_chose(cfg)]
                 : ctt_held_out_missing(opened);
 }
 
@@ -137,6 +139,7 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
     int rc = 0, opened = 0;
 
     ctt_stop_set(NULL);    /* the model is written */
+    j->page.label = m->label;    /* the model of the start may be gone */
     if (val)
         CTT_TRY(tell_of[cfg->task](cfg, m, val, score, &on_val));
     if (!test) {

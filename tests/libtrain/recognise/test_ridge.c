@@ -2,6 +2,7 @@
  * test_ridge.c: the fit solves its equations, and the penalty is the one whose
  * fits without one example each err least on that example. */
 #include "libtrain/recognise/ridge.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "tests/lib/check.h"
 
@@ -162,8 +163,10 @@ static double group_out(const struct ctt_ridge *r, float x[N][D],
 }
 
 /* Examples of a group are left out together, in any order; the penalty, the
- * error and the share of right answers are those of the best such fits. */
-static void test_groups(void)
+ * error and the share of right answers are those of the best such fits.  Groups
+ * of up to D examples, or of more, which are left out in another way; as many
+ * examples of each class in them, or not. */
+static void check_groups(int groups, int even)
 {
     static const double tried[] = { 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1, 3,
                                     10, 30, 100 };
@@ -177,11 +180,11 @@ static void test_groups(void)
 
         draw((uint64_t)k, k % 2 ? 4 : 16, x, label);
         for (int i = 0; i < N; i++)
-            group[i] = 100 - i * 7 % 5;
+            group[i] = 100 - (even ? i * 7 : i * i / 5) % groups;
         CHECK_OK(ctt_ridge_fit(x[0], label, group, N, D, K, &r));
         for (size_t p = 0; p < CTT_LEN(tried); p++, right = 0) {
             sum = 0;
-            for (int g = 0; g < 5; g++)
+            for (int g = 0; g < groups; g++)
                 sum += group_out(&r, x, label, group, 100 - g, tried[p],
                                  &right);
             if (sum >= least)
@@ -200,6 +203,66 @@ static void test_groups(void)
         ctt_ridge_free(&each);
         ctt_ridge_free(&none);
     }
+}
+
+static void test_groups(void)
+{
+    check_groups(5, 1);
+    check_groups(4, 1);    /* of 6 */
+    check_groups(2, 1);
+    check_groups(5, 0);
+    check_groups(3, 0);
+    check_groups(2, 0);
+}
+
+/* Groups of D examples and of more side by side: the fit is that of the same
+ * groups in another order. */
+static void test_mixed_groups(void)
+{
+    int label[N], group[N], turned[N], back[N];
+    float x[N][D], y[N][D];
+    struct ctt_ridge a = { .inputs = 0 }, b = a;
+
+    draw(3, 4, x, label);
+    for (int i = 0; i < N; i++)
+        group[i] = i < D ? 1 : i < 3 * D ? 2 : 3;
+    for (int i = 0; i < N; i++) {
+        memcpy(y[i], x[N - 1 - i], sizeof(y[i]));
+        turned[i] = label[N - 1 - i];
+        back[i] = group[N - 1 - i];
+    }
+    CHECK_OK(ctt_ridge_fit(x[0], label, group, N, D, K, &a));
+    CHECK_OK(ctt_ridge_fit(y[0], turned, back, N, D, K, &b));
+    CU_ASSERT(a.penalty == b.penalty && a.right == b.right);
+    CU_ASSERT(fabs(a.error - b.error) < 1e-9);
+    ctt_ridge_free(&a);
+    ctt_ridge_free(&b);
+}
+
+static int yes(void)
+{
+    return 1;
+}
+
+/* Inputs that are not finite, and a stop, give no fit. */
+static void test_refused(void)
+{
+    struct ctt_ridge r = { .inputs = 0 };
+    int label[N], group[N];
+    float x[N][D];
+
+    draw(1, 4, x, label);
+    for (int i = 0; i < N; i++)
+        group[i] = i % 5;
+    ctt_stop_set(yes);
+    ctt_check_refused(ctt_ridge_fit(x[0], label, group, N, D, K, &r), CTT_ESTOP,
+                      "stopped");
+    ctt_stop_set(NULL);
+    ctt_ridge_free(&r);
+    x[3][2] = NAN;
+    ctt_check_refused(ctt_ridge_fit(x[0], label, group, N, D, K, &r), CTT_ENAN,
+                      "not finite");
+    ctt_ridge_free(&r);
 }
 
 /* Without inputs the largest class; an input that never varies is none. */
@@ -226,6 +289,8 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "the fit and its penalty", test_fit },
         { "groups", test_groups },
+        { "groups of two kinds", test_mixed_groups },
+        { "what is refused", test_refused },
         { "nothing to learn from", test_nothing },
         CU_TEST_INFO_NULL
     };

@@ -108,14 +108,50 @@ grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
 grep -q "top-1 $(cat session) at" said ||
     fail "a session is right in $(cat session): $(cat said)"
 
-# 3. As any other model.
+# 3. Validation clips choose nothing; the page has classes and no epochs.
+head -21 test-3.csv > val-3.csv
+sed '2,21d' test-3.csv > rest-3.csv
+says 0 'made no choice, as the head is fitted to training clips; nor did' \
+    "$bin/convtt-train" --backbone b.h5 -o p.h5 --data train-3.csv \
+    --val val-3.csv --test rest-3.csv --threads 1 --report-html p.html
+grep -q 'The validation clips made no choice' p.html ||
+    fail 'the page says that validation clips chose'
+for word in '>moves<' '>stays<'; do
+    grep -q "$word" p.html || fail "the page has no $word"
+done
+grep -q -e 'Loss by epoch' -e '>epochs<' p.html && fail 'the page has epochs'
+[ ! -e p.h5.ckpt ] || fail 'a checkpoint'
+
+# 4. A model with such a head is a backbone, and one of several labels.
+cp m.h5 one.h5
+head_on one.h5 3 --nodes s8
+"$bin/convtt-info" --net m.h5 > net
+grep -q '^conv head2 ' net || fail "a head on a head: $(cat net)"
+grep -q '^conv head ' net && fail "the first head stays: $(cat net)"
+(cat back.net; echo several) > several.net
+head_on several.net 3
+"$bin/convtt-info" --net m.h5 > net
+grep -q several net && fail "several labels: $(cat net)"
+# Numbers to the power of 32.
+sed 's/std=0.25/std=0.001/; /^norm/d; s/in=n1/in=c1/; s/in=n2/in=m4/' back.net |
+    sed '/^conv c2/a mul m0 in=c2,c2\
+mul m1 in=m0,m0\
+mul m2 in=m1,m1\
+mul m3 in=m2,m2\
+mul m4 in=m3,m3' > large.net
+says 1 ': [0-9]*: .* a number that is not finite' "$bin/convtt-train" \
+    --backbone large.net -o r.h5 --data train-3.csv --val none --threads 1
+[ ! -e r.h5 ] || fail 'a model of numbers that are not finite'
+cp one.h5 m.h5
+
+# 5. As any other model.
 works "$bin/convtt-info" --export m.onnx m.h5
 [ -s m.onnx ] || fail 'no ONNX'
 says 0 'small.h5' "$bin/convtt-compress" m.h5 -o small.h5 --data train-3.csv \
     --val test-3.csv --int8 mse --threads 1 --device cpu
 works "$bin/convtt-infer" small.h5 test-3.csv --observe 1
 
-# 4. What is refused.
+# 6. What is refused.
 refuses() {     # refuses PATTERN ARGUMENT...
     local want=$1
     shift
@@ -125,6 +161,17 @@ refuses() {     # refuses PATTERN ARGUMENT...
 refuses "in place of a model text" back.net --backbone b.h5
 refuses 'backbone' --backbone b.h5 --init b.h5
 refuses 'nodes' back.net --nodes s8
+for option in --batch=8 --epochs=2 --lr=0.1 --augment=off --flip --ema=0.9 \
+    --dsd=0.5 --freeze=c1 --lr-scale=c1=2 --pause=1 --time-limit=1 \
+    --early-stop=2 --val-every=2 --pick=last --class-weights=balanced \
+    --label-smooth=0.1 --self-distil=0.1 --sampler=balanced --shards=2 \
+    --squeeze=bf16 --sync=central --stages=auto --bands=2 --filters=2 \
+    --checkpoint=c --checkpoint-every=2 --observe=1 --amp=O1 --folds=2 \
+    --doctor --amp-plan --resume --search=s --teacher=b.h5 --log-csv=l \
+    --val-ratios=1 --deterministic=off; do
+    refuses "${option%%=*} has no effect with --backbone" --backbone b.h5 \
+        $option
+done
 says 1 "no node 'nosuch'" "$bin/convtt-train" -o r.h5 --data train-3.csv \
     --backbone b.h5 --nodes s8,nosuch
 cat > clip.net << 'END'

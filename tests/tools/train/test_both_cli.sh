@@ -19,9 +19,14 @@ train() { "$bin/convtt-train" "$@" > log 2>&1 < /dev/null; }
 
 # 1. Both losses are told, and the file is that of the recogniser.
 train both.net --task both --ahead-weight 1:0 $run -o both.h5 \
-    --log-csv both.csv || fail "both: $(cat log)"
+    --log-csv both.csv --report-html both.html || fail "both: $(cat log)"
 losses='train loss [0-9.]+, train top-1 [0-9.]+%, next frame [0-9.]+ x 0;'
 grep -qE "epoch 2/2: $losses" log || fail "the losses are not told: $(cat log)"
+sed -n 's/^"\(.*\)":.*/\1/p' clips/labels.json > classes
+while read -r class; do
+    grep -qF ">$class<" both.html || fail "the page lacks class '$class'"
+done < classes
+[ -s classes ] || fail 'no classes'
 head -1 both.csv | grep -q ',ahead_loss,ahead_weight,top1,' ||
     fail "no columns: $(head -1 both.csv)"
 train tiny.net $run -o plain.h5 || fail "plain: $(cat log)"
