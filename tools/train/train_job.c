@@ -252,6 +252,17 @@ out:
     return rc;
 }
 
+/* A node of --nodes that is not there is wrong usage, a text that is wrong is
+ * not. */
+static int read_text(struct ctt_training *j)
+{
+    int rc = read_model_text(j, &j->g);
+
+    if (rc < 0 && j->cfg.backbone)
+        j->status = ctt_tool_status(rc);
+    return rc;
+}
+
 int ctt_training_start(struct ctt_training *j)
 {
     int rc = 0;
@@ -259,7 +270,7 @@ int ctt_training_start(struct ctt_training *j)
     if (j->cfg.resume)
         CTT_TRY(ctt_model_load(j->cfg.checkpoint, 1, &j->m));
     else if (j->text)
-        CTT_TRY(read_model_text(j, &j->g));
+        CTT_TRY(read_text(j));
     else
         CTT_TRY(ctt_model_load_finite(j->cfg.init, &j->m));
     if (j->m)

@@ -172,7 +172,7 @@ for option in --batch=8 --epochs=2 --lr=0.1 --augment=off --flip --ema=0.9 \
     refuses "${option%%=*} has no effect with --backbone" --backbone b.h5 \
         $option
 done
-says 1 "no node 'nosuch'" "$bin/convtt-train" -o r.h5 --data train-3.csv \
+says 2 "no node 'nosuch'" "$bin/convtt-train" -o r.h5 --data train-3.csv \
     --backbone b.h5 --nodes s8,nosuch
 cat > clip.net << 'END'
 input x h=17 w=17 c=3
