@@ -192,7 +192,7 @@ out:
 static int set_origin(const struct ctt_info_cfg *cfg, struct ctt_model *m)
 {
     char line[1024];
-    uint32_t crc;
+    uint32_t crc = 0;
     int rc;
 
     CTT_TRY(ctt_card_licence(cfg->licence));
