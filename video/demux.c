@@ -349,7 +349,8 @@ void ctt_demux_pixel(const struct ctt_demux *d, AVFrame *f, int *num, int *den)
 /* The least distance counts: packets may be missing. */
 static void note_step(struct ctt_demux *d, const AVPacket *pkt, double unit)
 {
-    double step = (double)(pkt->dts - d->dts) * unit;
+    /* a file may state any times, whose difference has no 64 bits */
+    double step = ((double)pkt->dts - (double)d->dts) * unit;
 
     if (pkt->pts != AV_NOPTS_VALUE || pkt->dts == AV_NOPTS_VALUE)
         return;
