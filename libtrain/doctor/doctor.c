@@ -3,6 +3,7 @@
  * the model's input line, settings that spoil them, first steps without
  * progress. */
 #include "libtrain/doctor/doctor.h"
+#include "net/field.h"
 #include "libtrain/data/augment.h"
 #include "libtrain/recognise/baseline.h"
 
@@ -168,51 +169,20 @@ static int find_frame_rate(struct patient *p, struct ctt_finding *f)
 
 /* ---- how far back the model sees ---- */
 
-/* The steps before the last that a window op shows; INT_MAX: all. */
-static int window_past(const struct ctt_window_attr *a)
-{
-    return a->spread ? INT_MAX : (a->steps - 1) * a->every;
-}
-
-/* past[] of a node by the nodes that it reads; INT_MAX: without end. */
-static int past_of(const struct ctt_graph *g, int i, const int *past)
-{
-    const struct ctt_node *n = &g->node[i];
-    int most = n->op == CTT_OP_INPUT, more = 0;
-
-    for (int k = 0; k < n->nin; k++)
-        most = past[n->in[k]] > most ? past[n->in[k]] : most;
-    if (n->op == CTT_OP_STATE) {
-        most = past[n->source];
-        more = n->attr.state.delay;
-    }
-    if (n->op == CTT_OP_WINDOW)
-        more = window_past(&n->attr.window);
-    return !most ? 0 : most > INT_MAX - more ? INT_MAX : most + more;
-}
-
 /* The frames that an answer depends on, the last one included; 0: all before
  * it, because a state feeds itself or a window shows all.  CTT_ENOMEM. */
 static int frames_seen(const struct ctt_graph *g)
 {
-    int *past = ctt_calloc((size_t)g->count, sizeof(*past));
-    int changed = 1, seen;
+    struct ctt_receptive *field = NULL;
+    int64_t frames;
+    int rc;
 
-    if (!past)
-        return CTT_ENOMEM;
-    for (int round = 0; changed && round <= g->count; round++) {
-        changed = 0;
-        for (int i = 0; i < g->count; i++) {
-            int now = past_of(g, i, past);
-            changed |= now != past[i];
-            past[i] = now;
-        }
-    }
-    seen = past[ctt_graph_output(g)];
-    if (changed || seen == INT_MAX)
-        seen = 0;
-    ctt_free(past);
-    return seen;
+    CTT_TRY(ctt_receptive_fields(g, &field));
+    frames = field[ctt_graph_output(g)].frames;
+    rc = frames > INT_MAX ? 0 : (int)frames;
+out:
+    ctt_free(field);
+    return rc;
 }
 
 /* "2 s", or nothing if the rate is unknown. */

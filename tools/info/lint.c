@@ -276,7 +276,7 @@ static int look(struct lint *l)
     if (ctt_tool_is_net(l->path))    /* all zeros would be sparse */
         ctt_init_weights(l->m, 1);
     CTT_TRY(read_text(l));
-    CTT_TRY(ctt_lint_fields(l->m->g, &l->field));
+    CTT_TRY(ctt_receptive_fields(l->m->g, &l->field));
     CTT_TRY(ctt_lint_costs(l->m, &l->cost));
     l->kept = kept_bytes(l);
     CTT_TRY(open_plan(l));

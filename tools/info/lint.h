@@ -4,20 +4,9 @@
 #ifndef CTT_LINT_H
 #define CTT_LINT_H
 
+#include "net/field.h"
 #include "net/model.h"
 #include "tools/bench/bench_tool.h"
-
-/* ---- lint_field.c ---- */
-
-/* The part of the frames on which a node's values depend: rows and columns of
- * the image, at most all of it, and frames, the current one included.  ALL: all
- * frames before, since it is part of a loop over steps, or the window spreads
- * over the clip.  Zeros: of none. */
-#define CTT_FIELD_ALL INT64_MAX
-struct ctt_field { int64_t h, w, frames; };
-
-/* The fields of all nodes; the caller frees *out.  CTT_ENOMEM. */
-int ctt_lint_fields(const struct ctt_graph *g, struct ctt_field **out);
 
 /* ---- lint_costs.c ---- */
 

@@ -13,7 +13,7 @@ struct lint {
     const char                *path;
     struct ctt_model          *m;
     char                      *text;     /* of the model, in lines */
-    struct ctt_field          *field;
+    struct ctt_receptive          *field;
     struct ctt_layer_cost     *cost;
     struct ctt_plan            plan;
     double                     kept;     /* bytes of earlier frames */

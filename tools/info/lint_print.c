@@ -4,7 +4,7 @@
 #include "net/op.h"
 #include "tools/shared/tool.h"
 
-static void field_text(const struct ctt_field *f, char text[48])
+static void field_text(const struct ctt_receptive *f, char text[48])
 {
     if (!f->frames)
         snprintf(text, 48, "-\t-");
@@ -64,7 +64,7 @@ int ctt_lint_say_costs(const struct lint *l)
 {
     const struct ctt_graph *g = l->m->g;
     const struct ctt_tensor *x = &g->node[ctt_graph_input(g)].out;
-    const struct ctt_field *f = &l->field[ctt_graph_output(g)];
+    const struct ctt_receptive *f = &l->field[ctt_graph_output(g)];
     struct ctt_table t = { NULL, 0, 0, 0 };
     char all[48] = "";
     int rc;

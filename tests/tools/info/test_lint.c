@@ -55,14 +55,14 @@ static void test_fields(void)
 {
     for (size_t i = 0; i < CTT_LEN(fields); i++) {
         const struct known *k = &fields[i];
-        struct ctt_field *f = NULL;
+        struct ctt_receptive *f = NULL;
         struct ctt_graph *g = NULL;
         char text[512];
         int last;
 
         snprintf(text, sizeof(text), "input x h=32 w=48 c=3\n%s", k->text);
         CHECK_OK(ctt_net_parse(text, &g));
-        CHECK_OK(ctt_lint_fields(g, &f));
+        CHECK_OK(ctt_receptive_fields(g, &f));
         last = ctt_graph_output(g);
         if (f[last].h != k->h || f[last].w != k->w ||
             f[last].frames != k->frames)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lint_field.c: receptive fields: on how much of the frames a value depends
+ * field.c: receptive fields: on how much of the frames a value depends
  * (Araujo, Norris and Sim 2019). */
-#include "tools/info/lint.h"
+#include "net/field.h"
 #include "net/op.h"
 
 #include <math.h>
@@ -117,12 +117,12 @@ out:
     return rc;
 }
 
-int ctt_lint_fields(const struct ctt_graph *g, struct ctt_field **out)
+int ctt_receptive_fields(const struct ctt_graph *g, struct ctt_receptive **out)
 {
     const struct ctt_tensor *x = &g->node[ctt_graph_input(g)].out;
     const int64_t all[2] = { x->h, x->w };
     size_t count = (size_t)g->count;
-    struct ctt_field *f = ctt_calloc(count, sizeof(*f));
+    struct ctt_receptive *f = ctt_calloc(count, sizeof(*f));
     struct reach *r = ctt_calloc(count, sizeof(*r));
     char *bound = ctt_calloc(count, 1);
     int rc = 0, grown = 1;
@@ -138,7 +138,7 @@ int ctt_lint_fields(const struct ctt_graph *g, struct ctt_field **out)
     }
     for (int i = 0; i < g->count; i++)
         if (r[i].back >= 0)
-            f[i] = (struct ctt_field){ (int64_t)r[i].at[0].span,
+            f[i] = (struct ctt_receptive){ (int64_t)r[i].at[0].span,
                 (int64_t)r[i].at[1].span, further(r[i].back, 1) };
     *out = f;
     f = NULL;
