@@ -238,10 +238,11 @@ done <<< "$signals"
 [ $stops -gt $((round / 2)) ] || fail "only $stops runs were stopped in time"
 cmp -s whole.ctt s.ctt || fail "a resumed run gives another file"
 [ ! -e s.ctt.ckpt ] || fail "the checkpoint stays"
-# Without what is measured: memory, which malloc rounds, and time.
+# Without what is measured: memory, which malloc rounds, and time, with the word
+# that it could not be.
 times='([0-9.]+ +[0-9.]+x|busy +busy) *$'
 rows() {
-    sed -n '/^stage /,/^$/p' "$1" | sed -E "s/ [0-9]+ +$times//"
+    sed -n '/^stage /,/^$/p' "$1" | sed -E "/^busy: /d; s/ [0-9]+ +$times//"
 }
 grep -qE "^rounded .* [0-9]{3,} +$times" whole.out ||
     fail "no memory or time: $(cat whole.out)"
