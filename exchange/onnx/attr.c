@@ -63,7 +63,7 @@ int ctt_onnx_axes(const struct ctt_onnx *o, const struct ctt_onnx_node *n,
     const struct ctt_onnx_tensor *t = ctt_onnx_constant(o, n, k);
     const struct ctt_onnx_attr *a = ctt_onnx_attr(n, "axes");
     int64_t count = t ? t->count : a ? a->ints : 0;
-    int rc = 0, axis;
+    int rc = 0, axis = 0;
 
     CTT_CHECK(t || !ctt_onnx_in(o, n, k), CTT_EUNSUP, "axes that are no "
               "constant");
