@@ -29,7 +29,8 @@ enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
        TRAINER = CTT_CFG_TRAINER, STEP = CTT_CFG_STEP,
        CLIPS = CTT_CFG_CLIPS };
 
-static const char *const optimizers[] = { "sgd", "adam", "adamw", NULL };
+static const char *const optimizers[] = { "sgd", "adam", "adamw", "nesterov",
+                                          "rmsprop", "adagrad", NULL };
 static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
 static const char *const tasks[] = { "recognise", "predict", "both",
@@ -263,13 +264,13 @@ const struct ctt_opt ctt_train_opts[] = {
       "rate by node, such as conv*=0.1,y=2; the first pattern that matches "
       "counts", .arg = "PATTERN=FACTOR,...", .section = "Optimiser",
       .tags = STEP | TRAINER },
-    { "momentum", CTT_FLOAT, FIELD(momentum), "0.9", "sgd: momentum", 0,
-      0.9999, .section = "Optimiser", .tags = STEP },
+    { "momentum", CTT_FLOAT, FIELD(momentum), "0.9", "sgd, nesterov: "
+      "momentum", 0, 0.9999, .section = "Optimiser", .tags = STEP },
     { "beta1", CTT_FLOAT, FIELD(beta1), "0.9", "adam, adamw: decay of the mean "
       "gradient", 0, 0.99999, .section = "Optimiser", .tags = STEP },
-    { "beta2", CTT_FLOAT, FIELD(beta2), "0.999", "adam, adamw: decay of the "
-      "mean squared gradient", 0, 0.999999, .section = "Optimiser",
-      .tags = STEP },
+    { "beta2", CTT_FLOAT, FIELD(beta2), "0.999", "adam, adamw, rmsprop: "
+      "decay of the mean squared gradient", 0, 0.999999,
+      .section = "Optimiser", .tags = STEP },
     { "weight-decay", CTT_FLOAT, FIELD(weight_decay), "1e-4", "decay of "
       "weights; biases and norms are not decayed", 0, 10,
       .section = "Optimiser", .tags = STEP },

@@ -15,6 +15,21 @@
 
 enum { PIECE = 16 };    /* weights per byte of `how` in struct ctt_flat */
 
+/* The form of an update (device/update.h): ahead: with the next moment.
+ * squares: divided by the root of squared gradients, of their sum or else of
+ * their mean.  mean: with the mean gradient, and both means unbiased.  pulls:
+ * the decay is no part of the gradient. */
+static const struct optimizer {
+    unsigned ahead : 1, squares : 1, sum : 1, mean : 1, pulls : 1;
+} optimizers[] = {
+    [CTT_SGD]      = { .ahead = 0 },
+    [CTT_NESTEROV] = { .ahead = 1 },
+    [CTT_ADAM]     = { .squares = 1, .mean = 1 },
+    [CTT_ADAMW]    = { .squares = 1, .mean = 1, .pulls = 1 },
+    [CTT_RMSPROP]  = { .squares = 1 },
+    [CTT_ADAGRAD]  = { .squares = 1, .sum = 1 },
+};
+
 /* ---- open ---- */
 
 /* Weight decay applies to kernels only: decaying biases and norms towards zero
@@ -182,7 +197,7 @@ static int open_blocks(struct ctt_optim *o, float *w)
         CTT_TRY(floats(o, "weights", &o->flat.w));
     }
     CTT_TRY(floats(o, "moments", &o->flat.m));
-    if (o->cfg->optimizer != CTT_SGD)
+    if (optimizers[o->cfg->optimizer].squares)
         CTT_TRY(floats(o, "moments", &o->flat.v));
     if (o->cfg->amp != CTT_O0)
         CTT_TRY(block(o, "weights of 16 bits", ctt_dtype_size(o->type),
@@ -340,22 +355,31 @@ out:
     return rc;
 }
 
+/* Undoes, at update t, the bias of a mean that began at zero. */
+static float unbiased(float beta, double t)
+{
+    return (float)(1 / (1 - pow((double)beta, t)));
+}
+
 static struct ctt_rule rule_of(const struct ctt_optim *o, double lr)
 {
     const struct ctt_train_cfg *c = o->cfg;
+    const struct optimizer *is = &optimizers[c->optimizer];
     double t = (double)o->t;
 
     return (struct ctt_rule){
-        .is_adam = c->optimizer != CTT_SGD,
+        .is_adam = is->squares,
         .sgd = { .lr = (float)lr, .momentum = c->momentum,
-                 .decay = c->weight_decay },
+                 .decay = c->weight_decay, .ahead = is->ahead },
         .adam = {
-            .lr = (float)lr, .b1 = c->beta1, .b2 = c->beta2,
-            .eps = ADAM_EPS,
-            .c1 = (float)(1 / (1 - pow((double)c->beta1, t))),
-            .c2 = (float)(1 / (1 - pow((double)c->beta2, t))),
-            .l2 = c->optimizer == CTT_ADAM ? c->weight_decay : 0,
-            .decay = c->optimizer == CTT_ADAMW ? c->weight_decay : 0,
+            .lr = (float)lr, .eps = ADAM_EPS,
+            .b1 = is->mean ? c->beta1 : 0,
+            .b2 = is->sum ? 1 : c->beta2,
+            .add = is->sum ? 1 : 1 - c->beta2,
+            .c1 = is->mean ? unbiased(c->beta1, t) : 1,
+            .c2 = is->mean ? unbiased(c->beta2, t) : 1,
+            .l2 = is->pulls ? 0 : c->weight_decay,
+            .decay = is->pulls ? c->weight_decay : 0,
         },
     };
 }

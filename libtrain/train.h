@@ -10,7 +10,8 @@
 #include "base/telling.h"
 #include "video/video.h"
 
-enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
+enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW, CTT_NESTEROV, CTT_RMSPROP,
+                      CTT_ADAGRAD };
 enum ctt_sched      { CTT_CONSTANT, CTT_STEPS, CTT_COSINE, CTT_SAMPLED };
 enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT, CTT_BOTH };
 enum ctt_sampler    { CTT_PLAIN, CTT_BALANCED };    /* and class weights */

@@ -76,7 +76,7 @@ out:
 
 static int take_value(struct ctt_wire *w, struct ctt_field *f)
 {
-    uint64_t n;
+    uint64_t n = 0;
     int rc;
 
     switch ((int)f->type) {
@@ -98,7 +98,7 @@ out:
 
 int ctt_wire_next(struct ctt_wire *w, struct ctt_field *f)
 {
-    uint64_t tag;
+    uint64_t tag = 0;
     int rc;
 
     if (w->at == w->end)

@@ -129,11 +129,14 @@ static void check_constrain(struct flat *f)
 }
 
 static const struct ctt_rule rules[] = {
-    { .is_adam = 0, .sgd = { 0.1f, 0.9f, 0.01f }, .scale = 0.5f },
-    { .is_adam = 1, .adam = { 0.01f, 0.9f, 0.999f, 1e-8f, 2, 3, 0.02f, 0 },
+    { .is_adam = 0, .sgd = { 0.1f, 0.9f, 0.01f, 0 }, .scale = 0.5f },
+    { .is_adam = 0, .sgd = { 0.1f, 0.9f, 0.01f, 1 }, .scale = 0.5f },
+    { .is_adam = 1, .adam = { 0.01f, 0.9f, 0.999f, 0.001f, 1e-8f, 2, 3, 0.02f,
+                              0 }, .scale = 1 },
+    { .is_adam = 1, .adam = { 0.01f, 0.9f, 0.999f, 0.001f, 1e-8f, 2, 3, 0,
+                              0.05f }, .scale = 0x1p-12f },
+    { .is_adam = 1, .adam = { 0.01f, 0, 1, 1, 1e-8f, 1, 1, 0.02f, 0 },
       .scale = 1 },
-    { .is_adam = 1, .adam = { 0.01f, 0.9f, 0.999f, 1e-8f, 2, 3, 0, 0.05f },
-      .scale = 0x1p-12f },
 };
 
 static void test_flat(void)
