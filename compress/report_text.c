@@ -157,7 +157,7 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
         return 0;
     if (row == 0) {
         snprintf(text, size, "weight\tshape\tcores\tranks\terror\tparameters\t"
-                 "factorised\tmult\tfactorised\tnote");
+                 "after\tmult/frame\tafter\tnote");
         return 1;
     }
     shape_text(w, shape, sizeof(shape));
@@ -185,7 +185,7 @@ int ctt_report_stored_cells(const struct ctt_report *r, int row, char *text,
     if (row > r->weights)
         return 0;
     if (row == 0) {
-        snprintf(text, size, "weight\tkept\tvalues\tbytes\tbits\t"
+        snprintf(text, size, "weight\tkept\tdifferent\tbytes\tbits each\t"
                  "entropy: value\tgap\tover entropy\tstored as");
         return 1;
     }

@@ -262,7 +262,7 @@ static const struct ctt_chapter chapters[] = {
     { "SIZE, TIME AND MEMORY",
       "\"pruned\" is the share of the values of all convolution weights, "
       "\"prunable\" that of the weights which --prune may prune.\n\n"
-      "\"values\" counts the different values of a weight, \"gap\" is the "
+      "\"different\" counts the different values of a weight, \"gap\" is the "
       "number of pruned ones before one that is kept. Their entropy is what "
       "the best code of single symbols needs on this weight, without the "
       "table that says which code stands for what; \"over entropy\" is how "
