@@ -197,6 +197,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "both; auto: whatever tells the clips of a group best by a fit to the "
       "other groups", .choices = readings, .section = "Model",
       .needs = "backbone", .tags = TRAINER },
+    { "set", CTT_STRING, FIELD(set), "", "values in place of those that the "
+      "lines 'let' of the model text name, such as width=32,rank=4",
+      .arg = "NAME=VALUE,...", .section = "Model", .needs = "!backbone",
+      .tags = TRAINER },
     { "freeze", CTT_STRING, FIELD(freeze), "", "nodes whose weights do not "
       "change, such as conv1,h*; batch norms among them use their running "
       "statistics", .arg = "PATTERNS", .section = "Model", .needs = "dsd=0",

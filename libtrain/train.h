@@ -74,7 +74,7 @@ struct ctt_train_cfg {
     int   sampling_patience;
     float sampling_decay;
     int   sequences, val_sequences, digits;
-    const char *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
+    const char *set, *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
     int   bands, filters;
     struct ctt_telling telling;
     struct ctt_limits limits;    /* a program passes them to

@@ -229,6 +229,11 @@ int64_t ctt_node_params(const struct ctt_node *n);
 int   ctt_net_parse(const char *text, struct ctt_graph **out);
 char *ctt_net_print(const struct ctt_graph *g);
 
+/* The same with values in place of those of the lines "let" (let.h): set:
+ * "name=value,..." or NULL; CTT_EINVAL: a name that the text does not have. */
+int   ctt_net_parse_set(const char *text, const char *set,
+                        struct ctt_graph **out);
+
 /* Reads a whole text file of at most 1 MiB, without a byte order mark; the
  * caller frees *text. */
 int   ctt_net_read(const char *path, char **text);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.c: the text form of a model: one node per line; '#' starts a comment;
- * the line 'clip' ends the part that runs every step, and the line 'several'
- * says that classes do not exclude each other. */
+ * the line 'clip' ends the part that runs every step, the line 'several' says
+ * that classes do not exclude each other, and lines 'let' name values. */
 #include "net/kind.h"
+#include "net/let.h"
 #include "base/newfile.h"
 #include "net/op.h"
 #include "base/visible.h"
@@ -28,7 +29,14 @@ static int next_line(const char **p, char *line, size_t size)
 
 int ctt_net_parse(const char *text, struct ctt_graph **out)
 {
+    return ctt_net_parse_set(text, NULL, out);
+}
+
+int ctt_net_parse_set(const char *text, const char *set,
+                      struct ctt_graph **out)
+{
     struct ctt_graph *g = NULL;
+    struct ctt_lets lets = { .set = set };
     char line[CTT_MAX_LINE];
     int rc = 0, row = 0;
 
@@ -36,10 +44,12 @@ int ctt_net_parse(const char *text, struct ctt_graph **out)
     while (*text) {
         row++;
         CTT_TRY(next_line(&text, line, sizeof(line)));
-        if (strspn(line, " \t") < strlen(line))
+        CTT_TRY(ctt_let_line(&lets, line, sizeof(line)));
+        if (rc == 0 && strspn(line, " \t") < strlen(line))
             CTT_TRY(ctt_graph_add(g, "%s", line));
     }
     row = 0;
+    CTT_TRY(ctt_let_check(&lets));
     CTT_TRY(ctt_graph_seal(g));
     *out = g;
     return 0;

@@ -88,6 +88,19 @@ static int holds(const struct ctt_space *s, int i, const struct ctt_draw *d)
     return w->more ? x > w->bound : x < w->bound;
 }
 
+/* Writes --set; ctt_space_line() has looked that there is room. */
+static void join_named(const struct ctt_space *s, struct ctt_draw *d)
+{
+    size_t n = 0;
+
+    d->set[0] = '\0';
+    for (int i = 0; i < s->count && n < sizeof(d->set); i++)
+        if (ctt_setting_named(&s->setting[i]) && d->text[i])
+            n += (size_t)snprintf(d->set + n, sizeof(d->set) - n, "%s%s=%s",
+                                  n ? "," : "", s->setting[i].opt->name + 1,
+                                  d->text[i]);
+}
+
 void ctt_space_draw(const struct ctt_space *s, uint64_t seed, int trial,
                     struct ctt_draw *out)
 {
@@ -104,6 +117,7 @@ void ctt_space_draw(const struct ctt_space *s, uint64_t seed, int trial,
         out->text[i] = !is ? NULL : all.text[i] == all.number[i]
                        ? out->number[i] : all.text[i];
     }
+    join_named(s, out);
 }
 
 int ctt_space_apply(const struct ctt_space *s, const struct ctt_draw *d,
@@ -112,9 +126,11 @@ int ctt_space_apply(const struct ctt_space *s, const struct ctt_draw *d,
     int rc = 0;
 
     for (int i = 0; i < s->count; i++)
-        if (d->text[i])
+        if (d->text[i] && !ctt_setting_named(&s->setting[i]))
             CTT_TRY(ctt_opt_set(ctt_train_opts, cfg, s->setting[i].opt->name,
                                 d->text[i]));
+    if (d->set[0])
+        cfg->set = d->set;
 out:
     return rc;
 }
@@ -161,7 +177,8 @@ int ctt_space_check(const struct ctt_space *s, const struct ctt_train_cfg *cfg)
     for (int i = 0; i < s->count; i++)
         CTT_CHECK(ctt_opt_is_default(s->setting[i].opt, cfg), CTT_EINVAL,
                   "%s:%d: --%s is given as well", s->path, s->setting[i].line,
-                  s->setting[i].opt->name);
+                  ctt_setting_named(&s->setting[i]) ? "set"
+                  : s->setting[i].opt->name);
     CTT_CHECK(cfg->seed <= 1000000000 - cfg->repeats, CTT_EINVAL, "--seed=%d: "
               "--repeats adds to it", cfg->seed);
     CTT_CHECK(cfg->search_first <= cfg->epochs, CTT_EINVAL, "--search-first="

@@ -14,7 +14,8 @@ enum { CTT_TRIALS = 10000, CTT_DUPLICATES = 100, CTT_JOBS = 256 };
 
 /* ---- space.c, space_line.c ---- */
 
-enum { CTT_SETTINGS = 32, CTT_CHOICES = 32, CTT_NUMBER = 16 };
+enum { CTT_SETTINGS = 32, CTT_CHOICES = 32, CTT_NUMBER = 16,
+       CTT_SET_TEXT = 512 };
 
 enum ctt_setting_kind { CTT_SETTING_RANGE, CTT_SETTING_LOG, CTT_SETTING_INT,
                         CTT_SETTING_CHOICE };
@@ -44,7 +45,14 @@ struct ctt_space {
     char              *text;      /* strings point into it */
     int                count;
     struct ctt_setting setting[CTT_SETTINGS];
+    struct ctt_opt     named[CTT_SETTINGS];    /* --set by another name, for
+                                                  settings of one of its values:
+                                                  '$' and the name */
+    size_t             set;       /* bytes of the longest --set of a trial */
 };
+
+/* 1 if it is a value of the model text (--set), no option. */
+int  ctt_setting_named(const struct ctt_setting *k);
 
 /* Reads a search space: a line per setting,
  *
@@ -53,6 +61,7 @@ struct ctt_space {
  *     OPTION int LOW HIGH        a whole number
  *     OPTION choice A B ...      one of the words
  *
+ * where $NAME in place of OPTION is a value that the model text names (--set),
  * each perhaps followed by "if OTHER=A|B", "OTHER!=A", "OTHER<NUMBER" or
  * "OTHER>NUMBER"; a # begins a comment.  CTT_EINVAL names file and line:
  * an unknown option or one that cannot vary, a value that it refuses, a setting
@@ -79,6 +88,7 @@ struct ctt_draw {
     const char *text[CTT_SETTINGS];
     double      at[CTT_SETTINGS];
     char        number[CTT_SETTINGS][CTT_NUMBER];
+    char        set[CTT_SET_TEXT];    /* --set, of the settings $NAME */
 };
 
 /* Draws a trial at random (Bergstra and Bengio 2012): from seed, its number and
@@ -87,7 +97,7 @@ struct ctt_draw {
 void ctt_space_draw(const struct ctt_space *s, uint64_t seed, int trial,
                     struct ctt_draw *out);
 
-/* Puts it into cfg, whose strings then point into s. */
+/* Puts it into cfg, whose strings then point into s and d. */
 int  ctt_space_apply(const struct ctt_space *s, const struct ctt_draw *d,
                      struct ctt_train_cfg *cfg);
 

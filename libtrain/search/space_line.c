@@ -2,6 +2,7 @@
  * space_line.c: a line of a search space: an option, its values, and its
  * condition. */
 #include "libtrain/search/search.h"
+#include "net/let.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static const struct { const char *name, *why; } fixed[] = {
     { "input-frames", "all trials are compared on the same frames" },
     { "future-frames", "all trials are compared on the same frames" },
     { "val-ratios", "all trials are compared at the same ratios" },
+    { "set", "a line '$NAME' varies one of its values" },
     { "pick", "it says which epoch of a trial counts" },
     { "dsd", "its phases do not fit epochs that are added" },
     { "deterministic", "a trial must not change when it is repeated" },
@@ -28,6 +30,8 @@ static const struct { const char *name, *why; } fixed[] = {
 
 const char *ctt_space_fixed(const struct ctt_opt *o)
 {
+    if (o->name[0] == '$')
+        return NULL;
     for (size_t i = 0; i < CTT_LEN(fixed); i++)
         if (strcmp(o->name, fixed[i].name) == 0)
             return fixed[i].why;
@@ -38,12 +42,25 @@ const char *ctt_space_fixed(const struct ctt_opt *o)
 
 /* ---- numbers ---- */
 
-/* Whether the option takes the value at all. */
+int ctt_setting_named(const struct ctt_setting *k)
+{
+    return k->opt->name[0] == '$';
+}
+
+/* Whether the option takes the value at all; what a model text names is checked
+ * where the text is read. */
 static int accepts_value(const struct ctt_setting *k, const char *value)
 {
     struct ctt_train_cfg cfg = { .data = NULL };
+    int rc = 0;
 
-    return ctt_opt_set(ctt_train_opts, &cfg, k->opt->name, value);
+    if (!ctt_setting_named(k))
+        return ctt_opt_set(ctt_train_opts, &cfg, k->opt->name, value);
+    CTT_CHECK(!strchr(value, ',') && strlen(value) < CTT_LET_VALUE, CTT_EINVAL,
+              "%s: '%s' has a comma or more than %d characters", k->opt->name,
+              value, CTT_LET_VALUE - 1);
+out:
+    return rc;
 }
 
 static int is_number(const char *word, double *x)
@@ -86,8 +103,8 @@ static int read_range(struct ctt_setting *k, char **rest)
 
     CTT_CHECK(!is_integer(k->opt), CTT_EINVAL, "%s: is a whole number: int or "
               "choice", k->opt->name);
-    CTT_CHECK(k->opt->type == CTT_FLOAT, CTT_EINVAL, "%s: is no number: "
-              "choice", k->opt->name);
+    CTT_CHECK(k->opt->type == CTT_FLOAT || ctt_setting_named(k), CTT_EINVAL,
+              "%s: is no number: choice", k->opt->name);
     CTT_TRY(read_numbers(k, rest));
 out:
     return rc;
@@ -108,8 +125,9 @@ static int read_int(struct ctt_setting *k, char **rest)
 {
     int rc = 0;
 
-    CTT_CHECK(is_integer(k->opt) || k->opt->type == CTT_FLOAT, CTT_EINVAL,
-              "%s: is no number: choice", k->opt->name);
+    CTT_CHECK(is_integer(k->opt) || k->opt->type == CTT_FLOAT ||
+              ctt_setting_named(k), CTT_EINVAL, "%s: is no number: choice",
+              k->opt->name);
     CTT_TRY(read_numbers(k, rest));
     for (int i = 0; i < 2; i++)
         CTT_CHECK((i ? k->high : k->low) == floor(i ? k->high : k->low),
@@ -203,22 +221,53 @@ out:
     return rc;
 }
 
-static int option_of(const struct ctt_space *s, const char *name,
+/* The row --set by the name of one of its values. */
+static const struct ctt_opt *row_named(struct ctt_space *s, const char *name)
+{
+    struct ctt_opt *o = &s->named[s->count];
+
+    *o = ctt_train_opts[ctt_opt_find(ctt_train_opts, "set")];
+    o->name = name;
+    return o;
+}
+
+static int option_of(struct ctt_space *s, const char *name,
                      struct ctt_setting *k)
 {
     int row, rc = 0;
 
     name += strncmp(name, "--", 2) == 0 ? 2 : 0;
     row = ctt_opt_find(ctt_train_opts, name);
-    CTT_CHECK(row >= 0, CTT_EINVAL, "'%s' is no option of convtt-train", name);
-    k->opt = &ctt_train_opts[row];
+    CTT_CHECK(s->count < CTT_SETTINGS, CTT_EINVAL, "more than %d settings",
+              CTT_SETTINGS);
+    CTT_CHECK(row >= 0 || name[0] == '$', CTT_EINVAL, "'%s' is no option of "
+              "convtt-train", name);
+    k->opt = row < 0 ? row_named(s, name) : &ctt_train_opts[row];
     CTT_CHECK(!ctt_space_fixed(k->opt), CTT_EINVAL, "--%s cannot vary: %s",
               name, ctt_space_fixed(k->opt));
     for (int i = 0; i < s->count; i++)
-        CTT_CHECK(s->setting[i].opt != k->opt, CTT_EINVAL, "--%s stands in "
-                  "line %d already", name, s->setting[i].line);
-    CTT_CHECK(s->count < CTT_SETTINGS, CTT_EINVAL, "more than %d settings",
-              CTT_SETTINGS);
+        CTT_CHECK(strcmp(s->setting[i].opt->name, name) != 0, CTT_EINVAL,
+                  "%s%s stands in line %d already", row < 0 ? "" : "--", name,
+                  s->setting[i].line);
+out:
+    return rc;
+}
+
+/* Adds the bytes of a setting of --set, with its longest value. */
+static int count_set(struct ctt_space *s, const struct ctt_setting *k)
+{
+    size_t longest = CTT_NUMBER;
+    int rc = 0;
+
+    if (!ctt_setting_named(k))
+        goto out;
+    for (int i = 0; i < k->choices; i++)
+        longest = strlen(k->choice[i]) > longest ? strlen(k->choice[i])
+                                                 : longest;
+    s->set += strlen(k->opt->name) + longest + 2;
+    CTT_CHECK(s->set < CTT_SET_TEXT, CTT_EINVAL, "%s: names and values of --set "
+              "are longer than %d characters together", k->opt->name,
+              CTT_SET_TEXT - 1);
 out:
     return rc;
 }
@@ -251,6 +300,7 @@ static int read_setting(struct ctt_space *s, char *text, int line)
     k.kind = (enum ctt_setting_kind)kind;
     CTT_TRY(kinds[kind].read(&k, &rest));
     CTT_TRY(read_when(&k, rc == 1, &rest));
+    CTT_TRY(count_set(s, &k));
     s->setting[s->count++] = k;
 out:
     return rc < 0 ? rc : 0;

@@ -34,6 +34,8 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("input x h=8 w=8 c=3\nquant q in=x scale=0.02 zero=100\n"
               "state s of=r like=x c=3\nconcat c in=q,s\npool p in=c kind=max\n"
               "quant r in=q scale=0.02 zero=100\nconv y in=p out=2\n"),
+    FUZZ_TEXT("let w=8 k=3\nlet v=$w*2\ninput x h=$w w=$v/2 c=3\n"
+              "conv a$k.z in=x out=$v kernel=$k pad=1\n"),
     FUZZ_TEXT("input x h=4 w=4 c=1\nconv e in=x out=2\n"
               "conv f in=e out=1\nahead a in=f\npool p in=e kind=avg\n"
               "conv y in=p out=3\n"),

@@ -206,14 +206,19 @@ out:
 
 int ctt_tool_net(const char *path, struct ctt_graph **out)
 {
+    return ctt_tool_net_set(path, NULL, out);
+}
+
+int ctt_tool_net_set(const char *path, const char *set, struct ctt_graph **out)
+{
     char *text = NULL;
     int rc;
 
     CTT_TRY(ctt_net_read(path, &text));
-    rc = ctt_net_parse(text, out);
+    rc = ctt_net_parse_set(text, set, out);
     if (rc < 0)    /* what a file has is no wrong operand */
-        rc = ctt_error(rc == CTT_EINVAL ? CTT_EFORMAT : rc, "%s: %s", path,
-                       ctt_errmsg());
+        rc = ctt_error(rc == CTT_EINVAL && !set ? CTT_EFORMAT : rc, "%s: %s",
+                       path, ctt_errmsg());
 out:
     ctt_free(text);
     return rc;

@@ -59,6 +59,7 @@ int  ctt_tool_is_net(const char *path);
 
 /* Reads and parses the model text at path; an error names the file. */
 int  ctt_tool_net(const char *path, struct ctt_graph **out);
+int  ctt_tool_net_set(const char *path, const char *set, struct ctt_graph **out);
 
 /* The same, with mean 0 and std 1 for auto; for uses that do not depend on
  * them. */

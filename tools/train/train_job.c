@@ -198,7 +198,7 @@ static int read_model_text(const struct ctt_training *j, struct ctt_graph **out)
 
     if (j->cfg.backbone)
         return ctt_backbone_graph(&j->cfg, j->text, out);
-    CTT_TRY(ctt_tool_net(j->text, &g));
+    CTT_TRY(ctt_tool_net_set(j->text, j->cfg.set, &g));
     if (j->cfg.task != CTT_BOTH && ctt_graph_ahead(g) >= 0) {
         CTT_TRY(ctt_aux_head_drop(g, out));
         goto out;
@@ -252,13 +252,13 @@ out:
     return rc;
 }
 
-/* A node of --nodes that is not there is wrong usage, a text that is wrong is
- * not. */
+/* A node of --nodes or a name of --set that is not there is wrong usage, a text
+ * that is wrong is not. */
 static int read_text(struct ctt_training *j)
 {
     int rc = read_model_text(j, &j->g);
 
-    if (rc < 0 && j->cfg.backbone)
+    if (rc < 0 && (j->cfg.backbone || j->cfg.set))
         j->status = ctt_tool_status(rc);
     return rc;
 }

@@ -126,6 +126,29 @@ out:
     return rc;
 }
 
+/* The text must be that of a model with the names that each trial sets. */
+static int check_named(const struct ctt_search_run *r)
+{
+    struct ctt_training *j = r->j;
+    char text[512];
+    int rc = 0;
+
+    for (int i = 0; i < j->cfg.trials && r->space->set; i++) {
+        const struct ctt_draw *d = &r->s->draw[i];
+        struct ctt_graph *g = NULL;
+
+        rc = ctt_tool_net_set(j->text, d->set, &g);
+        ctt_graph_free(&g);
+        if (rc >= 0)
+            continue;
+        ctt_draw_text(r->space, d, text, sizeof(text));
+        j->status = CTT_EXIT_USAGE;
+        return ctt_error(rc, "%s: trial %d, %s: %s", r->space->path, i + 1,
+                         text, ctt_errmsg());
+    }
+    return rc;
+}
+
 static int begin_search(struct ctt_search_run *r)
 {
     struct ctt_training *j = r->j;
@@ -144,6 +167,7 @@ static int begin_search(struct ctt_search_run *r)
         CTT_TRY(ctt_newfile_claim(j->cfg.out, &j->claim[0]));
     CTT_TRY(open_clips(j));
     CTT_TRY(ctt_search_new(r->space, &j->cfg, &r->s));
+    CTT_TRY(check_named(r));
     CTT_TRY(ctt_search_open(r));
     CTT_TRY(make_key(r));
     CTT_TRY(ctt_search_meet(r));

@@ -8,6 +8,7 @@ tools="convtt-data convtt-info convtt-train"
 
 make_clips
 make_net
+sed -i 's/out=8/out=$width*2/; 1i let width=4' tiny.net
 cat > space.txt << 'END'
 # What may vary.
 lr            log    1e-3 0.3
@@ -15,6 +16,7 @@ optimizer     choice sgd adamw
 momentum      range  0.5 0.95   if optimizer=sgd
 frame-asks    int    2 6        if frame-loss=linear
 frame-loss    choice none linear
+$width        int    3 6
 END
 # Trials read the clips each, so they are packed.
 for s in train validation test; do
@@ -48,6 +50,7 @@ done << 'END'
 --val-every 2: --search excludes .*--val-every
 --pause 1: --search excludes .*--pause
 --lr 0.1: space.txt:2: --lr is given as well
+--set width=5: space.txt:7: --set is given as well
 --search-first 5: --search-first=5: a trial has 3 epochs
 --search-log x.h5: x.h5: given for two files
 --search-csv space.txt: space.txt: given for two files
@@ -68,6 +71,10 @@ lrr log 1 2: bad.txt:1: 'lrr' is no option
 epochs int 1 9: bad.txt:1: --epochs cannot vary
 lr log 0.1 1 if eps<1: bad.txt:1: if 'eps': nothing here sets it
 lr log 0.1 1 if lr<0.5: bad.txt:1: lr depends on itself
+$width choice 3 0: bad.txt: trial [0-9]+, .width=0: tiny.net: line 3: e: out: bad
+$widht int 3 6: bad.txt: trial 1, .widht=[3-6]: tiny.net: 'widht': no line
+$width choice 3,4 5: bad.txt:1: .width: '3,4' has a comma
+set choice a b: bad.txt:1: --set cannot vary
 schedule choice cosine sampled: bad.txt: trial [0-9]+, schedule=sampled
 END
 says 2 'none.txt' train --search none.txt -o x.h5
@@ -96,10 +103,10 @@ grep -c '"epochs":1,' a.h5.search.jsonl > out
 [ "$(cat out)" = 5 ] || fail "$(cat out) trials began"
 [ "$(wc -l < a.csv)" = 6 ] || fail "csv: $(cat a.csv)"
 head -1 a.csv | grep -qx 'trial,seed,epochs,score,loss,best,failed,seconds,lr,'\
-'optimizer,momentum,frame-asks,frame-loss' || fail "csv: $(head -1 a.csv)"
+'optimizer,momentum,frame-asks,frame-loss,$width' || fail "csv: $(head -1 a.csv)"
 [ "$(grep -c '<figcaption>Trials by --' a.html)" -ge 3 ] &&
     grep -q '^<tr><th scope="row">5' a.html || fail 'no page'
-says 0 '^search trials=5 method=asha epochs=3 seed=1 repeats=1 settings=5' \
+says 0 '^search trials=5 method=asha epochs=3 seed=1 repeats=1 settings=6' \
     "$bin/convtt-info" a.h5
 
 # 3. A trial is a training with its settings: by hand it comes to the same, and
@@ -107,7 +114,7 @@ says 0 '^search trials=5 method=asha epochs=3 seed=1 repeats=1 settings=5' \
 won=$(tail -n 1 a.h5.search.jsonl | grep -oE '[0-9]+' | head -1)
 line=$(grep "^{\"trial\":$won," a.h5.search.jsonl | tail -n 1)
 options=$(echo "$line" | sed 's/.*"settings":{\([^}]*\)}.*/\1/; s/"//g
-    s/:/=/g; s/^/--/; s/,/ --/g')
+    s/:/=/g; s/^/--/; s/,/ --/g; s/--.width/--set width/')
 says 0 'h.h5 written' train --epochs 3 $options -o h.h5 --log-json h.json
 [ "$(sed 's/.*"val_mean_top1":\([0-9.e-]*\).*/\1/' h.json | paste -sd,)" = \
     "$(echo "$line" | sed 's/.*"curve":\[\([^]]*\)\].*/\1/')" ] ||

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_let.c: named values of a model text. */
+#include "net/graph.h"
+#include "tests/lib/check.h"
+
+#include <string.h>
+
+static const char text[] =
+    "let width=8 k=3\n"
+    "input x h=12 w=12 c=3    # costs $5\n"
+    "let twice=$width*2\n"
+    "conv e in=x out=$twice kernel=$k stride=$width/4 pad=1\n"
+    "conv a$k.y in=e out=5\n";
+
+static const char plain[] =
+    "input x h=12 w=12 c=3\n"
+    "conv e in=x out=16 kernel=3 stride=2 pad=1\n"
+    "conv a3.y in=e out=5\n";
+
+static char *printed(const char *net, const char *set)
+{
+    struct ctt_graph *g = NULL;
+    char *out = NULL;
+
+    CHECK_OK(ctt_net_parse_set(net, set, &g));
+    if (g)
+        out = ctt_net_print(g);
+    ctt_graph_free(&g);
+    return out;
+}
+
+static void same_print(char *a, char *b)
+{
+    CU_ASSERT(a && b && strcmp(a, b) == 0);
+    ctt_free(a);
+    ctt_free(b);
+}
+
+static void names_are_replaced(void)
+{
+    same_print(printed(text, NULL), printed(plain, NULL));
+    same_print(printed(text, "width=8"), printed(plain, NULL));
+    same_print(printed("let a=8 b=16 c=x\ninput $c h=$a w=$b c=3\n"
+                       "conv y in=$c out=2\n", "b=8,c=frames"),
+               printed("input frames h=8 w=8 c=3\nconv y in=frames out=2\n",
+                       NULL));
+}
+
+static void wrong_names_are_refused(void)
+{
+    static const struct { const char *net, *set, *says; } rows[] = {
+        { "input x c=$c\n", NULL, "line 1: $c: no line 'let c=...' before it" },
+        { "input x c=3\nconv y in=x out=$\n", NULL, "line 2: $: no line" },
+        { "let c=3\nlet c=4\n", NULL, "line 2: let: 'c' has a value already" },
+        { "let c\n", NULL, "line 1: let: 'c' is not NAME=VALUE" },
+        { "let c=\n", NULL, "line 1: let: 'c': a value has 1 to 63" },
+        { "let c=3\ninput x c=$c/2\n", NULL, "line 2: $c/2: 3 cannot be" },
+        { "let c=3\ninput x c=$c/0\n", NULL, "$c/: a whole number from 1" },
+        { "let c=3\ninput x c=$c*\n", NULL, "$c*: a whole number from 1" },
+        { "let c=3x\ninput x c=$c*2\n", NULL, "3x is no whole number" },
+        { "let c=3\ninput x c=$c*9999999\n", NULL, "a whole number from 1" },
+        { text, "q=1", "'q': no line 'let q=...' in the model text" },
+        { text, "width=8,width=9", "'width' has two values" },
+        { text, "width", "'width' is not NAME=VALUE" },
+        { text, "width=", "line 1: let: 'width': a value has 1 to 63" },
+        { text, "k=3,", NULL },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        struct ctt_graph *g = NULL;
+        int rc = ctt_net_parse_set(rows[i].net, rows[i].set, &g);
+
+        CU_ASSERT(rows[i].says ? rc < 0 : rc == 0);
+        if (rows[i].says)
+            CU_ASSERT(strstr(ctt_errmsg(), rows[i].says) != NULL);
+        ctt_graph_free(&g);
+    }
+}
+
+/* A line that grows beyond its room is refused, and so are too many names. */
+static void room_ends(void)
+{
+    static char net[8192];
+    size_t n = (size_t)sprintf(net, "let v=");
+    struct ctt_graph *g = NULL;
+
+    memset(net + n, '1', 60);
+    n += 60;
+    n += (size_t)sprintf(net + n, "\ninput x c=");
+    for (int i = 0; i < 60; i++)
+        n += (size_t)sprintf(net + n, "$v");
+    CU_ASSERT_EQUAL(ctt_net_parse(net, &g), CTT_EFORMAT);
+    CU_ASSERT(strstr(ctt_errmsg(), "line 2: line too long") != NULL);
+    n = (size_t)sprintf(net, "let");
+    for (int i = 0; i < 33; i++)
+        n += (size_t)sprintf(net + n, " v%d=1", i);
+    CU_ASSERT_EQUAL(ctt_net_parse(net, &g), CTT_EFORMAT);
+    CU_ASSERT(strstr(ctt_errmsg(), "more than 32 values") != NULL);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "names are replaced", names_are_replaced },
+        { "wrong names", wrong_names_are_refused },
+        { "room ends", room_ends },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { .pName = "let", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}
