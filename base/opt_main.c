@@ -26,6 +26,13 @@ static int option_row(const struct ctt_opt *tab, const char *word,
     return ctt_opt_find_n(tab, word, n);
 }
 
+/* Data of an option that is given again would be lost without a word; other
+ * settings count as given last. */
+static int is_data(const struct ctt_opt *o)
+{
+    return o->arg && strcmp(o->arg, "PATH") == 0;
+}
+
 /* Takes argv[*at] and, if it needs one, the value behind it. */
 static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
                   int *at, struct ctt_opt_seen *seen)
@@ -43,6 +50,8 @@ static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
         value = argv[++*at];
     }
     CTT_CHECK(*value, CTT_EINVAL, "--%s: the value is empty", tab[i].name);
+    CTT_CHECK(!seen->row[i] || !is_data(&tab[i]), CTT_EINVAL, "--%s is given "
+              "twice: put both into one list", tab[i].name);
     rc = ctt_opt_set_row(&tab[i], cfg, value);
     if (rc < 0)
         rc = ctt_error(rc, "--%s", ctt_errmsg());

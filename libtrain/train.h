@@ -74,7 +74,8 @@ struct ctt_train_cfg {
     int   sampling_patience;
     float sampling_decay;
     int   sequences, val_sequences, digits;
-    const char *set, *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
+    const char *set, *keep, *offload, *freeze, *lr_scale, *squeeze, *sync;
+    const char *stages;
     int   bands, filters;
     struct ctt_telling telling;
     struct ctt_limits limits;    /* a program passes them to

@@ -17,8 +17,9 @@ struct ctt_lets {
 };
 
 /* Replaces each $name of a line, which has room for `size` bytes.  Returns 1 if
- * it was a line "let", whose values count from the next line on.  CTT_EFORMAT: a name that is not known
- * or has a value already, a product that is no whole number, no room. */
+ * it was a line "let", whose values count from the next line on.
+ * CTT_EFORMAT: a name that is not known or has a value already, a product that
+ * is no whole number, no room. */
 int ctt_let_line(struct ctt_lets *l, char *line, size_t size);
 
 /* CTT_EINVAL names an element of l->set that has no line "let", is there twice

@@ -265,8 +265,8 @@ static int count_set(struct ctt_space *s, const struct ctt_setting *k)
         longest = strlen(k->choice[i]) > longest ? strlen(k->choice[i])
                                                  : longest;
     s->set += strlen(k->opt->name) + longest + 2;
-    CTT_CHECK(s->set < CTT_SET_TEXT, CTT_EINVAL, "%s: names and values of --set "
-              "are longer than %d characters together", k->opt->name,
+    CTT_CHECK(s->set < CTT_SET_TEXT, CTT_EINVAL, "%s: names and values of "
+              "--set are longer than %d characters together", k->opt->name,
               CTT_SET_TEXT - 1);
 out:
     return rc;

@@ -88,18 +88,36 @@ void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END])
     memcpy(end, text, CTT_H5_END);
 }
 
+/* The kind of a file that is no HDF5, in words. */
+static const char *other_kind(const uint8_t *p)
+{
+    static const struct { int at; const char *sign, *word; } kinds[] = {
+        { 4, "ftyp", "a video; the model comes first" },
+        { 0, "\x1a\x45\xdf\xa3", "a video; the model comes first" },
+        { 0, "RIFF", "a video; the model comes first" },
+        { 1, "PNG", "a picture; the model comes first" },
+        { 0, "\xff\xd8\xff", "a picture; the model comes first" },
+    };
+    int text = 1;
+
+    for (int i = 0; i < 8; i++)
+        text &= (p[i] >= ' ' && p[i] < 0x7f) || p[i] == '\n';
+    if (text)
+        return "a text; a model text is trained first, by convtt-train";
+    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+        if (memcmp(p + kinds[i].at, kinds[i].sign, strlen(kinds[i].sign)) == 0)
+            return kinds[i].word;
+    return "no HDF5 signature";
+}
+
 static int check_sign(const char *path, const uint8_t *p)
 {
     static const uint8_t sign[] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a,
                                     '\n' };
-    int text = 1, rc = 0;
+    int rc = 0;
 
-    for (size_t i = 0; i < sizeof(sign); i++)
-        text &= (p[i] >= ' ' && p[i] < 0x7f) || p[i] == '\n';
     CTT_CHECK(memcmp(p, sign, sizeof(sign)) == 0, CTT_EFORMAT,
-              "%s: not a model file (%s)", path, text
-              ? "a text; a model text is trained first, by convtt-train"
-              : "no HDF5 signature");
+              "%s: not a model file (%s)", path, other_kind(p));
 out:
     return rc;
 }
@@ -113,7 +131,8 @@ static int check_end(const char *path, const uint8_t *end, int64_t n)
     CTT_CHECK(kind == CTT_KIND_MODEL || kind == CTT_KIND_OTHER, CTT_EFORMAT,
               "%s: %s, not a model", path, ctt_kind_word(kind));
     CTT_CHECK(kind == CTT_KIND_MODEL, CTT_EFORMAT,
-              "%s: cut short, or changed by another program", path);
+              "%s: no whole model of convtt: cut short, changed, or made by "
+              "another program (models of others: convtt-info --import)", path);
 out:
     return rc;
 }

@@ -45,7 +45,7 @@ static int mnist(const struct ctt_data_cfg *c, const char *path)
 
 /* ---- splits ---- */
 
-enum { SPLITS = 3 };
+enum { SPLITS = 3, FEW = 20 };    /* FEW: clips of a class */
 static const char *const splits[SPLITS] = { "train", "validation", "test" };
 
 struct split { const char *name; struct ctt_source *s; };
@@ -169,6 +169,29 @@ static void tell_found(const char *path, const struct split *part, int parts)
         ctt_tool_warn("%s: one class: there is nothing to learn", path);
 }
 
+/* Warns of a class of the first part with too few clips to learn it, or to tell
+ * how many are right. */
+static int tell_few(const char *path, const struct split *part)
+{
+    const struct ctt_list *l = list_of(part);
+    int *count = NULL, least = 0, few = 0, rc;
+
+    CTT_TRY(count_labels(l, &count));
+    for (int k = 0; k < l->labels; k++) {
+        few += count[k] > 0 && count[k] < FEW;
+        if (count[k] > 0 && (!count[least] || count[k] < count[least]))
+            least = k;
+    }
+    if (few)
+        ctt_tool_warn("%s: %d class%s fewer than %d clips, the fewest '%s' with "
+                      "%d; 20 to 60 each, filmed in several places, are wanted",
+                      path, few, few > 1 ? "es have" : " has", FEW,
+                      l->label[least], count[least]);
+out:
+    ctt_free(count);
+    return rc;
+}
+
 /* Warns of clips of the last part that an earlier part has too. */
 static int tell_shared(const struct split *part, int last,
                        uint64_t *const *sum)
@@ -275,6 +298,7 @@ static int check_clips(const struct ctt_data_cfg *c, const char *path)
     ctt_tool_catch();
     CTT_TRY(open_parts(c, path, part, &parts));
     tell_found(path, part, parts);
+    CTT_TRY(tell_few(path, part));
     for (int i = 0; i < parts; i++) {
         int clips = list_of(&part[i])->count;
         sum[i] = ctt_calloc((size_t)clips, sizeof(*sum[i]));

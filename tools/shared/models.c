@@ -19,21 +19,34 @@ static int look_in_folder(const char *folder, const char *name, char path[PATH])
     return 0;
 }
 
-/* The models of an installation that was moved: the program is in bin/. */
+/* The models of an installation that was moved, where the program is in bin/,
+ * and of a checkout, where it is in build/ or, below libtool's script, in
+ * build/.libs/. */
+static const char *const beside[] = {
+    "../share/convtt/models", "../models", "../../models",
+};
+
 static int look_beside_program(const char *name, char path[PATH])
 {
-    char folder[PATH];
-    ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+    char exe[PATH], folder[2 * PATH];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
     char *slash;
 
-    folder[n > 0 ? n : 0] = '\0';
-    slash = strrchr(folder, '/');
-    if (!slash || (size_t)snprintf(slash, sizeof(folder) - (size_t)(slash -
-                                   folder), "/../share/convtt/models") >=
-                      sizeof(folder) - (size_t)(slash - folder))
+    exe[n > 0 ? n : 0] = '\0';
+    slash = strrchr(exe, '/');
+    if (!slash)
         return 0;
-    return look_in_folder(folder, name, path);
+    *slash = '\0';
+    for (size_t i = 0; i < CTT_LEN(beside); i++) {
+        snprintf(folder, sizeof(folder), "%s/%s", exe, beside[i]);
+        if (look_in_folder(folder, name, path))
+            return 1;
+    }
+    return 0;
 }
+
+/* A name that is neither a file nor a model. */
+static const char *lost;
 
 char *ctt_tool_model(char *name)
 {
@@ -41,6 +54,17 @@ char *ctt_tool_model(char *name)
 
     if (!name || !*name || strchr(name, '/') || access(name, F_OK) == 0)
         return name;
-    return look_beside_program(name, path) ||
-           look_in_folder(CTT_PKGDATADIR "/models", name, path) ? path : name;
+    if (look_beside_program(name, path) ||
+        look_in_folder(CTT_PKGDATADIR "/models", name, path))
+        return path;
+    lost = strchr(name, '.') ? NULL : name;
+    return name;
+}
+
+const char *ctt_tool_model_hint(const char *message)
+{
+    size_t n = lost ? strlen(lost) : 0;
+
+    return n && strncmp(message, lost, n) == 0 && message[n] == ':'
+           ? ", nor a model of this name in " CTT_PKGDATADIR "/models" : "";
 }

@@ -39,6 +39,10 @@ int ctt_output_has(const char *path, int64_t at, const char *text);
  * is one; else it is returned as it is.  Call it for one operand only. */
 char *ctt_tool_model(char *name);
 
+/* The end of an error message, "" unless it is about such a name for which
+ * there was nothing. */
+const char *ctt_tool_model_hint(const char *message);
+
 /* ---- foreign.c ---- */
 
 /* Where path ends in .onnx, *out becomes the path of a temporary model file
@@ -59,7 +63,8 @@ int  ctt_tool_is_net(const char *path);
 
 /* Reads and parses the model text at path; an error names the file. */
 int  ctt_tool_net(const char *path, struct ctt_graph **out);
-int  ctt_tool_net_set(const char *path, const char *set, struct ctt_graph **out);
+int  ctt_tool_net_set(const char *path, const char *set,
+                      struct ctt_graph **out);
 
 /* The same, with mean 0 and std 1 for auto; for uses that do not depend on
  * them. */

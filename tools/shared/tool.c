@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tool.c: messages and signals of the programs. */
 #include "tools/shared/tool.h"
+#include "tools/shared/output.h"
 #include "base/clock.h"
 #include "net/file/h5.h"
 #include "base/limits.h"
@@ -81,7 +82,8 @@ int ctt_tool_rank(int rank)
 int ctt_tool_fail(int status)
 {
     ctt_tool_warned();
-    return ctt_tool_die(status, "%s", ctt_errmsg());
+    return ctt_tool_die(status, "%s%s", ctt_errmsg(),
+                        ctt_tool_model_hint(ctt_errmsg()));
 }
 
 /* Bytes of a message before and after control characters are escaped (paths,

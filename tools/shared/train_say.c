@@ -494,7 +494,9 @@ int ctt_say_shared(const char *what, const struct ctt_data *d,
     int rc = ctt_data_shared(other, d, &in_other, &in_d);
 
     if (rc > 0)
-        ctt_tool_warn("%d %s clip%s also in the %s data, such as %s (%s)", rc,
-                      what, rc > 1 ? "s are" : " is", used, in_d, in_other);
+        ctt_tool_warn("%d %s clip%s also in the %s data, such as %s%s%s", rc,
+                      what, rc > 1 ? "s are" : " is", used, in_d,
+                      strcmp(in_d, in_other) ? " as " : "",
+                      strcmp(in_d, in_other) ? in_other : "");
     return rc < 0 ? rc : 0;
 }

@@ -67,7 +67,8 @@ static void put_setting(FILE *f, const struct ctt_search *s, int k,
     for (int i = 0; i < s->cfg->trials; i++)
         add_dot(s, i, value_of(x, s->draw[i].at[k]), d);
     snprintf(title, sizeof(title), "Trials by %s%s%s",
-             ctt_setting_named(x) ? "" : "--", x->opt->name, x->when.of >= 0 ? ", where it is used" : "");
+             ctt_setting_named(x) ? "" : "--", x->opt->name,
+             x->when.of >= 0 ? ", where it is used" : "");
     put_dots(f, s, d, (struct ctt_chart){ .title = title, .x = x->opt->name,
         .names = x->choices ? x->choice : NULL, .count = x->choices,
         .log_x = x->kind == CTT_SETTING_LOG });

@@ -81,15 +81,17 @@ static const char *choice(const struct ctt_train_cfg *cfg)
 }
 
 /* The role of the held-out clips, in words; opened: the result of opening split
- * test, if they are missing. */
+ * test, if they are missing; shared: of them are training clips. */
 static const char *proof(const struct ctt_train_cfg *cfg,
-                         const struct ctt_data *test, int opened)
+                         const struct ctt_data *test, int opened, int shared)
 {
     static const char *const words[2][2] = {
         { "those of split 'test' do not", "nor did split 'test'" },
         { "those of --test do not", "nor did --test" },
     };
 
+    if (test && shared)
+        return "those of the test flatter it too, as some are training clips";
     return test ? words[cfg->test != NULL][!ctt_val_chose(cfg)]
                 : ctt_held_out_missing(opened);
 }
@@ -136,7 +138,8 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
     struct ctt_data *test = j->test, *own = NULL, *val = j->val;
     struct ctt_metrics *on_val = NULL, *on_test = NULL;
     char score[SCORE] = "";
-    int rc = 0, opened = 0;
+    const char *in_test, *in_train;
+    int rc = 0, opened = 0, shared = 0;
 
     ctt_stop_set(NULL);    /* the model is written */
     j->page.label = m->label;    /* the model of the start may be gone */
@@ -152,11 +155,14 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
     if (test)
         CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test, &on_test));
     CTT_TRY(tell_baselines(cfg, j, test, on_test, on_val));
+    if (test && j->data)
+        CTT_TRY(shared = ctt_data_shared(j->data, test, &in_train, &in_test));
     if (val)
         ctt_tool_say("%s written: %s; %s; %s", cfg->out, score, choice(cfg),
-                     proof(cfg, test, opened));
+                     proof(cfg, test, opened, shared));
     else
-        ctt_tool_say("%s written%s%s", cfg->out, test ? "" : ": ",
+        ctt_tool_say("%s written%s%s", cfg->out, test ? "" : "; nothing has "
+                     "measured how often it is right: ",
                      test ? "" : ctt_held_out_missing(opened));
 out:
     ctt_metrics_free(&on_val);

@@ -12,7 +12,7 @@
 
 enum {
     SUBSET_LIMIT = 1 << 22, NAME = 512,
-    SHOWN = 6, TABLE = SHOWN * 32 + 16    /* classes in a message */
+    SHOWN = 6, TABLE = SHOWN * 64 + 16    /* classes in a message */
 };
 
 static int is_number(const char *name)
@@ -44,7 +44,7 @@ static const char *table(const struct ctt_names *name,
         const char *x = number && i < number->count ? number->name[i] : "";
 
         x = strcmp(x, name->name[i]) == 0 ? "" : x;
-        n += (size_t)snprintf(out + n, TABLE - n, "%s%s%s%.16s",
+        n += (size_t)snprintf(out + n, TABLE - n, "%s%s%s%.48s",
                               i ? ", " : "", x, *x ? " " : "", name->name[i]);
     }
     if (name->count > SHOWN)

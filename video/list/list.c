@@ -124,6 +124,8 @@ static int read_listing(struct ctt_listing *s)
               "folder", s->path, special);
     for (size_t i = 0; i < n && rc == 0; i++)
         CTT_TRY((folder ? folder_forms : file_forms)[i](s));
+    CTT_CHECK(s->list->count > 0 || !s->parted, CTT_EINVAL, "%s: no clips in "
+              "split '%s'; --split takes another", s->path, s->split);
     CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it", s->path);
 out:
     return rc;

@@ -182,7 +182,9 @@ static int check_labels(const struct ctt_rows *r, const char *dir,
         CTT_CHECK(!*label || k != CTT_DISK_FILE, CTT_EFORMAT, "%s:%d: %s "
                   "behind '%s'%s", r->path, row->number, r->labelled
                   ? "several labels" : "a label that others lack", copy,
-                  r->labelled ? "; they are written as one word, 0|3" : "");
+                  r->labelled ? "; a name of several words stands in quotes, "
+                  "several labels are one word, 0|3, and times are seconds, "
+                  "3.5" : "");
         label = k == CTT_DISK_NONE ? cut_last(copy) : NULL;
     }
 out:

@@ -71,7 +71,7 @@ lrr log 1 2: bad.txt:1: 'lrr' is no option
 epochs int 1 9: bad.txt:1: --epochs cannot vary
 lr log 0.1 1 if eps<1: bad.txt:1: if 'eps': nothing here sets it
 lr log 0.1 1 if lr<0.5: bad.txt:1: lr depends on itself
-$width choice 3 0: bad.txt: trial [0-9]+, .width=0: tiny.net: line 3: e: out: bad
+$width choice 3 0: bad.txt: trial [0-9]+, .width=0: tiny.net: line 3: e: out
 $widht int 3 6: bad.txt: trial 1, .widht=[3-6]: tiny.net: 'widht': no line
 $width choice 3,4 5: bad.txt:1: .width: '3,4' has a comma
 set choice a b: bad.txt:1: --set cannot vary
@@ -103,7 +103,8 @@ grep -c '"epochs":1,' a.h5.search.jsonl > out
 [ "$(cat out)" = 5 ] || fail "$(cat out) trials began"
 [ "$(wc -l < a.csv)" = 6 ] || fail "csv: $(cat a.csv)"
 head -1 a.csv | grep -qx 'trial,seed,epochs,score,loss,best,failed,seconds,lr,'\
-'optimizer,momentum,frame-asks,frame-loss,$width' || fail "csv: $(head -1 a.csv)"
+'optimizer,momentum,frame-asks,frame-loss,$width' ||
+    fail "csv: $(head -1 a.csv)"
 [ "$(grep -c '<figcaption>Trials by --' a.html)" -ge 3 ] &&
     grep -q '^<tr><th scope="row">5' a.html || fail 'no page'
 says 0 '^search trials=5 method=asha epochs=3 seed=1 repeats=1 settings=6' \

@@ -134,7 +134,7 @@ static void test_ssv2_errors(void)
         { "train", "[{\"template\":\"a\"}]", "a clip without an id" },
         { "train", "[{\"id\":\"../x\"}]", "a bad id" },
         { "train", "[{\"id\":\"\"}]", "a bad id" },
-        { "train", "[]", "no clips in it" },
+        { "train", "[]", "no clips in split 'train'" },
         { "train", "[{\"id\":\"1\",\"template\":\"b\"}]",
           "no clip of class 'a'" },
     };

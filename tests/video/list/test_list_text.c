@@ -203,7 +203,8 @@ static void test_several_words(void)
 {
     static const struct { const char *text, *says; } row[] = {
         { "s/a.mp4 0 3\ns/b.mp4 1 2\n", ":1: several labels behind 's/a.mp4'; "
-          "they are written as one word, 0|3" },
+          "a name of several words stands in quotes, several labels are one "
+          "word, 0|3" },
         { "s/a.mp4 0 3\ns/b.mp4 1\n", ":1: several labels behind 's/a.mp4'" },
         { "s/a 0 3\ns/b 1\n", ":1: several labels behind 's/a'" },
         { "s/a.mp4,0,3,7\ns/b.mp4,1\n", "several labels are written 0|3" },
