@@ -26,6 +26,53 @@ static int option_row(const struct ctt_opt *tab, const char *word,
     return ctt_opt_find_n(tab, word, n);
 }
 
+/* The edits of a letter that make one name of another (Levenshtein 1966), or
+ * more than `most`. */
+static int edits(const char *a, size_t n, const char *b, int most)
+{
+    enum { NAME = 40 };
+    int row[NAME + 1], m = (int)strlen(b);
+
+    if (n > NAME || m > NAME)
+        return most + 1;
+    for (int k = 0; k <= m; k++)
+        row[k] = k;
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0, corner = row[0]++; k < m; k++) {
+            int up = row[k + 1], change = corner + (a[i] != b[k]);
+            int least = up < row[k] ? up + 1 : row[k] + 1;
+
+            row[k + 1] = change < least ? change : least;
+            corner = up;
+        }
+    return row[m];
+}
+
+/* The option that a misspelt word most likely means, or NULL. */
+static const char *meant(const struct ctt_opt *tab, const char *word)
+{
+    size_t n = strcspn(word += strspn(word, "-"), "=");
+    const char *best = NULL;
+    int most = n > 4 ? 2 : 1;
+
+    for (; n > 1 && tab->name; tab++)
+        if (edits(word, n, tab->name, most) <= most) {
+            most = edits(word, n, tab->name, most) - 1;
+            best = tab->name;
+        }
+    return best;
+}
+
+static int unknown(const struct ctt_opt *tab, const char *word)
+{
+    const char *name = meant(tab, word);
+
+    return name ? ctt_error(CTT_EINVAL, "unknown option '%s': is --%s meant?",
+                            word, name)
+                : ctt_error(CTT_EINVAL, "unknown option '%s' (--help=all lists "
+                            "them)", word);
+}
+
 /* Data of an option that is given again would be lost without a word; other
  * settings count as given last. */
 static int is_data(const struct ctt_opt *o)
@@ -40,8 +87,8 @@ static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
     const char *word = argv[*at], *value;
     int i = option_row(tab, word, &value), rc = 0;
 
-    CTT_CHECK(i >= 0, CTT_EINVAL, "unknown option '%s' (--help lists them)",
-              word);
+    if (i < 0)
+        return unknown(tab, word);
     if (tab[i].type == CTT_FLAG) {
         CTT_CHECK(!value, CTT_EINVAL, "%s takes no value", word);
         value = "1";

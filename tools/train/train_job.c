@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct ctt_output_kind csv_kind = {
     .name = "log of convtt-train as CSV", .begin = CTT_LOG_CSV_BEGIN,
@@ -267,6 +268,9 @@ int ctt_training_start(struct ctt_training *j)
 {
     int rc = 0;
 
+    CTT_CHECK(!j->cfg.resume || access(j->cfg.checkpoint, F_OK) == 0, CTT_EIO,
+              "%s: no checkpoint is there, as none was written yet or the "
+              "training has ended; start without --resume", j->cfg.checkpoint);
     if (j->cfg.resume)
         CTT_TRY(ctt_model_load(j->cfg.checkpoint, 1, &j->m));
     else if (j->text)
