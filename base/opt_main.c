@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt_main.c: the command line, read by a table of options. */
 #include "base/opt_inside.h"
+#include "base/warn.h"
 
 #include <string.h>
 
@@ -73,8 +74,8 @@ static int unknown(const struct ctt_opt *tab, const char *word)
                             "them)", word);
 }
 
-/* Data of an option that is given again would be lost without a word; other
- * settings count as given last. */
+/* An option that is given again counts as given last: of settings a line may
+ * have defaults, but clips would be lost without a word. */
 static int is_data(const struct ctt_opt *o)
 {
     return o->arg && strcmp(o->arg, "PATH") == 0;
@@ -97,8 +98,9 @@ static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
         value = argv[++*at];
     }
     CTT_CHECK(*value, CTT_EINVAL, "--%s: the value is empty", tab[i].name);
-    CTT_CHECK(!seen->row[i] || !is_data(&tab[i]), CTT_EINVAL, "--%s is given "
-              "twice: put both into one list", tab[i].name);
+    if (seen->row[i] && is_data(&tab[i]))
+        ctt_warn("--%s is given twice: only %s counts; a list can name the "
+                 "clips of both", tab[i].name, value);
     rc = ctt_opt_set_row(&tab[i], cfg, value);
     if (rc < 0)
         rc = ctt_error(rc, "--%s", ctt_errmsg());
