@@ -135,7 +135,7 @@ int ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
     }
     rc = ctt_opt_missing(tab, &seen);
     if (rc < 0)
-        CTT_TRY(ctt_error(rc, "option --%s (see --help)", ctt_errmsg()));
+        CTT_TRY(ctt_error(rc, "option %s (see --help)", ctt_errmsg()));
     for (int i = 0; i < operands; i++)
         argv[argc - operands + i] = word[i];
     rc = argc - operands;

@@ -267,6 +267,13 @@ so=.libs/libconvtt-infer.so
 if [ -e $so ]; then
     defined -D $so | grep -vE "$ours" | sed "s|^|$so: |" |
         refuse "is exported without ctt_"
+    # Debian's list of them, which its tools hold against a program's needs.
+    listed=debian/libconvtt-infer0.symbols
+    [ ! -e "$top/$listed" ] ||
+        comm -3 <(defined -D $so | sed -n 's/^\(ctt_[^@]*\).*/\1/p' | sort -u) \
+            <(sed -n 's/^ \(ctt_[^@]*\)@.*/\1/p' "$top/$listed" | sort -u) |
+            tr -d '\t' | sed "s|^|$listed: |" |
+            refuse "is not both listed and exported"
 else
     note "names in libconvtt-infer (no shared library)"
 fi

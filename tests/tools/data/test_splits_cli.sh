@@ -204,5 +204,6 @@ awk -F, 'NR == 1 || $3 == "test" || ($3 == "train" && $1 ~ /[01].ppm/)' \
 says 0 'no.h5 on split .test. \(6 clips\): top-1' learn few.csv
 grep -q 'too few clips to hold some out' out || fail "$(cat out)"
 says 0 'no.h5 on six.txt .* top-1' learn all.csv --val none --test six.txt
-says 0 "no.h5 written; nothing has measured .*: there is no split 'test'" learn list.txt --val none
+says 0 "no.h5 written; nothing has measured .*: there is no split 'test'" \
+    learn list.txt --val none
 exit $failed

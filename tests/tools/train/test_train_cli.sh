@@ -221,7 +221,7 @@ says 2 "deterministic: no choice 'no'" $large -o a --deterministic no
 train="$bin/convtt-train"
 next="$train --task predict --data clips --input-frames 4 --future-frames 3
       --batch 4 --epochs 1 --max-steps 3 --threads 1"
-mnist="--data mnist:nothere"
+mnist=${next/--data clips/--data mnist:nothere}
 says 0 '^training: [0-9]+ sequences' $next next.net -o all.ctt --window 2
 says 0 'are recomputed' $next next.net -o none.ctt --window 2 --keep 0
 cmp -s all.ctt none.ctt || fail "recomputing gives another model"
@@ -234,7 +234,7 @@ says 0 '^memory: 10 MB .* are recomputed' $next next.net -o auto.ctt \
     fail "more clips: $(cat err)"
 for cache in 0 1024; do
     says 0 'cache.h5 written' $next next.net -o cache.h5 --data more \
-        --val-batch 1 --val clips --cache $cache --memory 4300000
+        --val-batch 1 --val clips --cache $cache --memory 4600000
 done
 says 1 'would fit: --shards=[24]' $next next.net -o a --batch 32 --memory 16M
 says 0 'written' $next next.net -o a.ctt --batch 32 --memory 16M --shards 8
@@ -251,7 +251,7 @@ says 2 "memory: bad value '2X'" $next next.net -o a --memory 2X
 says 2 '--keep=1 requires --window' $train tiny.net -o a --data clips --keep 1
 says 2 '--digits requires --data=mnist:... or --val=mn' $next next.net -o a \
     --digits 3
-says 2 'nothere' $next next.net -o a $mnist --digits 3
+says 2 'nothere' $mnist next.net -o a --digits 3
 says 2 '--max-frames=6: a sequence has 7 frames' $next next.net -o a \
     --max-frames 6
 
