@@ -193,9 +193,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "maps the head reads", .arg = "NAME,...", .section = "Model",
       .needs = "backbone", .tags = TRAINER },
     { "reads", CTT_CHOICE, FIELD(reads), "auto", "what the head reads of "
-      "them: motion, the mean change from frame to frame; maps, their mean; "
-      "both; auto: whatever tells the clips of a group best by a fit to the "
-      "other groups", .choices = readings, .section = "Model",
+      "them: motion, their change over one and over two frames; maps, "
+      "themselves; both; auto: whatever tells the clips of a group best by a "
+      "fit to the other groups", .choices = readings, .section = "Model",
       .needs = "backbone", .tags = TRAINER },
     { "set", CTT_STRING, FIELD(set), "", "values in place of those that the "
       "lines 'let' of the model text name, such as width=32,rank=4",

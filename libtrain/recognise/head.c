@@ -55,15 +55,36 @@ static void find_stem(struct head *h)
         snprintf(h->stem, sizeof(h->stem), CTT_HEAD "%d", k);
 }
 
-/* One map: its change and its mean over the pixels. */
+/* What the head reads of the movement of a map: its change over so many steps,
+ * and the mean and the maximum of this over the pixels.  Most of a frame stands
+ * still, so a mean dilutes the movement of a part of it; two delays tell fast
+ * movement from slow. */
+static const struct { char change, mean, most; int delay; } motions[] = {
+    { 'c', 'd', 'm', 1 }, { 'e', 'f', 'n', 2 },
+};
+
+/* One map: its changes, head.ck and head.ek, side by side in head.vk, and its
+ * mean over the pixels, head.pk. */
 static int add_map(struct head *h, int node)
 {
     const char *name = h->g->node[node].name, *s = h->stem;
     int rc = 0, k = h->maps++, end = h->g->count;
+    char list[LIST] = "";
 
-    CTT_TRY(ctt_edit_add(h->e, end, "change %s.c%d in=%s", s, k, name));
-    CTT_TRY(ctt_edit_add(h->e, end, "pool %s.d%d in=%s.c%d kind=avg", s, k, s,
-                         k));
+    for (size_t i = 0; i < CTT_LEN(motions); i++) {
+        char change = motions[i].change;
+        char mean = motions[i].mean, most = motions[i].most;
+
+        CTT_TRY(ctt_edit_add(h->e, end, "change %s.%c%d in=%s delay=%d", s,
+                             change, k, name, motions[i].delay));
+        CTT_TRY(ctt_edit_add(h->e, end, "pool %s.%c%d in=%s.%c%d kind=avg", s,
+                             mean, k, s, change, k));
+        CTT_TRY(ctt_edit_add(h->e, end, "pool %s.%c%d in=%s.%c%d kind=max", s,
+                             most, k, s, change, k));
+        snprintf(list + strlen(list), sizeof(list) - strlen(list),
+                 "%s%s.%c%d,%s.%c%d", i ? "," : "", s, mean, k, s, most, k);
+    }
+    CTT_TRY(ctt_edit_add(h->e, end, "concat %s.v%d in=%s", s, k, list));
     CTT_TRY(ctt_edit_add(h->e, end, "pool %s.p%d in=%s kind=avg", s, k, name));
 out:
     return rc;
@@ -85,8 +106,8 @@ out:
     return rc;
 }
 
-/* The average of one part of all maps: its pools head.d0, head.d1, .. or
- * head.p0, .. side by side. */
+/* The average of one part of all maps: head.v0, head.v1, .. or head.p0, ..
+ * side by side. */
 static int add_average(struct head *h, char part, int skip)
 {
     char list[LIST] = "";
@@ -113,9 +134,9 @@ static int add_head(struct head *h, const char *nodes)
     int rc, end = h->g->count;
 
     CTT_TRY(add_maps(h, nodes));
-    CTT_TRY(add_average(h, 'd', 1));
+    CTT_TRY(add_average(h, 'v', 1));
     CTT_TRY(add_average(h, 'p', 0));
-    CTT_TRY(ctt_edit_add(h->e, end, "concat %s.x in=%s.ad,%s.ap", s, s, s));
+    CTT_TRY(ctt_edit_add(h->e, end, "concat %s.x in=%s.av,%s.ap", s, s, s));
     CTT_TRY(ctt_edit_add(h->e, end, "conv %s in=%s.x out=2", s, s));
 out:
     return rc;
@@ -162,8 +183,9 @@ static const struct ctt_point points[] = {
     { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
 };
 
-/* Rows of all parts, motion first, with labels and groups. */
-struct examples { struct ctt_features f; int *label, *group; };
+/* Rows of all parts, the first `motion` numbers those of motion, with labels
+ * and groups. */
+struct examples { struct ctt_features f; int *label, *group, motion; };
 
 static void close_examples(struct examples *e)
 {
@@ -186,6 +208,14 @@ out:
     return rc;
 }
 
+/* How many of the numbers that the head reads are motion. */
+static int motion_of(const struct ctt_graph *g)
+{
+    const struct ctt_node *x = &g->node[ctt_graph_output(g)];
+
+    return (int)g->node[x->in[0]].out.c;
+}
+
 static int read_examples(const struct ctt_model *m,
                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
                          const struct ctt_events *ev, struct examples *e,
@@ -202,6 +232,7 @@ static int read_examples(const struct ctt_model *m,
     CTT_CHECK(e->f.rows > (int)CTT_LEN(points), CTT_EUNSUP, "fewer than two "
               "clips can be read");
     CTT_TRY(*groups = ctt_groups_find(d, of));
+    e->motion = motion_of(body->g);
     rows = (size_t)e->f.rows;
     e->label = ctt_calloc(rows, sizeof(*e->label));
     e->group = ctt_calloc(rows, sizeof(*e->group));
@@ -216,12 +247,12 @@ out:
     return rc;
 }
 
-/* Fits to the columns of some parts; each has half of them. */
+/* Fits to the columns of some parts. */
 static int fit_parts(const struct examples *e, enum ctt_head_part parts,
                      int classes, struct ctt_ridge *r)
 {
-    int half = e->f.width / 2, from = parts == CTT_HEAD_MAPS ? half : 0;
-    int width = parts == CTT_HEAD_BOTH ? 2 * half : half, rc;
+    int from = parts & CTT_HEAD_MOTION ? 0 : e->motion, rc;
+    int width = (parts & CTT_HEAD_MAPS ? e->f.width : e->motion) - from;
     float *x = ctt_calloc((size_t)e->f.rows * (size_t)width, sizeof(*x));
 
     CTT_TRY(x ? 0 : CTT_ENOMEM);
@@ -267,7 +298,7 @@ static int take_parts(struct ctt_model **m, enum ctt_head_part parts)
         return 0;
     CTT_TRY(ctt_edit_begin(was, &e));
     CTT_TRY(ctt_edit_add(e, was->count, "conv %s in=%s.a%c out=%lld", stem,
-                         stem, parts == CTT_HEAD_MOTION ? 'd' : 'p',
+                         stem, parts == CTT_HEAD_MOTION ? 'v' : 'p',
                          (long long)was->node[last].out.c));
     ctt_edit_remove(e, last);
     CTT_TRY(ctt_edit_graph(e, &g));
@@ -317,7 +348,7 @@ int ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
                    struct ctt_data *d, const struct ctt_events *ev,
                    struct ctt_head_fit *out)
 {
-    struct examples e = { { 0 }, NULL, NULL };
+    struct examples e = { .label = NULL };
     struct ctt_ridge r = { 0 };
     int rc = 0;
 

@@ -5,8 +5,9 @@
 
 #include "libtrain/recognise/features.h"
 
-/* What the head reads of each map: its mean, over the steps so far, change
- * from frame to frame, |f_t - f_(t-1)|; the mean of the map itself. */
+/* What the head reads of each map f, as means over the steps so far: motion,
+ * the mean and the maximum over the pixels of |f_t - f_(t-1)| and of
+ * |f_t - f_(t-2)|; the mean of the map itself. */
 enum ctt_head_part { CTT_HEAD_AUTO, CTT_HEAD_MOTION = 1, CTT_HEAD_MAPS = 2,
                      CTT_HEAD_BOTH = 3 };
 
@@ -15,7 +16,7 @@ enum ctt_head_part { CTT_HEAD_AUTO, CTT_HEAD_MOTION = 1, CTT_HEAD_MAPS = 2,
 #define CTT_HEAD "head"
 
 /* The backbone up to the nodes of a list, separated by commas, and the lines of
- * a head: pooled values of both parts, their averages head.ad and head.ap,
+ * a head: pooled values of both parts, their averages head.av and head.ap,
  * these side by side, head.x, and the conv `head` of two classes, which exclude
  * each other whatever those of the backbone do.  CTT_EINVAL: a node that is not
  * there; CTT_EUNSUP: the backbone has a line 'clip'. */
