@@ -91,7 +91,7 @@ struct ctt_train_cfg {
     const char *backbone, *nodes;
     const char *licence, *report_html, *log_tensorboard, *profile;
     int   checkpoint_every, resume, pause;
-    const char *search, *search_log, *search_csv, *search_plot;
+    const char *search, *search_log, *search_csv;
     int   trials, search_method, search_factor, search_first, jobs, repeats;
     struct ctt_train_wiring wiring;
 };

@@ -15,7 +15,7 @@
       "best; the same command continues after a stop", .arg = "SPACE", \
       .needs = "!folds !doctor !amp-plan !resume !pause !time-limit !dsd " \
       "!checkpoint !log-csv !log-json !val-every !sync !stages !bands " \
-      "!filters !comm !report-html !log-tensorboard", CTT_SEARCH_ROW(bits) }, \
+      "!filters !comm !log-tensorboard", CTT_SEARCH_ROW(bits) }, \
     { "trials", CTT_INT, AT(trials), "32", "number of settings to draw", 1, \
       CTT_TRIALS, .arg = "N", .needs = "search", CTT_SEARCH_ROW(bits) }, \
     { "search-method", CTT_CHOICE, AT(search_method), "asha", "trials " \
@@ -42,9 +42,6 @@
       "of the trials, a JSON line each [OUT.search.jsonl]", .arg = "FILE", \
       .needs = "search", CTT_SEARCH_ROW(bits) }, \
     { "search-csv", CTT_STRING, AT(search_csv), "", "the same as CSV", \
-      .arg = "FILE", .needs = "search", CTT_SEARCH_ROW(bits) }, \
-    { "search-plot", CTT_STRING, AT(search_plot), "", "page for a browser: " \
-      "trials by each setting", .arg = "FILE.html", .needs = "search", \
-      CTT_SEARCH_ROW(bits) }
+      .arg = "FILE", .needs = "search", CTT_SEARCH_ROW(bits) }
 
 #endif

@@ -88,8 +88,7 @@ static int is_result(const struct ctt_opt *o)
     static const char *const none[] = { "out", "budget", "dry-run",
         "sense-log", "sense-clips", "sense-kl", "budget-steps", "budget-csv",
         "for", "choose-by", "data", "val", "dense", "explain-log",
-        "explain-csv", "explain-plot", "profile", "report", "report-html",
-        NULL };
+        "explain-csv", "profile", "report", "report-html", NULL };
 
     if (ctt_compress_listed(o->name, none))
         return 0;

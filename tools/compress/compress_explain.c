@@ -22,7 +22,7 @@ static const struct ctt_output_kind csv_kind = {
 static int is_idle(const struct ctt_compress_cfg *c, const struct ctt_opt *o)
 {
     static const char *const used[] = { "explain", "dense", "explain-steps",
-        "explain-log", "explain-csv", "explain-plot", "choose-by", NULL };
+        "explain-log", "explain-csv", "report-html", "choose-by", NULL };
     static const char *const none[] = { "resume", "checkpoint",
         "checkpoint-every", "val-every", "warmup", "teacher", NULL };
 
@@ -52,7 +52,7 @@ int ctt_compress_check_explain(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_name(j->path, ".explain.jsonl", j->log,
                               sizeof(j->log), &c->explain_log));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->explain_log,
-                               c->explain_csv, c->explain_plot,
+                               c->explain_csv, c->report_html,
                                c->profile }, 4));
 out:
     return rc;
@@ -65,7 +65,7 @@ static int check_outputs(struct ctt_compress_job *j)
 
     CTT_TRY(ctt_compress_can_log(j, c->explain_log, &log_kind));
     CTT_TRY(ctt_output_check(c->explain_csv, &csv_kind));
-    CTT_TRY(ctt_output_check(c->explain_plot, &ctt_output_page));
+    CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
 out:
     return rc;
 }
@@ -292,8 +292,7 @@ static int write_tables(const struct explain *a, const struct ctt_explain *e)
     CTT_TRY(ctt_explain_say(e, c->explain_steps));
     if (c->explain_csv)
         CTT_TRY(ctt_explain_csv(e, c->explain_csv));
-    if (c->explain_plot)
-        CTT_TRY(ctt_explain_page(e, c->explain_plot));
+    ctt_explain_page(e, c->report_html);
     ctt_tool_say("\n%d results in %s", e->points, c->explain_log);
 out:
     return rc;

@@ -50,7 +50,7 @@ static const struct ctt_chapter chapters[] = {
       "    fewer bits               --share, --int8, --half\n"
       "    fewer channels           --thin\n"
       "    keep the accuracy        --retrain-epochs, --distil\n"
-      "    see what weights bear    --sense, --sense-plot\n"
+      "    see what weights bear    --sense, --report-html\n"
       "    see what stages cost     --explain, --report\n"
       "    go on later              --resume" },
     { "CHOICES",
@@ -136,7 +136,7 @@ static const struct ctt_chapter chapters[] = {
       "of --sense-kl or less. It goes by the divergences that rise with the "
       "value and fit best (isotonic regression), as a stronger value that "
       "seems to do less harm does so by chance; --sense-csv has them as "
-      "\"fit\", --sense-plot draws them.\n\n"
+      "\"fit\", --report-html draws them.\n\n"
       "Each result is added to --sense-log at once, as a line of JSON: the "
       "same command goes on after it was stopped or killed. A log belongs to "
       "one model, one set of clips, device and number of threads." },
@@ -296,7 +296,7 @@ static const struct ctt_chapter chapters[] = {
       "        --budget top1=-0.5,bytes=20k,ms=0.05\n\n"
       "See what each weight bears before that:\n\n"
       "    convtt-compress --sense dense.h5 --data clips \\\n"
-      "        --sense-plot dense.html\n\n"
+      "        --report-html dense.html\n\n"
       "See afterwards what each part of it cost:\n\n"
       "    convtt-compress --explain small.h5 --dense dense.h5 \\\n"
       "        --data clips" },

@@ -27,7 +27,7 @@ static const struct ctt_output_kind csv_kind = {
 static int is_idle(const struct ctt_opt *o)
 {
     static const char *const used[] = { "sense", "sense-kl", "sense-log",
-        "sense-csv", "sense-plot", "sense-clips", "choose-by", "time-threads",
+        "sense-csv", "sense-clips", "report-html", "choose-by", "time-threads",
         NULL };
 
     if (o->off < offsetof(struct ctt_compress_cfg, recipe))
@@ -50,7 +50,7 @@ int ctt_compress_check_sensitivity(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_name(j->path, ".sense.jsonl", j->log, sizeof(j->log),
                               &c->sense_log));
     CTT_TRY(ctt_compress_spare(j, (const char *const[]){ c->sense_log,
-                               c->sense_csv, c->sense_plot, c->profile }, 4));
+                               c->sense_csv, c->report_html, c->profile }, 4));
 out:
     return rc;
 }
@@ -62,7 +62,7 @@ static int check_outputs(struct ctt_compress_job *j)
 
     CTT_TRY(ctt_compress_can_log(j, c->sense_log, &ctt_output_sensitivity_log));
     CTT_TRY(ctt_output_check(c->sense_csv, &csv_kind));
-    CTT_TRY(ctt_output_check(c->sense_plot, &ctt_output_page));
+    CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
 out:
     return rc;
 }
@@ -209,8 +209,7 @@ static int write_tables(const struct ctt_compress_cfg *c,
     CTT_TRY(ctt_sensitivity_say(s, (double)c->sense_kl));
     if (c->sense_csv)
         CTT_TRY(ctt_sensitivity_csv(s, c->sense_csv));
-    if (c->sense_plot)
-        CTT_TRY(ctt_sensitivity_page(s, (double)c->sense_kl, c->sense_plot));
+    ctt_sensitivity_page(s, (double)c->sense_kl, c->report_html);
     ctt_tool_say("\n%d results in %s", s->points, c->sense_log);
 out:
     return rc;

@@ -83,9 +83,6 @@ static const struct ctt_opt sense[] = {
     { .name = "sense-csv", .type = CTT_STRING, .off = FIELD(sense_csv),
       .dflt = "", .help = "write all results as CSV", .arg = "FILE",
       .section = "Sensitivity", .needs = "sense" },
-    { .name = "sense-plot", .type = CTT_STRING, .off = FIELD(sense_plot),
-      .dflt = "", .help = "page for a browser: a curve per weight and option",
-      .arg = "FILE.html", .section = "Sensitivity", .needs = "sense" },
     { .name = NULL }
 };
 
@@ -109,9 +106,6 @@ static const struct ctt_opt explain[] = {
     { .name = "explain-csv", .type = CTT_STRING, .off = FIELD(explain_csv),
       .dflt = "", .help = "write all results as CSV", .arg = "FILE",
       .section = "Explanation", .needs = "explain" },
-    { .name = "explain-plot", .type = CTT_STRING, .off = FIELD(explain_plot),
-      .dflt = "", .help = "page for a browser: what each costs and saves",
-      .arg = "FILE.html", .section = "Explanation", .needs = "explain" },
     { .name = NULL }
 };
 
@@ -148,8 +142,8 @@ static const struct ctt_opt files[] = {
       .tags = CTT_OPT_COMMON },
     { "report", CTT_STRING, FIELD(report), "", "write the report as JSON",
       .arg = "FILE", .section = "Output" },
-    { "report-html", CTT_STRING, FIELD(report_html), "", "write the report as "
-      "a page for a browser", .arg = "FILE", .section = "Output" },
+    { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
+      "the report; with --budget, --sense or --explain what that found", .arg = "FILE", .section = "Output" },
     { "profile", CTT_STRING, FIELD(profile), "", CTT_PROFILE_HELP,
       .arg = "FILE", .section = "Output" },
     { .name = NULL }

@@ -52,10 +52,10 @@ struct ctt_compress_cfg {
     int                  sense;       /* 1: --sense and its settings: */
     float                sense_kl;
     int                  sense_clips;
-    const char          *sense_log, *sense_csv, *sense_plot;
+    const char          *sense_log, *sense_csv;
     int                  explain;     /* 1: --explain and its settings: */
     int                  explain_steps;
-    const char          *dense, *explain_log, *explain_csv, *explain_plot;
+    const char          *dense, *explain_log, *explain_csv;
     const char          *budget;      /* --budget and its settings: */
     int                  dry_run, budget_steps;
     const char          *budget_csv;
@@ -286,11 +286,11 @@ int ctt_sensitivity_log_add(struct ctt_sensitivity_log *log,
 
 /* ---- sensitivity_page.c ---- */
 
-/* Writes a page: a chart per option; x: its values, y: the mean divergence of
+/* The page at path, if it is given: a chart per option; x: its values, y: the mean divergence of
  * the answers (logarithmic); a curve per weight, those that bear least; a line
  * at kl. */
-int ctt_sensitivity_page(const struct ctt_sensitivity *s, double kl,
-                         const char *path);
+void ctt_sensitivity_page(const struct ctt_sensitivity *s, double kl,
+                          const char *path);
 
 /* ---- sensitivity_say.c ---- */
 
@@ -358,10 +358,10 @@ int ctt_explain_log_add(struct ctt_line_log *log, const struct ctt_explain *e,
 
 /* ---- explain_page.c ---- */
 
-/* Writes a page: a row per weight and thing that was done to it, those that
- * cost most at the top, with a bar each for the divergence that it costs, the
- * bytes and the time that it saves. */
-int ctt_explain_page(const struct ctt_explain *e, const char *path);
+/* The page at path, if it is given: a row per weight and thing that was done to
+ * it, those that cost most at the top, with a bar each for the divergence that
+ * it costs, the bytes and the time that it saves. */
+void ctt_explain_page(const struct ctt_explain *e, const char *path);
 
 /* ---- explain_say.c ---- */
 

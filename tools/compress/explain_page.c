@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * explain_page.c: --explain-plot: what each part of a compression costs and
- * saves as a page. */
+ * explain_page.c: --report-html of --explain: what each part of a compression
+ * costs and saves. */
 #include "tools/compress/compress_tool.h"
-#include "base/newfile.h"
 #include "tools/report/page.h"
 
 #include <math.h>
@@ -59,7 +58,7 @@ out:
     return rc;
 }
 
-int ctt_explain_page(const struct ctt_explain *e, const char *path)
+void ctt_explain_page(const struct ctt_explain *e, const char *path)
 {
-    return ctt_file_print(path, print_parts, e);
+    ctt_page_write(path, print_parts, e);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sensitivity_page.c: --sense-plot: what each weight bears as a page. */
+ * sensitivity_page.c: --report-html of --sense: what each weight bears. */
 #include "tools/compress/compress_tool.h"
-#include "base/newfile.h"
 #include "tools/report/page.h"
 
 #include <math.h>
@@ -85,8 +84,8 @@ out:
     return rc;
 }
 
-int ctt_sensitivity_page(const struct ctt_sensitivity *s, double kl,
-                         const char *path)
+void ctt_sensitivity_page(const struct ctt_sensitivity *s, double kl,
+                          const char *path)
 {
-    return ctt_file_print(path, print_ladders, &(struct page){ s, kl });
+    ctt_page_write(path, print_ladders, &(struct page){ s, kl });
 }

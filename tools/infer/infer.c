@@ -361,13 +361,10 @@ static int say_judged(struct tool *t)
     CTT_TRY(ctt_say_accuracy(r->accuracy, r->ratios, r->classes, t->c.json));
     if (!t->c.json)
         CTT_TRY(ctt_judged_say(&r->judged, r->label, clips));
-    CTT_CHECK(clips || !(t->c.wrong || t->c.confusion), CTT_EINVAL,
-              "--%s: no clip has a class of the model",
-              t->c.wrong ? "wrong" : "confusion");
+    CTT_CHECK(clips || !t->c.wrong, CTT_EINVAL,
+              "--wrong: no clip has a class of the model");
     if (t->c.wrong)
         CTT_TRY(ctt_judged_write(&r->judged, r->label, t->c.wrong));
-    if (t->c.confusion)
-        CTT_TRY(ctt_confusion_write(r));
     ctt_infer_report_write(r);
 out:
     return rc;
@@ -418,7 +415,7 @@ static int recognise_all(struct tool *t, const char *model, char **path,
     int rc = 0;
 
     CTT_TRY(open_decision(t, model));
-    CTT_TRY(note_usage(t, ctt_judged_check(&t->c, t->r.classes)));
+    CTT_TRY(note_usage(t, ctt_judged_check(&t->c)));
     CTT_TRY(ctt_decoder_open(t->c.every ? 0 : t->c.workers, 0, 0,
                              t->c.time ? &t->r.decode : NULL, &t->decoder));
     CTT_TRY(take_operands(t, path, paths));
@@ -485,10 +482,9 @@ static int run_model(struct tool *t, const char *model, char **path, int paths)
     CTT_CHECK(!several || !t->c.decide.answers, CTT_EINVAL, "--answers is a "
               "table of early decisions, which a model with several labels per "
               "clip does not make");
-    CTT_CHECK(!several || !(t->c.wrong || t->c.confusion), CTT_EINVAL,
-              "--%s: clips of this model have several labels; the table of "
-              "accuracy has their mean average precision",
-              t->c.wrong ? "wrong" : "confusion");
+    CTT_CHECK(!several || !t->c.wrong, CTT_EINVAL,
+              "--wrong: clips of this model have several labels; the table of "
+              "accuracy has their mean average precision");
     t->model = t->r.report.model = model;
     if (stream)
         rc = stream_all(t);

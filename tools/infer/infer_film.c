@@ -2,7 +2,6 @@
  * infer_film.c: a clip as a strip of frames and, below, the model's
  * probabilities as they change while the clip is seen. */
 #include "tools/infer/infer_tool.h"
-#include "base/newfile.h"
 #include "base/visible.h"
 #include "tools/report/page.h"
 #include "tools/shared/infer_rc.h"
@@ -123,33 +122,4 @@ int ctt_film_put(FILE *to, const struct ctt_film *f,
         &(struct ctt_chart){ "Answers after each frame", f->fps > 0
             ? "seconds seen" : "frames seen", "probability", s, f->curves, 1,
             1, 0, 1 });
-}
-
-/* ---- --film ---- */
-
-struct page { const struct ctt_film *f; const struct ctt_recogniser *r; };
-
-static int print_clip(FILE *f, const void *arg)
-{
-    const struct page *p = arg;
-    int rc;
-
-    ctt_page_begin(f, "A clip and the answers while it is seen");
-    CTT_TRY(ctt_film_put(f, p->f, p->r, p->r->set->film, NULL));
-    ctt_page_end(f);
-out:
-    return rc;
-}
-
-int ctt_film_write(struct ctt_recogniser *r, const struct ctt_item *item,
-                   const struct ctt_frames *d)
-{
-    struct ctt_film f = { 0 };
-    int rc;
-
-    CTT_TRY(ctt_film_take(r, item, d, &f));
-    CTT_TRY(ctt_file_print(r->set->film, print_clip, &(struct page){ &f, r }));
-out:
-    ctt_film_free(&f);
-    return rc;
 }

@@ -133,18 +133,12 @@ int ctt_judged_write(struct ctt_judged *j, char *const *name, const char *path)
 
 /* ---- the files before the work ---- */
 
-int ctt_judged_check(const struct ctt_infer_set *c, int classes)
+int ctt_judged_check(const struct ctt_infer_set *c)
 {
     int rc = 0;
 
     CTT_TRY(ctt_output_check(c->wrong, &ctt_output_wrong));
-    CTT_TRY(ctt_output_check(c->film, &ctt_output_page));
-    CTT_TRY(ctt_output_check(c->confusion, &ctt_output_page));
     CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
-    CTT_CHECK(!c->confusion || (classes > 1 && classes <= CTT_CONFUSION_MOST),
-              CTT_EINVAL, "--confusion: a page has 2 to %d classes, the "
-              "model %d; --wrong FILE.csv lists the clips", CTT_CONFUSION_MOST,
-              classes);
 out:
     return rc;
 }

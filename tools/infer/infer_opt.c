@@ -47,17 +47,11 @@ static const struct ctt_opt opts[] = {
       "last answer is not their true class, with both probabilities",
       .arg = "FILE.csv", .section = "Recognition",
       .needs = ANSWERS " !stream !streams" },
-    { "confusion", CTT_STRING, FIELD(confusion), "", "write the last answers "
-      "by true class as a page (confusion matrix)", .arg = "FILE.html",
-      .section = "Recognition", .needs = ANSWERS " !stream !streams" },
-    { "film", CTT_STRING, FIELD(film), "", "show the first clip on a "
-      "page: frames and, below, the probabilities after each frame",
-      .arg = "FILE.html", .section = "Recognition",
-      .needs = ANSWERS " !every !stream !streams" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "accuracy by the part that was seen, confusion matrix, calibration, and "
-      "the surest wrong answers with their frames; with --decide when answers "
-      "came",
+      "clips with their frames and the answers after each: the surest wrong "
+      "answers, and the surest early right one or, where no class is known, "
+      "the first clip; with --decide when answers came",
       .arg = "FILE", .section = "Recognition",
       .needs = DECIDES " !calibrate !every !stream !streams" },
 
@@ -338,8 +332,7 @@ out:
 
 int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
 {
-    const char *const judged[] = { c->wrong, c->confusion, c->film,
-                                   c->report_html, c->profile };
+    const char *const judged[] = { c->wrong, c->report_html, c->profile };
     int rc;
 
     CTT_TRY(ctt_opt_check(opts, c));

@@ -17,7 +17,7 @@ const char ctt_infer_description[] =
 const struct ctt_chapter ctt_infer_chapters[] = {
     { "INDEX BY TASK",
       "    classify clips           MODEL CLIP..., --every, --top\n"
-      "    judge on labelled clips  --wrong, --confusion, --film\n"
+      "    judge on labelled clips  --wrong, --report-html\n"
       "    answer as soon as sure   --calibrate, then --decide\n"
       "    watch a camera           --stream, --threshold, --exec\n"
       "    watch several cameras    --streams\n"

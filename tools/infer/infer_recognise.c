@@ -113,6 +113,8 @@ static int judge(struct ctt_recogniser *r, const struct clip *c,
     if (label < 0)
         goto out;
     count_right(r, c, s);
+    if (s == r->accuracy)
+        r->report.early = r->order[0] == label ? r->probs[label] : 0;
     if (r->threshold)
         CTT_TRY(ctt_kept_add(&r->kept, ctt_source_list(c->from), c->item,
                              (int)(s - r->accuracy), r->probs));
@@ -300,10 +302,9 @@ int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
     if (ctt_frames_whole(&d->f, c.item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
     CTT_TRY(r->watch ? r->watch(r, c.item, &d->f) : observe(r, &c, &d->f));
-    if (r->set->film && !r->filmed++)
-        CTT_TRY(ctt_film_write(r, c.item, &d->f));
-    if (r->set->report_html && r->judged.count > wrong)
-        CTT_TRY(ctt_infer_report_wrong(r, c.item, &d->f));
+    if (r->set->report_html && !r->watch)
+        CTT_TRY(ctt_infer_report_clip(r, c.item, &d->f,
+                                      r->judged.count > wrong));
 out:
     ctt_frames_free(&d->f);
     return count_clip(r, rc, bad);

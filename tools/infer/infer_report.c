@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_report.c: --report-html of recognition, and --confusion: pages about
- * the answers to clips of a known class. */
+ * infer_report.c: --report-html of recognition: a page about answers to
+ * clips. */
 #include "tools/infer/infer_tool.h"
-#include "base/newfile.h"
 #include "base/statistics/wilson.h"
 #include "tools/report/page.h"
 
@@ -15,6 +14,7 @@ void ctt_infer_report_free(struct ctt_infer_report *p)
 {
     for (int k = 0; k < p->worst; k++)
         ctt_film_free(&p->film[k]);
+    ctt_film_free(&p->shown);
     p->worst = 0;
 }
 
@@ -28,9 +28,9 @@ void ctt_infer_report_sure(struct ctt_infer_report *p, double sure, int right)
     p->sure[bin] += sure;
 }
 
-int ctt_infer_report_wrong(struct ctt_recogniser *r,
-                           const struct ctt_item *item,
-                           const struct ctt_frames *d)
+/* The wrong clip that was judged last. */
+static int take_wrong(struct ctt_recogniser *r, const struct ctt_item *item,
+                      const struct ctt_frames *d)
 {
     struct ctt_infer_report *p = &r->report;
     const struct ctt_wrong *w = &r->judged.of[r->judged.count - 1];
@@ -47,6 +47,26 @@ int ctt_infer_report_wrong(struct ctt_recogniser *r,
     for (to = p->worst++; to > 0 && f.p > p->film[to - 1].p; to--)
         p->film[to] = p->film[to - 1];
     p->film[to] = f;
+out:
+    return rc;
+}
+
+/* The surest of the first answers that are right, as the last one is; of clips
+ * without a class, or with several, the first. */
+int ctt_infer_report_clip(struct ctt_recogniser *r,
+                          const struct ctt_item *item,
+                          const struct ctt_frames *d, int wrong)
+{
+    struct ctt_film *f = &r->report.shown;
+    int judged = ctt_recognise_label(r, item) >= 0 && !r->threshold, rc = 0;
+
+    if (wrong)
+        return take_wrong(r, item, d);
+    if (judged ? r->report.early <= f->p : f->id != NULL)
+        goto out;
+    ctt_film_free(f);
+    CTT_TRY(ctt_film_take(r, item, d, f));
+    f->p = judged ? r->report.early : 0;
 out:
     return rc;
 }
@@ -174,6 +194,27 @@ out:
     return rc;
 }
 
+static int put_shown(FILE *f, const struct ctt_recogniser *r)
+{
+    const struct ctt_film *w = &r->report.shown;
+    char note[200];
+    int rc = 0;
+
+    if (!w->id)
+        goto out;
+    ctt_page_section(f, w->p > 0 ? "Right" : "A clip", w->p > 0
+        ? "Of the clips that are right at first and at their end, the one "
+          "whose first answer is surest." : NULL);
+    if (w->p > 0)
+        snprintf(note, sizeof(note), "answer after %g%%: %.120s (%.1f%%)",
+                 100 * r->accuracy[0].seen, r->label[w->label],
+                 100 * (double)w->p);
+    CTT_TRY(ctt_film_put(f, w, r, r->set->report_html, w->p > 0 ? note
+                                                                : NULL));
+out:
+    return rc;
+}
+
 /* ---- pages ---- */
 
 static int print_report(FILE *f, const void *arg)
@@ -188,6 +229,7 @@ static int print_report(FILE *f, const void *arg)
         put_accuracy(f, r);
         put_calibration(f, &r->report);
     }
+    CTT_TRY(put_shown(f, r));
     if (r->renamed && r->accuracy[r->ratios - 1].clips && !r->threshold) {
         ctt_page_section(f, "Confusion", "At the end of each clip.");
         CTT_TRY(put_heat(f, r));
@@ -247,22 +289,4 @@ void ctt_decide_report_write(const struct ctt_recogniser *r)
 {
     if (r->decided.clips)
         ctt_page_write(r->set->report_html, print_decisions, r);
-}
-
-/* ---- --confusion ---- */
-
-static int print_confusion(FILE *f, const void *arg)
-{
-    int rc;
-
-    ctt_page_begin(f, "Answers by true class");
-    CTT_TRY(put_heat(f, arg));
-    ctt_page_end(f);
-out:
-    return rc;
-}
-
-int ctt_confusion_write(const struct ctt_recogniser *r)
-{
-    return ctt_file_print(r->set->confusion, print_confusion, r);
 }

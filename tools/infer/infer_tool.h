@@ -322,11 +322,10 @@ int  ctt_judged_say(struct ctt_judged *j, char *const *name, int clips);
 int  ctt_judged_write(struct ctt_judged *j, char *const *name,
                       const char *path);
 
-/* CTT_EINVAL or CTT_EIO if a file of wrong clips or a page cannot be written,
- * or --confusion has more than CTT_CONFUSION_MOST classes. */
-enum { CTT_CONFUSION_MOST = 64 };
+/* CTT_EINVAL or CTT_EIO if a file of wrong clips or a page cannot be
+ * written. */
 struct ctt_infer_set;
-int  ctt_judged_check(const struct ctt_infer_set *c, int classes);
+int  ctt_judged_check(const struct ctt_infer_set *c);
 
 /* ---- infer_film.c ---- */
 
@@ -340,21 +339,18 @@ struct ctt_film {
                            the probabilities of each curve */
     double   fps;
     int      frames, label, curves, curve[CTT_FILM_CURVES];
-    int      answer;    /* at the end, if wrong, and */
-    float    p;         /* its probability */
+    int      answer;    /* at the end */
+    float    p;         /* its probability, of a right one the early one's */
 };
 
 /* take: runs the clip once more; the session is left at its end.  put: adds it
- * to a page at path; note: a paragraph, or NULL.  write: as the page
- * r->set->film. */
+ * to a page at path; note: a paragraph, or NULL. */
 struct ctt_recogniser;
 int  ctt_film_take(struct ctt_recogniser *r, const struct ctt_item *item,
                    const struct ctt_frames *d, struct ctt_film *f);
 int  ctt_film_put(FILE *to, const struct ctt_film *f,
                   const struct ctt_recogniser *r, const char *path,
                   const char *note);
-int  ctt_film_write(struct ctt_recogniser *r, const struct ctt_item *item,
-                    const struct ctt_frames *d);
 void ctt_film_free(struct ctt_film *f);
 
 /* ---- infer_report.c ---- */
@@ -365,24 +361,24 @@ struct ctt_infer_report {
     const char     *model;
     const double   *map;                     /* [ratios], with several labels */
     struct ctt_film film[CTT_WORST_CLIPS];    /* the surest first */
+    struct ctt_film shown;    /* early right, or of no class */
     int             worst;
+    float           early;    /* of the clip under way: the first answer's
+                                 probability, if that is right */
     int             clips[CTT_SURE_BINS], right[CTT_SURE_BINS];
     double          sure[CTT_SURE_BINS];    /* sums of probabilities */
 };
 
-/* sure: counts a clip's last answer by its probability.  wrong: takes the clip
- * that was judged last, if it is one of the worst.  write: a page that cannot
- * be written is a warning. */
+/* sure: counts a clip's last answer by its probability.  clip: takes the clip
+ * that was run last, wrong at its end or not, if it is one of the worst or the
+ * one to show.  write: a page that cannot be written is a warning. */
 void ctt_infer_report_sure(struct ctt_infer_report *p, double sure, int right);
-int  ctt_infer_report_wrong(struct ctt_recogniser *r,
-                            const struct ctt_item *item,
-                            const struct ctt_frames *d);
+int  ctt_infer_report_clip(struct ctt_recogniser *r,
+                           const struct ctt_item *item,
+                           const struct ctt_frames *d, int wrong);
 void ctt_infer_report_write(const struct ctt_recogniser *r);
 void ctt_decide_report_write(const struct ctt_recogniser *r);
 void ctt_infer_report_free(struct ctt_infer_report *p);
-
-/* The page r->set->confusion. */
-int  ctt_confusion_write(const struct ctt_recogniser *r);
 
 /* ---- calibrate_head.c ---- */
 
@@ -450,8 +446,8 @@ int ctt_input_paths(int (*take)(void *arg, const char *path), void *arg);
 /* ---- infer_opt.c ---- */
 
 struct ctt_infer_set {
-    const char *split, *classes, *observe, *device, *wrong, *confusion,
-               *film, *report_html, *profile;
+    const char *split, *classes, *observe, *device, *wrong,
+               *report_html, *profile;
     float fps;
     int every, top, json, time, strict, threads, workers;
     struct ctt_predict predict;
@@ -530,7 +526,6 @@ struct ctt_recogniser {
     struct ctt_judged   judged;
     struct ctt_infer_report report;    /* with --report-html */
     int                 said;       /* answers printed */
-    int                 filmed;     /* clips drawn, 0 or 1 */
     struct ctt_times    frame, answer;    /* with --time, and those below */
     struct ctt_decode_times decode;
     int                 read, skipped;    /* clips */

@@ -83,7 +83,7 @@ static int settings_of(const struct ctt_search_run *r,
     c->out = p->out;
     c->checkpoint = p->checkpoint;
     c->log_json = p->log;
-    c->test = NULL;
+    c->test = c->report_html = NULL;
     c->threads = threads > all->jobs ? threads / all->jobs : 1;
     c->seed = all->seed + job->repeat;
     c->pause = r->s->epochs[job->rung];

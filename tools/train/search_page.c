@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * search_page.c: --search-plot: the trials of a search as a page. */
-#include "tools/train/train_tool.h"
-#include "base/newfile.h"
+ * search_page.c: the trials of a search, as a section of the page. */
+#include "libtrain/search/search.h"
 #include "tools/report/page.h"
+#include "tools/train/train_page.h"
 
 #include <math.h>
 
@@ -118,9 +118,8 @@ out:
     return rc;
 }
 
-static int print_trials(FILE *f, const void *arg)
+int ctt_search_put(FILE *f, const struct ctt_search *s)
 {
-    const struct ctt_search *s = arg;
     size_t n = (size_t)s->cfg->trials;
     double *room = ctt_calloc(n, 2 * KINDS * sizeof(*room));
     struct dots d = { { room, room + n, room + 2 * n },
@@ -128,7 +127,7 @@ static int print_trials(FILE *f, const void *arg)
     int rc = room ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    ctt_page_begin(f, "Search of settings");
+    ctt_page_section(f, "Search of settings", NULL);
     for (int i = 0; i < s->cfg->trials; i++)
         add_dot(s, i, i + 1, &d);
     put_dots(f, s, &d, (struct ctt_chart){ .title = "Trials in their order",
@@ -137,13 +136,7 @@ static int print_trials(FILE *f, const void *arg)
         put_setting(f, s, k, &d);
     CTT_TRY(put_importance(f, s));
     CTT_TRY(put_trials(f, s));
-    ctt_page_end(f);
 out:
     ctt_free(room);
     return rc;
-}
-
-int ctt_search_page(const struct ctt_search_run *r, const char *path)
-{
-    return ctt_file_print(path, print_trials, r->s);
 }

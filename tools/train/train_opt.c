@@ -225,7 +225,7 @@ static const struct ctt_chapter chapters[] = {
       "do too, but for the order of lines; with asha and median the trials "
       "that go on depend on the order of results. A log of another space, "
       "model, set of clips or list of settings is refused.\n\n"
-      "Tables at the end, --search-csv and --search-plot show the trials. The "
+      "Tables at the end, --search-csv and --report-html show the trials. The "
       "importance of each setting is estimated from the ranks of all trials "
       "after the epochs that all have: the share of their variance that a "
       "quadratic curve of the setting alone explains, or the means of its "

@@ -313,6 +313,8 @@ static int print_training(FILE *f, const void *arg)
     put_facts(f, p);
     if (p->on_val)
         CTT_TRY(put_result(f, p));
+    if (p->search)
+        CTT_TRY(ctt_search_put(f, p->search));
     if (p->rows)
         CTT_TRY(put_curves(f, p));
     if (p->on_val)

@@ -15,6 +15,7 @@ struct ctt_page_epoch {
     int    best;
 };
 
+struct ctt_search;
 struct ctt_train_page {
     const struct ctt_train_cfg *cfg;
     const char            *text;      /* path of the model text, or NULL */
@@ -27,6 +28,7 @@ struct ctt_train_page {
 
     /* Of the result; NULL before, or in prediction. */
     const struct ctt_metrics *on_val, *on_test;
+    const struct ctt_search  *search;    /* NULL: none */
     const char               *set;    /* the clips of the two below */
     struct ctt_metrics       *model;
     struct ctt_baselines      baselines;
@@ -52,5 +54,11 @@ int  ctt_train_worst(const struct ctt_train_page *p, int clip[CTT_WORST]);
 /* The validation clips that the model is most wrong about: frames, and answers
  * by the part that was seen.  Nothing if on_val has no answers. */
 int  ctt_train_page_clips(FILE *f, const struct ctt_train_page *p);
+
+/* ---- search_page.c ---- */
+
+/* Scores by trial and by each setting, what settings explain, and a table of
+ * the trials. */
+int  ctt_search_put(FILE *f, const struct ctt_search *s);
 
 #endif

@@ -35,7 +35,7 @@ static int check_search_files(const struct ctt_search_run *r)
 {
     const struct ctt_train_cfg *c = &r->j->cfg;
     const char *const made[] = { c->out, r->log_path, r->folder,
-                                 c->search_csv, c->search_plot };
+                                 c->search_csv, c->report_html };
     const char *const read[] = { r->j->text, c->data, c->val, c->test,
                                  c->classes, c->init, c->search };
     int n = (int)CTT_LEN(made), rc;
@@ -48,7 +48,7 @@ static int check_search_files(const struct ctt_search_run *r)
     if (access(r->log_path, F_OK) == 0)
         CTT_TRY(ctt_output_check(r->log_path, &log_kind));
     CTT_TRY(ctt_output_check(c->search_csv, &csv_kind));
-    CTT_TRY(ctt_output_check(c->search_plot, &ctt_output_page));
+    CTT_TRY(ctt_output_check(c->report_html, &ctt_output_page));
 out:
     return rc;
 }
@@ -168,6 +168,7 @@ static int begin_search(struct ctt_search_run *r)
     CTT_TRY(open_clips(j));
     CTT_TRY(ctt_search_new(r->space, &j->cfg, &r->s));
     CTT_TRY(check_named(r));
+    j->page.search = r->s;
     CTT_TRY(ctt_search_open(r));
     CTT_TRY(make_key(r));
     CTT_TRY(ctt_search_meet(r));
@@ -343,8 +344,8 @@ static int end_search(struct ctt_search_run *r)
         CTT_TRY(is_there(r, &job));
     if (c->search_csv)
         CTT_TRY(ctt_search_csv(r, c->search_csv));
-    if (c->search_plot)
-        CTT_TRY(ctt_search_page(r, c->search_plot));
+    if (!fresh)
+        ctt_train_page_write(&r->j->page);
     if (fresh) {
         CTT_TRY(ctt_search_won_line(r->s, &line));
         CTT_TRY(ctt_search_log_add(r, line));

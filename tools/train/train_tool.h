@@ -355,10 +355,4 @@ void ctt_search_progress(const struct ctt_search_run *r);
 int  ctt_search_say(const struct ctt_search_run *r);
 int  ctt_search_csv(const struct ctt_search_run *r, const char *path);
 
-/* ---- search_page.c ---- */
-
-/* Writes a page: scores by trial and by each setting, what settings explain,
- * and a table of the trials. */
-int  ctt_search_page(const struct ctt_search_run *r, const char *path);
-
 #endif

@@ -41,11 +41,11 @@ says 2 'has no effect with --sense' "$compress" $two --sense
 says 2 'explain-steps' "$compress" $explain --explain-steps -1
 says 2 'given for two files' "$compress" $two --explain-log a --explain-csv a
 says 2 's.h5' "$compress" $two --explain-csv s.h5
-says 2 'd.h5' "$compress" $two --explain-plot d.h5
+says 2 'd.h5' "$compress" $two --report-html d.h5
 echo 'my own words' > words
 cp words kept
 says 1 'words: .*' "$compress" $two --explain-log words
-says 1 'words: .*' "$compress" $two --explain-plot words
+says 1 'words: .*' "$compress" $two --report-html words
 cmp words kept || fail 'a file of the user was changed'
 
 # Models that do not belong together.
@@ -72,7 +72,7 @@ grep -qE '^a|jsonl' now && fail "files of what was refused: $(cat now)"
 
 # 2. A row for each thing that was done to each weight, and the files.
 says 0 '[0-9]+ results in s.h5.explain.jsonl' "$compress" $two \
-    --explain-csv e.csv --explain-plot e.html
+    --explain-csv e.csv --report-html e.html
 rows=$(grep -oE '^[0-9]+ results' out | cut -d' ' -f1)
 for what in pruning sharing int8 everything; do
     grep -qE "^e +$what +-?[0-9.]+ \+-[0-9.]+ +-?[0-9.]+ \+-[0-9.]+ " out ||

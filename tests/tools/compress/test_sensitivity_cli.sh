@@ -30,14 +30,14 @@ cp words kept
 says 1 'none/a.jsonl: cannot write' "$compress" --sense m.h5 $sense \
     --sense-log none/a.jsonl
 says 1 'words: .*' "$compress" --sense m.h5 $sense --sense-log words
-says 1 'words: .*' "$compress" --sense m.h5 $sense --sense-plot words
+says 1 'words: .*' "$compress" --sense m.h5 $sense --report-html words
 cmp words kept || fail 'a file of the user was changed'
 ls > now
 grep -qE '^a|jsonl' now && fail "files of what was refused: $(cat now)"
 
 # 2. A table per weight, all of them, and the files.
 says 0 '66 results in m.h5.sense.jsonl' "$compress" --sense m.h5 $sense \
-    --sense-csv s.csv --sense-plot s.html
+    --sense-csv s.csv --report-html s.html
 for w in e y; do
     grep -q "^$w: [0-9]* values, .*% of the multiplications:" out ||
         fail "no table of $w"

@@ -124,7 +124,6 @@ subset() {    # subset CLIPS LOW FILE: of v.txt, with m.h5, which answers
     cp m.h5 c.h5
     says 0 "^100% +$1 +100.0%" infer v.txt --classes $3
     says 0 "^100% +$1 " infer v.h5 --classes $3
-    says 0 "^100% +$1 " infer v.txt --classes $3 --confusion c.html
     says 0 ", from $1 clips" "$bin/convtt-infer" --calibrate c.h5 v.txt \
         --max-gap 0.9 --delta 0.5 --classes $3
     says 0 "^$1 +$1 " "$bin/convtt-infer" --decide c.h5 v.txt --classes $3

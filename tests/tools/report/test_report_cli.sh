@@ -54,6 +54,7 @@ has() { # has PAGE WORDS...
     done
 }
 
+pages='r c i o n q x y d m l'
 learn() { "$bin/convtt-train" tiny.net --data clips --fps 4 -o m.h5 --batch 4 \
     --lr 1e-4 --threads 1 --report-html r.html "$@" > log 2>&1 < /dev/null; }
 learn --epochs 3 --log-json a.jsonl || fail "training: $(tail -3 log)"
@@ -82,9 +83,57 @@ cells=$(grep -oE '<td style="[^>]*>(<b>)?[0-9]+<' i.html |
 [ -n "$clips" ] && [ "$cells" = "$clips" ] ||
     fail "the page has $cells clips, the table $clips"
 wrong=$(sed -n 's/^wrong at the end: \([0-9]*\) of .*/\1/p' out)
-[ "$(grep -c '^<h3>' i.html)" = $((wrong < 6 ? wrong : 6)) ] ||
+right=$(grep -c '^<h2>Right</h2>' i.html)
+[ "$(grep -c '^<h3>' i.html)" = $(((wrong < 6 ? wrong : 6) + right)) ] ||
     fail "clips of the page: $wrong are wrong"
 has i.html 'Calibration' 'Confusion' 'always the most frequent class'
+# Where the first answer is right at last, the surest of them is shown.
+early=$(awk '$4 == "s" && $1 != clip { clip = $1; early = $5 == "right" }
+             $4 == "s" && $2 ~ /^4\// { n += early && $5 == "right" }
+             END { print n + 0 }' out)
+[ $right = $((early > 0)) ] || fail "$early are right early, shown: $right"
+
+# Of clips without a class the first is shown; with several labels, too.
+"$bin/convtt-infer" m.h5 clips/dark/*1 --fps 4 --threads 1 \
+    --report-html o.html > out 2> log || fail "no classes: $(tail -3 log)"
+has o.html '<h2>A clip</h2>' '&#60;i&#62;1'
+{ echo path,label
+  name=${evil//\"/\"\"}
+  for k in 1 2 3 4 5 6 7 8 9; do
+      echo "\"clips/$name/<i>$k\",\"$name|same\""
+      echo "clips/dark/<i>$k,dark|same"
+  done
+} > several.csv
+sed 's/^conv y.*/conv y in=q out=3/' tiny.net > three.net
+"$bin/convtt-train" three.net --data several.csv --val none --fps 4 \
+    -o l.h5 --epochs 1 --batch 4 --threads 1 > log 2>&1 < /dev/null ||
+    fail "several labels: $(tail -3 log)"
+"$bin/convtt-infer" l.h5 several.csv --fps 4 --threads 1 \
+    --report-html n.html > out 2> log || fail "several: $(tail -3 log)"
+has n.html 'Mean average precision' '<h2>A clip</h2>'
+grep -q '<h2>Confusion' n.html && fail 'several labels have no confusion matrix'
+
+# A search, what weights bear, what a compression costs, early decisions.
+echo 'lr log 1e-4 1e-2' > space.txt
+"$bin/convtt-train" tiny.net --data clips --fps 4 --batch 4 --threads 1 \
+    --search space.txt --trials 3 --search-method random --repeats 1 \
+    --epochs 1 -o q.h5 --report-html q.html > log 2>&1 < /dev/null ||
+    fail "search: $(tail -3 log)"
+has q.html 'Trials by --lr' 'Most wrong' '(best)' 'true class (row)'
+"$bin/convtt-compress" --sense m.h5 --data clips --fps 4 --threads 1 \
+    --choose-by rules --report-html x.html > log 2>&1 ||
+    fail "sense: $(tail -3 log)"
+has x.html 'nats (--sense-kl)' 'divergence, nats'
+"$bin/convtt-compress" --explain s.h5 --dense m.h5 --val clips --fps 4 \
+    --threads 1 --explain-steps 0 --report-html y.html > log 2>&1 ||
+    fail "explain: $(tail -3 log)"
+has y.html 'c, sharing' 'All weights together'
+cp m.h5 d.h5
+"$bin/convtt-infer" --calibrate d.h5 clips --fps 4 --threads 1 --max-gap 0.9 \
+    --delta 0.5 > out 2> log || fail "calibration: $(tail -3 log)"
+"$bin/convtt-infer" --decide d.h5 clips --fps 4 --threads 1 \
+    --report-html d.html > out 2> log || fail "decisions: $(tail -3 log)"
+has d.html 'decided early' 'Decisions by the part of the clip'
 
 # Models beside each other.  Trainings beside each other: a log that was cut,
 # one of another version, and one with many lines.
@@ -122,7 +171,7 @@ says 1 'tiny.net: has no row of a training: --watch' "$bin/convtt-info" \
     --watch tiny.net
 says 2 'take one file' "$bin/convtt-info" --watch a.jsonl b.jsonl
 
-for page in r c i m l; do
+for page in $pages; do
     check_page $page.html
 done
 [ "$(grep -c '^{' a.jsonl)" = 3 ] || fail "the log was changed"
@@ -159,12 +208,12 @@ grep -q 'Loss by epoch' moved/r.html || fail "the old page is damaged"
 
 if command -v chromium > browser; then
     # One page with all of them as frames: a browser is slow to start.
-    for page in r c i m l; do
+    for page in $pages; do
         echo "<iframe src=\"$page.html\"></iframe>"
     done > all.html
     limited chromium --headless --no-sandbox --disable-gpu \
         --enable-logging=stderr --dump-dom "file://$PWD/all.html" > dom 2> err
-    [ "$(grep -c '<iframe' dom)" = 5 ] || fail "not shown: $(tail -3 err)"
+    [ "$(grep -c '<iframe' dom)" = 11 ] || fail "not shown: $(tail -3 err)"
     grep CONSOLE err && fail "errors in the browser"
 fi
 exit $failed

@@ -54,7 +54,7 @@ done << 'END'
 --search-first 5: --search-first=5: a trial has 3 epochs
 --search-log x.h5: x.h5: given for two files
 --search-csv space.txt: space.txt: given for two files
---search-plot tiny.net: tiny.net: given for two files
+--report-html tiny.net: tiny.net: given for two files
 END
 for o in '--trials 3' '--jobs 2' '--repeats 2' '--search-log l'; do
     says 2 'requires --search' train -o x.h5 $o
@@ -90,7 +90,7 @@ grep -q '^x' now && fail "files of what was refused: $(cat now)"
 # 2. A search: its model, its log, and nothing else.
 common='--trials 5 --jobs 1'
 says 0 'a.h5 written: top-1 .* they chose the epoch' search $common -o a.h5 \
-    --search-csv a.csv --search-plot a.html
+    --search-csv a.csv --report-html a.html
 [ "$(ls -d a.* | paste -sd' ')" = 'a.csv a.h5 a.h5.search.jsonl a.html' ] ||
     fail "other files: $(ls)"
 [ "$(grep -c '^a.h5 on .*(12 clips)' out)" = 1 ] || fail 'test clips'
