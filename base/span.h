@@ -39,7 +39,7 @@ struct ctt_span {
 struct ctt_span_sum { int64_t count; double seconds; };
 
 /* open: records from now on, up to `room` spans; later ones are only summed.
- * Call it before other threads start.  stop: records no more.  close: forgets
+ * No other thread may record meanwhile.  stop: records no more.  close: forgets
  * all; no thread may record.  CTT_ENOMEM. */
 int  ctt_spans_open(int64_t room);
 void ctt_spans_stop(void);

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A row; that of the original has its accuracy besides. */
-static struct ctt_budget_row result_at(const struct ctt_budget_job *r, int i,
-                                       const char **kind)
+struct ctt_budget_row ctt_budget_result(const struct ctt_budget_job *r, int i,
+                                        const char **kind)
 {
-    static const char *const kinds[] = { "tried", "retrained", "short" };
+    static const char *const kinds[] = { "tried", "retrained", "short",
+                                         "proved" };
     struct ctt_budget_row row = r->s.rows.row[i];
 
     *kind = kinds[row.kind];
@@ -29,7 +29,7 @@ static struct ctt_budget_row result_at(const struct ctt_budget_job *r, int i,
 static void print_result(FILE *f, const struct ctt_budget_job *r, int i)
 {
     const char *kind;
-    struct ctt_budget_row row = result_at(r, i, &kind);
+    struct ctt_budget_row row = ctt_budget_result(r, i, &kind);
 
     fprintf(f, "%s,", kind);
     for (int k = 0; k < CTT_COSTS; k++)

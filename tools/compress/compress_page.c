@@ -126,7 +126,7 @@ static int put_front(FILE *f, const struct ctt_report *r,
         s[i] = (struct ctt_series){ r->stage[i].name, isfinite(x[i]), &x[i],
             &p->top1[CTT_ACCURACIES - 1][i], &p->low[i], &p->high[i], 1 };
     ctt_page_chart(f, &(struct ctt_chart){ title, of, ctt_report_score(r), s,
-        r->stages, 1, 0, 0, 1, .log_x = 1 });
+        r->stages, 1, 0, NAN, NAN, .log_x = 1 });
 out:
     ctt_free(s);
     return rc;

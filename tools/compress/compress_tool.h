@@ -453,6 +453,10 @@ void ctt_budget_page(const struct ctt_budget_job *r);
 
 /* ---- budget_csv.c ---- */
 
+/* Row i, and what it is; that of the original has its accuracy besides. */
+struct ctt_budget_row ctt_budget_result(const struct ctt_budget_job *r, int i,
+                                        const char **kind);
+
 /* All rows of the log but those of split "test". */
 int ctt_budget_csv(const struct ctt_budget_job *r, const char *path);
 

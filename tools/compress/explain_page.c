@@ -33,7 +33,8 @@ static int put_points(FILE *f, const struct ctt_explain *e, int all)
         v[1] = isnan(v[0]) ? NAN : (double)p->bytes;
         v[2] = 100 * (1 - 1 / p->faster);
     }
-    ctt_page_bars(f, all ? "All weights together" : rows > ROWS
+    ctt_page_bars(f, all ? "Sums: all that was done to a weight, and each "
+                  "thing for all weights" : rows > ROWS
                   ? "The 300 that cost most" : "Those that cost most first",
                   name, rows < ROWS ? rows : ROWS, columns, COLUMNS, value);
 out:
@@ -50,7 +51,9 @@ static int print_parts(FILE *f, const void *arg)
 
     ctt_page_begin(f, "What a compression costs and saves");
     ctt_page_section(f, "Each thing that was done to a weight",
-                     "It alone is undone.");
+                     "It alone is undone: what it costs is how much nearer the "
+                     "answers then come to those of the original; what it "
+                     "saves is what file and frame then take more.");
     CTT_TRY(put_points(f, arg, 0));
     CTT_TRY(put_points(f, arg, 1));
     ctt_page_end(f);

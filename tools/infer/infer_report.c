@@ -132,17 +132,17 @@ static void put_accuracy(FILE *f, const struct ctt_recogniser *r)
 /* A reliability diagram (Niculescu-Mizil and Caruana 2005). */
 static void put_calibration(FILE *f, const struct ctt_infer_report *p)
 {
-    static const double ends[] = { 0, 1 };
+    static const double seen[] = { 0, 100 }, ends[] = { 0, 1 };
     double x[CTT_SURE_BINS], y[CTT_SURE_BINS], low[CTT_SURE_BINS],
            high[CTT_SURE_BINS], range[2], error = 0, clips = 0;
     struct ctt_series s[2] = { { "the model", 0, x, y, low, high },
-                               { "as sure as right", 2, ends, ends } };
+                               { "as sure as right", 2, seen, ends } };
     char title[160];
 
     for (int k = 0; k < CTT_SURE_BINS; k++) {
         if (!p->clips[k])
             continue;
-        x[s[0].n] = p->sure[k] / p->clips[k];
+        x[s[0].n] = 100 * p->sure[k] / p->clips[k];
         y[s[0].n] = (double)p->right[k] / p->clips[k];
         ctt_wilson(y[s[0].n], p->clips[k], range);
         low[s[0].n] = range[0];
@@ -156,8 +156,8 @@ static void put_calibration(FILE *f, const struct ctt_infer_report *p)
     snprintf(title, sizeof(title), "Calibration: right answers by the "
              "probability of the answer (expected error %.1f points)",
              100 * error / clips);
-    ctt_page_chart(f, &(struct ctt_chart){ title, "probability of the answer",
-                                           "top-1", s, 2, 1, 0, 0, 1 });
+    ctt_page_chart(f, &(struct ctt_chart){ title, "probability of the "
+                                           "answer, %", "top-1", s, 2, 1, 0, 0, 1 });
 }
 
 static int put_heat(FILE *f, const struct ctt_recogniser *r)

@@ -65,15 +65,22 @@ static void cover(const struct ctt_series *s, struct ctt_area *a)
             continue;
         widen(scaled(s->x[i], a->log_x), &a->x0, &a->x1);
         widen(scaled(s->y[i], a->log_y), &a->y0, &a->y1);
+        widen(s->low ? scaled(s->low[i], a->log_y) : NAN, &a->y0, &a->y1);
+        widen(s->high ? scaled(s->high[i], a->log_y) : NAN, &a->y0, &a->y1);
     }
 }
 
+/* A single number gets a range around it. */
 static void open_range(double *low, double *high)
 {
+    double half = fabs(*low) / 2;
+
     if (!(*low <= *high))
-        *low = *high = 0;
-    if (*high - *low <= fabs(*low) * 1e-9)
-        *high = *low + 1;
+        *low = *high = half = 0;
+    if (*high - *low <= half * 1e-9) {
+        *low -= half;
+        *high += half > 0 ? half : 1;
+    }
 }
 
 /* Both ends of the axis of y become numbers that it shows. */
@@ -144,6 +151,7 @@ int ctt_area_find(const struct ctt_chart *c, struct ctt_area *a)
     choose_scale(&a->log_y, a->y0, a->y1);
     find_range(c, a);
     open_range(&a->y0, &a->y1);
+    a->y1 = c->percent ? fmin(a->y1, 1) : a->y1;
     round_range(a);
     if (c->names) {
         a->x0 = -0.5;

@@ -3,6 +3,7 @@
 #include "tools/report/page.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Below 0 the colour is another one. */
 static void put_bar(FILE *f, const struct ctt_bars *column, double v,
@@ -19,9 +20,11 @@ static void put_bar(FILE *f, const struct ctt_bars *column, double v,
             most > 0 ? 100 * fabs(v) / most : 0);
 }
 
-static double most_of(const double *value, int n, int columns, int k)
+/* The longest bar: of the largest number, of shares 100%. */
+static double most_of(const struct ctt_bars *column, const double *value,
+                      int n, int columns, int k)
 {
-    double most = 0;
+    double most = strstr(column[k].form, "%%") ? 100 : 0;
 
     for (int i = 0; i < n; i++)
         if (isfinite(value[i * columns + k]))
@@ -47,7 +50,7 @@ void ctt_page_bars(FILE *f, const char *caption, const char *const *name,
         fprintf(f, "</th>");
         for (int k = 0; k < columns; k++)
             put_bar(f, &column[k], value[i * columns + k],
-                    most_of(value, n, columns, k));
+                    most_of(column, value, n, columns, k));
         fprintf(f, "</tr>\n");
     }
     ctt_page_table_end(f);

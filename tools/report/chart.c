@@ -61,6 +61,17 @@ static const char *dash(int k)
     return dashes[(k + k / COLOURS) % 4];
 }
 
+/* Circles, squares and diamonds. */
+static void put_dot(FILE *f, int k, double x, double y, double r)
+{
+    fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+            "rx=\"%.1f\" fill=\"var(--c%d)\"", x - r, y - r, 2 * r, 2 * r,
+            k % 3 ? 0 : r, k % COLOURS);
+    if (k % 3 == 2)
+        fprintf(f, " transform=\"rotate(45 %.1f %.1f)\"", x, y);
+    fprintf(f, "/>");
+}
+
 static void put_dots(FILE *f, const struct ctt_chart *c,
                      const struct ctt_area *a, int k)
 {
@@ -72,13 +83,8 @@ static void put_dots(FILE *f, const struct ctt_chart *c,
 
         if (!isfinite(s->y[i]))
             continue;
-        if (k % 2)
-            fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                    "height=\"%.1f\" fill=\"var(--c%d)\"/>\n", x - r, y - r,
-                    2 * r, 2 * r, k % COLOURS);
-        else
-            fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" "
-                    "fill=\"var(--c%d)\"/>\n", x, y, r, k % COLOURS);
+        put_dot(f, k, x, y, r);
+        fprintf(f, "\n");
     }
 }
 
@@ -120,38 +126,42 @@ static void put_limit(FILE *f, const struct ctt_chart *c,
 
 /* ---- text ---- */
 
-static void put_sample(FILE *f, const char *sample, const char *name)
+static void begin_key(FILE *f)
 {
     fprintf(f, "<span class=\"key\"><svg viewBox=\"0 0 32 10\" "
-            "aria-hidden=\"true\"><%s/></svg> ", sample);
+            "aria-hidden=\"true\">");
+}
+
+static void end_key(FILE *f, const char *name)
+{
+    fprintf(f, "</svg> ");
     ctt_page_text(f, name);
     fprintf(f, "</span>\n");
 }
 
 static void put_key(FILE *f, const struct ctt_chart *c, int k)
 {
-    char sample[160];
-
+    begin_key(f);
     if (c->of[k].dots)
-        snprintf(sample, sizeof(sample), k % 2
-                 ? "rect x=\"12\" y=\"1\" width=\"8\" height=\"8\" "
-                   "fill=\"var(--c%d)\""
-                 : "circle cx=\"16\" cy=\"5\" r=\"4.5\" fill=\"var(--c%d)\"",
-                 k % COLOURS);
+        put_dot(f, k, 16, 5, 4);
     else
-        snprintf(sample, sizeof(sample), "path d=\"M0 5H32\" "
-                 "stroke=\"var(--c%d)\" stroke-width=\"3\" "
-                 "stroke-dasharray=\"%s\"", k % COLOURS, dash(k));
-    put_sample(f, sample, c->of[k].name);
+        fprintf(f, "<path d=\"M0 5H32\" stroke=\"var(--c%d)\" "
+                "stroke-width=\"3\" stroke-dasharray=\"%s\"/>", k % COLOURS,
+                dash(k));
+    end_key(f, c->of[k].name);
 }
 
 static void put_legend(FILE *f, const struct ctt_chart *c)
 {
     fprintf(f, "<div>");
     for (int k = 0; k < shown(c) && c->series > 1; k++)
-        put_key(f, c, k);
-    if (c->limit_name)
-        put_sample(f, "path class=\"limit\" d=\"M0 5H32\"", c->limit_name);
+        if (c->of[k].n)
+            put_key(f, c, k);
+    if (c->limit_name) {
+        begin_key(f);
+        fprintf(f, "<path class=\"limit\" d=\"M0 5H32\"/>");
+        end_key(f, c->limit_name);
+    }
     if (c->series > shown(c))
         fprintf(f, "and %d more", c->series - shown(c));
     fprintf(f, "</div>\n");

@@ -51,6 +51,12 @@ static void on_weights(void *arg, const struct ctt_model *m)
     ctt_train_board_weights(arg, m);
 }
 
+/* Of several ranks one is recorded. */
+static const char *profile_of(const struct ctt_train_cfg *c)
+{
+    return ctt_ranks_writes(c) ? c->profile : NULL;
+}
+
 static int train(struct ctt_training *j, int *status)
 {
     struct ctt_events ev = ctt_say_events;
@@ -63,11 +69,14 @@ static int train(struct ctt_training *j, int *status)
     CTT_TRY(ctt_training_start(j));
     CTT_TRY(ctt_training_begin(j));
     CTT_TRY(ctt_ranks_watch(&j->cfg));
+    if (!j->cfg.backbone)
+        CTT_TRY(ctt_train_auto(j->m, &j->cfg, j->data, j->val,
+                               &ctt_say_events));
+    if (!j->cfg.backbone && !j->cfg.resume)    /* the model text is decided */
+        CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
+    CTT_TRY(ctt_profile_open(profile_of(&j->cfg)));    /* trials are over */
     if (j->cfg.backbone)
         return ctt_train_head(j);
-    CTT_TRY(ctt_train_auto(j->m, &j->cfg, j->data, j->val, &ctt_say_events));
-    if (!j->cfg.resume)    /* the model text is decided */
-        CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
     ev.arg = j;
     ev.progress = on_progress;
     ev.epoch = on_epoch;
@@ -200,22 +209,12 @@ static int do_work(struct ctt_training *j, int *status)
            j->cfg.folds ? ctt_train_all_folds(j, status) : train(j, status);
 }
 
-/* Of several ranks one is recorded. */
-static const char *profile_of(const struct ctt_train_cfg *c)
-{
-    return ctt_ranks_writes(c) ? c->profile : NULL;
-}
-
 static int do_profiled(struct ctt_training *j, int *status)
 {
     const struct ctt_train_cfg *c = &j->cfg;
-    int rc;
+    int rc = do_work(j, status);
 
-    CTT_TRY(ctt_profile_open(profile_of(c)));
-    rc = do_work(j, status);
-    rc = ctt_profile_end(profile_of(c), c->device, c->threads, 1, rc);
-out:
-    return rc;
+    return ctt_profile_end(profile_of(c), c->device, c->threads, 1, rc);
 }
 
 int main(int argc, char **argv)

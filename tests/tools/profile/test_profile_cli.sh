@@ -50,6 +50,10 @@ table = 1e3 * sum(r['ms'] for r in d['nodes'])
 assert all(x['ts'] >= 0 and x['dur'] >= 0 for x in e)
 assert abs(table - nodes) < 1 + 1e-3 * nodes, (table, nodes)
 assert 0 < steps
+# 14 clips in batches of 2, twice; the trials before the training are no part.
+assert sum(x['cat'] == 'step' for x in e) == 14
+c = [r for r in d['nodes'] if r['node'] == 'c' and r['pass'] == 'backward']
+assert sum(r['calls'] for r in c) == 14, c
 assert abs(sum(r['share'] for r in d['nodes']) - 1) < 0.01
 assert all(r['bound'] in ('arithmetic', 'memory') for r in d['nodes'])
 c = [r for r in d['nodes'] if r['node'] == 'c' and r['pass'] == 'forward']

@@ -127,7 +127,7 @@ has x.html 'nats (--sense-kl)' 'divergence, nats'
 "$bin/convtt-compress" --explain s.h5 --dense m.h5 --val clips --fps 4 \
     --threads 1 --explain-steps 0 --report-html y.html > log 2>&1 ||
     fail "explain: $(tail -3 log)"
-has y.html 'c, sharing' 'All weights together'
+has y.html 'c, sharing' 'all weights, everything'
 cp m.h5 d.h5
 "$bin/convtt-infer" --calibrate d.h5 clips --fps 4 --threads 1 --max-gap 0.9 \
     --delta 0.5 > out 2> log || fail "calibration: $(tail -3 log)"
