@@ -516,7 +516,8 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = "!folds !doctor !amp-plan", .tags = RESUME | TRAINER | QUIET },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "curves, result, confusion matrix, the clips that are most wrong; "
-      "written anew after each epoch; with --search its trials", .arg = "FILE", .section = "Output",
+      "written anew after each epoch; with --search its trials",
+      .arg = "FILE", .section = "Output",
       .needs = "folds=0 !doctor !amp-plan", .tags = RESUME | TRAINER },
     { "profile", CTT_STRING, FIELD(profile), "", CTT_PROFILE_HELP,
       .arg = "FILE", .section = "Output",

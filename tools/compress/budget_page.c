@@ -12,11 +12,12 @@ enum { KINDS = 3, WHOLE = CTT_ACCURACIES - 1 };
 static int put_tried(FILE *f, const struct ctt_budget_job *r,
                      enum ctt_cost cost, struct ctt_chart chart)
 {
-    static const char *const words[KINDS] = { "retrained", "short", "original" };
+    static const char *const words[KINDS] = { "short", "original",
+                                              "retrained" };
     size_t n = (size_t)r->s.rows.rows + 1;
     double *room = ctt_calloc(n, 2 * KINDS * sizeof(*room));
-    struct ctt_series s[KINDS] = { { "retrained" }, { "retrained shortly" },
-                                   { "the original" } };
+    struct ctt_series s[KINDS] = { { "retrained shortly" }, { "the original" },
+                                   { "retrained" } };
     int rc = room ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -55,7 +56,7 @@ static int print_fronts(FILE *f, const void *arg)
     char title[600];
     int rc;
 
-    snprintf(title, sizeof(title), "%s within %s", r->j->path,
+    snprintf(title, sizeof(title), "Compression of %s within %s", r->j->path,
              r->j->c.budget);
     ctt_page_begin(f, title);
     ctt_page_section(f, "Models that were retrained", "On the clips of the "

@@ -143,7 +143,8 @@ static const struct ctt_opt files[] = {
     { "report", CTT_STRING, FIELD(report), "", "write the report as JSON",
       .arg = "FILE", .section = "Output" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
-      "the report; with --budget, --sense or --explain what that found", .arg = "FILE", .section = "Output" },
+      "the report; with --budget, --sense or --explain what that found",
+      .arg = "FILE", .section = "Output" },
     { "profile", CTT_STRING, FIELD(profile), "", CTT_PROFILE_HELP,
       .arg = "FILE", .section = "Output" },
     { .name = NULL }

@@ -286,9 +286,9 @@ int ctt_sensitivity_log_add(struct ctt_sensitivity_log *log,
 
 /* ---- sensitivity_page.c ---- */
 
-/* The page at path, if it is given: a chart per option; x: its values, y: the mean divergence of
- * the answers (logarithmic); a curve per weight, those that bear least; a line
- * at kl. */
+/* The page at path, if it is given: a chart per option; x: its values, y: the
+ * mean divergence of the answers (logarithmic); a curve per weight, those that
+ * bear least; a line at kl. */
 void ctt_sensitivity_page(const struct ctt_sensitivity *s, double kl,
                           const char *path);
 

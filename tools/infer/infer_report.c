@@ -156,8 +156,8 @@ static void put_calibration(FILE *f, const struct ctt_infer_report *p)
     snprintf(title, sizeof(title), "Calibration: right answers by the "
              "probability of the answer (expected error %.1f points)",
              100 * error / clips);
-    ctt_page_chart(f, &(struct ctt_chart){ title, "probability of the "
-                                           "answer, %", "top-1", s, 2, 1, 0, 0, 1 });
+    ctt_page_chart(f, &(struct ctt_chart){ title, "probability of the answer, "
+        "%", "top-1", s, 2, 1, 0, 0, 1 });
 }
 
 static int put_heat(FILE *f, const struct ctt_recogniser *r)

@@ -180,67 +180,58 @@ static void put_cell(FILE *f, const struct ctt_chart *c,
         fprintf(f, " to %s)", ctt_page_number(s->high[i], c->percent, text));
 }
 
-/* The least x that a curve has at its place; NAN: all have ended. */
-static double least_x(const struct ctt_chart *c, const int *at)
+/* The least x at the places of the curves, NAN if all have ended; the curves
+ * that have it are one further, and is[] has their points, -1: none. */
+static double next_x(const struct ctt_chart *c, int *at, int *is)
 {
     double x = NAN;
 
     for (int k = 0; k < shown(c); k++)
         if (at[k] < c->of[k].n)
             x = fmin(x, c->of[k].x[at[k]]);
+    for (int k = 0; k < shown(c); k++)
+        is[k] = at[k] < c->of[k].n && c->of[k].x[at[k]] <= x ? at[k]++ : -1;
     return x;
 }
 
-/* A row for each x; all curves that have it are one further. */
-static void put_x(FILE *f, const struct ctt_chart *c, double x, int *at,
-                    int print)
+static void put_row(FILE *f, const struct ctt_chart *c, double x, const int *is)
 {
     char text[CTT_PAGE_NUMBER];
 
-    if (print) {
-        fprintf(f, "<tr><th scope=\"row\">");
-        ctt_page_text(f, c->names ? c->names[(int)x]
-                                  : ctt_page_number(x, 0, text));
-        fprintf(f, "</th>");
-    }
+    fprintf(f, "<tr><th scope=\"row\">");
+    ctt_page_text(f, c->names ? c->names[(int)x] : ctt_page_number(x, 0, text));
+    fprintf(f, "</th>");
     for (int k = 0; k < shown(c); k++) {
-        int is = at[k] < c->of[k].n && c->of[k].x[at[k]] <= x;
-
-        if (print)
-            fprintf(f, "<td>");
-        if (print && is)
-            put_cell(f, c, &c->of[k], at[k]);
-        if (print)
-            fprintf(f, "</td>");
-        at[k] += is;
+        fprintf(f, "<td>");
+        if (is[k] >= 0)
+            put_cell(f, c, &c->of[k], is[k]);
+        fprintf(f, "</td>");
     }
-    if (print)
-        fprintf(f, "</tr>\n");
+    fprintf(f, "</tr>\n");
 }
 
+/* A row for each x, up to ROWS of them, the last one too. */
 static void put_numbers(FILE *f, const struct ctt_chart *c)
 {
-    int at[CTT_CHART_SERIES] = { 0 }, rows = 0, each, row = 0;
+    int at[2][CTT_CHART_SERIES] = { { 0 } }, is[CTT_CHART_SERIES];
+    int rows = 0, each;
     double x;
 
-    for (; !isnan(x = least_x(c, at)); rows++)
-        put_x(f, c, x, at, 0);
+    while (!isnan(next_x(c, at[0], is)))
+        rows++;
     each = (rows + ROWS - 1) / ROWS;
-    for (int k = 0; k < shown(c); k++)
-        at[k] = 0;
     fprintf(f, "<details><summary>numbers</summary>");
     ctt_page_table_begin(f, "numbers", c->y);
     fprintf(f, "<tr><th scope=\"col\">");
     ctt_page_text(f, c->x);
-    fprintf(f, "</th>");
     for (int k = 0; k < shown(c); k++) {
-        fprintf(f, "<th scope=\"col\">");
+        fprintf(f, "</th><th scope=\"col\">");
         ctt_page_text(f, c->of[k].name);
-        fprintf(f, "</th>");
     }
-    fprintf(f, "</tr>\n");
-    for (; !isnan(x = least_x(c, at)); row++)
-        put_x(f, c, x, at, row % each == 0 || row == rows - 1);
+    fprintf(f, "</th></tr>\n");
+    while (!isnan(x = next_x(c, at[1], is)))
+        if (--rows % each == 0)
+            put_row(f, c, x, is);
     ctt_page_table_end(f);
     fprintf(f, "</details>\n");
 }
