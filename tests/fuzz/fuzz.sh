@@ -135,7 +135,8 @@ exchange/write/own[.]c
 device/(tune|tune_file)[.]c
 infer/saved[.]c
 libtrain/(checkpoint|values|optim|scale|settings)[.]c
-libtrain/search/(space|space_line|draw|record)[.]c'
+libtrain/search/(space|space_line|draw|record)[.]c
+tools/info/info_run[.]c'
 for t in $targets; do
     [ -d "seeds/$t" ] || make_seeds "$t" || continue
     mkdir -p "corpus/$t"
