@@ -167,6 +167,8 @@ struct ctt_dev {
     char                      *scratch;  /* valid during one call */
     size_t                     room;
     int                        blame;
+    double                     boundary; /* when the last of calls in a row
+                                            ended; 0: none are in a row */
     const struct ctt_graph    *g;        /* whose nodes are profiled */
     struct ctt_profile       (*sum)[CTT_PASSES];
     const struct ctt_tuner    *tuner;    /* NULL: providers by rule */

@@ -282,6 +282,10 @@ typedef void ctt_call_watch(struct ctt_dev *d, const struct ctt_call *c,
                             enum ctt_pass pass, double start, double end);
 void ctt_dev_watch(ctt_call_watch *f);
 
+/* on: from now on each forward call that is watched begins where the one before
+ * ended, which spares a reading of the clock; 0: no longer. */
+void ctt_dev_in_a_row(struct ctt_dev *d, int on);
+
 /* 1 if the kernels of the node read weight k in this form, other than plain
  * floats, so that it need not be decoded (net/weight.h). */
 int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,

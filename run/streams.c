@@ -41,6 +41,7 @@ int ctt_streams_begin(struct ctt_streams *l, struct ctt_dev *d)
 {
     int rc = 0;
 
+    ctt_dev_in_a_row(d, 1);
     l->streams = ctt_dev_stream_count(d);
     if (l->streams > CTT_STREAMS_MOST)
         l->streams = CTT_STREAMS_MOST;
@@ -138,6 +139,7 @@ int ctt_streams_end(struct ctt_streams *l, struct ctt_dev *d, int rc)
 {
     int bad = 0;
 
+    ctt_dev_in_a_row(d, 0);
     if (l->streams < 2)
         return rc;
     ctt_dev_stream(d, 0);
