@@ -101,6 +101,14 @@ int  ctt_without_norms(const struct ctt_model *m, struct ctt_model **out);
  * else reads the conv.  The caller frees *out. */
 int  ctt_without_adds(const struct ctt_model *m, struct ctt_model **out);
 
+/* edit_merge.c: conv i and the next one, *with, that reads the same value
+ * through the same window become one conv, named i's with ".both", and two
+ * slices of it; the answers are the same, up to rounding.  1: *out, which the
+ * caller frees; 0: there is no such conv, a state delays one, or values are
+ * shared. */
+int  ctt_merge_convs(const struct ctt_model *m, int i, int *with,
+                     struct ctt_model **out);
+
 /* edit_thin.c: the model without the classes of channels
  * (net/rewrite/channel_groups.h) for which keep, a byte by class, is 0; all
  * that stays has its numbers and constraints.  CTT_EINVAL if a node would have

@@ -35,8 +35,7 @@ out:
     return rc;
 }
 
-/* A text may be replaced by a text alone. */
-static int check_output(const char *path)
+int ctt_info_can_save(const char *path)
 {
     static const struct ctt_output_kind text = { .name = "model text",
                                                  .is = ctt_tool_is_net };
@@ -57,7 +56,7 @@ int ctt_info_import(const struct ctt_info_cfg *cfg, const char *path)
     CTT_CHECK(!ctt_tool_same_file(cfg->import, cfg->out), CTT_EINVAL, "%s: "
               "given for two files", cfg->out);
     CTT_TRY(kind = ctt_foreign_kind(cfg->import));
-    CTT_TRY(check_output(cfg->out));
+    CTT_TRY(ctt_info_can_save(cfg->out));
     if (kind == CTT_FOREIGN_ONNX) {
         CTT_CHECK(!path && !map, CTT_EINVAL, "%s: neither safetensors nor a "
                   ".pth; ONNX takes no model and no --map: it has both",

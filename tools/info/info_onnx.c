@@ -52,7 +52,7 @@ static int write_text(FILE *f, const void *text)
     return 0;
 }
 
-static int save(const char *path, const struct ctt_model *m)
+int ctt_info_save(const char *path, const struct ctt_model *m)
 {
     char *text = NULL;
     int rc;
@@ -76,7 +76,7 @@ static int import_own(const struct ctt_info_cfg *cfg)
     if (!own)
         return 0;
     CTT_TRY(ctt_info_describe(cfg, m));
-    CTT_TRY(save(cfg->out, m));
+    CTT_TRY(ctt_info_save(cfg->out, m));
     ctt_tool_say("%s: an export of convtt, with all that its model remembers",
                  cfg->import);
     rc = own;
@@ -111,7 +111,7 @@ int ctt_info_import_onnx(const struct ctt_info_cfg *cfg)
                 (cfg, m));
     CTT_TRY(ctt_info_describe(cfg, ctt_import_model(m)));
     if (cfg->out)
-        CTT_TRY(save(cfg->out, ctt_import_model(m)));
+        CTT_TRY(ctt_info_save(cfg->out, ctt_import_model(m)));
     tell_import(m);
 out:
     ctt_import_close(&m);

@@ -28,6 +28,10 @@ static const struct ctt_opt opts[] = {
       "model text, with the gain, timed on one thread unless --threads is "
       "given", .needs = "!plan !net !export !import !strip !compare !data",
       .section = "What to show", .tags = CTT_OPT_COMMON },
+    { "merge", CTT_FLAG, FIELD(merge), "0", "convs that read the same become "
+      "one where --lint measures a gain: writes that model to --out, with the "
+      "same answers up to rounding", .needs = "lint out",
+      .section = "What to show" },
     { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
       "models even for a single one", .section = "What to show",
       .tags = CTT_OPT_COMMON },
@@ -87,8 +91,9 @@ static const struct ctt_opt opts[] = {
     { "map", CTT_STRING, FIELD(map), "", "text that names a tensor of --import "
       "for each weight, 'NODE.WEIGHT NAME' a line", .arg = "MAP",
       .needs = "import", .section = EXCHANGE },
-    { "out", CTT_STRING, FIELD(out), "", "the model that --import makes",
-      .letter = 'o', .arg = "FILE", .needs = "import", .section = EXCHANGE },
+    { "out", CTT_STRING, FIELD(out), "", "the model that --import or "
+      "--merge makes",
+      .letter = 'o', .arg = "FILE", .needs = "import|merge", .section = EXCHANGE },
     { "input-shape", CTT_STRING, FIELD(shapes), "", "sizes of the inputs of an "
       "ONNX file that leaves them open, such as x=1,3,224,224; of several "
       "inputs separated by blanks", .arg = "NAME=N,C,H,W",

@@ -14,7 +14,7 @@
 /* ---- info.c ---- */
 
 struct ctt_info_cfg {
-    int   ops, net, plan, lint, compare, report, watch, threads, tune;
+    int   ops, net, plan, lint, merge, compare, report, watch, threads, tune;
     const char *strip, *data, *split, *classes, *device;
     const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
     const char *frames, *labels, *licence, *report_html;
@@ -37,6 +37,11 @@ int  ctt_info_export(const struct ctt_info_cfg *cfg, const char *path);
 /* --import: writes the model of a file of another program; path: the text that
  * its weights are for, or NULL. */
 int  ctt_info_import(const struct ctt_info_cfg *cfg, const char *path);
+
+/* Writes m at path, or its text if that is a NAME.net; can_save: whether the
+ * file may be replaced, a text by a text alone. */
+int  ctt_info_save(const char *path, const struct ctt_model *m);
+int  ctt_info_can_save(const char *path);
 
 /* info_labels.c: completes an imported model: the file that it is from, with
  * its checksum, and --licence, in its history; --frames, keys of its input

@@ -7,6 +7,7 @@
 #include "base/visible.h"
 #include "net/init.h"
 #include "net/op.h"
+#include "net/rewrite/edit.h"
 #include "net/rewrite/edit_quant.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
@@ -146,26 +147,34 @@ static void check_slow(struct lint *l, int i, double median)
          l->steady ? gain : "time, not measured, as ", l->steady ? "" : busy);
 }
 
-/* Times a variant of the model in turns with it, which it frees. */
-static int check_variant(struct lint *l, int i, const char *what,
-                         struct ctt_graph *other, int *vain)
+/* Times g and a variant of it in turns; 1: the variant is faster. */
+static int is_faster(const struct lint *l, const struct ctt_graph *g,
+                     const struct ctt_graph *other, struct ctt_paired_timing *t)
 {
-    struct ctt_paired_timing t;
-    double gain;
     int rc;
 
-    CTT_TRY(ctt_lint_time(l->m->g, other, l->cfg->device, l->cfg->threads,
-                          &t));
-    gain = t.ms[0] - t.ms[1];
+    CTT_TRY(ctt_lint_time(g, other, l->cfg->device, l->cfg->threads, t));
+    rc = t->steady && t->ms[1] < t->ms[0] && t->ratio.q3 < 1;
+out:
+    return rc;
+}
+
+static int check_variant(struct lint *l, int i, const char *what,
+                         const struct ctt_graph *other, int *vain)
+{
+    struct ctt_paired_timing t;
+    int rc;
+
+    CTT_TRY(is_faster(l, l->m->g, other, &t));
     if (!t.steady)
         warn(l, i, "%s: gain not measured, as %s", what, busy);
-    else if (gain > 0 && t.ratio.q3 < 1)
-        warn(l, i, "%s would gain %.4f ms of %.4f a frame", what, gain,
-             t.ms[0]);
+    else if (rc)
+        warn(l, i, "%s would gain %.4f ms of %.4f a frame", what,
+             t.ms[0] - t.ms[1], t.ms[0]);
     else
         ++*vain;
+    rc = 0;
 out:
-    ctt_graph_free(&other);
     return rc;
 }
 
@@ -180,20 +189,56 @@ static int check_pad(struct lint *l, int i, int *vain)
         return rc;
     snprintf(what, sizeof(what), "%lld channels are no multiple of %d: %lld",
              (long long)size[0], size[0] % 8 ? 8 : 16, (long long)size[1]);
-    return check_variant(l, i, what, other, vain);
+    rc = check_variant(l, i, what, other, vain);
+    ctt_graph_free(&other);
+    return rc;
 }
 
 static int check_merge(struct lint *l, int i, int *vain)
 {
-    struct ctt_graph *other = NULL;
+    struct ctt_model *other = NULL;
     char what[CTT_NAME + 64];
-    int with, rc = ctt_lint_merge(l->m->g, i, &with, &other);
+    int with, rc = ctt_merge_convs(l->m, i, &with, &other);
 
     if (rc <= 0)
         return rc;
     snprintf(what, sizeof(what), "one conv with '%s', which reads the same,",
              l->m->g->node[with].name);
-    return check_variant(l, i, what, other, vain);
+    rc = check_variant(l, i, what, other->g, vain);
+    ctt_model_free(&other);
+    return rc;
+}
+
+/* --merge: makes two convs one wherever that is faster, and writes the
+ * model. */
+static int write_merged(const struct lint *l)
+{
+    struct ctt_model *m = NULL, *other = NULL;
+    struct ctt_paired_timing t;
+    int merged = 0, with, rc;
+
+    CTT_TRY(ctt_model_copy(l->m, &m));
+    for (int i = 0; i < m->g->count; ) {
+        CTT_TRY(ctt_merge_convs(m, i, &with, &other));
+        if (rc)
+            CTT_TRY(is_faster(l, m->g, other->g, &t));
+        if (rc) {
+            ctt_model_free(&m);
+            m = other;
+            other = NULL;
+            merged++;
+        } else {
+            i++;
+        }
+        ctt_model_free(&other);
+    }
+    CTT_TRY(ctt_info_save(l->cfg->out, m));
+    printf("%s written: %d pair%s of convs merged\n", l->cfg->out, merged,
+           ctt_s(merged));
+out:
+    ctt_model_free(&m);
+    ctt_model_free(&other);
+    return rc;
 }
 
 static int check_times(struct lint *l)
@@ -268,10 +313,26 @@ out:
     return rc;
 }
 
+static int check_out(const struct lint *l)
+{
+    const char *out = l->cfg->merge ? l->cfg->out : NULL;
+    int rc;
+
+    CTT_CHECK(!ctt_tool_same_file(l->path, out), CTT_EINVAL, "%s: given for "
+              "two files", out);
+    CTT_CHECK(!out || ctt_tool_is_net(out) == ctt_tool_is_net(l->path),
+              CTT_EINVAL, "%s: --merge makes a text, NAME.net, of a text, and "
+              "a model of a model", out);
+    CTT_TRY(ctt_info_can_save(out));
+out:
+    return rc;
+}
+
 static int look(struct lint *l)
 {
     int rc;
 
+    CTT_TRY(check_out(l));
     CTT_TRY(ctt_info_load(l->path, 0, &l->m));
     if (ctt_tool_is_net(l->path))    /* all zeros would be sparse */
         ctt_init_weights(l->m, 1);
@@ -289,6 +350,8 @@ static int look(struct lint *l)
         CTT_TRY(check_times(l));
     printf("\n%d warning%s; times with %d thread%s\n", l->warnings,
            ctt_s(l->warnings), l->cfg->threads, ctt_s(l->cfg->threads));
+    if (l->cfg->merge)
+        CTT_TRY(write_merged(l));
 out:
     return rc;
 }

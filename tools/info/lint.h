@@ -42,17 +42,12 @@ double ctt_lint_energy(const struct ctt_layer_cost *all, int count, int i,
 
 /* ---- lint_variants.c ---- */
 
-/* A graph in which another line would be better, for timing.  1: *out, which
- * the caller frees; 0: there is no such graph.  pad: the channels of conv i,
- * and those that are tied to them, size[0] of them, become size[1], the next
- * multiple of 8 or, from one of 8, of 16; 0 also if they are, or if other
- * nodes need their number.  merge: conv i and the next conv,
- * *with, that reads the same value through the same window become one conv and
- * two slices. */
+/* A graph in which another line would be better, for timing: the channels of
+ * conv i, and those that are tied to them, size[0] of them, become size[1], the
+ * next multiple of 8 or, from one of 8, of 16.  1: *out, which the caller
+ * frees; 0: they are, or other nodes need their number. */
 int ctt_lint_pad(const struct ctt_graph *g, int i, int64_t size[2],
                  struct ctt_graph **out);
-int ctt_lint_merge(const struct ctt_graph *g, int i, int *with,
-                   struct ctt_graph **out);
 
 /* ---- lint_time.c ---- */
 

@@ -361,6 +361,60 @@ static void test_adds(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* ---- convs that read the same ---- */
+
+/* Merges what can be; the answers are the same, and what was pruned stays. */
+static void check_merged(const char *text, int merges)
+{
+    struct ctt_model *m = small_model(text, 7), *to = NULL, *next = NULL;
+    int done = 0, with;
+
+    CHECK_OK(ctt_constraint_mask(&m->constraint, m->g->weights));
+    for (int64_t i = 0; i < m->g->weights; i += 3)
+        m->constraint.keep[i] = 0;
+    ctt_model_hold(m);
+    CHECK_OK(ctt_model_copy(m, &to));
+    for (int i = 0; i < to->g->count; )
+        if (ctt_merge_convs(to, i, &with, &next) == 1) {
+            CU_ASSERT(with > i);
+            ctt_model_free(&to);
+            to = next;
+            done++;
+        } else {
+            i++;
+        }
+    CU_ASSERT_EQUAL(done, merges);
+    CU_ASSERT_EQUAL(ctt_model_params(to), ctt_model_params(m));
+    small_compare(m, to, 5, 1e-6);
+    ctt_model_free(&m);
+    ctt_model_free(&to);
+}
+
+static void test_merge(void)
+{
+    static const struct { const char *text; int merges; } cases[] = {
+        { "input x h=6 w=5 c=4\nconv q in=x out=3\nact f in=q kind=relu\n"
+          "conv k in=x out=5\nconv v in=x out=3\nmul m in=f,v\n"
+          "concat s in=m,k\nconv y in=s out=2\n", 2 },
+        { "input x h=6 w=5 c=4\nconv a in=x out=4 kernel=3 pad=1 bias=0\n"
+          "conv b in=x out=4 kernel=5 pad=2 bias=0\n"
+          "conv c in=x out=4 kernel=3 pad=1\n"
+          "conv d in=x out=4 kernel=3 pad=1 bias=0\nadd s in=a,b\n"
+          "add t in=c,d\nadd u in=s,t\nconv y in=u out=2\n", 1 },
+        { "input x c=4\nconv a in=x out=4\nconv b in=x out=4\nstate p of=b\n"
+          "add s in=a,p\nconv y in=s out=2\n", 0 },    /* b is delayed */
+        { "input x c=4\nconv a in=x out=4 groups=2\n"
+          "conv b in=x out=4 groups=2\nconv c in=x out=4 plus=a\n"
+          "add s in=c,b\nconv d in=x out=2\nclip\n"
+          "window w in=s steps=1\nreshape r in=w d=1 h=1 w=1 c=4\n"
+          "conv y in=r out=2\n", 0 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(cases); i++)
+        check_merged(cases[i].text, cases[i].merges);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
 /* ---- every allocation may fail ---- */
 
 static int change(const struct ctt_model *m, struct ctt_model **to)
@@ -412,6 +466,7 @@ int main(void)
         { "weights and masks", test_model },
         { "norms", test_norms },
         { "adds", test_adds },
+        { "merge", test_merge },
         { "allocation", test_alloc },
         CU_TEST_INFO_NULL
     };

@@ -233,25 +233,6 @@ static void test_pad(void)
     ctt_graph_free(&g);
 }
 
-static void test_merge(void)
-{
-    struct ctt_graph *g = NULL, *to = NULL;
-    int with = 0;
-
-    CHECK_OK(ctt_net_parse("input x h=8 w=8 c=3\n"
-        "conv a in=x out=4 kernel=3 pad=1\nconv b in=x out=6 kernel=5 pad=2\n"
-        "conv c in=x out=2 kernel=3 pad=1\nconcat k in=a,b,c\n"
-        "conv y in=k out=2\n", &g));
-    CU_ASSERT_EQUAL_FATAL(ctt_lint_merge(g, 1, &with, &to), 1);
-    CU_ASSERT_STRING_EQUAL(g->node[with].name, "c");
-    CU_ASSERT_EQUAL(channels(to, "lint.both"), 6);
-    CU_ASSERT(channels(to, "a") == 4 && channels(to, "c") == 2);
-    CU_ASSERT_EQUAL(to->node[ctt_graph_find(to, "c")].op, CTT_OP_SLICE);
-    ctt_graph_free(&to);
-    CU_ASSERT_EQUAL(ctt_lint_merge(g, 2, &with, &to), 0);    /* 5x5 alone */
-    ctt_graph_free(&g);
-}
-
 /* The same graph twice takes as long, unless other programs disturb it. */
 static void test_times(void)
 {
@@ -272,7 +253,7 @@ int main(void)
         { "fields", test_fields }, { "counts", test_counts },
         { "past", test_past }, { "energy", test_energy },
         { "memories", test_memories }, { "pad", test_pad },
-        { "merge", test_merge }, { "times", test_times }, { NULL, NULL } };
+        { "times", test_times }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "lint", NULL, NULL, NULL, NULL, tests },
         { NULL, NULL, NULL, NULL, NULL, NULL } };

@@ -65,5 +65,25 @@ lint made.h5
 grep -q "^made.h5:$number: d: cannot read bytes" out ||
     fail "not line $number: $(grep ': d:' out)"
 
+# 5. --merge writes a text of a text; whether convs gain depends on the machine.
+cat > qkv.net << 'END'
+input x h=16 w=16 c=32 fps=4 mean=0 std=1
+conv q in=x out=16 kernel=1
+conv k in=x out=16 kernel=1
+state s of=k
+conv v in=x out=16 kernel=1
+mul m in=q,s
+add t in=m,v
+pool p in=t kind=avg
+conv y in=p out=10
+END
+says 0 '^one.net written: [01] pairs? of convs' "$info" --lint qkv.net --merge \
+    -o one.net
+merged=$(sed -n 's/^one.net written: \(.\).*/\1/p' out)
+"$info" --net one.net > one || fail "no text: $(cat one.net)"
+[ "$(grep -c '^slice' one)" = $((2 * merged)) ] || fail "not $merged: $(cat one)"
+says 2 'a text, NAME.net, of a text' "$info" --lint qkv.net --merge -o one.h5
+says 2 'given for two files' "$info" --lint qkv.net --merge -o qkv.net
+says 2 'merge.*requires' "$info" qkv.net --merge -o one.net
 says 2 'take one file' "$info" --lint made.net big.net
 exit $failed
