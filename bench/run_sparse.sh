@@ -81,7 +81,12 @@ draw() {
         line(0, y(1), log(16) / log(50) * 200, y(16), \
              "stroke=\"#999\" stroke-dasharray=\"3 3\"")
     }
-    BEGIN { split("#1f77b4 #d62728 #2ca02c #9467bd", colour, " ") }
+    BEGIN { split("#0072b2 #d55e00 #008a64 #b85c93", colour, " ")
+            split("none|7 3|2 3|9 3 2 3", dash, "|") }
+    function look(k) {
+        return "fill=\"none\" stroke-width=\"2\" stroke=\"" colour[k] \
+            "\" stroke-dasharray=\"" dash[k] "\""
+    }
     $2 == "model" { for (i = 4; i < NF; i++) share[++n] = $i + 0 }
     $3 !~ /^(fp32|int8) / { next }
     !($2 in seen) { seen[$2] = models++; name[models] = $2 }
@@ -98,19 +103,19 @@ draw() {
             "%d\" font-family=\"sans-serif\" font-size=\"10\">\n" \
             "<rect width=\"780\" height=\"%d\" fill=\"#fff\"/>\n", \
             high + 30, high + 30
-        for (k = 1; k <= kinds; k++)
-            text(40 + 110 * (k - 1), 18, " font-size=\"13\" fill=\"" \
-                 colour[k] "\"", word[k])
-        text(480, 18, " fill=\"#555\"", "times faster than dense fp32; share " \
-             "of zeros; dashed: 1/(1-share)")
+        for (k = 1; k <= kinds; k++) {
+            line(40 + 110 * (k - 1), 14, 65 + 110 * (k - 1), 14, look(k))
+            text(70 + 110 * (k - 1), 18, " font-size=\"12\"", word[k])
+        }
+        text(480, 18, " fill=\"#555\"", "times faster than dense fp32, by share " \
+             "of zeros; gray: 1/(1-share)")
         for (m = 1; m <= models; m++) {
             printf "<g transform=\"translate(%d %d)\">\n", \
                 (m - 1) % 3 * 250 + 40, int((m - 1) / 3) * 240 + 50
             text(100, -6, " text-anchor=\"middle\" font-size=\"12\"", name[m])
             axes()
             for (k = 1; k <= kinds; k++)
-                printf "<path d=\"%s\" fill=\"none\" stroke=\"%s\" " \
-                    "stroke-width=\"2\"/>\n", path[name[m], k], colour[k]
+                printf "<path d=\"%s\" %s/>\n", path[name[m], k], look(k)
             print "</g>"
         }
         print "</svg>"

@@ -3,7 +3,7 @@
 # decide.sh FOLDER: tests the guarantees of early decisions, and measures the
 # frames that they save. Trains a model on made-up clips, calibrates it on
 # others, and prints the results of bench_decide on random splits of these into
-# calibration and test; FOLDER keeps clips, models, answers.csv and curve.png,
+# calibration and test; FOLDER keeps clips, models, answers.csv and curve.html,
 # which are not made again.
 # BUILD=FOLDER: the build folder (build).  MODEL=models/early-convttlstm.net.
 # TRAIN=1200, POOL=3000: clips.  EPOCHS=24.  SIZE=64: pixels.  CLIPS=600: to
@@ -55,4 +55,4 @@ if [ ! -e answers.csv ]; then
         --answers answers.csv || die "not calibrated"
 fi
 "$build/bench/bench_decide" answers.csv "${CLIPS:-600}" "${SPLITS:-1000}" \
-    "${DELTA:-0.1}" curve.png
+    "${DELTA:-0.1}" curve.html
