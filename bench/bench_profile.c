@@ -21,7 +21,7 @@ static const struct ctt_pace pace = { 20, 2000, 5 };
 
 struct both { struct ctt_runner r; ctt_call_watch *watch; };
 
-static int run_frames(void *arg, int which, int frames)
+static int run_recorded(void *arg, int which, int frames)
 {
     struct both *b = arg;
 
@@ -30,28 +30,28 @@ static int run_frames(void *arg, int which, int frames)
     return ctt_runner_step(&b->r, frames);
 }
 
-static int64_t calls(void)
+static int64_t node_calls(void)
 {
     return ctt_spans_sum(CTT_SPAN_NODE).count;
 }
 
-static int measure(struct both *b, const char *name)
+static int time_recording(struct both *b, const char *name)
 {
-    struct ctt_turns p = { .run = run_frames, .arg = b,
+    struct ctt_turns p = { .run = run_recorded, .arg = b,
                            .clock = ctt_thread_seconds, .first = 1 };
     struct ctt_paired_timing t;
     double start, frame;
     int64_t before;
     int rc;
 
-    CTT_TRY(run_frames(b, 0, 100));
+    CTT_TRY(run_recorded(b, 0, 100));
     start = p.clock();
-    CTT_TRY(run_frames(b, 0, 100));
+    CTT_TRY(run_recorded(b, 0, 100));
     frame = (p.clock() - start) / 100;
     p.frames = 1 + (int)fmin(0.005 / frame, 1000);
-    before = calls();
-    CTT_TRY(run_frames(b, 1, 100));
-    before = (calls() - before) / 100;
+    before = node_calls();
+    CTT_TRY(run_recorded(b, 1, 100));
+    before = (node_calls() - before) / 100;
     CTT_TRY(ctt_paired_timing_of(&p, &pace, &t));
     printf("%-36s %9.1f us %4lld nodes  %.4f (%.4f-%.4f)  %4.0f ns a node%s\n",
            name, 1e3 * t.ms[0], (long long)before, t.ratio.median, t.ratio.q1,
@@ -63,7 +63,7 @@ out:
 }
 
 /* A model file of the text at path, with random weights. */
-static int make_file(const char *path, char name[32])
+static int random_model_file(const char *path, char name[32])
 {
     struct ctt_graph *g = NULL;
     struct ctt_model *m = NULL;
@@ -83,20 +83,20 @@ out:
     return rc;
 }
 
-static int bench(const char *path)
+static int bench_recording(const char *path)
 {
     char name[32];
     struct both b = { .watch = NULL };
     int rc;
 
-    CTT_TRY(make_file(path, name));
+    CTT_TRY(random_model_file(path, name));
     rc = ctt_runner_load(name, "cpu", "fp32", 0, 1, &b.r);
     unlink(name);
     CTT_TRY(rc);
     CTT_TRY(ctt_spans_open(1 << 18));
     CTT_TRY(ctt_node_times_open());
     b.watch = ctt_dev_watching();
-    CTT_TRY(measure(&b, path));
+    CTT_TRY(time_recording(&b, path));
 out:
     ctt_spans_stop();
     ctt_node_times_close();
@@ -108,7 +108,7 @@ out:
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
-        if (bench(argv[i]) < 0)
+        if (bench_recording(argv[i]) < 0)
             fprintf(stderr, "%s\n", ctt_errmsg());
     return 0;
 }

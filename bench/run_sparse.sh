@@ -107,8 +107,8 @@ draw() {
             line(40 + 110 * (k - 1), 14, 65 + 110 * (k - 1), 14, look(k))
             text(70 + 110 * (k - 1), 18, " font-size=\"12\"", word[k])
         }
-        text(480, 18, " fill=\"#555\"", "times faster than dense fp32, by share " \
-             "of zeros; gray: 1/(1-share)")
+        text(480, 18, " fill=\"#555\"", "times faster than dense fp32, by " \
+             "share of zeros; gray: 1/(1-share)")
         for (m = 1; m <= models; m++) {
             printf "<g transform=\"translate(%d %d)\">\n", \
                 (m - 1) % 3 * 250 + 40, int((m - 1) / 3) * 240 + 50

@@ -19,7 +19,7 @@ const char *const ctt_fuzz_words[] = {
 enum { LINE = 1 << 16 };    /* as in info_run.c */
 
 /* Lines as fgets() gives them. */
-static int64_t count_lines(const uint8_t *p, size_t size)
+static int64_t count_log_lines(const uint8_t *p, size_t size)
 {
     int64_t n = 0;
 
@@ -32,7 +32,7 @@ static int64_t count_lines(const uint8_t *p, size_t size)
 }
 
 /* Rows are finite epochs; the last one is that of the last row. */
-static void check_rows(const struct ctt_run_log *r)
+static void check_run_rows(const struct ctt_run_log *r)
 {
     FUZZ_CHECK(r->n >= 0 && r->n <= CTT_RUN_EPOCHS && r->each > 0);
     FUZZ_CHECK((r->each & (r->each - 1)) == 0);
@@ -52,8 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ctt_run_log r;
 
     FUZZ_CHECK(ctt_run_log_read(&r, path) >= 0);
-    FUZZ_CHECK(r.epochs + r.bad == count_lines(data, size));
-    check_rows(&r);
+    FUZZ_CHECK(r.epochs + r.bad == count_log_lines(data, size));
+    check_run_rows(&r);
     ctt_run_log_free(&r);
     FUZZ_CHECK(ctt_live_blocks() == live);
     return 0;
@@ -68,7 +68,8 @@ static const struct ctt_fuzz_text texts[] = {
               "\"settings\":\" lr=0.001 batch=8\"}\n"
               "{\"epoch\":2,\"loss\":1.5,\"best\":0,\"of_tomorrow\":[1,{}]}\n"),
     FUZZ_TEXT("{\"epoch\":1,\"val_mse\":0.01,\"best\":1}\n{\"epoch\":2,\"lo"),
-    FUZZ_TEXT("{\"epoch\":\"1\"}\n{\"epoch\":null}\n[1]\n\n{\"epoch\":1e999}\n"),
+    FUZZ_TEXT("{\"epoch\":\"1\"}\n{\"epoch\":null}\n[1]\n\n"
+              "{\"epoch\":1e999}\n"),
     FUZZ_TEXT("{\"epoch\":1,\"settings\":7}\n{\"epoch\":-1,\"settings\":\"\"}"),
     FUZZ_TEXT("epoch,step,loss\n1,2,3\n\0\n"),
 };

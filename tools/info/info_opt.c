@@ -93,7 +93,8 @@ static const struct ctt_opt opts[] = {
       .needs = "import", .section = EXCHANGE },
     { "out", CTT_STRING, FIELD(out), "", "the model that --import or "
       "--merge makes",
-      .letter = 'o', .arg = "FILE", .needs = "import|merge", .section = EXCHANGE },
+      .letter = 'o', .arg = "FILE", .needs = "import|merge",
+      .section = EXCHANGE },
     { "input-shape", CTT_STRING, FIELD(shapes), "", "sizes of the inputs of an "
       "ONNX file that leaves them open, such as x=1,3,224,224; of several "
       "inputs separated by blanks", .arg = "NAME=N,C,H,W",

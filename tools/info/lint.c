@@ -313,7 +313,7 @@ out:
     return rc;
 }
 
-static int check_out(const struct lint *l)
+static int can_write_merged(const struct lint *l)
 {
     const char *out = l->cfg->merge ? l->cfg->out : NULL;
     int rc;
@@ -332,7 +332,7 @@ static int look(struct lint *l)
 {
     int rc;
 
-    CTT_TRY(check_out(l));
+    CTT_TRY(can_write_merged(l));
     CTT_TRY(ctt_info_load(l->path, 0, &l->m));
     if (ctt_tool_is_net(l->path))    /* all zeros would be sparse */
         ctt_init_weights(l->m, 1);

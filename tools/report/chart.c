@@ -194,7 +194,8 @@ static double next_x(const struct ctt_chart *c, int *at, int *is)
     return x;
 }
 
-static void put_row(FILE *f, const struct ctt_chart *c, double x, const int *is)
+static void put_numbers_row(FILE *f, const struct ctt_chart *c, double x,
+                            const int *is)
 {
     char text[CTT_PAGE_NUMBER];
 
@@ -231,7 +232,7 @@ static void put_numbers(FILE *f, const struct ctt_chart *c)
     fprintf(f, "</th></tr>\n");
     while (!isnan(x = next_x(c, at[1], is)))
         if (--rows % each == 0)
-            put_row(f, c, x, is);
+            put_numbers_row(f, c, x, is);
     ctt_page_table_end(f);
     fprintf(f, "</details>\n");
 }

@@ -364,7 +364,7 @@ static void test_adds(void)
 /* ---- convs that read the same ---- */
 
 /* Merges what can be; the answers are the same, and what was pruned stays. */
-static void check_merged(const char *text, int merges)
+static void check_merged_answers(const char *text, int merges)
 {
     struct ctt_model *m = small_model(text, 7), *to = NULL, *next = NULL;
     int done = 0, with;
@@ -411,7 +411,7 @@ static void test_merge(void)
     };
 
     for (size_t i = 0; i < CTT_LEN(cases); i++)
-        check_merged(cases[i].text, cases[i].merges);
+        check_merged_answers(cases[i].text, cases[i].merges);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 

@@ -81,7 +81,8 @@ says 0 '^one.net written: [01] pairs? of convs' "$info" --lint qkv.net --merge \
     -o one.net
 merged=$(sed -n 's/^one.net written: \(.\).*/\1/p' out)
 "$info" --net one.net > one || fail "no text: $(cat one.net)"
-[ "$(grep -c '^slice' one)" = $((2 * merged)) ] || fail "not $merged: $(cat one)"
+[ "$(grep -c '^slice' one)" = $((2 * merged)) ] ||
+    fail "not $merged: $(cat one)"
 says 2 'a text, NAME.net, of a text' "$info" --lint qkv.net --merge -o one.h5
 says 2 'given for two files' "$info" --lint qkv.net --merge -o qkv.net
 says 2 'merge.*requires' "$info" qkv.net --merge -o one.net
