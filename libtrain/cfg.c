@@ -335,9 +335,6 @@ const struct ctt_opt ctt_train_opts[] = {
       "and the first steps of learning, print the findings and remedies, and "
       "exit without training a model", .section = "Validation",
       .needs = "!resume !amp-plan", .tags = COMMON | RESUME | TRAINER },
-    { "sheet", CTT_STRING, FIELD(sheet), "", "write a PNG of 16 clips, each "
-      "above an augmented copy", .arg = "FILE", .section = "Validation",
-      .needs = "doctor " RECOGNISE, .tags = RESUME | TRAINER },
     { "baselines", CTT_CHOICE, FIELD(baselines), "on", "print beside the "
       "result what is right without a network: the largest class, and linear "
       "answers from one frame and from differences of frames",
@@ -516,9 +513,10 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = "!folds !doctor !amp-plan", .tags = RESUME | TRAINER | QUIET },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "curves, result, confusion matrix, the clips that are most wrong; "
-      "written anew after each epoch; with --search its trials",
-      .arg = "FILE", .section = "Output",
-      .needs = "folds=0 !doctor !amp-plan", .tags = RESUME | TRAINER },
+      "written anew after each epoch; with --search its trials; with --doctor "
+      "the findings, and clips as they are and as augmentation changes them",
+      .arg = "FILE", .section = "Output", .needs = "folds=0 !amp-plan",
+      .tags = RESUME | TRAINER },
     { "profile", CTT_STRING, FIELD(profile), "", CTT_PROFILE_HELP,
       .arg = "FILE", .section = "Output",
       .needs = "!folds !search !doctor !amp-plan", .tags = RESUME | TRAINER },

@@ -84,7 +84,6 @@ struct ctt_train_cfg {
     int   amp, amp_type, amp_plan;
     const char *amp_allow, *amp_follow, *amp_deny, *loss_scale;
     int   doctor;
-    const char *sheet;
     int   affinity, stall;       /* of several processes */
     int   comm_by;               /* enum ctt_comm_by of direct.h */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;

@@ -167,7 +167,7 @@ int ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
     struct ctt_data part = { .clips = 0 };
     struct ctt_buckets buckets;
     struct ctt_augment a;
-    int rc, n = ctt_cfg_shard(cfg);
+    int rc, n = ctt_cfg_shard(cfg), label;
 
     out[0] = out[1] = (struct ctt_clip_look){ .clips = 0 };
     CTT_TRY(ctt_data_part(d, CTT_CLIP_LOOKS, &part));
@@ -178,6 +178,8 @@ int ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
     CTT_TRY(ctt_loader_open(&part, n, part.longest, &loader));
     for (int k = 0; k < 2; k++) {
         out[k].clips = part.clips;
+        for (int i = 0; i < part.clips; i++)
+            out[k].name[i] = ctt_data_clip(&part, i, &label);
         out[k].frame = ctt_calloc((size_t)part.clips, frame);
         CTT_TRY(out[k].frame ? 0 : CTT_ENOMEM);
         a = ctt_augment_of(cfg, k ? ctt_key(image, 0) | 1 : 0);

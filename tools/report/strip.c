@@ -67,9 +67,8 @@ static int put_picture(FILE *f, const struct ctt_page_clip *clip, int k,
         halve(p);
     }
     CTT_TRY((text = ctt_base64(png, size)) ? 0 : CTT_ENOMEM);
-    fprintf(f, "<img alt=\"frame at %d%% of the clip\" "
-            "src=\"data:image/png;base64,%s\">\n",
-            100 * (2 * k + 1) / (2 * clip->n), text);
+    fprintf(f, "<img alt=\"frame %d of %d\" "
+            "src=\"data:image/png;base64,%s\">\n", k + 1, clip->n, text);
 out:
     ctt_free(png);
     ctt_free(text);
@@ -96,7 +95,8 @@ int ctt_page_strip(FILE *f, const struct ctt_page_clip *clip,
     for (int k = 0; k < clip->n; k++)
         CTT_TRY(put_picture(f, clip, k, &p));
     fprintf(f, "</div>\n");
-    ctt_page_chart(f, answers);
+    if (answers)
+        ctt_page_chart(f, answers);
 out:
     ctt_free(p.data);
     return rc;

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "tools/shared/output.h"
 #include "tools/profile/profile.h"
+#include "tools/report/page.h"
 #include "tools/train/train_tool.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
@@ -15,12 +16,10 @@
 /* --doctor: nothing is trained; status 3 if something looks wrong. */
 static int examine(struct ctt_training *j, int *status)
 {
-    struct ctt_input in;
     int rc;
 
     CTT_TRY(ctt_training_start(j));
-    ctt_training_input(j, &in);
-    CTT_TRY(ctt_doctor_check(&j->cfg, &in));
+    CTT_TRY(ctt_output_check(j->cfg.report_html, &ctt_output_page));
     CTT_TRY(ctt_training_begin(j));
     CTT_TRY(ctt_doctor_table(j->m, &j->cfg, j->data, j->val));
     *status = rc ? CTT_EXIT_DOUBT : 0;
@@ -133,7 +132,7 @@ static int check_made(const struct ctt_training *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
-                                 c->log_json, c->sheet, c->report_html,
+                                 c->log_json, c->report_html,
                                  c->profile };
     const char *const read[] = { j->text, c->data, c->val, c->test,
                                  c->classes, c->init };

@@ -3,12 +3,10 @@
  */
 #include "tools/train/train_tool.h"
 #include "libtrain/before.h"
-#include "tools/shared/output.h"
-#include "tools/shared/picture.h"
+#include "tools/report/page.h"
 #include "tools/shared/tool.h"
-#include "video/save.h"
 
-enum { COLUMNS = 4, ROWS = 2 * CTT_CLIP_LOOKS / COLUMNS };
+#include <string.h>
 
 int ctt_doctor_glance(const struct ctt_model *m,
                       const struct ctt_train_cfg *cfg, struct ctt_data *train,
@@ -32,28 +30,67 @@ out:
     return rc;
 }
 
-/* A clip above itself as augmentation changes it, four clips in a row. */
-static int write_sheet(const struct ctt_train_cfg *cfg,
-                       const struct ctt_input *in, const struct ctt_data *d)
+/* ---- the page ---- */
+
+struct page {
+    const struct ctt_train_cfg *cfg;
+    const struct ctt_table     *checks;
+    const struct ctt_input     *in;
+    const struct ctt_data      *clips;
+};
+
+/* A frame of a clip as it is, and as augmentation changes it: pair, room for
+ * both. */
+static int put_pair(FILE *f, const struct page *p,
+                    const struct ctt_clip_look look[2], int i, uint8_t *pair)
 {
-    size_t frame = (size_t)in->h * (size_t)in->w * (size_t)in->c;
+    const struct ctt_input *in = p->in;
+    size_t pixels = (size_t)in->h * (size_t)in->w, c = (size_t)in->c;
+    int turned = in->colour == CTT_BGR && c == 3;
+
+    for (size_t k = 0; k < 2 * pixels * c; k++) {
+        size_t channel = k % c, from = k - channel;
+
+        from = from % (pixels * c) + (turned ? 2 - channel : channel);
+        pair[k] = look[k >= pixels * c].frame[(size_t)i * pixels * c + from];
+    }
+    return ctt_page_strip(f, &(struct ctt_page_clip){ p->cfg->report_html,
+        look[0].name[i], NULL, pair, 2, in->w, in->h, in->c }, NULL);
+}
+
+static int put_clips(FILE *f, const struct page *p)
+{
     struct ctt_clip_look look[2] = { { 0 } };
-    struct ctt_sheet s = { NULL };
+    uint8_t *pair = ctt_calloc((size_t)p->in->h * (size_t)p->in->w,
+                               2 * (size_t)p->in->c);
     int rc;
 
-    CTT_TRY(ctt_clip_looks(d, cfg, look));
-    CTT_TRY(ctt_sheet_open(&s, in, COLUMNS, ROWS, in->c));
-    ctt_sheet_clear(&s);
-    for (int i = 0; i < look[0].clips; i++)
-        for (int k = 0; k < 2; k++)
-            ctt_sheet_put(&s, i % COLUMNS, 2 * (i / COLUMNS) + k,
-                          look[k].frame + (size_t)i * frame);
-    CTT_TRY(ctt_save_png(cfg->sheet, s.data, s.w, s.h, s.c));
-    ctt_tool_say("%s written: %d clips, each above itself as augmentation "
-                 "changes it", cfg->sheet, look[0].clips);
+    CTT_TRY(pair ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_clip_looks(p->clips, p->cfg, look));
+    ctt_page_section(f, "Clips", "A frame of each, as it is and as "
+                     "augmentation changes it.");
+    for (int i = 0; i < look[0].clips; i++) {
+        fprintf(f, "<figure>\n");
+        CTT_TRY(put_pair(f, p, look, i, pair));
+        fprintf(f, "</figure>\n");
+    }
 out:
-    ctt_sheet_close(&s);
+    ctt_free(pair);
     ctt_clip_looks_free(look);
+    return rc;
+}
+
+static int print_checks(FILE *f, const void *arg)
+{
+    const struct page *p = arg;
+    int rc = 0;
+
+    ctt_page_begin(f, "Checks before a training");
+    ctt_page_table(f, "What was found", p->checks);
+    if (ctt_cfg_recognises(p->cfg) && p->in->c != 2)
+        CTT_TRY(put_clips(f, p));
+    ctt_page_end(f);
+out:
     return rc;
 }
 
@@ -61,8 +98,6 @@ int ctt_doctor_table(const struct ctt_model *m,
                      const struct ctt_train_cfg *cfg, struct ctt_data *train,
                      struct ctt_data *val)
 {
-    const struct ctt_input *in =
-        &m->g->node[ctt_graph_input(m->g)].attr.input;
     struct ctt_table t = { NULL, 0, 0, 0 };
     struct ctt_findings all;
     int rc;
@@ -73,34 +108,18 @@ int ctt_doctor_table(const struct ctt_model *m,
         ctt_table_row(&t, "%s\t%s\t%s", all.row[i].check,
                       all.row[i].mends[0] ? "wrong" : "fine",
                       all.row[i].found);
+    ctt_page_write(cfg->report_html, print_checks, &(struct page){
+        cfg, &t, &m->g->node[ctt_graph_input(m->g)].attr.input, train });
     CTT_TRY(ctt_table_print(&t));
     for (int i = 0; i < all.count; i++)
         if (all.row[i].mends[0])
             ctt_tool_say("warning: %s: fix: %s", all.row[i].check,
                          all.row[i].mends);
-    if (cfg->sheet)
-        CTT_TRY(write_sheet(cfg, in, train));
     if (all.wrong)
         ctt_tool_say("%d of %d checks found a problem", all.wrong, all.count);
     else
         ctt_tool_say("%d checks: all fine", all.count);
     rc = all.wrong;
-out:
-    return rc;
-}
-
-int ctt_doctor_check(const struct ctt_train_cfg *cfg,
-                     const struct ctt_input *in)
-{
-    int rc = 0;
-
-    if (!cfg->sheet)
-        goto out;
-    CTT_CHECK(in->c != 2, CTT_EUNSUP, "%s: frames of two channels have no "
-              "colour", cfg->sheet);
-    CTT_CHECK(!ctt_sheet_too_large(in, COLUMNS, ROWS), CTT_EINVAL,
-              "%s: picture too large", cfg->sheet);
-    CTT_TRY(ctt_output_check(cfg->sheet, &ctt_output_picture));
 out:
     return rc;
 }

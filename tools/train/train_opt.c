@@ -34,7 +34,7 @@ static const char description[] =
 
 static const struct ctt_chapter chapters[] = {
     { "INDEX BY TASK",
-      "    know if learning can work  --doctor, --sheet\n"
+      "    know if learning can work  --doctor, --report-html\n"
       "    few clips                  --augment strong, --folds, --init\n"
       "    classes of unequal size    --sampler, --class-weights\n"
       "    answer earlier             --observe, --self-distil\n"

@@ -112,15 +112,11 @@ int ctt_doctor_glance(const struct ctt_model *m,
                       const struct ctt_train_cfg *cfg, struct ctt_data *train,
                       struct ctt_data *val);
 
-/* --doctor: prints the table of all checks, writes cfg->sheet (if set), and
+/* --doctor: prints the table of all checks, writes the page, and
  * returns the number of suspicious results. */
 int ctt_doctor_table(const struct ctt_model *m,
                      const struct ctt_train_cfg *cfg, struct ctt_data *train,
                      struct ctt_data *val);
-
-/* Fails if cfg->sheet cannot be written, or not with frames of this input. */
-int ctt_doctor_check(const struct ctt_train_cfg *cfg,
-                     const struct ctt_input *in);
 
 /* ---- train_head.c ---- */
 

@@ -32,7 +32,7 @@ outputs="train tiny.net --data nothere -o @
 train tiny.net --data nothere -o new --checkpoint @
 train tiny.net --data nothere -o new --log-csv @
 train tiny.net --data nothere -o new --log-json @
-train tiny.net --data nothere --doctor --sheet @
+train tiny.net --data nothere --doctor --report-html @
 compress m.h5 --prune 0.5 --data nothere -o @
 compress m.h5 --prune 0.5 --data nothere -o new --checkpoint @
 compress m.h5 --prune 0.5 --data nothere -o new --report @

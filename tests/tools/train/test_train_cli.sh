@@ -457,7 +457,7 @@ last='s/"file":\("[^"]*"\).*\("top":.*\),"ms".*/\1 \2/p'
 grep -q '^warning: light' err && fail "normalise=clip: $(cat err)"
 says 0 '^light +fine +values of .*normalise=clip makes them 0 and 1' $train \
     light.net --data clips --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
-    --sheet light.png
+    --report-html light.html
 says 0 'ms' "$bin/convtt-infer" --bench light.ctt --threads 1 --runs 20
 says 1 'x: a model that predicts frames needs normalise=set' $train \
     <(sed 's/mean=[^ ]* std=[^ ]*/normalise=clip/' next.net) --data clips \
@@ -477,14 +477,16 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong.
 says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
-    --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor --sheet s.png
+    --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
+    --report-html s.html
 grep -q '^15 checks: all fine' out || fail "doctor: $(cat out)"
 grep -Eq '^frame rate +fine +clips of 12 frames per second are read at' out ||
     fail "no rate of the files: $(cat out)"
 grep -q '^one batch .* steps on the same 8 clips' out || fail "no steps"
 grep -Eq '^changes +fine +crop-area=0.8 .*contrast=0.2 ' out ||
     fail "doctor does not say what augmentation does: $(cat out)"
-[ "$(od -An -tx1 -N4 s.png | tr -d ' \n')" = 89504e47 ] || fail "s.png: no PNG"
+[ "$(grep -c '<img alt="frame [12] of 2"' s.html)" = 32 ] &&
+    grep -q '>fine</td>.*frames per second' s.html || fail 'no page of checks'
 sed 's/mean=[^ ]*/mean=3/' tiny.net > far.net
 says 3 '^light +wrong' $train far.net --data clips --doctor --lr 0.01
 grep -q '^warning: light: fix: mean=auto std=auto' out ||
@@ -494,18 +496,14 @@ grep -q '^warning: light: fix: mean=auto std=auto' out ||
 grep -q '^warning: light: .* fix: mean=auto' out || fail "no warning"
 says 3 '^in both parts +wrong' $train tiny.net --data clips --val clips \
     --val-split train --doctor --lr 0.01
-says 2 '--sheet requires --doctor' $train tiny.net --data clips -o a \
-    --sheet b.png
 says 2 '--doctor excludes --resume' $train tiny.net --data clips --doctor \
     --resume --checkpoint auto.ckpt
-says 1 '/nowhere/s.png: cannot write' $train tiny.net --data nothere \
-    --doctor --sheet /nowhere/s.png
-says 1 'tiny.net: is there already and is no PNG' $train auto.net \
-    --data nothere --doctor --sheet tiny.net
-says 2 '--sheet requires' $train next.net --data nothere --task predict \
-    --doctor --sheet p.png
+says 1 '/nowhere/s.html: cannot write' $train tiny.net --data nothere \
+    --doctor --report-html /nowhere/s.html
+says 1 'tiny.net: is there already and is no report' $train auto.net \
+    --data nothere --doctor --report-html tiny.net
 says 2 'given for two files' $train tiny.net --data clips --doctor \
-    --sheet tiny.net
+    --report-html tiny.net
 says 2 'random-gamma: bad value .5' $train tiny.net --data clips -o a \
     --random-gamma 5
 says 3 '^first loss +fine +loss [0-9.]+$' $next next.net --doctor \
