@@ -39,7 +39,7 @@ static const char style[] =
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.15rem .7rem .15rem 0;text-align:right;"
     "border-bottom:1px solid var(--rule)}\n"
-    "td{white-space:nowrap}th{font-weight:600;overflow-wrap:normal;"
+    "td{white-space:nowrap;vertical-align:top}th{font-weight:600;overflow-wrap:normal;"
     "vertical-align:bottom}th.w,td.w{text-align:left}td.w{white-space:normal;"
     "min-width:5rem}th[scope=row]{font-weight:normal;"
     "vertical-align:top}"

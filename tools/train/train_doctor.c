@@ -35,6 +35,7 @@ out:
 struct page {
     const struct ctt_train_cfg *cfg;
     const struct ctt_table     *checks;
+    const struct ctt_findings  *all;
     const struct ctt_input     *in;
     const struct ctt_data      *clips;
 };
@@ -87,6 +88,9 @@ static int print_checks(FILE *f, const void *arg)
 
     ctt_page_begin(f, "Checks before a training");
     ctt_page_table(f, "What was found", p->checks);
+    for (int i = 0; i < p->all->count; i++)
+        if (p->all->row[i].mends[0])
+            ctt_page_section(f, p->all->row[i].check, p->all->row[i].mends);
     if (ctt_cfg_recognises(p->cfg) && p->in->c != 2)
         CTT_TRY(put_clips(f, p));
     ctt_page_end(f);
@@ -109,7 +113,7 @@ int ctt_doctor_table(const struct ctt_model *m,
                       all.row[i].mends[0] ? "wrong" : "fine",
                       all.row[i].found);
     ctt_page_write(cfg->report_html, print_checks, &(struct page){
-        cfg, &t, &m->g->node[ctt_graph_input(m->g)].attr.input, train });
+        cfg, &t, &all, &m->g->node[ctt_graph_input(m->g)].attr.input, train });
     CTT_TRY(ctt_table_print(&t));
     for (int i = 0; i < all.count; i++)
         if (all.row[i].mends[0])
