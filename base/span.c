@@ -19,7 +19,8 @@ int ctt_spans_on;
 
 static struct ctt_span *spans;
 static int64_t room;
-static _Atomic int64_t taken, count[CTT_SPAN_KINDS], ns[CTT_SPAN_KINDS];
+static _Atomic int64_t taken;
+static struct { _Atomic int64_t count, ns; } sum[CTT_SPAN_KINDS];
 static _Atomic int threads;
 static _Thread_local int me;    /* the number of this thread + 1; 0: none */
 
@@ -31,8 +32,8 @@ int ctt_spans_open(int64_t most)
     room = most;
     atomic_store(&taken, 0);
     for (int k = 0; k < CTT_SPAN_KINDS; k++) {
-        atomic_store(&count[k], 0);
-        atomic_store(&ns[k], 0);
+        atomic_store(&sum[k].count, 0);
+        atomic_store(&sum[k].ns, 0);
     }
     ctt_spans_on = 1;
     return 0;
@@ -60,8 +61,8 @@ const struct ctt_span *ctt_spans_get(int64_t *n)
 
 struct ctt_span_sum ctt_spans_sum(enum ctt_span_kind kind)
 {
-    return (struct ctt_span_sum){ atomic_load(&count[kind]),
-                                  1e-9 * (double)atomic_load(&ns[kind]) };
+    return (struct ctt_span_sum){ atomic_load(&sum[kind].count),
+                                  1e-9 * (double)atomic_load(&sum[kind].ns) };
 }
 
 void ctt_span_add(enum ctt_span_kind kind, const char *name, double start,
@@ -71,8 +72,9 @@ void ctt_span_add(enum ctt_span_kind kind, const char *name, double start,
 
     if (!me)
         me = 1 + atomic_fetch_add(&threads, 1);
-    atomic_fetch_add_explicit(&count[kind], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&ns[kind], (int64_t)(1e9 * (end - start) + 0.5),
+    atomic_fetch_add_explicit(&sum[kind].count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sum[kind].ns,
+                              (int64_t)(1e9 * (end - start) + 0.5),
                               memory_order_relaxed);
     if (at < room)
         spans[at] = (struct ctt_span){ start, end, name, kind, me - 1 };

@@ -24,17 +24,20 @@ const char *ctt_call_type(const struct ctt_call *c);
 
 enum { CTT_PROFILE_KERNEL = 64, CTT_PROFILE_SHAPE = 96 };
 
-/* The calls of a node in one pass, all with the same work. */
+/* The calls of a node in one pass, all with the same work; what each call reads
+ * and writes lies together, as a node may take less than a microsecond. */
 struct ctt_node_row {
     const struct ctt_node *node;    /* may be gone; only compared */
     unsigned    key;                /* pass, gradients wanted */
-    int64_t     size[2];            /* numbers of its result and its kernel */
-    char        name[CTT_NAME], shape[CTT_PROFILE_SHAPE];
-    char        kernel[CTT_PROFILE_KERNEL];
-    const char *op, *type;
     enum ctt_pass pass;
+    int64_t     size[2];            /* numbers of its result and its kernel */
+    const char *op;
     int64_t     calls;
-    double      seconds, flops, bytes;    /* flops, bytes: of all calls */
+    double      seconds;
+    char        name[CTT_NAME];
+    double      flops, bytes;       /* of all calls */
+    const char *type;
+    char        shape[CTT_PROFILE_SHAPE], kernel[CTT_PROFILE_KERNEL];
 };
 
 /* open: sums the calls of all devices from now on, and records their spans.
