@@ -52,9 +52,9 @@ static float highest(const float *p, int frames, int classes, int class)
     return most;
 }
 
-/* The classes that are most probable at some time, and first the true one. */
+/* The classes that are most probable at some time, and first the true ones. */
 static int choose_curves(struct ctt_film *f, const struct ctt_recogniser *r,
-                         const float *p)
+                         const struct ctt_item *item, const float *p)
 {
     float *most = ctt_calloc((size_t)r->classes, sizeof(*most));
     int *order = ctt_calloc((size_t)r->classes, sizeof(*order));
@@ -62,10 +62,14 @@ static int choose_curves(struct ctt_film *f, const struct ctt_recogniser *r,
 
     CTT_TRY(rc);
     for (int k = 0; k < r->classes; k++)
-        most[k] = k == f->label ? 2 : highest(p, f->frames, r->classes, k);
+        most[k] = ctt_item_has(r->list, item, k)
+                  ? 2 : highest(p, f->frames, r->classes, k);
     f->curves = r->classes < CURVES ? r->classes : CURVES;
     ctt_top(most, r->classes, order, f->curves);
-    memcpy(f->curve, order, (size_t)f->curves * sizeof(*order));
+    for (int k = 0; k < f->curves; k++) {
+        f->curve[k] = order[k];
+        f->is_true[k] = ctt_item_has(r->list, item, order[k]);
+    }
     for (int i = 0; i < f->frames; i++) {
         f->x[i] = f->fps > 0 ? (i + 1) / f->fps : i + 1;
         for (int k = 0; k < f->curves; k++)
@@ -95,7 +99,7 @@ int ctt_film_take(struct ctt_recogniser *r, const struct ctt_item *item,
     f->x = ctt_calloc((size_t)d->count + 1, (CURVES + 1) * sizeof(*f->x));
     CTT_TRY(f->id && f->data && f->x ? 0 : CTT_ENOMEM);
     CTT_TRY(watch_clip(f, r, d, p));
-    CTT_TRY(choose_curves(f, r, p));
+    CTT_TRY(choose_curves(f, r, item, p));
 out:
     if (rc < 0)
         ctt_film_free(f);
@@ -112,7 +116,7 @@ int ctt_film_put(FILE *to, const struct ctt_film *f,
 
     for (int k = 0; k < f->curves; k++) {
         snprintf(name[k], NAME, "%.180s%s", r->label[f->curve[k]],
-                 f->curve[k] == f->label ? " (true)" : "");
+                 f->is_true[k] ? " (true)" : "");
         s[k] = (struct ctt_series){ name[k], f->frames, f->x,
                                     f->x + (k + 1) * f->frames, NULL, NULL };
     }

@@ -338,7 +338,8 @@ struct ctt_film {
     double  *x;         /* [frames] in seconds, or numbers of frames; then
                            the probabilities of each curve */
     double   fps;
-    int      frames, label, curves, curve[CTT_FILM_CURVES];
+    int      frames, label, curves, curve[CTT_FILM_CURVES],
+             is_true[CTT_FILM_CURVES];
     int      answer;    /* at the end */
     float    p;         /* its probability, of a right one the early one's */
 };

@@ -33,7 +33,7 @@ static int put_front(FILE *f, const struct page *p, int by_time)
         ? "Whole clips by time of a frame; bars: 95% confidence"
         : "Whole clips by size; bars: 95% confidence",
         by_time ? "ms a frame" : "bytes of the file", "top-1", s, p->n, 1, 0,
-        0, 1, .log_x = 1 });
+        NAN, NAN, .log_x = 1 });
 out:
     ctt_free(s);
     ctt_free(v);

@@ -110,7 +110,8 @@ sed 's/^conv y.*/conv y in=q out=3/' tiny.net > three.net
     fail "several labels: $(tail -3 log)"
 "$bin/convtt-infer" l.h5 several.csv --fps 4 --threads 1 \
     --report-html n.html > out 2> log || fail "several: $(tail -3 log)"
-has n.html 'Mean average precision' '<h2>A clip</h2>'
+has n.html 'Mean average precision' '<h2>A clip</h2>' 'same (true)'
+grep -q 'dark (true)' n.html && fail 'a class that the first clip has not'
 grep -q '<h2>Confusion' n.html && fail 'several labels have no confusion matrix'
 
 # A search, what weights bear, what a compression costs, early decisions.
