@@ -77,9 +77,10 @@ int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_findings *out);
 
 /* Clips spread over a set: names, the middle frame of each as bytes
- * [clips][h, w, c], and the mean and deviation of its values, in 0..1.  looks: 0 as they are,
- * 1 as the augmentation of cfg changes them in the first epoch, frames mixed
- * with those of other clips, mean and deviation not; to be freed. */
+ * [clips][h, w, c], and the mean and deviation of its values, in 0..1.  looks:
+ * 0 as they are, 1 as the augmentation of cfg changes them in the first epoch,
+ * frames mixed with those of other clips, mean and deviation not; to be
+ * freed. */
 enum { CTT_CLIP_LOOKS = 16 };
 struct ctt_clip_look {
     int      clips;

@@ -121,8 +121,9 @@ void ctt_page_heat(FILE *f, const int64_t *clips, int classes,
 /* ---- strip.c ---- */
 
 /* Frames of a clip, n x h x w x c bytes, c 1 or 3, under its name (any text),
- * and the chart of the answers below, unless that is NULL.  Pictures are made smaller until each
- * takes few bytes.  Returns errors of ctt_png_encode(); path: of the page. */
+ * and the chart of the answers below, unless that is NULL.  Pictures are made
+ * smaller until each takes few bytes.  Returns errors of ctt_png_encode();
+ * path: of the page. */
 struct ctt_page_clip {
     const char    *path, *name, *note;
     const uint8_t *data;
