@@ -14,6 +14,14 @@ int  ctt_model_load(const char *path, int with_train, struct ctt_model **out);
 int  ctt_model_load_image(const char *path, const uint8_t *p, int64_t size,
                           int with_train, struct ctt_model **out);
 
+/* The same with its training state, where `like` should be in the file, so that
+ * the weights need not be in memory a third time: plain ones are compared with
+ * those of `like`, are 0 in *out, and *compared is 1.  CTT_EIO if text or
+ * weights differ. */
+int  ctt_model_load_like(const char *path, const uint8_t *p, int64_t size,
+                         const struct ctt_model *like, int *compared,
+                         struct ctt_model **out);
+
 /* Writes a model file under a temporary name and renames it, so that path is at
  * any time the complete old file or the complete new one.  Before that, the
  * bytes to be written are loaded and compared with m: CTT_EIO unless they are

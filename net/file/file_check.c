@@ -11,18 +11,6 @@ static int same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static int same_net(const struct ctt_graph *a, const struct ctt_graph *b,
-                    int *same)
-{
-    char *x = ctt_net_print(a), *y = ctt_net_print(b);
-    int rc = x && y ? 0 : CTT_ENOMEM;
-
-    *same = x && y && strcmp(x, y) == 0;
-    ctt_free(x);
-    ctt_free(y);
-    return rc;
-}
-
 static int same_labels(const struct ctt_model *a, const struct ctt_model *b)
 {
     if (a->labels != b->labels)
@@ -34,32 +22,35 @@ static int same_labels(const struct ctt_model *a, const struct ctt_model *b)
 }
 
 /* The weights of a node, of one layout in both models: what is pruned, and the
- * bits and the codes of all others. */
+ * codes and, unless they were compared, the bits of all others. */
 static int same_node(const struct ctt_model *a, const struct ctt_model *b,
-                     const struct ctt_node *n)
+                     const struct ctt_node *n, int compared)
 {
     const struct ctt_constraint *x = &a->constraint, *y = &b->constraint;
 
     for (int k = 0; k < n->nw; k++) {
         int64_t at = n->at[k], count = ctt_volume(&n->w[k]);
         if (!x->keep && !x->share && !y->keep && !y->share &&
-            memcmp(a->w + at, b->w + at, (size_t)count * sizeof(*a->w)) == 0)
+            (compared || memcmp(a->w + at, b->w + at, (size_t)count *
+                                sizeof(*a->w)) == 0))
             continue;
         for (int64_t j = at; j < at + count; j++) {
             int pruned = ctt_is_pruned(x, j);
             if (pruned != ctt_is_pruned(y, j) ||
                 ctt_code(x, j) != ctt_code(y, j) ||
-                (!pruned && memcmp(a->w + j, b->w + j, sizeof(*a->w)) != 0))
+                (!pruned && !compared &&
+                 memcmp(a->w + j, b->w + j, sizeof(*a->w)) != 0))
                 return 0;
         }
     }
     return 1;
 }
 
-static int same_weights(const struct ctt_model *a, const struct ctt_model *b)
+static int same_weights(const struct ctt_model *a, const struct ctt_model *b,
+                        int compared)
 {
     for (int i = 0; i < a->g->count; i++)
-        if (!same_node(a, b, &a->g->node[i]))
+        if (!same_node(a, b, &a->g->node[i], compared))
             return 0;
     return 1;
 }
@@ -88,12 +79,11 @@ int ctt_store_check(const char *path, const uint8_t *p, int64_t size,
                     const struct ctt_model *m)
 {
     struct ctt_model *back = NULL;
-    int rc = 0, net, decides;
+    int rc = 0, compared, decides;
 
-    CTT_TRY(ctt_model_load_image(path, p, size, 1, &back));
-    CTT_TRY(same_net(m->g, back->g, &net));
+    CTT_TRY(ctt_model_load_like(path, p, size, m, &compared, &back));
     CTT_TRY(decides = ctt_model_decides(m));
-    CTT_CHECK(net && same_labels(m, back) && same_weights(m, back) &&
+    CTT_CHECK(same_labels(m, back) && same_weights(m, back, compared) &&
               same_text(m->history, back->history) &&
               same_text(decides ? m->decision : NULL, back->decision) &&
               same_train(m->train, back->train), CTT_EIO,

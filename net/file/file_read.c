@@ -178,8 +178,9 @@ out:
 
 /* The state of the loop over the weights. */
 struct reader {
-    struct ctt_h5    *f;
-    struct ctt_model *m;
+    struct ctt_h5          *f;
+    struct ctt_model       *m;
+    const struct ctt_model *like;    /* or NULL */
     uint8_t          *packed;    /* NULL: plain datasets */
     int64_t           at, size;  /* in packed */
 };
@@ -198,7 +199,7 @@ static int read_plain(struct reader *j, const struct ctt_node *n, int k,
 {
     struct ctt_h5_shape s = { .size = 4 };
     char name[CTT_WEIGHT_NAME + 2] = "w/";
-    float *w = j->m->w + n->at[k];
+    const float *w = (j->like ? j->like : j->m)->w + n->at[k];
     int rc = 0;
 
     s.rank = ctt_weight_shape(n, k, s.dim);
@@ -209,7 +210,8 @@ static int read_plain(struct reader *j, const struct ctt_node *n, int k,
               e->s.size == 4 * e->s.params, CTT_EFORMAT,
               "%s: weight '%s' is encoded, but there is no 'packed'",
               ctt_h5_path(j->f), e->s.name);
-    CTT_TRY(ctt_h5_read(j->f, name, &s, w));
+    CTT_TRY(j->like ? ctt_h5_check(j->f, name, &s, w)
+                    : ctt_h5_read(j->f, name, &s, j->m->w + n->at[k]));
     CTT_TRY(check_crc(j->f, e, ctt_crc32(0, w, 4, e->s.params)));
 out:
     return rc;
@@ -291,13 +293,17 @@ out:
     return rc;
 }
 
+/* plain: 1 if the weights are plain datasets, which are compared if there is a
+ * model `like`. */
 static int read_weights(struct ctt_h5 *f, struct ctt_model *m,
-                        const struct ctt_entry *e, int count)
+                        const struct ctt_model *like,
+                        const struct ctt_entry *e, int count, int *plain)
 {
-    struct reader j = { .f = f, .m = m };
+    struct reader j = { .f = f, .m = m, .like = like };
     int rc = 0, at = 0, packed;
 
     CTT_TRY(packed = ctt_h5_has(f, "packed"));
+    *plain = !packed;
     if (packed)
         CTT_TRY(open_packed(&j, e, count));
     for (int i = 0; i < m->g->count; i++)
@@ -405,36 +411,56 @@ out:
     return rc;
 }
 
+/* Weights of two models are compared if their texts are the same. */
+static int check_like(struct ctt_h5 *f, const char *text,
+                      const struct ctt_model *like)
+{
+    char *print = ctt_net_print(like->g);
+    int rc = print ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_CHECK(strcmp(print, text) == 0, CTT_EIO, "%s: not written: HDF5's file "
+              "has another net", ctt_h5_path(f));
+out:
+    ctt_free(print);
+    return rc;
+}
+
+/* What is read beside the model. */
+struct parts {
+    int               with_train;
+    const struct ctt_model *like;    /* see ctt_model_load_like(); or NULL */
+    int               compared;
+    struct ctt_entry *e;
+    int               count;
+};
+
 /* Closes the file. */
-static int read_parts(struct ctt_h5 **file, int with_train,
-                      struct ctt_model **out, struct ctt_entry **entries,
-                      int *count)
+static int read_parts(struct ctt_h5 **file, struct parts *p,
+                      struct ctt_model **out)
 {
     struct ctt_h5 *f = *file;
     struct ctt_model *m = NULL;
-    struct ctt_entry *e = NULL;
     struct ctt_texts t = { { NULL } };
-    int rc = 0, n = 0;
+    int rc = 0, plain;
 
     CTT_TRY(read_attrs(f));
     CTT_TRY(ctt_texts_read(f, &t));
-    CTT_TRY(read_head(f, &t, &m, &e, &n));
-    CTT_TRY(read_weights(f, m, e, n));
+    CTT_TRY(p->like ? check_like(f, t.text[CTT_TEXT_NET], p->like) : 0);
+    CTT_TRY(read_head(f, &t, &m, &p->e, &p->count));
+    CTT_TRY(read_weights(f, m, p->like, p->e, p->count, &plain));
+    p->compared = p->like && plain;
     CTT_TRY(read_labels(f, t.text[CTT_TEXT_LABELS], t.size[CTT_TEXT_LABELS],
                         m));
     m->history = t.text[CTT_TEXT_HISTORY];
     t.text[CTT_TEXT_HISTORY] = NULL;
     CTT_TRY(read_decision(f, m));
-    if (with_train)
+    if (p->with_train)
         CTT_TRY(read_train(f, &m->train));
     *out = m;
-    *entries = e;
-    *count = n;
     m = NULL;
-    e = NULL;
 out:
     ctt_texts_free(&t);
-    ctt_free(e);
     ctt_model_free(&m);
     ctt_h5_close(file);
     return rc;
@@ -442,54 +468,72 @@ out:
 
 int ctt_model_load(const char *path, int with_train, struct ctt_model **out)
 {
+    struct parts p = { .with_train = with_train };
     struct ctt_h5 *f = NULL;
-    struct ctt_entry *e = NULL;
-    int rc = 0, n = 0;
+    int rc = 0;
 
     CTT_TRY(ctt_h5_open(path, &f));
-    CTT_TRY(read_parts(&f, with_train, out, &e, &n));
+    CTT_TRY(read_parts(&f, &p, out));
 out:
-    ctt_free(e);
+    ctt_free(p.e);
+    return rc;
+}
+
+static int load_image(const char *path, const uint8_t *image, int64_t size,
+                      struct parts *p, struct ctt_model **out)
+{
+    struct ctt_h5 *f = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_h5_open_image(path, image, size, &f));
+    CTT_TRY(read_parts(&f, p, out));
+out:
+    ctt_free(p->e);
     return rc;
 }
 
 int ctt_model_load_image(const char *path, const uint8_t *p, int64_t size,
                          int with_train, struct ctt_model **out)
 {
-    struct ctt_h5 *f = NULL;
-    struct ctt_entry *e = NULL;
-    int rc = 0, n = 0;
+    struct parts all = { .with_train = with_train };
 
-    CTT_TRY(ctt_h5_open_image(path, p, size, &f));
-    CTT_TRY(read_parts(&f, with_train, out, &e, &n));
-out:
-    ctt_free(e);
+    return load_image(path, p, size, &all, out);
+}
+
+int ctt_model_load_like(const char *path, const uint8_t *p, int64_t size,
+                        const struct ctt_model *like, int *compared,
+                        struct ctt_model **out)
+{
+    struct parts all = { .with_train = 1, .like = like };
+    int rc = load_image(path, p, size, &all, out);
+
+    *compared = all.compared;
     return rc;
 }
 
 int ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
                      int64_t *file_bytes)
 {
+    struct parts p = { .with_train = 0 };
     struct ctt_h5 *f = NULL;
     struct ctt_model *m = NULL;
     struct ctt_stored *s = NULL;
-    struct ctt_entry *e = NULL;
     int64_t bytes;
-    int rc = 0, n = 0;
+    int rc = 0;
 
     CTT_TRY(ctt_h5_open(path, &f));
     bytes = ctt_h5_bytes(f);
-    CTT_TRY(read_parts(&f, 0, &m, &e, &n));
-    s = ctt_calloc((size_t)n, sizeof(*s));
+    CTT_TRY(read_parts(&f, &p, &m));
+    s = ctt_calloc((size_t)p.count, sizeof(*s));
     if (!s)
         CTT_TRY(ctt_error(CTT_ENOMEM, "%s: %s", path, ctt_errmsg()));
-    for (int i = 0; i < n; i++)
-        s[i] = e[i].s;
+    for (int i = 0; i < p.count; i++)
+        s[i] = p.e[i].s;
     *file_bytes = bytes;
-    *count = n;
+    *count = p.count;
     *out = s;
 out:
-    ctt_free(e);
+    ctt_free(p.e);
     ctt_model_free(&m);
     return rc;
 }

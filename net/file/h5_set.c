@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Bytes that fit in a dataset's header, and entries of a group that are stored
- * as a list. */
-enum { COMPACT = 1024, LISTED = 256 };
+ * as a list; bytes that are compared at a time, and at least a row. */
+enum { COMPACT = 1024, LISTED = 256, CHECKED = 1 << 18 };
 
 struct type {
     int   size;
@@ -259,10 +259,10 @@ int ctt_h5_read(struct ctt_h5 *f, const char *name,
     return rc < 0 ? rc : ctt_h5_leave(&q, read_set(f, name, s, data));
 }
 
-/* Reads row i, or all if there is one dimension, to data. */
-static int read_row(struct ctt_h5 *f, const char *name, hid_t set,
-                    const struct ctt_h5_shape *s, hid_t type, int64_t i,
-                    void *data)
+/* Reads n rows from i on, or all if there is one dimension, to data. */
+static int read_rows(struct ctt_h5 *f, const char *name, hid_t set,
+                     const struct ctt_h5_shape *s, hid_t type, int64_t i,
+                     int64_t n, void *data)
 {
     hsize_t from[CTT_H5_RANK] = { 0 }, count[CTT_H5_RANK];
     hid_t all = -1, one = -1;
@@ -272,7 +272,7 @@ static int read_row(struct ctt_h5 *f, const char *name, hid_t set,
         count[k] = (hsize_t)s->dim[k];
     if (s->rank > 1) {
         from[0] = (hsize_t)i;
-        count[0] = 1;
+        count[0] = (hsize_t)n;
     }
     CTT_H5(f, name, all = H5Dget_space(set));
     CTT_H5(f, name, H5Sselect_hyperslab(all, H5S_SELECT_SET, from, NULL,
@@ -285,25 +285,27 @@ out:
     return rc;
 }
 
-/* Row by row, since all of it need not fit in memory twice. */
+/* Some rows at a time, since all of it need not fit in memory twice. */
 static int check_set(struct ctt_h5 *f, const char *name,
                      const struct ctt_h5_shape *s, const void *data)
 {
     int64_t rows = s->rank > 1 ? s->dim[0] : 1, size = s->size * points(s);
-    int64_t row = size / (rows ? rows : 1);
+    int64_t row = size / (rows ? rows : 1), n = row ? CHECKED / row : 0;
     uint8_t *got = NULL;
     struct type t = { 0 };
     hid_t set = -1;
     int rc = 0;
 
+    n = n < 1 ? 1 : n < rows ? n : rows;
     CTT_TRY(open_as(f, name, s, &set, &t));
-    got = ctt_calloc((size_t)row, 1);
+    got = ctt_calloc((size_t)(n * row), 1);
     CTT_TRY(got ? 0 : CTT_ENOMEM);
-    for (int64_t i = 0; i < rows && size > 0; i++) {
-        CTT_TRY(read_row(f, name, set, s, t.native, i, got));
-        CTT_CHECK(memcmp(got, (const uint8_t *)data + i * row, (size_t)row)
-                  == 0, CTT_EIO, "%s: not written: HDF5 changed %s",
-                  f->path, name);
+    for (int64_t i = 0; i < rows && size > 0; i += n) {
+        n = n < rows - i ? n : rows - i;
+        CTT_TRY(read_rows(f, name, set, s, t.native, i, n, got));
+        CTT_CHECK(memcmp(got, (const uint8_t *)data + i * row,
+                         (size_t)(n * row)) == 0, CTT_EIO, "%s: not written: "
+                  "HDF5 changed %s", f->path, name);
     }
 out:
     ctt_free(got);
