@@ -22,7 +22,9 @@ struct sampling {
     float              *rows;    /* of one node: a step, or all asks */
     float              *patch;   /* the inputs of one place */
     int                 left;    /* clips still to be read */
-    uint64_t            key, frame;    /* of random places; frame counts */
+    uint64_t            key, *frame;   /* of random places; frames so far, by
+                                          node, so that its places do not
+                                          depend on the other nodes */
 };
 
 /* Random clips in an order of its own. */
@@ -65,7 +67,8 @@ static int open_rows(struct sampling *s, int n)
     }
     s->rows = ctt_calloc((size_t)n, (size_t)most * sizeof(*s->rows));
     s->patch = ctt_calloc((size_t)patch, sizeof(*s->patch));
-    return s->rows && s->patch ? 0 : CTT_ENOMEM;
+    s->frame = ctt_calloc((size_t)s->want->nodes, sizeof(*s->frame));
+    return s->rows && s->patch && s->frame ? 0 : CTT_ENOMEM;
 }
 
 /* ---- the inputs of a place ---- */
@@ -118,7 +121,7 @@ static void take_frame(struct sampling *s, int k, const float *x)
     const struct ctt_node *n = &s->m->g->node[s->want->node[k]];
     int64_t pixels = ctt_rows(&n->out);
     int64_t most = s->want->what == CTT_SAMPLE_ALL ? pixels : PLACES;
-    uint64_t key = ctt_call_key(s->key, (uint64_t)k, s->frame++);
+    uint64_t key = ctt_call_key(s->key, 0, s->frame[k]++);
 
     for (int64_t i = 0; i < (pixels < most ? pixels : most); i++) {
         int64_t at = pixels <= most ? i
@@ -218,5 +221,6 @@ int ctt_sample_values(const struct ctt_model *m,
     rc = ctt_eval_model(m, cfg, sample_clips, &s);
     ctt_free(s.rows);
     ctt_free(s.patch);
+    ctt_free(s.frame);
     return rc;
 }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Clips of each comparison; a conv takes three runs on them. */
+/* Clips of each comparison; a conv takes a run on them, and some convs one. */
 enum { BLAMED = 24 };
 
 int ctt_int8_frames(const struct ctt_graph *g)
@@ -118,16 +118,17 @@ static void close_answers(struct answers *a)
     ctt_free(a->q);
 }
 
-/* Compares the answers of `now` with those in a. */
-static int compare_answers(const struct ctt_walk *k,
-                           const struct ctt_model *now, struct answers *a,
-                           struct ctt_blame *b)
+static void begin_comparison(struct answers *a)
+{
+    a->next = 0;
+    a->signal = a->sum = 0;
+}
+
+/* All rows of another model were given to add_difference(). */
+static int end_comparison(const struct answers *a, struct ctt_blame *b)
 {
     int rc = 0;
 
-    a->next = 0;
-    a->signal = a->sum = 0;
-    CTT_TRY(sample(k, now, add_difference, a));
     CTT_CHECK(a->next == a->count, CTT_EINVAL, "--int8: %d and %d answers",
               a->count, a->next);
     b->frames = a->frames;
@@ -139,62 +140,78 @@ out:
 
 /* ---- one conv ---- */
 
+/* What all convs have in common. */
+struct blaming {
+    const struct ctt_walk    *k;
+    const struct ctt_model   *m;
+    const struct ctt_form_of *form;
+    struct answers            a;
+    int                       done, all;
+    double                    start;
+};
+
 /* Only node i of m reads bytes. */
-static int blame_one(const struct ctt_walk *k, const struct ctt_model *m, int i,
-                     const struct ctt_form_of *form, struct answers *a)
+static int blame_one(struct blaming *w, int i, const struct ctt_kept *kept,
+                     int k)
 {
-    char *only = ctt_calloc((size_t)m->g->count, 1);
+    struct ctt_int8_follow f = { w->m, w->k->calls, clips_of(w->k),
+                                 add_difference, &w->a };
+    char *only = ctt_calloc((size_t)w->m->g->count, 1);
     struct ctt_model *now = NULL;
     struct ctt_blame *b;
     int rc = 0;
 
     CTT_TRY(only ? 0 : CTT_ENOMEM);
     only[i] = 1;
-    CTT_TRY(ctt_quantise(m, only, form, &now));
-    CTT_TRY(ctt_report_blame(k->r, m->g->node[i].name, &b));
-    CTT_TRY(ctt_int8_follow(m, now, i, k->calls, clips_of(k), &b->alone));
-    CTT_TRY(compare_answers(k, now, a, b));
+    CTT_TRY(ctt_quantise(w->m, only, w->form, &now));
+    CTT_TRY(ctt_report_blame(w->k->r, w->m->g->node[i].name, &b));
+    begin_comparison(&w->a);
+    CTT_TRY(ctt_int8_follow(&f, i, kept, k, now, &b->alone));
+    CTT_TRY(end_comparison(&w->a, b));
 out:
     ctt_model_free(&now);
     ctt_free(only);
     return rc;
 }
 
-/* Progress: `done` of `all` convs since `start`. */
-static void tell_blame_progress(const struct ctt_walk *k, int done, int all,
-                                double start)
+static void tell_blame_progress(const struct blaming *w)
 {
-    double each = done ? (ctt_seconds() - start) / done : 0;
+    double each = w->done ? (ctt_seconds() - w->start) / w->done : 0;
     char line[96] = "", left[32] = "";
 
-    if (done > 0)
-        snprintf(left, sizeof(left), ", %.0f s left", each * (all - done));
-    if (done < all)
+    if (w->done > 0)
+        snprintf(left, sizeof(left), ", %.0f s left", each *
+                 (w->all - w->done));
+    if (w->done < w->all)
         snprintf(line, sizeof(line), "int8: loss by conv %d of %d%s",
-                 done + 1, all, left);
-    if (k->calls->busy)
-        k->calls->busy(k->calls->arg, line);
+                 w->done + 1, w->all, left);
+    if (w->k->calls->busy)
+        w->k->calls->busy(w->k->calls->arg, line);
+}
+
+static int blame_next(void *arg, int node, const struct ctt_kept *kept, int k)
+{
+    struct blaming *w = arg;
+
+    tell_blame_progress(w);
+    w->done++;
+    return blame_one(w, node, kept, k);
 }
 
 int ctt_int8_blame(const struct ctt_walk *k, const struct ctt_model *m,
                    const char *take, const struct ctt_form_of *form)
 {
-    int all = 0, done = 0, rc = 0;
-    double start = ctt_seconds();
-    struct answers a;
+    struct blaming w = { .k = k, .m = m, .form = form,
+                         .start = ctt_seconds() };
+    int rc = 0;
 
     for (int i = 0; i < m->g->count; i++)
-        all += take[i];
-    CTT_TRY(open_answers(k, m, &a));
-    for (int i = 0; i < m->g->count; i++) {
-        if (!take[i])
-            continue;
-        tell_blame_progress(k, done++, all, start);
-        CTT_TRY(blame_one(k, m, i, form, &a));
-    }
-    tell_blame_progress(k, all, all, start);
+        w.all += take[i];
+    CTT_TRY(open_answers(k, m, &w.a));
+    CTT_TRY(ctt_int8_each(m, take, k->calls, clips_of(k), blame_next, &w));
+    tell_blame_progress(&w);
 out:
-    close_answers(&a);
+    close_answers(&w.a);
     return rc;
 }
 
@@ -207,7 +224,9 @@ int ctt_int8_blame_all(const struct ctt_walk *k, const struct ctt_model *m,
 
     CTT_TRY(open_answers(k, m, &a));
     CTT_TRY(ctt_report_blame(k->r, CTT_BLAME_ALL, &b));
-    CTT_TRY(compare_answers(k, now, &a, b));
+    begin_comparison(&a);
+    CTT_TRY(sample(k, now, add_difference, &a));
+    CTT_TRY(end_comparison(&a, b));
 out:
     close_answers(&a);
     return rc;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Clips on which results are compared, twice for each conv. */
+/* Clips on which results are compared. */
 enum { FOLLOWED = 48 };
 
 static struct ctt_blame *blame_row(const struct ctt_walk *k, const char *name)
@@ -21,22 +21,33 @@ static struct ctt_blame *blame_row(const struct ctt_walk *k, const char *name)
     return NULL;
 }
 
+struct following {
+    struct ctt_int8_follow f;
+    struct ctt_model      *now;
+    double                *db;
+};
+
+static int follow_next(void *arg, int node, const struct ctt_kept *kept, int k)
+{
+    struct following *w = arg;
+
+    return ctt_int8_follow(&w->f, node, kept, k, w->now, &w->db[node]);
+}
+
 /* Quantises the model; db[]: the ratio of each conv that reads bytes. */
 static int quantise_convs(const struct ctt_walk *k,
                           const struct ctt_int8_plan *p, const char *take,
                           double *db, struct ctt_model **out)
 {
     int rc = 0, clips = k->o->svd.clips ? k->o->svd.clips : FOLLOWED;
-    struct ctt_model *m = NULL;
+    struct following w = { { p->m, k->calls, clips, NULL, NULL }, NULL, db };
 
-    CTT_TRY(ctt_quantise(p->m, take, p->form, &m));
-    for (int i = 0; i < p->m->g->count; i++)
-        if (take[i])
-            CTT_TRY(ctt_int8_follow(p->m, m, i, k->calls, clips, &db[i]));
-    *out = m;
-    m = NULL;
+    CTT_TRY(ctt_quantise(p->m, take, p->form, &w.now));
+    CTT_TRY(ctt_int8_each(p->m, take, k->calls, clips, follow_next, &w));
+    *out = w.now;
+    w.now = NULL;
 out:
-    ctt_model_free(&m);
+    ctt_model_free(&w.now);
     return rc;
 }
 

@@ -169,15 +169,21 @@ static void add_moments_row(void *to, int k, const float *row)
     ctt_moments_add(&((struct ctt_moments *)to)[k], row);
 }
 
+static int check_places(const char *name, int64_t count)
+{
+    return count > 1 ? 0
+        : ctt_error(CTT_EINVAL, "%s: the clips to measure on have %d of its "
+                    "places, too few: give --calibrate more clips", name,
+                    (int)count);
+}
+
 static int check_moments(const struct ctt_model *m, int node, const char *what,
                          const struct ctt_moments *s)
 {
     const char *name = m->g->node[node].name;
     int rc = 0;
 
-    CTT_CHECK(s->count > 1, CTT_EINVAL, "%s: the clips to measure on have %d "
-              "of its places, too few: give --calibrate more clips", name,
-              (int)s->count);
+    CTT_TRY(check_places(name, s->count));
     for (int i = 0; i < s->d; i++)
         CTT_CHECK(isfinite(s->cov[(size_t)i * (size_t)s->d + (size_t)i]),
                   CTT_ENAN, "%s: %s is not finite", name, what);
@@ -242,62 +248,182 @@ out:
 
 /* ---- of two models ---- */
 
-/* Answers of one model, kept until the other's are sampled. */
-struct paired {
-    int                 d, width, rc;
-    float              *rows;    /* of d numbers */
-    int                 count, room, next;
-    float              *pair;    /* width numbers, then d */
-    struct ctt_moments *s;
+/* Results of one conv. */
+struct kept_rows { int d; float *row; int count, room; };
+
+struct ctt_kept {
+    const struct ctt_model *m;
+    const int              *node;
+    int                     nodes, rc;
+    struct kept_rows       *of;    /* by number of node */
 };
 
 static void keep_response(void *to, int k, const float *row)
 {
-    struct paired *b = to;
-    size_t size = (size_t)b->d * sizeof(*row);
-    float *rows = b->rc < 0 ? NULL
-        : ctt_grown(b->rows, &b->room, b->count, size);
+    struct ctt_kept *s = to;
+    struct kept_rows *r = &s->of[k];
+    size_t size = (size_t)r->d * sizeof(*row);
+    float *rows = s->rc < 0 ? NULL
+        : ctt_grown(r->row, &r->room, r->count, size);
 
-    (void)k;
-    b->rows = rows ? rows : b->rows;
-    b->rc = rows ? 0 : CTT_ENOMEM;
+    r->row = rows ? rows : r->row;
+    s->rc = rows ? 0 : CTT_ENOMEM;
     if (rows)
-        memcpy(rows + (size_t)b->count++ * (size_t)b->d, row, size);
+        memcpy(rows + (size_t)r->count++ * (size_t)r->d, row, size);
 }
+
+void ctt_kept_free(struct ctt_kept **s)
+{
+    for (int k = 0; *s && (*s)->of && k < (*s)->nodes; k++)
+        ctt_free((*s)->of[k].row);
+    if (*s)
+        ctt_free((*s)->of);
+    ctt_free(*s);
+    *s = NULL;
+}
+
+int ctt_keep_rows(const struct ctt_model *m, const int *node, int nodes,
+                  const struct ctt_recipe_calls *calls, int clips,
+                  struct ctt_kept **out)
+{
+    struct ctt_kept *s = ctt_calloc(1, sizeof(*s));
+    int *at = ctt_calloc((size_t)nodes + 1, sizeof(*at)), rc = 0;
+    struct ctt_model *copy = NULL;
+
+    CTT_TRY(s && at ? 0 : CTT_ENOMEM);
+    *s = (struct ctt_kept){ .m = m, .node = node, .nodes = nodes };
+    s->of = ctt_calloc((size_t)nodes + 1, sizeof(*s->of));
+    CTT_TRY(s->of ? 0 : CTT_ENOMEM);
+    CTT_CHECK(calls->sample, CTT_EINVAL, "no clips to measure responses on");
+    for (int k = 0; k < nodes; k++)
+        s->of[k].d = (int)m->g->node[node[k]].w[0].n;
+    CTT_TRY(with_copies(m, node, nodes, at, &copy));
+    CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes,
+                          CTT_SAMPLE_VALUES, keep_response, s));
+    CTT_TRY(s->rc);
+    for (int k = 0; k < nodes; k++)
+        CTT_TRY(check_places(m->g->node[node[k]].name, s->of[k].count));
+    *out = s;
+    s = NULL;
+out:
+    ctt_kept_free(&s);
+    ctt_model_free(&copy);
+    ctt_free(at);
+    return rc;
+}
+
+/* The other model as it is sampled. */
+struct paired {
+    const struct ctt_pairing *p;
+    const struct kept_rows   *was;
+    int                       width, next;
+    float                    *pair;    /* width numbers, then was->d */
+};
 
 static void add_pair(void *to, int k, const float *row)
 {
     struct paired *b = to;
+    size_t d = (size_t)b->was->d;
 
-    (void)k;
-    if (b->next < b->count) {
+    if (k > 0) {
+        b->p->answer(b->p->answer_to, 0, row);
+        return;
+    }
+    if (b->next < b->was->count) {
         memcpy(b->pair, row, (size_t)b->width * sizeof(*row));
-        memcpy(b->pair + b->width, b->rows + (size_t)b->next * (size_t)b->d,
-               (size_t)b->d * sizeof(*row));
-        ctt_moments_add(b->s, b->pair);
+        memcpy(b->pair + b->width, b->was->row + (size_t)b->next * d,
+               d * sizeof(*row));
+        b->p->take(b->p->to, b->pair);
     }
     b->next++;
 }
 
-/* Samples the answers of one node, or its inputs. */
-static int sample_one(const struct ctt_model *m, const char *name, int inputs,
-                      const struct ctt_recipe_calls *calls, int clips,
-                      void (*f)(void *to, int k, const float *row),
-                      struct paired *b)
+/* 1 if a node needs none behind `last`. */
+static int stands_alone(const struct ctt_graph *g, const struct ctt_node *n,
+                        int last)
 {
-    int node = ctt_graph_find(m->g, name), at = node, rc = 0;
+    int alone = n->op != CTT_OP_STATE || !n->attr.state.like ||
+                ctt_graph_find(g, n->attr.state.like) <= last;
+
+    for (int k = 0; k < ctt_node_inputs(n); k++)
+        alone &= ctt_node_input(n, k) <= last;
+    return alone;
+}
+
+/* Without the lines behind node `last`, if none before it needs them and the
+ * text allows that. */
+static int cut_behind(int last, struct ctt_model **m)
+{
+    const struct ctt_graph *g = (*m)->g;
+    struct ctt_model *to = NULL;
+    struct ctt_edit *e = NULL;
+    int rc = 0;
+
+    if ((g->clip < g->count && last < g->clip) || g->several)
+        return 0;
+    for (int i = 0; i <= last; i++)
+        if (!stands_alone(g, &g->node[i], last))
+            return 0;
+    CTT_TRY(ctt_edit_begin(g, &e));
+    for (int i = last + 1; i < g->count; i++)
+        ctt_edit_remove(e, i);
+    CTT_TRY(ctt_edit_model(e, *m, &to));
+out:
+    ctt_edit_free(&e);    /* before the graph that it is of */
+    if (to) {
+        ctt_model_free(m);
+        *m = to;
+    }
+    return rc;
+}
+
+/* Samples the answers of the conv, or its inputs, and those of the model. */
+static int sample_part(struct paired *b, const struct ctt_model *m,
+                       const char *name, const struct ctt_recipe_calls *calls,
+                       int clips)
+{
+    int node = ctt_graph_find(m->g, name), at[2] = { node, 0 }, rc = 0;
+    enum ctt_sampled what = b->p->inputs ? CTT_SAMPLE_INPUTS
+                                         : CTT_SAMPLE_VALUES;
     struct ctt_model *copy = NULL;
 
     CTT_CHECK(node >= 0, CTT_EFORMAT, "%s: lost on the way", name);
-    if (!inputs)
-        CTT_TRY(with_copies(m, &node, 1, &at, &copy));
-    CTT_TRY(calls->sample(calls->arg, copy ? copy : m, clips, &at, 1,
-                          inputs ? CTT_SAMPLE_INPUTS : CTT_SAMPLE_VALUES, f,
-                          b));
-    CTT_TRY(b->rc);
+    if (!b->p->inputs)
+        CTT_TRY(with_copies(m, &node, 1, at, &copy));
+    if (copy && !b->p->answer)
+        CTT_TRY(cut_behind(at[0], &copy));
+    m = copy ? copy : m;
+    at[1] = ctt_graph_output(m->g);
+    CTT_TRY(calls->sample(calls->arg, m, clips, at, b->p->answer ? 2 : 1, what,
+                          add_pair, b));
 out:
     ctt_model_free(&copy);
     return rc;
+}
+
+int ctt_pair_rows(const struct ctt_pairing *p, const struct ctt_model *part,
+                  const struct ctt_recipe_calls *calls, int clips)
+{
+    const struct ctt_graph *g = p->kept->m->g;
+    const struct ctt_node *n = &g->node[p->kept->node[p->k]];
+    struct paired b = { .p = p, .was = &p->kept->of[p->k] };
+    int rc = 0;
+
+    CTT_TRY(p->inputs ? check_inputs(n) : 0);
+    b.width = p->inputs ? (int)(ctt_volume(&n->w[0]) / n->w[0].n) : b.was->d;
+    b.pair = ctt_calloc((size_t)b.width + (size_t)b.was->d, sizeof(*b.pair));
+    CTT_TRY(b.pair ? 0 : CTT_ENOMEM);
+    CTT_TRY(sample_part(&b, part, n->name, calls, clips));
+    CTT_CHECK(b.next == b.was->count, CTT_EINVAL, "%s: %d and %d places",
+              n->name, b.was->count, b.next);
+out:
+    ctt_free(b.pair);
+    return rc;
+}
+
+static void add_to_moments(void *to, const float *pair)
+{
+    ctt_moments_add(to, pair);
 }
 
 int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
@@ -306,22 +432,20 @@ int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
                       struct ctt_moments *s)
 {
     const struct ctt_node *n = &m->g->node[node];
-    struct paired b = { .d = (int)n->w[0].n, .s = s };
+    int64_t out = n->w[0].n, in = ctt_volume(&n->w[0]) / out;
+    struct ctt_pairing p = { .inputs = inputs, .take = add_to_moments,
+                             .to = s };
+    struct ctt_kept *kept = NULL;
     int rc = 0;
 
     CTT_TRY(inputs ? check_inputs(n) : 0);
-    b.width = inputs ? (int)(ctt_volume(&n->w[0]) / n->w[0].n) : b.d;
-    b.pair = ctt_calloc((size_t)b.width + (size_t)b.d, sizeof(*b.pair));
-    CTT_TRY(b.pair ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_moments_begin(s, b.width + b.d));
-    CTT_TRY(sample_one(m, n->name, 0, calls, clips, keep_response, &b));
-    CTT_TRY(sample_one(part, n->name, inputs, calls, clips, add_pair, &b));
-    CTT_CHECK(b.next == b.count, CTT_EINVAL, "%s: %d and %d places", n->name,
-              b.count, b.next);
+    CTT_TRY(ctt_moments_begin(s, (int)(out + (inputs ? in : out))));
+    CTT_TRY(ctt_keep_rows(m, &node, 1, calls, clips, &kept));
+    p.kept = kept;
+    CTT_TRY(ctt_pair_rows(&p, part, calls, clips));
     CTT_TRY(ctt_moments_end(s));
     CTT_TRY(check_moments(m, node, "a response", s));
 out:
-    ctt_free(b.rows);
-    ctt_free(b.pair);
+    ctt_kept_free(&kept);
     return rc;
 }

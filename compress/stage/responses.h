@@ -41,10 +41,33 @@ int  ctt_responses(const struct ctt_model *m,
                    const struct ctt_recipe_calls *calls, int clips,
                    const int *node, int nodes, struct ctt_moments *s);
 
-/* The moments of the results of the conv or deconv `node` of m in `part`, a
- * model in which other nodes are replaced (with `inputs`: of all inputs of a
- * place there), and then, as further numbers of each row, of its results in m
- * at the same place.  Otherwise as ctt_responses(). */
+/* Rows of the results of some convs of a model, as of ctt_responses(). */
+struct ctt_kept;
+int  ctt_keep_rows(const struct ctt_model *m, const int *node, int nodes,
+                   const struct ctt_recipe_calls *calls, int clips,
+                   struct ctt_kept **out);
+void ctt_kept_free(struct ctt_kept **s);
+
+/* What is done with the rows of the k-th of these convs and those that it has
+ * at the same places in another model, `part` (with `inputs`: all inputs of a
+ * place there): take() gets the latter and then, as further numbers, the
+ * former.  answer, or NULL: gets the answers of `part`; not with `inputs`. */
+struct ctt_pairing {
+    const struct ctt_kept *kept;
+    int    k, inputs;
+    void (*take)(void *to, const float *pair);
+    void  *to;
+    void (*answer)(void *to, int k, const float *row);
+    void  *answer_to;
+};
+
+/* Samples `part`, in which other nodes are replaced; of the same clips.  Errors
+ * as of ctt_responses(). */
+int  ctt_pair_rows(const struct ctt_pairing *p, const struct ctt_model *part,
+                   const struct ctt_recipe_calls *calls, int clips);
+
+/* Fills s with the moments of such pairs of the conv or deconv `node` of m, a
+ * row each.  The caller frees s, also after a failure. */
 int  ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
                        int node, int inputs,
                        const struct ctt_recipe_calls *calls, int clips,

@@ -215,6 +215,16 @@ static void test_methods(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+struct followed { struct ctt_int8_follow f; struct ctt_model *now; double db; };
+
+static int follow_one(void *arg, int node, const struct ctt_kept *kept, int k)
+{
+    struct followed *f = arg;
+
+    CU_ASSERT_EQUAL(node, 1);
+    return ctt_int8_follow(&f->f, node, kept, k, f->now, &f->db);
+}
+
 /* The mean error of each conv is gone with the bias, and the ratio is that of
  * its results. */
 static void test_follow(void)
@@ -225,20 +235,22 @@ static void test_follow(void)
     struct ctt_model *m = small_model(text, 6), *q = NULL;
     struct ctt_form_of form[2] = { { 0.2f, 128 } };
     char take[2] = { 0, 1 };
-    double db, again, bias, loss;
+    struct followed f = { .f = { .was = m, .calls = &calls } };
+    double again, bias, loss;
 
     CHECK_OK(ctt_quantise(m, take, form, &q));
+    f.now = q;
     for (int i = 0; i < 8; i++)    /* a mean error to undo */
         q->w[q->g->node[2].at[1] + i] += 0.3f;
     small_loss(m, q, &bias);
     CU_ASSERT(bias > 0.29);
-    CHECK_OK(ctt_int8_follow(m, q, 1, &calls, 0, &db));
+    CHECK_OK(ctt_int8_each(m, take, &calls, 0, follow_one, &f));
     for (int i = 0; i < 8; i++)    /* not seen by the copies without bias */
         q->w[q->g->node[2].at[1] + i] -= 0.3f;
     loss = small_loss(m, q, &bias);
     CU_ASSERT(bias < 1e-5);
     again = 10 * log10(small_variance(m) / loss);
-    CU_ASSERT(db > 20 && again < db + 1);
+    CU_ASSERT(f.db > 20 && again < f.db + 1);
     ctt_model_free(&m);
     ctt_model_free(&q);
 }
