@@ -50,7 +50,7 @@ static void json_text(const char *name, const char *text)
 
 static void json_model(const struct ctt_bench_said *s)
 {
-    json_text("model", s->model->name);
+    json_text("model", ctt_tool_given(s->model->name));
     printf(",\"weights\":\"%s\"", s->model->made ? "random" : "file");
     if (s->model->made)
         printf(",\"zeros\":%.4f", s->model->zeros);

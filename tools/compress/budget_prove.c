@@ -64,7 +64,8 @@ static int print_proof(const struct ctt_budget_job *r,
     int rc;
 
     ctt_table_row(&all, "top-1 %% of\tat 25%%\t50%%\t100%%");
-    ctt_table_row(&all, "%s\t%.1f\t%.1f\t%.1f", r->j->path,
+    ctt_table_row(&all, "%s\t%.1f\t%.1f\t%.1f",
+                  ctt_tool_given(r->j->path),
                   (double)t[0].was / n, (double)t[1].was / n,
                   (double)t[2].was / n);
     ctt_table_row(&all, "%s\t%.1f\t%.1f\t%.1f", r->s.out,

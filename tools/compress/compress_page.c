@@ -44,7 +44,8 @@ static void put_facts(FILE *f, const struct page *p)
     const struct ctt_stage_row *to = from + p->r->stages - 1;
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_table_row(&t, "given\t%s, %" PRId64 " bytes", p->j->path, from->bytes);
+    ctt_table_row(&t, "given\t%s, %" PRId64 " bytes",
+                  ctt_tool_given(p->j->path), from->bytes);
     ctt_table_row(&t, "written\t%s, %" PRId64 " bytes: %.1f times smaller",
                   p->j->c.out, to->bytes, (double)from->bytes /
                                           (double)to->bytes);
@@ -231,7 +232,8 @@ static int print_compression(FILE *f, const void *arg)
     char title[300];
     int rc;
 
-    snprintf(title, sizeof(title), "Compression of %s", p->j->path);
+    snprintf(title, sizeof(title), "Compression of %s",
+             ctt_tool_given(p->j->path));
     ctt_page_begin(f, title);
     put_facts(f, p);
     CTT_TRY(put_stages(f, p));

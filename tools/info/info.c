@@ -300,7 +300,8 @@ static int tell_model(const char *path)
 
     CTT_TRY(ctt_info_load(path, 1, &m));
     CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
-    printf("model           %s\n", ctt_visible(path, 0, shown, sizeof(shown)));
+    printf("model           %s\n", ctt_visible(ctt_tool_given(path), 0, shown,
+                                               sizeof(shown)));
     tell_input(m->g);
     printf("parameters      %s\n", exact((double)ctt_model_params(m), a,
                                          sizeof(a)));

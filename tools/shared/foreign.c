@@ -4,6 +4,7 @@
 #include "exchange/import.h"
 #include "net/file/file.h"
 #include "tools/shared/output.h"
+#include "tools/shared/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +80,7 @@ int ctt_tool_import(const char *path, char **out)
         return 0;
     CTT_TRY(import_model(path, &m));
     CTT_TRY(keep_model(m, kept));
+    ctt_tool_stands_for(kept, path);
     *out = kept;
 out:
     ctt_model_free(&m);

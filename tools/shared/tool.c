@@ -90,12 +90,41 @@ int ctt_tool_fail(int status)
  * labels and texts of files may have them).  Longer messages are cut. */
 enum { FORMATTED = 8192, VISIBLE = 2 * FORMATTED };
 
+static const char *stands_for, *given_name;
+
+void ctt_tool_stands_for(const char *path, const char *name)
+{
+    stands_for = path;
+    given_name = name;
+}
+
+const char *ctt_tool_given(const char *path)
+{
+    return path && stands_for && strcmp(path, stands_for) == 0 ? given_name
+                                                               : path;
+}
+
+/* Where the line has the path of a file that stands for another, the other. */
+static void name_given(const char *line, char to[FORMATTED])
+{
+    size_t n = stands_for ? strlen(stands_for) : 0, used = 0;
+    const char *at;
+
+    for (; n && used < FORMATTED && (at = strstr(line, stands_for));
+         line = at + n)
+        used += (size_t)snprintf(to + used, FORMATTED - used, "%.*s%s",
+                                 (int)(at - line), line, given_name);
+    used = used < FORMATTED ? used : FORMATTED - 1;
+    snprintf(to + used, FORMATTED - used, "%s", line);
+}
+
 static char *format(char text[VISIBLE], const char *fmt, va_list ap)
 {
-    char line[FORMATTED];
+    char line[FORMATTED], named[FORMATTED];
 
     vsnprintf(line, sizeof(line), fmt, ap);
-    return ctt_visible(line, 0, text, VISIBLE);
+    name_given(line, named);
+    return ctt_visible(named, 0, text, VISIBLE);
 }
 
 static void put_line(const char *kind, const char *fmt, va_list ap)

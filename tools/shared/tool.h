@@ -62,6 +62,12 @@ void ctt_tool_warned(void);
  * removes a progress line first. */
 void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* A file at `path` stands for the one that the user gave as `name`: messages
+ * name that; both texts stay.  given: name for that path, any other as it is:
+ * for what is no message. */
+void        ctt_tool_stands_for(const char *path, const char *name);
+const char *ctt_tool_given(const char *path);
+
 /* Clean stop on SIGINT, SIGTERM and, unless ignored, SIGHUP.  After
  * ctt_tool_catch() the first signal sets the flag that ctt_tool_stop() returns,
  * also to the libraries (ctt_stop_set()), so that decoding and waits for pipes
