@@ -6,7 +6,7 @@
 # Each is a function below that calls layer, which prints lines and leaves the
 # name of the result in `at`.  Sizes as in torchvision where it has the network
 # (alexnet: as in the paper, with two groups and response normalisation, which
-# is Caffe's; xception: as in Keras).  Dropout is left out.  Average pooling
+# is Caffe's; alexnet2014 is torchvision's; xception: as in Keras).  Dropout is left out.  Average pooling
 # with padding counts pixels of the input only, as the published Inception does.
 set -euo pipefail
 
@@ -43,6 +43,17 @@ alexnet() {     # Krizhevsky et al. 2012
     conv out=384 kernel=3 pad=1; relu
     conv out=384 kernel=3 pad=1 groups=2; relu
     conv out=256 kernel=3 pad=1 groups=2; relu; maxpool kernel=3 stride=2
+    conv out=4096 kernel=6; relu
+    conv out=4096; relu; conv out=1000
+}
+
+alexnet2014() { # Krizhevsky 2014 with one column, which is torchvision's
+    input 224
+    conv out=64 kernel=11 stride=4 pad=2; relu; maxpool kernel=3 stride=2
+    conv out=192 kernel=5 pad=2; relu; maxpool kernel=3 stride=2
+    conv out=384 kernel=3 pad=1; relu
+    conv out=256 kernel=3 pad=1; relu
+    conv out=256 kernel=3 pad=1; relu; maxpool kernel=3 stride=2
     conv out=4096 kernel=6; relu
     conv out=4096; relu; conv out=1000
 }
@@ -229,7 +240,7 @@ xception() {    # Chollet 2017
     classifier
 }
 
-names='alexnet vgg16 vgg19 resnet50 resnet101 resnet152 resnext50 densenet121
+names='alexnet alexnet2014 vgg16 vgg19 resnet50 resnet101 resnet152 resnext50 densenet121
 squeezenet inception3 xception'
 [ $# = 1 ] || { echo $names; exit 0; }
 case " $(echo $names) " in

@@ -35,12 +35,21 @@ int ctt_torch_shape(const struct ctt_node *n, int k, int64_t dim[5])
     return rank;
 }
 
+/* How a dense layer counts the numbers of an image.  image: which one was
+ * reshaped, and is counted as chw; whole: of the image that the kernel of a conv
+ * covers, in a tensor of two axes. */
+struct dense { const struct ctt_tensor *image; enum ctt_flat whole; };
+
 /* Axes of pixels may be left out where the kernel has one: from the front, as
  * a dense layer and a 2-D conv do. */
-static int fits_shape(const struct ctt_named *f, const int64_t *dim, int rank)
+static int fits_shape(const struct ctt_named *f, const struct dense *d,
+                      const int64_t *dim, int rank)
 {
     int skipped = rank - f->rank, good = 1;
 
+    if (d->whole && f->rank == 2)
+        return f->dim[0] == dim[0] &&
+               f->dim[1] == dim[1] * dim[2] * dim[3] * dim[4];
     if (rank == 1 || f->rank < 2 || skipped < 0)
         return f->rank == rank && f->dim[0] == dim[0];
     good = f->dim[0] == dim[0] && f->dim[1] == dim[1];
@@ -77,7 +86,21 @@ static int64_t input_of(const struct ctt_tensor *image, int64_t i)
     return i % image->c * ctt_rows(image) + i / image->c;
 }
 
-/* Our order is out, kd, kh, kw, in; image: the inputs are counted as chw. */
+static void convert_whole(const struct ctt_tensor *w, const struct ctt_named *f,
+                          enum ctt_flat flat, float *to)
+{
+    int64_t taps = w->d * w->h * w->w, index[CTT_NAMED_RANK] = { 0 };
+
+    for (int64_t j = 0; j < ctt_volume(w); j++) {
+        int64_t tap = j / w->c % taps, c = j % w->c;
+
+        index[0] = j / w->c / taps;
+        index[1] = flat == CTT_FLAT_CHW ? c * taps + tap : tap * w->c + c;
+        to[j] = ctt_named_at(f, index);
+    }
+}
+
+/* Our order is out, kd, kh, kw, in. */
 static void convert_kernel(const struct ctt_node *n, const struct ctt_named *f,
                            const struct ctt_tensor *image, float *to)
 {
@@ -100,10 +123,12 @@ static void convert_kernel(const struct ctt_node *n, const struct ctt_named *f,
 }
 
 static void convert(const struct ctt_node *n, int k, const struct ctt_named *f,
-                    const struct ctt_tensor *image, float *to)
+                    const struct dense *d, float *to)
 {
-    if (ctt_is_kernel(n, k))
-        convert_kernel(n, f, image, to);
+    if (d->whole && f->rank == 2)
+        convert_whole(&n->w[k], f, d->whole, to);
+    else if (ctt_is_kernel(n, k))
+        convert_kernel(n, f, d->image, to);
     else
         for (int64_t j = 0; j < f->dim[0]; j++)
             to[j] = ctt_named_at(f, &j);
@@ -113,7 +138,7 @@ static void convert(const struct ctt_node *n, int k, const struct ctt_named *f,
 
 /* Only a map knows how a dense layer counts what was an image. */
 static int check_flat(const struct fill *f, const struct ctt_map_line *line,
-                      const struct ctt_tensor *image)
+                      const struct ctt_tensor *image, int whole)
 {
     int rc = 0;
 
@@ -122,24 +147,22 @@ static int check_flat(const struct fill *f, const struct ctt_map_line *line,
               "channel by channel, as torch does, or hwc", f->map_path,
               line->line, line->weight, (long long)image->h,
               (long long)image->w, (long long)image->c);
-    CTT_CHECK(image || !line->flat, CTT_EFORMAT, "%s:%d: %s reads no image "
-              "through a reshape: leave the third word out", f->map_path,
+    CTT_CHECK(image || whole || !line->flat, CTT_EFORMAT, "%s:%d: %s reads no "
+              "image through a reshape, and no whole one: leave the third word out", f->map_path,
               line->line, line->weight);
 out:
     return rc;
 }
 
-/* The tensor's name, by the map if there is one; *image: that of a dense layer
- * whose inputs are counted as chw. */
+/* The tensor's name, by the map if there is one. */
 static int tensor_name(struct fill *f, const struct ctt_node *n, int k,
-                       const char *title, const struct ctt_tensor **image,
-                       const char **name)
+                       const char *title, struct dense *d, const char **name)
 {
     const struct ctt_tensor *from = NULL;
     struct ctt_map_line *line = NULL;
-    int rc = 0;
+    int rc = 0, whole = 0;
 
-    *image = NULL;
+    *d = (struct dense){ NULL, CTT_FLAT_NOT };
     *name = title;
     if (!f->map_path)
         return 0;
@@ -148,8 +171,11 @@ static int tensor_name(struct fill *f, const struct ctt_node *n, int k,
     if (ctt_is_kernel(n, k) && ctt_volume(&n->w[k]) ==
         n->w[k].n * n->w[k].c)
         from = flattened(f->m->g, n);
-    CTT_TRY(check_flat(f, line, from));
-    *image = line->flat == CTT_FLAT_CHW ? from : NULL;
+    else if (ctt_is_kernel(n, k))
+        whole = n->op == CTT_OP_CONV && ctt_rows(&n->out) == 1;
+    CTT_TRY(check_flat(f, line, from, whole));
+    d->image = line->flat == CTT_FLAT_CHW ? from : NULL;
+    d->whole = whole ? line->flat : CTT_FLAT_NOT;
     *name = line->name;
     line->used = 1;
 out:
@@ -158,7 +184,7 @@ out:
 
 static int check_tensor(const struct fill *f, const struct ctt_node *n, int k,
                         const char *title, const char *name,
-                        const struct ctt_named *tensor)
+                        const struct dense *d, const struct ctt_named *tensor)
 {
     char theirs[CTT_NAMED_SHAPE], ours[CTT_NAMED_SHAPE];
     int64_t dim[5];
@@ -168,7 +194,7 @@ static int check_tensor(const struct fill *f, const struct ctt_node *n, int k,
               name, title);
     CTT_CHECK(tensor->type->load, CTT_EFORMAT, "%s: %s holds whole numbers "
               "(%s), for %s", f->t->path, name, tensor->type->word, title);
-    CTT_CHECK(fits_shape(tensor, dim, rank), CTT_EFORMAT, "%s: %s has the "
+    CTT_CHECK(fits_shape(tensor, d, dim, rank), CTT_EFORMAT, "%s: %s has the "
               "shape %s, and %s needs %s", f->t->path, name,
               ctt_named_shape(tensor->dim, tensor->rank, theirs), title,
               ctt_named_shape(dim, rank, ours));
@@ -180,17 +206,17 @@ out:
 
 static int fill_weight(struct fill *f, const struct ctt_node *n, int k)
 {
-    const struct ctt_tensor *image;
     const struct ctt_named *tensor;
+    struct dense dense;
     char title[CTT_WEIGHT_NAME];
     const char *name;
     int rc;
 
     ctt_weight_title(n, k, title);
-    CTT_TRY(tensor_name(f, n, k, title, &image, &name));
+    CTT_TRY(tensor_name(f, n, k, title, &dense, &name));
     tensor = ctt_tensors_find(f->t, name);
-    CTT_TRY(check_tensor(f, n, k, title, name, tensor));
-    convert(n, k, tensor, image, f->w + n->at[k]);
+    CTT_TRY(check_tensor(f, n, k, title, name, &dense, tensor));
+    convert(n, k, tensor, &dense, f->w + n->at[k]);
 out:
     return rc;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * map.h: a text that names the tensor of each weight in a file of another
  * program: lines "NODE.WEIGHT name", and "- name" for a tensor that is left
- * out.  A third word says how a dense layer behind a reshape counts the numbers
- * of an image: chw (channel by channel, as torch) or hwc (pixel by pixel).
+ * out.  A third word says how a dense layer behind a reshape, or one that is
+ * a conv over a whole image here, counts the numbers of the image: chw (channel
+ * by channel, as torch) or hwc (pixel by pixel).
  * # begins a comment. */
 #ifndef CTT_WEIGHT_MAP_H
 #define CTT_WEIGHT_MAP_H

@@ -264,6 +264,30 @@ static void flat_images(void)
     unlink(map);
 }
 
+/* A dense layer there is a conv over the whole image here. */
+static void whole_images(void)
+{
+    static const float chw[4] = { 1, 3, 2, 4 };
+    struct ctt_model *m = empty("input x h=1 w=2 c=2\n"
+                                "conv y in=x out=1 kernel=1,1,2 bias=0\n");
+    const float *w;
+
+    put_file("{" FIELD("a", "F32", "1,4", "0,16") "}", (const char *)chw, 16);
+    put_map("y.w a");
+    refused(m, map, "a has the shape 1 x 4");
+    put_map("y.w a chw");
+    CHECK_OK(ctt_import_weights(m, path, map));
+    w = m->w + m->g->node[1].at[0];
+    CU_ASSERT(w[0] == 1 && w[1] == 2 && w[2] == 3 && w[3] == 4);
+    put_map("y.w a hwc");
+    CHECK_OK(ctt_import_weights(m, path, map));
+    w = m->w + m->g->node[1].at[0];
+    CU_ASSERT(w[0] == 1 && w[1] == 3 && w[2] == 2 && w[3] == 4);
+    ctt_model_free(&m);
+    unlink(path);
+    unlink(map);
+}
+
 /* ---- allocations ---- */
 
 static int go_and_come(void *arg)
@@ -294,6 +318,7 @@ int main(void)
         { "out and in", out_and_in }, { "types", types_are_read },
         { "forged files", forged_files }, { "maps", maps_are_read },
         { "no tensor twice", no_tensor_twice }, { "flat images", flat_images },
+        { "whole images", whole_images },
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL
     };

@@ -103,23 +103,25 @@ says 0 'normalise=clip is not in the graph' "$info" --export d.onnx d.net
 
 # The maps that are installed are of the models.
 while read -r name net; do
-    works "$info" --export t.safetensors "$root/models/$net.net"
+    text=$root/models/$net.net
+    [ -e "$text" ] || { text=zoo.net; "$root/models/zoo.sh" "$net" > zoo.net; }
     awk '!/^#/ { print $1 }' "$root/models/$name.map" | sort > of.map
-    "$info" --net "$root/models/$net.net" |
-        awk '$1 == "conv" || $1 == "norm" { print $2, $1 }' | sort -u |
-        while read -r node word; do
-            case $word in
-            conv) echo "$node.w" ;;
-            norm) for w in gamma beta mean var; do echo "$node.$w"; done ;;
-            esac
-        done > of.net
-    echo y.b >> of.net
-    sort of.net | cmp - of.map || fail "$name.map is not of $net.net"
+    "$info" --net "$text" | awk '
+        $1 == "conv" { print $2 ".w"; if (/ bias=1/) print $2 ".b" }
+        $1 == "norm" { print $2 ".gamma\n" $2 ".beta\n" $2 ".mean\n" \
+                           $2 ".var" }' | sort | cmp - of.map ||
+        fail "$name.map is not of $net"
 done << 'END'
 mobilenet-v2 mobilenet-v2
 mobilenet-v2 backbone-mobilenet-v2
 efficientnet-lite0 backbone-efficientnet-lite0
 resnet18 resnet18
+mobilenet-v2-timm mobilenet-v2
+efficientnet-lite0-timm backbone-efficientnet-lite0
+resnet50 resnet50
+vgg16 vgg16
+vgg16-timm vgg16
+alexnet2014 alexnet2014
 END
 
 exit $failed

@@ -60,6 +60,7 @@ while read -r name all with; do
     echo "$name"
 done > named << 'END'
 alexnet 60965224
+alexnet2014 61100840
 vgg16 138357544
 vgg19 143667240
 resnet50 25557032
