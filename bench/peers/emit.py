@@ -38,8 +38,13 @@ class Onnx:
 
     def windows(self, n):
         pad = axes(self.net, n.ints("pad"))
-        return {"kernel_shape": axes(self.net, n.ints("kernel")),
-                "strides": axes(self.net, n.ints("stride")), "pads": pad + pad}
+        after = axes(self.net, n.three("after", 0))
+        keys = {"kernel_shape": axes(self.net, n.ints("kernel")),
+                "strides": axes(self.net, n.ints("stride")),
+                "pads": pad + [p + a for p, a in zip(pad, after)]}
+        if "dilation" in n.keys:
+            keys["dilations"] = axes(self.net, n.ints("dilation"))
+        return keys
 
     def conv(self, n, kind="Conv"):
         ins = [n.ins[0], self.constant(weight(self.net, n)),
@@ -68,11 +73,32 @@ class Onnx:
         self.op("Add", [self.op("Mul", [n.ins[0], scale]), shift], n.name)
 
     def act(self, n):
-        if n.keys["kind"] == "relu6":
-            ends = [self.constant(np.float32(v)) for v in (0, 6)]
-            self.op("Clip", n.ins + ends, n.name)
+        kind, number = n.keys["kind"], lambda v: self.constant(np.float32(v))
+        if kind == "relu6":
+            self.op("Clip", n.ins + [number(0), number(6)], n.name)
+        elif kind == "hsigmoid":
+            self.op("HardSigmoid", n.ins, n.name, alpha=1 / 6, beta=0.5)
+        elif kind == "leaky":
+            self.op("LeakyRelu", n.ins, n.name, alpha=n.real("slope"))
+        elif kind == "silu":
+            self.op("Mul", [n.ins[0], self.op("Sigmoid", n.ins)], n.name)
+        elif kind == "gelu":
+            y = self.op("Erf", [self.op("Div", [n.ins[0], number(2 ** 0.5)])])
+            y = self.op("Mul", [n.ins[0], self.op("Add", [y, number(1)])])
+            self.op("Mul", [y, number(0.5)], n.name)
         else:
-            self.op(n.keys["kind"].capitalize(), n.ins, n.name)
+            self.op({"hswish": "HardSwish"}.get(kind, kind.capitalize()),
+                    n.ins, n.name)
+
+    def softmax(self, n):
+        if n.keys.get("over", "channels") != "channels":
+            raise SystemExit(f"{n.name}: softmax over positions is not written "
+                             "for other runtimes")
+        self.op("Softmax", n.ins, n.name, axis=1)
+
+    def lrn(self, n):
+        self.op("LRN", n.ins, n.name, size=n.int("size"), alpha=n.real("alpha"),
+                beta=n.real("beta"), bias=n.real("k"))
 
     def add(self, n):
         kind = "Sub" if n.int("minus") else "Add"
@@ -156,8 +182,19 @@ def torch_module(net):
     pools = {"max": F.max_pool3d if net.volume else F.max_pool2d,
              "avg": F.avg_pool3d if net.volume else F.avg_pool2d}
     acts = {"relu": F.relu, "relu6": F.relu6, "tanh": torch.tanh,
-            "sigmoid": torch.sigmoid}
+            "sigmoid": torch.sigmoid, "hswish": F.hardswish, "silu": F.silu,
+            "hsigmoid": F.hardsigmoid, "gelu": F.gelu}
     io = net.io()
+
+    def padded(n, x):
+        """Padding that only one side has."""
+        after = axes(net, n.three("after", 0))
+        if not any(after):
+            return x
+        if n.keys.get("kind") == "avg":
+            raise SystemExit(f"{n.name}: an average with after=")
+        sides = [v for a in reversed(after) for v in (0, a)]
+        return F.pad(x, sides, value=-np.inf if n.word == "pool" else 0)
 
     class Module(torch.nn.Module):
         def __init__(self):
@@ -174,15 +211,16 @@ def torch_module(net):
             x = v[n.ins[0]]
             if n.word in ("conv", "deconv"):
                 f = conv if n.word == "conv" else deconv
-                y = f(x, self.w[f"{k}_w"], self.w[f"{k}_b"],
+                y = f(padded(n, x), self.w[f"{k}_w"], self.w[f"{k}_b"],
                       axes(net, n.ints("stride")), axes(net, n.ints("pad")),
-                      groups=n.int("groups", 1))
+                      groups=n.int("groups", 1),
+                      dilation=axes(net, n.three("dilation", 1)))
                 return y + v[n.plus] if n.plus else y
             if n.word == "pool":
                 keys = {} if n.keys["kind"] == "max" else {
                     "count_include_pad": False}
                 return pools[n.keys["kind"]](
-                    x, axes(net, n.ints("kernel")), axes(net, n.ints("stride")),
+                    padded(n, x), axes(net, n.ints("kernel")), axes(net, n.ints("stride")),
                     axes(net, n.ints("pad")), **keys)
             if n.word == "add":
                 for i in n.ins[1:]:
@@ -191,8 +229,15 @@ def torch_module(net):
             return self.other(k, n, v, x)
 
         def other(self, k, n, v, x):
+            if n.word == "act" and n.keys["kind"] == "leaky":
+                return F.leaky_relu(x, n.real("slope"))
             if n.word == "act":
                 return acts[n.keys["kind"]](x)
+            if n.word == "softmax":
+                return x.softmax(1)
+            if n.word == "lrn":
+                return F.local_response_norm(x, n.int("size"), n.real("alpha"),
+                                             n.real("beta"), n.real("k"))
             if n.word == "lstm":
                 i, f, o, g = x.chunk(4, 1)
                 c = torch.sigmoid(f) * v[n.ins[1]] + \

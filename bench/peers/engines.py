@@ -7,6 +7,9 @@ import os
 import numpy as np
 
 
+CALIBRATION = 100    # pictures
+
+
 class Carried:
     """The former values that a runtime reads, before the first frame zero, or
     that frame."""
@@ -34,9 +37,14 @@ class Carried:
 
 
 def frames(io, last, count, seed=5):
-    """Random numbers, the same with channels first and last."""
+    """Random numbers, the same with channels first and last, or pictures: of
+    seed 5 the first ones, of others the last."""
     random = np.random.default_rng(seed)
     shape = io["inputs"][0][1]
+    if io.get("pictures"):
+        all_of = np.load(io["pictures"], mmap_mode="r")
+        xs = all_of[:count] if seed == 5 else all_of[-count:]
+        return [np.array(x[None]) for x in xs]
     shape = [shape[0], shape[-1]] + shape[1:-1] if last else shape
     xs = [random.standard_normal(shape).astype(np.float32)
           for _ in range(count)]
@@ -47,6 +55,7 @@ def frames(io, last, count, seed=5):
 def recorded(engine, io, count=24):
     """What an engine's inputs are on random frames, to calibrate with."""
     carried, seen = Carried(io), []
+    count = CALIBRATION if io.get("pictures") else count
     for x in frames(io, engine.last, count, 7):
         inputs = carried.inputs(x)
         seen.append([np.array(i) for i in inputs])
@@ -71,8 +80,12 @@ class Ort(Engine):
     @staticmethod
     def prepare(net, path):
         import onnx
+        import shutil
         from emit import Onnx
-        onnx.save(Onnx(net).model(), path)
+        if hasattr(net, "onnx"):
+            shutil.copyfile(net.onnx, path)
+        else:
+            onnx.save(Onnx(net).model(), path)
 
     def open(self, path):
         import onnxruntime as ort
@@ -81,20 +94,34 @@ class Ort(Engine):
         o.log_severity_level = 3
         self.session = ort.InferenceSession(path, o, ["CPUExecutionProvider"])
         self.version = ort.__version__
+        self.binding = self.session.io_binding()
+        self.y = [np.zeros(y.shape, np.float32) for y in
+                  self.session.get_outputs()]
+        for y, to in zip(self.session.get_outputs(), self.y):
+            self.binding.bind_output(y.name, "cpu", 0, np.float32, to.shape,
+                                     to.ctypes.data)
 
     def run(self, inputs):
-        return self.session.run(None, dict(zip(self.names, inputs)))
+        """Inputs and outputs are bound where they lie; what is carried is
+        copied, as the next frame is written to the same place."""
+        for name, x in zip(self.names, inputs):
+            self.binding.bind_input(name, "cpu", 0, np.float32, x.shape,
+                                    x.ctypes.data)
+        self.session.run_with_iobinding(self.binding)
+        return self.y[:1] + [y.copy() for y in self.y[1:]]
 
 
 class OrtInt8(Ort):
     """Only the convs are quantised: what is carried stays fp32.  Weights have
     7 bits where the processor adds pairs of products in 16."""
-    @staticmethod
-    def prepare(net, path):
+    ops = ["Conv"]
+
+    @classmethod
+    def prepare(cls, net, path):
         from onnxruntime.quantization import (
             CalibrationDataReader, QuantFormat, QuantType, quantize_static)
         Ort.prepare(net, path + ".fp32")
-        io = net.io()
+        io = with_pictures(net.io())
         seen = recorded(Ort(path + ".fp32", io, 1), io)
 
         class Reader(CalibrationDataReader):
@@ -108,7 +135,16 @@ class OrtInt8(Ort):
                         reduce_range=not has_vnni(),
                         activation_type=QuantType.QUInt8,
                         weight_type=QuantType.QInt8,
-                        op_types_to_quantize=["Conv"])
+                        op_types_to_quantize=cls.ops)
+
+
+class OrtInt8All(OrtInt8):
+    """All operators that its quantiser knows."""
+    ops = None
+
+
+def with_pictures(io):
+    return dict(io, pictures=os.environ.get("PEERS_PICTURES"))
 
 
 def has_vnni():
@@ -129,15 +165,18 @@ class OpenVino(Engine):
             "INFERENCE_PRECISION_HINT": self.precision,
             "INFERENCE_NUM_THREADS": self.threads, "NUM_STREAMS": 1,
             "ENABLE_CPU_PINNING": False})    # the core may be busy
-        self.request = model.create_infer_request()
+        self.request, self.tensor = model.create_infer_request(), ov.Tensor
         self.version = ov.__version__.split("-")[0]
         self.outs = len(self.io["outputs"])
 
     def run(self, inputs):
-        self.request.infer(dict(enumerate(inputs)), share_inputs=True)
+        for k, x in enumerate(inputs):
+            self.request.set_input_tensor(k, self.tensor(x, True))
+        self.request.infer()
         # the request writes to the same memory next time
-        return [self.request.get_output_tensor(k).data.copy()
-                for k in range(self.outs)]
+        y = [self.request.get_output_tensor(k).data
+             for k in range(self.outs)]
+        return y[:1] + [v.copy() for v in y[1:]]
 
 
 class OpenVinoBf16(OpenVino):
@@ -152,7 +191,7 @@ class OpenVinoInt8(OpenVino):
     def prepare(net, path):
         import nncf
         import openvino as ov
-        fp32, io = path + ".onnx", net.io()
+        fp32, io = path + ".onnx", with_pictures(net.io())
         Ort.prepare(net, fp32)
         names = [i[0] for i in io["inputs"]]
         seen = [dict(zip(names, row))
@@ -178,6 +217,8 @@ class Torch(Engine):
     def module(cls, net):
         import torch
         from emit import torch_module
+        if hasattr(net, "onnx"):
+            raise RuntimeError("is made of a text, not of a model file")
         m = torch_module(net)
         for p in m.parameters():
             if p.dim() >= 4:
@@ -236,6 +277,8 @@ class LiteRt(Engine):
         import litert_torch
         import torch
         from emit import torch_module
+        if hasattr(net, "onnx"):
+            raise RuntimeError("is made of a text, not of a model file")
         io = net.io(True)
         m = litert_torch.to_channel_last_io(
             torch_module(net), list(range(len(io["inputs"]))),
@@ -321,7 +364,8 @@ class DeepSparse(Engine):
         return self.model.run(inputs)
 
 
-ENGINES = {"ort": Ort, "ort-int8": OrtInt8, "openvino": OpenVino,
+ENGINES = {"ort": Ort, "ort-int8": OrtInt8, "ort-int8-all": OrtInt8All,
+           "openvino": OpenVino,
            "openvino-bf16": OpenVinoBf16, "openvino-int8": OpenVinoInt8,
            "torch": Torch, "torch-compile": TorchCompile, "litert": LiteRt,
            "litert-int8": LiteRtInt8, "deepsparse": DeepSparse}

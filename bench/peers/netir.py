@@ -26,12 +26,43 @@ class Node:
     def int(self, key, default=0):
         return int(self.keys.get(key, default))
 
+    def three(self, key, default):
+        return self.ints(key) if key in self.keys else [default] * 3
+
+    def real(self, key):
+        return float(self.keys[key])
+
 
 def canonical(info, path):
     run = subprocess.run([info, "--net", path], capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(run.stderr.strip())
     return [line for line in run.stdout.splitlines() if line]
+
+
+class Exported:
+    """A model file of pictures: its own weights, as ONNX by convtt-info."""
+    first, streams, past = False, 1, {}
+
+    def __init__(self, path):
+        import onnx
+        self.onnx = path
+        m = onnx.load(path)
+        self.about = {p.key: p.value for p in m.metadata_props}
+        if len(m.graph.input) > 1:
+            raise SystemExit(f"{path}: carries values from frame to frame: "
+                             "give its text")
+        x = m.graph.input[0]
+        self.input = x.name, [d.dim_value for d in
+                              x.type.tensor_type.shape.dim]
+        self.answer = m.graph.output[0].name
+
+    def io(self, last=False):
+        return {"inputs": [(*self.input, self.input[0], 0)], "first": False,
+                "outputs": [self.answer]}
+
+    def prune(self, share):
+        pass
 
 
 def delayed(name, steps):
@@ -104,9 +135,11 @@ class Net:
         return (steps,) + self.shape_of(of)[1:]
 
     def axes(self, n):
-        return tuple((x + 2 * p - k) // s + 1 for x, k, s, p in
+        return tuple((x + 2 * p + a - d * (k - 1) - 1) // s + 1
+                     for x, k, s, p, a, d in
                      zip(self.same(n), n.ints("kernel"), n.ints("stride"),
-                         n.ints("pad")))
+                         n.ints("pad"), n.three("after", 0),
+                         n.three("dilation", 1)))
 
     def normal(self, shape, scale):
         return (self.random.standard_normal(shape) * scale).astype(np.float32)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # runtime.py: how long a frame takes convtt and other runtimes, on the same
 # graph with random weights: of one stream, or of several as a batch, states
-# carried from frame to frame, by turns in one run.  See README.md.
+# carried from frame to frame, by turns in one run; or on a model file with its
+# weights, and how often they agree on pictures.  See README.md.
 import argparse
 import importlib.util
 import json
@@ -23,6 +24,8 @@ MODELS = "early-convttlstm,early-convlstm,early-cnn3d,resnet18,mobilenet-v2"
 PRUNED = [("fp32", "any"), ("fp32", "row"), ("int8", "any"), ("int8", "block")]
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
+JUDGED = 500    # pictures whose classes are compared
+
 # What keeps libraries from AVX-512.  ONNX Runtime, XNNPACK and convtt's own
 # kernels have no such switch.
 MASK = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2",
@@ -40,7 +43,8 @@ def serve(name, path, io, threads):
     few frames from the start, to compare."""
     engine = engines.ENGINES[name](path, io, threads)
     carried = engines.Carried(io)
-    xs = engines.frames(io, engine.last, 8)
+    pictures = io.get("pictures")
+    xs = engines.frames(io, engine.last, JUDGED if pictures else 8)
 
     def frame(k):
         x = xs[k % len(xs)]
@@ -48,10 +52,13 @@ def serve(name, path, io, threads):
         carried.take(x, outputs)
         return outputs[0]
     answers = [np.array(frame(k)) for k in range(len(xs))]
-    answers = [(np.moveaxis(y, -1, 1) if engine.last else y).ravel().tolist()
+    answers = [(np.moveaxis(y, -1, 1) if engine.last else y).ravel()
                for y in answers]
-    print(json.dumps({"version": engine.version, "answers": answers}),
+    print(json.dumps({"version": engine.version, "classes":
+                      [int(y.argmax()) for y in answers] if pictures else None,
+                      "answers": [y.tolist() for y in answers[-8:]]}),
           flush=True)
+    xs = xs[:8]
     for line in sys.stdin:
         times = []
         for k in range(int(line) + 5):    # the first are not counted
@@ -68,6 +75,7 @@ class Peer:
         self.path = os.path.join(folder, name)
         self.words = [sys.executable, __file__, "--threads", str(a.threads),
                       "--engine", name, "--path", self.path, "--text", text,
+                      "--pictures", a.pictures,
                       "--zeros", str(a.zeros), "--streams", str(a.streams)]
         self.env = environment(a)
         made = subprocess.run(self.words + ["--prepare"], env=self.env,
@@ -108,7 +116,8 @@ class Ours:
                       "--json", "--threads", str(a.threads), *more]
         got = subprocess.run([self.words[0], "--version"], text=True,
                              capture_output=True, check=True).stdout
-        self.first = {"version": got.split()[1], "answers": None}
+        self.first = {"version": got.split()[1], "answers": None,
+                      "classes": None}
 
     def turn(self, runs):
         got = subprocess.run(self.words + ["--runs", str(runs)], text=True,
@@ -152,20 +161,55 @@ def ours(a, model, others):
     """convtt as it is, in bytes, with zeros, and files beside the text."""
     if a.streams > 1:
         return [OurBatch(a, "convtt", model, "--sessions", str(a.streams))]
-    running = [Ours(a, "convtt", model),
-               Ours(a, "convtt-int8", model, "--type", "int8")]
+    running = [Ours(a, "convtt", model)]
+    if not model.endswith(".h5"):
+        running.append(Ours(a, "convtt-int8", model, "--type", "int8"))
     running += [Ours(a, f"convtt-{t} {form}", model, "--type", t, "--zeros",
                      str(a.zeros), "--zeros-form", form)
                 for t, form in PRUNED if a.zeros]
     return running + [Ours(a, pathlib.Path(o).name, o) for o in others]
 
 
+def write_graph(a, model, folder):
+    """What the peers get: the canonical text, or of a model file ONNX, and of
+    --pictures their numbers."""
+    info = os.path.join(a.build, "convtt-info")
+    if not model.endswith(".h5"):
+        text = os.path.join(folder, "text.net")
+        with open(text, "w") as f:
+            f.write("\n".join(netir.canonical(info, model)) + "\n")
+        return text
+    path = os.path.join(folder, "model.onnx")
+    run = subprocess.run([info, "--export", path, model], text=True,
+                         capture_output=True)
+    if run.returncode:
+        raise RuntimeError(last_line(run.stderr))
+    if a.pictures:
+        about = json.loads(netir.Exported(path).about["input"])
+        xs = [read_picture(p, about) for p in
+              sorted(pathlib.Path(a.pictures).iterdir())]
+        np.save(os.path.join(folder, "pictures.npy"), np.stack(xs))
+    return path
+
+
+def read_picture(path, about):
+    """The middle of a picture as the model's numbers."""
+    from PIL import Image
+    w, h, scale = about["width"], about["height"], about["scale"]
+    image = Image.open(path).convert("RGB")
+    by = max(w * scale / image.width, h * scale / image.height)
+    image = image.resize((round(image.width * by), round(image.height * by)),
+                         Image.BILINEAR)
+    x, y = (image.width - w) // 2, (image.height - h) // 2
+    rows = np.asarray(image.crop((x, y, x + w, y + h)), np.float32) / 255
+    rows = rows[..., ::-1] if about["colour"] == "bgr" else rows
+    rows = (rows - np.float32(about["mean"])) / np.float32(about["std"])
+    return np.ascontiguousarray(np.moveaxis(rows, -1, 0), np.float32)
+
+
 def start(a, model, others, folder):
     """What there is to measure of a model; convtt comes first."""
-    text = os.path.join(folder, "text.net")
-    with open(text, "w") as f:
-        f.write("\n".join(netir.canonical(
-            os.path.join(a.build, "convtt-info"), model)) + "\n")
+    text = write_graph(a, model, folder)
     running = ours(a, model, others)
     for name in a.runtimes.split(","):
         absent = missing(name)
@@ -189,6 +233,13 @@ def off(reference, answers):
     return f"{np.sqrt(np.mean((x - y) ** 2) / np.mean(x ** 2)):.2g}"
 
 
+def agrees(reference, r):
+    """The share of pictures of which another runtime in fp32 says the same."""
+    if not reference or not r.first["classes"]:
+        return ""
+    return f"{np.mean(np.equal(reference, r.first['classes'])):.3f}"
+
+
 def table(a, model, others):
     with tempfile.TemporaryDirectory() as folder:
         running = start(a, model, others, folder)
@@ -198,14 +249,15 @@ def table(a, model, others):
                 time.sleep(0.1)    # threads that wait come to rest
         for r in running:
             r.close()
-    reference = next((r.first["answers"] for r in running
-                      if r.name in ("ort", "torch", "openvino")), None)
+    reference, classes = next(
+        ((r.first["answers"], r.first["classes"]) for r in running
+         if r.name in ("ort", "torch", "openvino")), (None, None))
     base = min(running[0].rows)[0]
     for r in running:
         ms, p99, _ = min(r.rows)
         print(f"| {pathlib.Path(model).stem} | {r.name} | {ms:.3f} | {p99:.3f} "
               f"| {ms / base:.2f} | {max(row[2] for row in r.rows):.0f} "
-              f"| {off(reference, r.first['answers'])} "
+              f"| {off(reference, r.first['answers'])} | {agrees(classes, r)} "
               f"| {r.first['version']} |", flush=True)
 
 
@@ -213,8 +265,12 @@ def arguments():
     p = argparse.ArgumentParser(
         description="the time of a frame, convtt and other runtimes")
     p.add_argument("--models", default=MODELS,
-                   help="names of models/ or texts; A.net+B.h5 also runs B.h5 "
-                   "with convtt, beside A.net")
+                   help="names of models/, texts, or model files of pictures, "
+                   "with their weights; A+B.h5 also runs B.h5 with convtt, "
+                   "beside A")
+    p.add_argument("--pictures", default="", help="a folder: of a model file "
+                   "the first 500 are compared and timed, the last 100 "
+                   "calibrate the peers' int8 [random numbers]")
     p.add_argument("--runtimes", default=",".join(engines.ENGINES))
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--streams", type=int, default=1, help="as one batch; a "
@@ -243,20 +299,27 @@ def arguments():
 
 def part(a):
     engine = engines.ENGINES[a.engine]
-    with open(a.text) as f:
-        net = netir.Net(f.read().splitlines(), streams=a.streams)
+    if a.text.endswith(".onnx"):
+        net = netir.Exported(a.text)
+    else:
+        with open(a.text) as f:
+            net = netir.Net(f.read().splitlines(), streams=a.streams)
     net.prune(a.zeros)
+    if a.text.endswith(".onnx") and a.pictures:
+        os.environ["PEERS_PICTURES"] = os.path.join(
+            os.path.dirname(a.text), "pictures.npy")
     if a.prepare:
         engine.prepare(net, a.path)
         return
-    io = net.io(engine.last)
+    io = engines.with_pictures(net.io(engine.last))
     del net
     serve(a.engine, a.path, io, a.threads)
 
 
 def every(a):
     print("| model | runtime | median ms | p99 ms | times convtt | peak MB "
-          "| off | version |\n|---|---|---|---|---|---|---|---|", flush=True)
+          "| off | agrees | version |\n|---|---|---|---|---|---|---|---|---|",
+          flush=True)
     for model in a.models.split(","):
         model, *others = model.split("+")
         path = TOP / "models" / f"{model}.net"
