@@ -150,8 +150,7 @@ class Ort:
         import onnx
         import onnxruntime as ort
         m = onnx.load(path)
-        m.graph.output.extend(onnx.helper.make_tensor_value_info(
-            name, onnx.TensorProto.FLOAT, None) for name in more)
+        m.graph.output.extend(onnx.ValueInfoProto(name=n) for n in more)
         o = ort.SessionOptions()
         # Without VNNI products of bytes are else added in 16 bits.
         o.add_session_config_entry("session.x64quantprecision", "1")

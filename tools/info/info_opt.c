@@ -172,11 +172,11 @@ static const struct ctt_chapter chapters[] = {
       "Every weight has a line in MAP, and every tensor of floats is in a "
       "line; - NAME leaves one out. Shapes must agree: out, in, kernel. A "
       "third word, chw or hwc, says how a dense layer counts the numbers of an "
-      "image that a reshape flattened; PyTorch's flatten() is chw. Without "
-      "--map the names are NODE.WEIGHT. A safetensors file of convtt holds its "
-      "model text, so it needs neither. Maps of torchvision's models are "
-      "installed beside the models: mobilenet-v2.map, resnet18.map, and of a "
-      "backbone efficientnet-lite0.map." },
+      "image that a reshape flattened, or that a conv covers as a whole here; "
+      "PyTorch's flatten() is chw. Without --map the names are NODE.WEIGHT. A "
+      "safetensors file of convtt holds its model text, so it needs neither. "
+      "Maps of torchvision's and timm's models (mobilenet-v2.map, "
+      "mobilenet-v2-timm.map, resnet50.map) are installed beside the models." },
     { "EXIT STATUS",
       "0: success. 1: an error. 2: " CTT_USAGE_STATUS },
     { "EXAMPLES",

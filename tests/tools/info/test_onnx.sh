@@ -153,6 +153,10 @@ works "$info" --net a.onnx
 [ "$(cat out)" = "$("$info" --net b.net)" ] || fail 'a.onnx is another text'
 works "$bin/convtt-compress" a.onnx -o z.h5 --prune 0.5 --prune-least 1
 "$info" z.h5 | grep -q '^prune' || fail "z.h5 is not pruned"
+grep -q '^z.h5 written: .* smaller than a.onnx' out && ! grep proc out ||
+    fail "not named as given: $(cat out)"
+works "$info" a.onnx
+grep -q '^model  *a.onnx$' out || fail "no model a.onnx: $(head -1 out)"
 { printf BM; le 214 4; le 0 4; le 54 4; le 40 4; le 6 4; le 8 4; le 1 2
   le 24 2; le 0 24; head -c 160 /dev/zero; } > pictures/0001.bmp
 if "$bin/convtt-infer" a.onnx pictures > out 2> err; then
