@@ -36,8 +36,8 @@ int ctt_torch_shape(const struct ctt_node *n, int k, int64_t dim[5])
 }
 
 /* How a dense layer counts the numbers of an image.  image: which one was
- * reshaped, and is counted as chw; whole: of the image that the kernel of a conv
- * covers, in a tensor of two axes. */
+ * reshaped, and is counted as chw; whole: of the image that the kernel of
+ * a conv covers, in a tensor of two axes. */
 struct dense { const struct ctt_tensor *image; enum ctt_flat whole; };
 
 /* Axes of pixels may be left out where the kernel has one: from the front, as
@@ -148,8 +148,8 @@ static int check_flat(const struct fill *f, const struct ctt_map_line *line,
               line->line, line->weight, (long long)image->h,
               (long long)image->w, (long long)image->c);
     CTT_CHECK(image || whole || !line->flat, CTT_EFORMAT, "%s:%d: %s reads no "
-              "image through a reshape, and no whole one: leave the third word out", f->map_path,
-              line->line, line->weight);
+              "image through a reshape, and no whole one: leave the third word "
+              "out", f->map_path, line->line, line->weight);
 out:
     return rc;
 }
