@@ -129,7 +129,7 @@ video/(pick|render|cut)[.]c
 video/live/(demux_live|live|live_[a-z]*)[.]c
 compress/recipe_state[.]c
 exchange/onnx/[a-z_]*[.]c
-exchange/weights/(fill|map|own|pickle|pth|pth_old|pth_zip)[.]c
+exchange/weights/(fill|map|own|pickle|pickle_machine|pth|pth_old|pth_zip)[.]c
 exchange/weights/(safetensors|tensors|zip)[.]c
 exchange/write/own[.]c
 device/(tune|tune_file)[.]c
