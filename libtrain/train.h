@@ -43,6 +43,8 @@ struct ctt_train_wiring {
                                   epochs of so many; 0: of `epochs` */
     float lr_to;               /* above 0: the learning rate rises from lr to it
                                   over the steps, evenly in its logarithm */
+    int   random;              /* 1: the weights of cfg.backbone are, so no maps
+                                  of its nodes are known */
     int   or_given;            /* 1: without changes, the given weights are the
                                   best until an epoch is better */
 };

@@ -5,6 +5,7 @@
 #include "net/code/zip.h"
 #include "video/synth/digits.h"
 #include "video/disk.h"
+#include "video/pack/packfile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -377,6 +378,20 @@ int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out)
     return ctt_is_lack(rc) ? rc : 0;    /* reading it says what is wrong */
 }
 
+int ctt_source_key(const struct ctt_source *s, int i, uint64_t *out)
+{
+    const char *path = s->list->item[i].path;
+    uint64_t state = 0;
+    int rc;
+
+    CTT_TRY(ctt_source_state(s, i, &state));
+    if (s->pack)
+        state = ctt_pack_key(s->pack, i);
+    *out = ctt_pack_sum(state, path, strlen(path));
+out:
+    return rc;
+}
+
 int ctt_source_note(struct ctt_source *s)
 {
     int rc = 0;
@@ -411,6 +426,16 @@ int ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
     if (rc < 0)
         ctt_frames_free(out);
     return rc;
+}
+
+const struct ctt_maps *ctt_source_maps(const struct ctt_source *s)
+{
+    return s->pack ? ctt_pack_maps(s->pack) : NULL;
+}
+
+int ctt_source_read_maps(const struct ctt_source *s, int i, uint8_t **out)
+{
+    return ctt_pack_read_maps(s->pack, i, out);
 }
 
 /* ---- frame by frame ---- */

@@ -308,6 +308,7 @@ int ctt_list_duplicates(const struct ctt_list *l, const uint64_t *sum,
 
 /* ---- pack*.c: decoded frames in one HDF5 file, faster than decoding ---- */
 
+struct ctt_maps;    /* net/rewrite/maps.h */
 struct ctt_pack;
 /* For writing: a temporary file beside path, renamed by finish.  close before
  * that removes it. */
@@ -316,6 +317,11 @@ int  ctt_pack_create(const char *path, const struct ctt_input *in,
 int  ctt_pack_add(struct ctt_pack *p, const char *id, int label,
                   const struct ctt_frames *f);
 int  ctt_pack_also(struct ctt_pack *p, int label);    /* of the last clip */
+/* begin: before the first clip, that all will have these maps.  add: those of
+ * the last clip, 16-bit floats, lowest byte first, of all maps frame by
+ * frame. */
+int  ctt_pack_begin_maps(struct ctt_pack *p, const struct ctt_maps *maps);
+int  ctt_pack_add_maps(struct ctt_pack *p, const uint8_t *maps);
 int  ctt_pack_finish(struct ctt_pack **p);    /* also frees it on failure */
 /* For reading.  is: 1 if the file at path is HDF5; of all data sources only
  * packs are. */
@@ -338,7 +344,35 @@ int  ctt_pack_length(const struct ctt_pack *p, int i);    /* frames */
 /* Reads clip i of the list; several threads may do so at once.  Damaged bytes
  * are an error. */
 int  ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out);
+/* The maps that it has, or NULL; those of a clip, as ctt_pack_add_maps() got
+ * them, which the caller frees. */
+const struct ctt_maps *ctt_pack_maps(const struct ctt_pack *p);
+int  ctt_pack_read_maps(const struct ctt_pack *p, int i, uint8_t **out);
 void ctt_pack_close(struct ctt_pack **p);
+
+/* ---- pack_journal.c ---- */
+
+/* Clips of a pack that is being made, in the file PACK.journal beside it: if
+ * the program is killed, the next run takes them from there.  Of every clip its
+ * key, its frames, its maps, and a checksum. */
+struct ctt_journal;
+
+/* Opens the journal of a pack, or begins it anew if it is of other settings
+ * (key).  Bytes of the maps of a frame, and an empty frame of the pack's size.
+ * *clips: how many it has. */
+int  ctt_journal_open(const char *pack, uint64_t key, int64_t maps,
+                      const struct ctt_frames *frame, struct ctt_journal **out,
+                      int *clips);
+
+/* Finds a clip by its key: 1 and what is to be freed, or 0: it is not there, or
+ * damaged.  Several threads may do so at once. */
+int  ctt_journal_find(const struct ctt_journal *j, uint64_t key,
+                      struct ctt_frames *f, uint8_t **maps);
+int  ctt_journal_add(struct ctt_journal *j, uint64_t key,
+                     const struct ctt_frames *f, const uint8_t *maps);
+
+/* done: the pack is written, so the journal is removed. */
+void ctt_journal_close(struct ctt_journal **j, int done);
 
 /* ---- mnist.c: Moving-MNIST, digits that bounce in a frame ---- */
 

@@ -3,11 +3,14 @@
 #include "libtrain/recognise/features.h"
 #include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"
+#include "base/half.h"
 #include "net/op.h"
 #include "net/rewrite/edit.h"
+#include "net/rewrite/maps.h"
 #include "run/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WINDOW = 8,        /* steps that are computed together */
@@ -24,7 +27,20 @@ struct reading {
     float                  *window;     /* [WINDOW][width] */
     const struct ctt_events *ev;
     struct ctt_features    *out;
+    const struct ctt_maps  *maps;       /* of the clips, or NULL: frames */
+    float                  *map;        /* numbers of the largest */
 };
+
+static int open_maps(struct reading *q)
+{
+    int64_t most = 0;
+
+    for (int k = 0; k < q->maps->count; k++)
+        if (ctt_map_size(&q->maps->map[k]) > most)
+            most = ctt_map_size(&q->maps->map[k]);
+    q->map = ctt_calloc((size_t)most, sizeof(*q->map));
+    return q->map ? 0 : CTT_ENOMEM;
+}
 
 static int open_reading(struct reading *q, const struct ctt_model *m,
                         const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
@@ -37,6 +53,8 @@ static int open_reading(struct reading *q, const struct ctt_model *m,
     q->window = ctt_calloc((size_t)WINDOW * (size_t)q->width,
                            sizeof(*q->window));
     CTT_TRY(q->window ? 0 : CTT_ENOMEM);
+    if (q->maps)
+        return open_maps(q);
     CTT_TRY(ctt_eval_set_open(d, 1, d->longest, cfg->buckets, cfg->wiring.comm,
                               (int64_t)q->points * q->width *
                               (int64_t)sizeof(*q->window), &q->set));
@@ -49,6 +67,7 @@ static void close_reading(struct reading *q)
     ctt_eval_set_close(&q->set);
     ctt_run_close(&q->r);
     ctt_free(q->window);
+    ctt_free(q->map);
 }
 
 /* Keeps the rows that are asked for among those of steps from .. from + n. */
@@ -66,6 +85,19 @@ static void take_points(const struct reading *q, int frames, int from, int n,
     }
 }
 
+/* Runs the steps t .. t + n - 1 of a clip, whose values are there. */
+static int run_window(struct reading *q, int frames, int t, int n, float *rows)
+{
+    int rc;
+
+    CTT_TRY(ctt_run_steps(q->r, n));
+    CTT_TRY(ctt_run_get(q->r, ctt_graph_output(q->g), q->r->cursor - n, n,
+                        q->window));
+    take_points(q, frames, t, n, rows);
+out:
+    return rc;
+}
+
 /* Runs the one clip of a batch. */
 static int read_one_clip(void *arg, const struct ctt_batch *b, void *answers)
 {
@@ -81,30 +113,162 @@ static int read_one_clip(void *arg, const struct ctt_batch *b, void *answers)
         CTT_TRY(ctt_run_make_room(q->r, n));
         CTT_TRY(ctt_run_put(q->r, input, q->r->cursor, b->x + t * frame,
                             n * pixels));
-        CTT_TRY(ctt_run_steps(q->r, n));
-        CTT_TRY(ctt_run_get(q->r, ctt_graph_output(q->g), q->r->cursor - n, n,
-                            q->window));
-        take_points(q, frames, t, n, answers);
+        CTT_TRY(run_window(q, frames, t, n, answers));
     }
 out:
     return rc;
 }
 
-static int keep_rows(void *arg, const struct ctt_batch *b, const void *answers)
+static void keep_clip(struct reading *q, int clip, const void *rows)
 {
-    struct reading *q = arg;
     struct ctt_features *f = q->out;
     size_t size = (size_t)q->points * (size_t)q->width;
 
-    if (q->ev && q->ev->scan)
-        q->ev->scan(q->ev->arg, ++q->done, q->clips);
-    if (!b->length[0])
-        return 0;
-    memcpy(f->x + (size_t)f->rows * (size_t)q->width, answers,
+    memcpy(f->x + (size_t)f->rows * (size_t)q->width, rows,
            size * sizeof(*f->x));
     for (int k = 0; k < q->points; k++)
-        f->clip[f->rows++] = b->clip[0];
+        f->clip[f->rows++] = clip;
+}
+
+static int keep_rows(void *arg, const struct ctt_batch *b, const void *answers)
+{
+    struct reading *q = arg;
+
+    if (q->ev && q->ev->scan)
+        q->ev->scan(q->ev->arg, ++q->done, q->clips);
+    if (b->length[0])
+        keep_clip(q, b->clip[0], answers);
     return 0;
+}
+
+/* ---- the same from maps that were computed before ---- */
+
+/* A map of one frame into the step at the cursor + t. */
+static int put_map(struct reading *q, const struct ctt_map *m, int t,
+                   const uint8_t *from)
+{
+    int node = ctt_graph_find(q->g, m->name);
+    int64_t n = ctt_map_size(m);
+
+    for (int64_t i = 0; i < n; i++)
+        q->map[i] = ctt_of_f16((uint16_t)(from[2 * i] | from[2 * i + 1] << 8));
+    return ctt_run_put(q->r, node, q->r->cursor + t, q->map,
+                       ctt_rows(&q->g->node[node].out));
+}
+
+/* The maps of a frame that the model reads. */
+static int put_maps(struct reading *q, int t, const uint8_t *from)
+{
+    int rc = 0;
+
+    for (int k = 0; k < q->maps->count; k++) {
+        const struct ctt_map *m = &q->maps->map[k];
+
+        if (ctt_graph_find(q->g, m->name) >= 0)
+            CTT_TRY(put_map(q, m, t, from));
+        from += 2 * ctt_map_size(m);
+    }
+out:
+    return rc;
+}
+
+static int run_maps(struct reading *q, const uint8_t *maps, int frames,
+                    float *rows)
+{
+    int64_t each = 2 * ctt_maps_size(q->maps);
+    int rc = 0;
+
+    ctt_run_reset(q->r);
+    for (int t = 0; t < frames; t += WINDOW) {
+        int n = frames - t < WINDOW ? frames - t : WINDOW;
+
+        CTT_TRY(ctt_run_make_room(q->r, n));
+        for (int k = 0; k < n; k++)
+            CTT_TRY(put_maps(q, k, maps + (t + k) * each));
+        CTT_TRY(run_window(q, frames, t, n, rows));
+    }
+out:
+    return rc;
+}
+
+static int read_maps(struct reading *q, struct ctt_data *d)
+{
+    float *rows = ctt_calloc((size_t)q->points * (size_t)q->width,
+                             sizeof(*rows));
+    uint8_t *maps = NULL;
+    int rc = rows ? 0 : CTT_ENOMEM;
+
+    for (int i = 0; i < d->clips && rc >= 0; i++) {
+        CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "stopped while reading maps");
+        CTT_TRY(ctt_source_read_maps(d->source, d->clip[i].item, &maps));
+        CTT_TRY(run_maps(q, maps, d->clip[i].length, rows));
+        keep_clip(q, i, rows);
+        ctt_free(maps);
+        maps = NULL;
+        if (q->ev && q->ev->scan)
+            q->ev->scan(q->ev->arg, i + 1, q->clips);
+    }
+out:
+    ctt_free(maps);
+    ctt_free(rows);
+    return rc;
+}
+
+static const struct ctt_map *map_of(const struct ctt_maps *maps,
+                                    const char *name)
+{
+    for (int k = 0; k < maps->count; k++)
+        if (strcmp(maps->map[k].name, name) == 0)
+            return &maps->map[k];
+    return NULL;
+}
+
+/* The clips have maps of each node, made by this very model. */
+static int check_maps(const struct ctt_maps *has, const struct ctt_maps *want)
+{
+    char names[CTT_MAX_IN * (CTT_NAME + 1)] = "";
+    int rc = 0;
+
+    for (int k = 0; k < has->count; k++)
+        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+                 k ? "," : "", has->map[k].name);
+    for (int k = 0; k < want->count; k++) {
+        const struct ctt_map *w = &want->map[k], *m = map_of(has, w->name);
+
+        CTT_CHECK(m, CTT_EINVAL, "has maps of the nodes %s, not of %s "
+                  "(--nodes)", names, w->name);
+        CTT_CHECK(m->crc == w->crc && m->d == w->d && m->h == w->h &&
+                  m->w == w->w && m->c == w->c, CTT_EINVAL, "its maps of %s "
+                  "are those of another model than --backbone: make it again "
+                  "(convtt-data features)", w->name);
+    }
+out:
+    return rc;
+}
+
+/* The model that reads the maps of the clips, if they have any and it needs
+ * nothing else; its name for messages. */
+static int reader_of(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                     const struct ctt_data *d, const struct ctt_maps **maps,
+                     struct ctt_model **out)
+{
+    const struct ctt_maps *has = ctt_source_maps(d->source);
+    struct ctt_maps want;
+    int rc = 0;
+
+    *maps = NULL;
+    if (!has || !cfg->nodes || cfg->wiring.random)
+        goto out;
+    CTT_TRY(ctt_maps_find(m, cfg->nodes, &want));
+    rc = check_maps(has, &want);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "%s: %s", cfg->data, ctt_errmsg()));
+    CTT_TRY(ctt_maps_reader(m, &want, out));
+    if (rc)
+        *maps = has;
+    rc = 0;
+out:
+    return rc;
 }
 
 /* The model, the clips and the reading, for ctt_eval_model(). */
@@ -121,6 +285,10 @@ static int read_features(void *arg, struct ctt_dev *dev, const float *w)
     int rc;
 
     CTT_TRY(open_reading(&a->q, a->m, a->cfg, dev, w, a->d));
+    if (a->q.maps) {
+        CTT_TRY(read_maps(&a->q, a->d));
+        goto out;
+    }
     CTT_TRY(ctt_eval_set_run(&a->q.set, &(struct ctt_eval_job){
         .arg = &a->q, .run = read_one_clip, .add = keep_rows }));
 out:
@@ -162,16 +330,18 @@ int ctt_features_read(const struct ctt_model *m,
                       const struct ctt_events *ev, struct ctt_features *out)
 {
     size_t rows = (size_t)d->clips * (size_t)points;
-    struct ctt_model *folded = NULL;
+    struct ctt_model *folded = NULL, *reader = NULL;
     struct request a = { .cfg = cfg, .d = d };
+    const struct ctt_maps *maps;
     int rc;
 
     CTT_TRY(check_model(m->g));
     CTT_TRY(ctt_data_check(d, m->g));
-    CTT_TRY(ctt_without_norms(m, &folded));
+    CTT_TRY(reader_of(m, cfg, d, &maps, &reader));
+    CTT_TRY(ctt_without_norms(reader ? reader : m, &folded));
     a.m = folded;
     a.q = (struct reading){ .g = folded->g, .point = point, .points = points,
-        .clips = d->clips, .ev = ev, .out = out,
+        .clips = d->clips, .ev = ev, .out = out, .maps = maps,
         .width = (int)folded->g->node[ctt_graph_output(folded->g)].out.c };
     *out = (struct ctt_features){ .width = a.q.width, .points = points };
     out->x = ctt_calloc(rows * (size_t)out->width, sizeof(*out->x));
@@ -181,6 +351,7 @@ int ctt_features_read(const struct ctt_model *m,
     CTT_TRY(check_finite(out, d, folded->g));
 out:
     ctt_model_free(&folded);
+    ctt_model_free(&reader);
     return rc;
 }
 

@@ -16,7 +16,10 @@ struct ctt_features {
 
 /* Computes the rows of the clips of d at these points.  m: a model of single
  * frames and states, without a clip part, whose last node is one pixel; its
- * batch norms are folded first.  Windows of a few steps, so memory does not
+ * batch norms are folded first.  If the clips come with maps
+ * (ctt_source_maps()), these take the place of the nodes cfg->nodes unless
+ * cfg->wiring.random; CTT_EINVAL if they are of other nodes or of another
+ * model.  Windows of a few steps, so memory does not
  * grow with the clips.  CTT_ENAN names the clip of a row that is not finite;
  * CTT_ESTOP if ctt_stopped(). */
 int  ctt_features_read(const struct ctt_model *m,

@@ -402,6 +402,7 @@ static const struct {
 } commands[CTT_DATA_COMMANDS] = {
     [CTT_DATA_SYNTH] = { synth, 1 }, [CTT_DATA_MNIST] = { mnist, 2 },
     [CTT_DATA_PACK] = { ctt_data_pack, 1 },
+    [CTT_DATA_FEATURES] = { ctt_data_features, 1 },
     [CTT_DATA_CHECK] = { check_clips, 1 }, [CTT_DATA_LIST] = { list, 1 },
 };
 

@@ -53,22 +53,36 @@ static const struct ctt_opt mnist_opts[] = {
     CTT_LIMIT_MEMORY(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
     { .name = NULL }
 };
+#define OUT { "out", CTT_STRING, FIELD(out), NULL, "the pack", \
+              .letter = 'o', .arg = "FILE" }
+/* How clips are read into a pack. */
+#define PACKED \
+    { "split", CTT_STRING, FIELD(split), "train", "split of the data", \
+      .arg = "NAME" }, \
+    CLASSES, WORKERS, RATE, \
+    { "background", CTT_STRING, FIELD(background), "", "add a class of this " \
+      "name for the time before and between the parts of videos in a list; " \
+      "the time after the last part is left out", .arg = "NAME" }, \
+    { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N " \
+      "frames; 0: no limit", 0, 100000, .arg = "N" }, \
+    { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a " \
+      "clip, if one cannot be read, was cut short or joined" }
+
 static const struct ctt_opt pack_opts[] = {
-    { "out", CTT_STRING, FIELD(out), NULL, "the pack", .letter = 'o',
-      .arg = "FILE" },
+    OUT,
     { "model", CTT_STRING, FIELD(model), NULL, "model or model text whose "
       "input line states size, rate and colour", .letter = 'm', .arg = "FILE" },
-    { "split", CTT_STRING, FIELD(split), "train", "split of the data",
-      .arg = "NAME" },
-    CLASSES, WORKERS, RATE,
-    { "background", CTT_STRING, FIELD(background), "", "add a class of this "
-      "name for the time before and between the parts of videos in a list; "
-      "the time after the last part is left out", .arg = "NAME" },
-    { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
-      "frames; 0: no limit", 0, 100000, .arg = "N" },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
-      "clip, if one cannot be read, was cut short or joined" },
-    CTT_LIMIT_ROWS(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
+    PACKED, CTT_LIMIT_ROWS(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
+    { .name = NULL }
+};
+static const struct ctt_opt features_opts[] = {
+    OUT,
+    { "backbone", CTT_STRING, FIELD(backbone), NULL, "model whose maps are "
+      "computed, and whose input line states size, rate and colour",
+      .arg = "FILE" },
+    { "nodes", CTT_STRING, FIELD(nodes), "s8,s16", "nodes of --backbone whose "
+      "maps are kept", .arg = "NAME,..." },
+    PACKED, CTT_LIMIT_ROWS(LIMIT, 0), CTT_TELLING_ROWS(TELLING, 0),
     { .name = NULL }
 };
 static const struct ctt_opt check_opts[] = {
@@ -103,6 +117,17 @@ static const struct ctt_program commands[] = {
         .synopsis = "DATA -o OUT --model FILE [OPTION...]", .opts = pack_opts,
         .about = "Decodes clips once into one file, a pack, which is faster to "
                  "read. The pack does not depend on the number of threads." },
+    [CTT_DATA_FEATURES] = {
+        .name = "convtt-data features",
+        .summary = "decodes clips and keeps the maps of a backbone",
+        .synopsis = "DATA -o OUT --backbone FILE [OPTION...]",
+        .opts = features_opts,
+        .about = "Makes a pack that also holds what some nodes of a model "
+                 "compute of each frame, as 16-bit floats. convtt-train "
+                 "--backbone with the same model reads them in place of "
+                 "running it; of another model they are refused. What was "
+                 "done is in OUT.journal until the pack is complete: after a "
+                 "stop, an error or a kill the same command goes on with it." },
     [CTT_DATA_CHECK] = {
         .name = "convtt-data check", .summary = "names bad clips",
         .synopsis = "DATA [OPTION...]", .opts = check_opts,
@@ -124,7 +149,9 @@ static const struct ctt_chapter chapters[] = {
     { "EXAMPLES",
       "    convtt-data synth clips --clips 1200 --size 96\n"
       "    convtt-data check clips\n"
-      "    convtt-data pack clips -o clips.h5 --model models/early-lstm.net" },
+      "    convtt-data pack clips -o clips.h5 --model models/early-lstm.net\n"
+      "    convtt-data features clips -o maps.h5 --backbone backbone.h5 "
+      "--nodes s8,s16" },
     { .title = NULL }
 };
 

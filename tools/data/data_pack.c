@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * data_pack.c: convtt-data pack: decodes clips into one file.
+ * data_pack.c: convtt-data pack and features: decodes clips into one file,
+ * with the maps of a backbone if asked.
  *
  * Threads decode clips ahead of the one that is written next; the main thread
  * writes them in their order, so that the pack does not depend on the number of
  * threads.  Clips that wait are limited in number and bytes.  A clip for which
  * there was no memory is decoded again when it is the next, without others. */
 #include "tools/data/data_tool.h"
+#include "net/code/zip.h"
 #include "net/file/file.h"
 #include "base/limits.h"
+#include "tools/data/data_maps.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
 
@@ -35,8 +38,10 @@ static const int64_t WAITING = (int64_t)256 << 20;
 /* A decoded clip, or why there is none. */
 struct decoded {
     struct ctt_frames f;
-    char *why;
-    int   rc, ready;
+    uint8_t *maps;
+    char    *why;
+    int      rc, ready;
+    int      found;              /* in the journal */
 };
 
 struct packer {
@@ -46,6 +51,8 @@ struct packer {
     struct decoded *ring;        /* clip i is at i % places */
     int             places, next, written, stop, bad;
     int             busy, alone; /* threads that decode; none may begin */
+    const struct ctt_mapping *mapping;    /* NULL: no maps, nor a journal */
+    struct ctt_journal *journal;
     int64_t         bytes, most; /* of the clips in the ring */
     pthread_mutex_t lock;
     pthread_cond_t  ready, room;
@@ -53,9 +60,18 @@ struct packer {
 
 /* ---- decoding ---- */
 
-static int64_t decoded_bytes(const struct ctt_frames *f)
+static int64_t decoded_bytes(const struct packer *p, const struct ctt_frames *f)
 {
-    return f->data ? (int64_t)f->count * f->h * f->w * f->c : 0;
+    int64_t maps = p->mapping ? 2 * ctt_maps_size(&p->mapping->maps) : 0;
+
+    return f->data ? f->count * ((int64_t)f->h * f->w * f->c + maps) : 0;
+}
+
+static void drop_decoded(struct decoded *d)
+{
+    ctt_frames_free(&d->f);
+    ctt_free(d->maps);
+    d->maps = NULL;
 }
 
 /* The clip that is written next may always be decoded, others only if there is
@@ -80,13 +96,38 @@ static int take_clip(struct packer *p)
     return i;
 }
 
-static struct decoded decode_item(const struct packer *p, int i)
+/* The clip from the journal, or decoded and sent through the backbone. */
+static int decode_maps(const struct packer *p, struct ctt_mapper **m, int i,
+                       struct decoded *d)
+{
+    uint64_t key = 0;
+    int rc;
+
+    CTT_TRY(ctt_source_key(p->s, i, &key));
+    CTT_TRY(d->found = ctt_journal_find(p->journal, key, &d->f, &d->maps));
+    if (d->found)
+        goto out;
+    if (!*m)
+        CTT_TRY(ctt_mapper_open(p->mapping, m));
+    CTT_TRY(ctt_source_frames(p->s, i, 0, p->c->max_frames, &d->f));
+    rc = ctt_mapper_read(*m, &d->f, &d->maps);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "%s: %s", p->list->item[i].path, ctt_errmsg()));
+out:
+    return rc;
+}
+
+static struct decoded decode_item(const struct packer *p,
+                                  struct ctt_mapper **m, int i)
 {
     struct decoded d = { .ready = 1 };
 
-    d.rc = ctt_source_frames(p->s, i, 0, p->c->max_frames, &d.f);
-    if (d.rc < 0)
+    d.rc = p->mapping ? decode_maps(p, m, i, &d) :
+           ctt_source_frames(p->s, i, 0, p->c->max_frames, &d.f);
+    if (d.rc < 0) {
+        drop_decoded(&d);
         d.why = ctt_strdup(ctt_errmsg());
+    }
     return d;
 }
 
@@ -98,17 +139,19 @@ static int lacks_memory(const struct decoded *d)
 static void *decode_clips(void *arg)
 {
     struct packer *p = arg;
+    struct ctt_mapper *m = NULL;
     int i;
 
     while ((i = take_clip(p)) >= 0) {
-        struct decoded d = decode_item(p, i);
+        struct decoded d = decode_item(p, &m, i);
         pthread_mutex_lock(&p->lock);
         p->ring[i % p->places] = d;
-        p->bytes += decoded_bytes(&d.f);
+        p->bytes += decoded_bytes(p, &d.f);
         p->busy--;
         pthread_cond_signal(&p->ready);
         pthread_mutex_unlock(&p->lock);
     }
+    ctt_mapper_close(&m);
     return NULL;
 }
 
@@ -138,7 +181,7 @@ static void clear_ring(struct packer *p)
         struct decoded *d = &p->ring[i];
         if (!d->f.data)
             continue;
-        ctt_frames_free(&d->f);
+        drop_decoded(d);
         d->rc = CTT_ENOMEM;
     }
     p->bytes = 0;
@@ -148,11 +191,14 @@ static void clear_ring(struct packer *p)
 /* Decodes the next clip, for which there was no memory, once more. */
 static void decode_again(struct packer *p, struct decoded *d)
 {
+    struct ctt_mapper *m = NULL;
+
     clear_ring(p);
     ctt_free(d->why);
-    *d = decode_item(p, p->written);
+    *d = decode_item(p, &m, p->written);
+    ctt_mapper_close(&m);
     pthread_mutex_lock(&p->lock);
-    p->bytes += decoded_bytes(&d->f);
+    p->bytes += decoded_bytes(p, &d->f);
     p->alone = 0;    /* release() wakes the threads */
     pthread_mutex_unlock(&p->lock);
 }
@@ -178,9 +224,9 @@ out:
 /* Its memory is free again; threads may go on. */
 static void release(struct packer *p, struct decoded *d)
 {
-    int64_t bytes = decoded_bytes(&d->f);
+    int64_t bytes = decoded_bytes(p, &d->f);
 
-    ctt_frames_free(&d->f);
+    drop_decoded(d);
     ctt_free(d->why);
     pthread_mutex_lock(&p->lock);
     p->bytes -= bytes;
@@ -189,26 +235,54 @@ static void release(struct packer *p, struct decoded *d)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* The maps of the last clip of the pack. */
+static int write_maps(struct packer *p, struct ctt_pack *out,
+                      const struct decoded *d)
+{
+    uint64_t key = 0;
+    int rc;
+
+    CTT_TRY(ctt_pack_add_maps(out, d->maps));
+    if (d->found)
+        goto out;
+    CTT_TRY(ctt_source_key(p->s, p->written, &key));
+    CTT_TRY(ctt_journal_add(p->journal, key, &d->f, d->maps));
+out:
+    return rc;
+}
+
+static int write_good(struct packer *p, struct ctt_pack *out,
+                      const struct decoded *d)
+{
+    const struct ctt_item *item = &p->list->item[p->written];
+    int rc;
+
+    if (ctt_frames_whole(&d->f, item->path) < 0)
+        ctt_tool_warn("%s", ctt_errmsg());
+    CTT_TRY(ctt_pack_add(out, item->id, item->label, &d->f));
+    for (int k = 1, c; (c = ctt_item_label(p->list, item, k)) >= 0; k++)
+        CTT_TRY(ctt_pack_also(out, c));
+    if (p->mapping)
+        CTT_TRY(write_maps(p, out, d));
+out:
+    return rc;
+}
+
 static int write_clip(struct packer *p, struct ctt_pack *out,
                       const struct decoded *d)
 {
     const struct ctt_item *item = &p->list->item[p->written];
     int rc = 0;
 
-    if (d->rc >= 0) {
-        if (ctt_frames_whole(&d->f, item->path) < 0)
-            ctt_tool_warn("%s", ctt_errmsg());
-        CTT_TRY(ctt_pack_add(out, item->id, item->label, &d->f));
-        for (int k = 1, c; (c = ctt_item_label(p->list, item, k)) >= 0; k++)
-            CTT_TRY(ctt_pack_also(out, c));
-        goto out;
-    }
+    if (d->rc >= 0)
+        return write_good(p, out, d);
     CTT_CHECK(d->rc != CTT_ESTOP, CTT_ESTOP, "stopped; %s is not written",
               p->c->out);
     CTT_CHECK(!lacks_memory(d), CTT_ENOMEM, "%s: out of memory for its frames: "
               "--max-frames cuts long clips, --memory sets the limit",
               item->path);
-    CTT_CHECK(!p->c->strict && !ctt_is_lack(d->rc), d->rc, "%s", d->why);
+    CTT_CHECK(!p->c->strict && !ctt_is_lack(d->rc) && d->rc != CTT_ENAN, d->rc,
+              "%s", d->why);
     ctt_tool_warn("%s (skipped)", d->why);
     p->bad++;
 out:
@@ -261,11 +335,8 @@ out:
     return rc;
 }
 
-static int pack_clips(const struct ctt_data_cfg *c, const struct ctt_source *s,
-                      struct ctt_pack *out, int *bad)
+static int pack_clips(struct packer p, struct ctt_pack *out, int *bad)
 {
-    struct packer p = { .c = c, .s = s, .list = ctt_source_list(s),
-                        .places = AHEAD * c->workers, .most = WAITING };
     int rc = 0;
 
     if (p.most > ctt_limits()->memory / 4)
@@ -279,7 +350,7 @@ static int pack_clips(const struct ctt_data_cfg *c, const struct ctt_source *s,
     *bad = p.bad;
 out:
     for (int i = 0; p.ring && i < p.places; i++) {
-        ctt_frames_free(&p.ring[i].f);
+        drop_decoded(&p.ring[i]);
         ctt_free(p.ring[i].why);
     }
     ctt_free(p.ring);
@@ -289,7 +360,33 @@ out:
     return rc;
 }
 
-/* ---- the command ---- */
+/* ---- the commands ---- */
+
+/* Settings on which a clip of the pack depends, and its maps. */
+static uint32_t settings_sum(const struct packer *p)
+{
+    const struct ctt_input *in = &p->mapping->in;
+    const struct ctt_maps *maps = &p->mapping->maps;
+    uint32_t sum = ctt_crc32(0, maps, 1, (int64_t)sizeof(*maps));
+
+    sum = ctt_crc32(sum, in, 1, (int64_t)sizeof(*in));
+    return ctt_crc32(sum, &p->c->max_frames, (int)sizeof(p->c->max_frames), 1);
+}
+
+static int open_journal(struct packer *p)
+{
+    struct ctt_frames frame = { .c = p->mapping->in.c };
+    int rc, clips = 0;
+
+    ctt_frame_size(&p->mapping->in, &frame.w, &frame.h);
+    CTT_TRY(ctt_journal_open(p->c->out, settings_sum(p), 2 *
+        ctt_maps_size(&p->mapping->maps), &frame, &p->journal, &clips));
+    if (clips)
+        ctt_tool_say("%s.journal has %d clip%s of a run that did not end",
+                     p->c->out, clips, ctt_s(clips));
+out:
+    return rc;
+}
 
 /* Reads the input settings of a model file or text, and the model of a file. */
 static int read_model(const char *path, struct ctt_input *in,
@@ -310,41 +407,96 @@ out:
     return rc;
 }
 
-int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
+static int open_clips(const struct ctt_data_cfg *c, const char *path,
+                      const struct ctt_model *m, const struct ctt_input *in,
+                      struct ctt_source **s)
 {
-    struct ctt_source_set set = { .split = c->split,
+    const struct ctt_source_set set = { .split = c->split,
         .need_split = strcmp(c->split, "train") != 0, .strict = c->strict,
         .classes = c->classes, .fps = (double)c->fps,
-        .background = c->background, .drawn_for = "convtt-data mnist" };
-    struct ctt_model *m = NULL;
+        .background = c->background, .drawn_for = "convtt-data mnist",
+        .label = m ? m->label : NULL, .labels = m ? m->labels : 0 };
+    int rc = ctt_source_open(path, &set, in, s);
+
+    if (rc == CTT_EINVAL && m && m->labels)
+        rc = ctt_error(rc, "%s; if the clips are for another model, give a "
+                       "text (convtt-info --net %s), of which only the input "
+                       "line counts", ctt_errmsg(), c->model);
+    return rc;
+}
+
+/* Decodes the clips into a pack; with a mapping, of which m is not, also the
+ * maps. */
+static int make_pack(const struct ctt_data_cfg *c, const char *path,
+                     const struct ctt_model *m, const struct ctt_input *in,
+                     const struct ctt_mapping *mapping)
+{
+    struct packer p = { .c = c, .places = AHEAD * c->workers, .most = WAITING,
+                        .mapping = mapping };
     struct ctt_source *s = NULL;
-    const struct ctt_list *l;
-    struct ctt_pack *p = NULL;
-    struct ctt_input in;
+    struct ctt_pack *out = NULL;
     int bad = 0, rc = 0;
 
-    ctt_tool_catch();
+    CTT_TRY(open_clips(c, path, m, in, &s));
+    p.s = s;
+    p.list = ctt_source_list(s);
+    if (mapping)
+        CTT_TRY(open_journal(&p));
+    CTT_TRY(ctt_pack_create(c->out, in, p.list->label, p.list->labels, &out));
+    if (mapping)
+        CTT_TRY(ctt_pack_begin_maps(out, &mapping->maps));
+    CTT_TRY(pack_clips(p, out, &bad));
+    CTT_CHECK(bad < p.list->count, CTT_EFORMAT, "%s: no usable clip in %d",
+              path, p.list->count);
+    CTT_TRY(ctt_pack_finish(&out));
+    ctt_journal_close(&p.journal, 1);
+    ctt_tool_warned();
+    ctt_tool_say("%s: %d clip%s, %d bad clip%s skipped", c->out,
+                 p.list->count - bad, ctt_s(p.list->count - bad), bad,
+                 ctt_s(bad));
+out:
+    ctt_journal_close(&p.journal, 0);
+    ctt_pack_close(&out);
+    ctt_source_close(&s);
+    return rc;
+}
+
+static int check_out(const struct ctt_data_cfg *c, const char *path)
+{
+    int rc = 0;
+
     CTT_CHECK(!ctt_tool_reads(path, c->out), CTT_EINVAL,
               "%s: given for two files", c->out);
     CTT_TRY(ctt_output_check(c->out, &ctt_output_pack));
-    CTT_TRY(read_model(c->model, &in, &m));
-    if (m) {
-        set.label = m->label;
-        set.labels = m->labels;
-    }
-    CTT_TRY(ctt_source_open(path, &set, &in, &s));
-    l = ctt_source_list(s);
-    CTT_TRY(ctt_pack_create(c->out, &in, l->label, l->labels, &p));
-    CTT_TRY(pack_clips(c, s, p, &bad));
-    CTT_CHECK(bad < l->count, CTT_EFORMAT, "%s: no usable clip in %d", path,
-              l->count);
-    CTT_TRY(ctt_pack_finish(&p));
-    ctt_tool_warned();
-    ctt_tool_say("%s: %d clip%s, %d bad clip%s skipped", c->out, l->count - bad,
-                 ctt_s(l->count - bad), bad, ctt_s(bad));
 out:
-    ctt_pack_close(&p);
-    ctt_source_close(&s);
+    return rc;
+}
+
+int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
+{
+    struct ctt_model *m = NULL;
+    struct ctt_input in;
+    int rc;
+
+    ctt_tool_catch();
+    CTT_TRY(check_out(c, path));
+    CTT_TRY(read_model(c->model, &in, &m));
+    CTT_TRY(make_pack(c, path, m, &in, NULL));
+out:
     ctt_model_free(&m);
+    return rc;
+}
+
+int ctt_data_features(const struct ctt_data_cfg *c, const char *path)
+{
+    struct ctt_mapping mapping = { .m = NULL };
+    int rc;
+
+    ctt_tool_catch();
+    CTT_TRY(check_out(c, path));
+    CTT_TRY(ctt_mapping_open(c->backbone, c->nodes, &mapping));
+    CTT_TRY(make_pack(c, path, NULL, &mapping.in, &mapping));
+out:
+    ctt_mapping_close(&mapping);
     return rc;
 }

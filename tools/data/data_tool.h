@@ -27,6 +27,7 @@ struct ctt_data_cfg {
     int   clips, size, seed, workers, max_frames, strict;
     int   test;             /* synth */
     const char *out, *model, *split, *classes, *background, *actions;
+    const char *backbone, *nodes;    /* features */
     float fps;
     struct ctt_mnist_job mnist;
     struct ctt_limits limits;
@@ -35,7 +36,7 @@ struct ctt_data_cfg {
 
 /* Indices of ctt_data_program.commands. */
 enum ctt_data_command { CTT_DATA_SYNTH, CTT_DATA_MNIST, CTT_DATA_PACK,
-                        CTT_DATA_CHECK, CTT_DATA_LIST, CTT_DATA_COMMANDS };
+                        CTT_DATA_FEATURES, CTT_DATA_CHECK, CTT_DATA_LIST, CTT_DATA_COMMANDS };
 
 extern const struct ctt_program ctt_data_program;
 
@@ -58,5 +59,8 @@ extern const struct ctt_output_kind ctt_output_pack;
 /* Decodes the clips at path in c->workers threads and writes them to the pack
  * c->out in their order. */
 int ctt_data_pack(const struct ctt_data_cfg *c, const char *path);
+
+/* The same with the maps of a backbone. */
+int ctt_data_features(const struct ctt_data_cfg *c, const char *path);
 
 #endif

@@ -66,6 +66,7 @@ static int randomise(struct ctt_training *j)
     ctt_tool_say("%s is a text: its weights are random (--seed=%d), the "
                  "statistics of its norms those of frames; a control, to "
                  "compare learnt weights with", j->text, j->cfg.seed);
+    j->cfg.wiring.random = 1;
     CTT_TRY(ctt_features_norms(j->m, &j->cfg, j->data));
 out:
     return rc;

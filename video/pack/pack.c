@@ -13,8 +13,6 @@
 
 enum { CLIPS_MAX = 1 << 26 };
 
-static const int64_t CLIP_MAX = (int64_t)1 << 31;    /* bytes */
-
 /* ---- the tail, and the datasets that it locates ---- */
 
 /* A dataset: its bytes, followed by a 0, and its place in the file. */
@@ -40,10 +38,10 @@ static int read_tail(const struct ctt_pack *p, int64_t size,
     CTT_CHECK(kind == CTT_KIND_PACK, CTT_EFORMAT,
               "%s: not a pack, or cut short", p->path);
     *version = ctt_pack_get(tail + 8);
-    CTT_CHECK(*version == CTT_PACK_VERSION || *version == CTT_PACK_SEVERAL,
+    CTT_CHECK(*version >= CTT_PACK_VERSION && *version <= CTT_PACK_LAST,
               CTT_EUNSUP, "%s: a pack of version %llu; this program reads %d "
-              "and %d", p->path, (unsigned long long)*version,
-              CTT_PACK_VERSION, CTT_PACK_SEVERAL);
+              "to %d", p->path, (unsigned long long)*version,
+              CTT_PACK_VERSION, CTT_PACK_LAST);
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
         uint64_t at = ctt_pack_get(tail + 16 + 16 * i);
         uint64_t n = ctt_pack_get(tail + 24 + 16 * i);
@@ -59,14 +57,18 @@ out:
     return rc;
 }
 
-static int read_parts(struct ctt_pack *p, int64_t size, struct dataset *part)
+/* *maps: 1 if the clips have maps. */
+static int read_parts(struct ctt_pack *p, int64_t size, struct dataset *part,
+                      int *maps)
 {
     uint64_t version = 0;
     uint64_t check = 0, sum = 0;
     int rc;
 
     CTT_TRY(read_tail(p, size, part, &version, &check, &sum));
-    p->list->several = version == CTT_PACK_SEVERAL;
+    version -= CTT_PACK_VERSION;
+    p->list->several = (version & CTT_PACK_SEVERAL) != 0;
+    *maps = (version & CTT_PACK_MAPS) != 0;
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
         part[i].data = ctt_calloc((size_t)part[i].size + 1, 1);
         CTT_TRY(part[i].data ? 0 : CTT_ENOMEM);
@@ -79,7 +81,7 @@ out:
     return rc;
 }
 
-static int take_input(struct ctt_pack *p, char *text)
+static int take_input(struct ctt_pack *p, char *text, int maps)
 {
     const struct ctt_opt *tab = ctt_ops[CTT_OP_INPUT].attr;
     union ctt_attr attr = { 0 };
@@ -87,6 +89,8 @@ static int take_input(struct ctt_pack *p, char *text)
     struct ctt_opt_seen seen = { { 0 } };
     int rc;
 
+    if (maps)
+        CTT_TRY(ctt_pack_take_maps(text, &p->maps));
     CTT_TRY(ctt_opt_defaults(tab, &attr));
     for (word = strtok_r(text, " ", &more); word;
          word = strtok_r(NULL, " ", &more))
@@ -158,16 +162,20 @@ static int take_entry(struct ctt_pack *p, int i, int64_t size)
 {
     const int64_t *x = p->index[i];
     int64_t frame = (int64_t)p->h * p->w * p->in.c;
+    int64_t maps = 2 * ctt_maps_size(&p->maps);
+    int64_t most = maps > frame ? maps : frame;
     int rc = 0;
 
     CTT_CHECK(x[CTT_PACK_LABEL] >= -1 &&
               x[CTT_PACK_LABEL] < p->list->labels &&
               x[CTT_PACK_FRAMES] > 0 &&
-              x[CTT_PACK_FRAMES] <= CLIP_MAX / frame &&
-              x[CTT_PACK_FRAMES] <= size / frame &&
+              x[CTT_PACK_FRAMES] <= CTT_PACK_CLIP_MAX / most &&
+              x[CTT_PACK_FRAMES] <= size / most &&
               x[CTT_PACK_AT] >= 0 &&
               x[CTT_PACK_AT] <= size - x[CTT_PACK_FRAMES] * frame &&
-              x[CTT_PACK_FPS] >= 0 && x[CTT_PACK_FPS] < CLIP_MAX << 24,
+              x[CTT_PACK_MAP_AT] >= 0 &&
+              x[CTT_PACK_MAP_AT] <= size - x[CTT_PACK_FRAMES] * maps &&
+              x[CTT_PACK_FPS] >= 0 && x[CTT_PACK_FPS] < CTT_PACK_CLIP_MAX << 24,
               CTT_EFORMAT, "%s: a bad index entry for clip '%s'", p->path,
               p->list->item[i].id);
     p->list->item[i].label = (int)x[CTT_PACK_LABEL];
@@ -199,7 +207,8 @@ out:
 static int take_index(struct ctt_pack *p, const struct dataset *x, int64_t size)
 {
     int n = p->list->count, rc = 0;
-    int each = ctt_pack_words(p->list->several, p->list->labels);
+    int each = ctt_pack_words(&p->maps, p->list->several, p->list->labels);
+    int fixed = ctt_pack_fixed(&p->maps);
 
     CTT_CHECK(x->size == (int64_t)n * each * 8,
               CTT_EFORMAT, "%s: %d clips, but an index of %lld bytes",
@@ -209,11 +218,10 @@ static int take_index(struct ctt_pack *p, const struct dataset *x, int64_t size)
     for (int i = 0; i < n; i++) {
         const uint8_t *row = x->data + 8 * (int64_t)i * each;
 
-        for (int j = 0; j < CTT_PACK_COLUMNS; j++)
+        for (int j = 0; j < fixed; j++)
             p->index[i][j] = (int64_t)ctt_pack_get(row + 8 * j);
         CTT_TRY(take_entry(p, i, size));
-        CTT_TRY(take_bits(p, i, row + 8 * CTT_PACK_COLUMNS,
-                          each - CTT_PACK_COLUMNS));
+        CTT_TRY(take_bits(p, i, row + 8 * fixed, each - fixed));
     }
 out:
     return rc;
@@ -240,15 +248,15 @@ int ctt_pack_open_fd(const char *path, int fd, struct ctt_pack **out)
     struct dataset part[CTT_PACK_PARTS] = { { 0 } };
     struct ctt_pack *p = NULL;
     struct stat st;
-    int rc;
+    int rc, maps = 0;
 
     CTT_TRY(ctt_pack_new(path, &p));
     p->fd = fd;
     fd = -1;
     CTT_CHECK(fstat(p->fd, &st) == 0, CTT_EIO, "%s: %s", path,
               strerror(errno));
-    CTT_TRY(read_parts(p, st.st_size, part));
-    CTT_TRY(take_input(p, (char *)part[CTT_PACK_INPUT].data));
+    CTT_TRY(read_parts(p, st.st_size, part, &maps));
+    CTT_TRY(take_input(p, (char *)part[CTT_PACK_INPUT].data, maps));
     CTT_TRY(take_labels(p, &part[CTT_PACK_LABELS]));
     CTT_TRY(take_items(p, &part[CTT_PACK_IDS]));
     CTT_TRY(take_index(p, &part[CTT_PACK_INDEX], st.st_size));
@@ -337,6 +345,11 @@ out:
 int ctt_pack_length(const struct ctt_pack *p, int i)
 {
     return (int)p->index[p->list->item[i].row][CTT_PACK_FRAMES];
+}
+
+uint64_t ctt_pack_key(const struct ctt_pack *p, int i)
+{
+    return (uint64_t)p->index[p->list->item[i].row][CTT_PACK_SUM];
 }
 
 int ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out)

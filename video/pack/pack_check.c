@@ -14,16 +14,18 @@ herr_t ctt_pack_access(hid_t fapl)
     return rc < 0 ? rc : H5Pset_file_locking(fapl, 0, 1);
 }
 
-/* HDF5 finds every clip where the index says that it is. */
-static int check_places(const struct ctt_pack *p, hid_t file)
+/* HDF5 finds the frames of every clip, or its maps, where the index says that
+ * they are. */
+static int check_places(const struct ctt_pack *p, hid_t file, const char *group,
+                        enum ctt_pack_column column)
 {
-    char name[24] = "clip";
+    char name[24] = "";
     hid_t d = -1;
     int rc = 0;
 
     for (int i = 0; i < p->list->count; i++) {
-        haddr_t at = (haddr_t)p->index[i][CTT_PACK_AT];
-        snprintf(name, sizeof(name), "clip/%d", i);
+        haddr_t at = (haddr_t)p->index[i][column];
+        snprintf(name, sizeof(name), "%s/%d", group, i);
         CTT_H5(p, name, d = H5Dopen2(file, name, H5P_DEFAULT));
         CTT_CHECK(H5Dget_offset(d) == at, CTT_EIO,
                   "%s: not written: HDF5 finds %s elsewhere", p->path, name);
@@ -44,7 +46,9 @@ static int check_hdf5(const struct ctt_pack *p, const struct ctt_newfile *f)
     CTT_H5(p, "settings", ctt_pack_access(fapl));
     CTT_H5(p, "file", file = H5Fopen(ctt_newfile_temp(f), H5F_ACC_RDONLY,
                                      fapl));
-    CTT_TRY(check_places(p, file));
+    CTT_TRY(check_places(p, file, "clip", CTT_PACK_AT));
+    if (p->maps.count)
+        CTT_TRY(check_places(p, file, "map", CTT_PACK_MAP_AT));
 out:
     CTT_H5_SHUT(p, "file", H5Fclose, file);
     CTT_H5_SHUT(p, "settings", H5Pclose, fapl);
@@ -83,16 +87,22 @@ static int check_clips(const struct ctt_pack *p, int fd)
     size_t index = (size_t)p->list->count * sizeof(*p->index);
     struct ctt_pack *back = NULL;
     struct ctt_frames f;
+    uint8_t *maps;
     int rc = 0;
 
     CTT_TRY(ctt_pack_open_fd(p->path, fd, &back));
     CTT_CHECK(same_texts(p->list, back->list) && back->w == p->w &&
+              memcmp(&p->maps, &back->maps, sizeof(p->maps)) == 0 &&
               back->h == p->h && ctt_pack_fits(back, &p->in) >= 0 &&
               memcmp(p->index, back->index, index) == 0, CTT_EIO,
               "%s: not written: it does not read back as it was", p->path);
     for (int i = 0; i < p->list->count; i++) {
         CTT_TRY(ctt_pack_read(back, i, &f));
         ctt_frames_free(&f);
+        if (!p->maps.count)
+            continue;
+        CTT_TRY(ctt_pack_read_maps(back, i, &maps));
+        ctt_free(maps);
     }
 out:
     ctt_pack_free(&back);

@@ -17,7 +17,7 @@
 _Static_assert(CTT_PACK_END == 8 * CTT_PACK_TAIL, "the tail of a pack");
 
 /* Bytes that HDF5 may need besides the data: per file, and per dataset. */
-enum { SLACK = 1 << 18, EACH = 1 << 11, INPUT_MAX = 512 };
+enum { SLACK = 1 << 18, EACH = 1 << 11, INPUT_MAX = 2048 };
 
 struct ctt_pack_out {
     const char         *path;       /* the final name, for messages */
@@ -59,27 +59,36 @@ out:
 
 /* ---- the file ---- */
 
+static int make_group(struct ctt_pack_out *o, const char *name)
+{
+    hid_t d = H5Pcreate(H5P_GROUP_CREATE), g = -1;
+    int rc = 0;
+
+    TRY_H5(o, d);
+    TRY_H5(o, H5Pset_obj_track_times(d, 0));
+    TRY_H5(o, g = H5Gcreate2(o->file, name, H5P_DEFAULT, d, H5P_DEFAULT));
+out:
+    SHUT_H5(o, H5Gclose, g);
+    SHUT_H5(o, H5Pclose, d);
+    return rc;
+}
+
 /* Creates the file without time stamps, so that the same clips give the same
  * bytes. */
 static int create(struct ctt_pack_out *o)
 {
     hid_t a = H5Pcreate(H5P_FILE_ACCESS), c = H5Pcreate(H5P_FILE_CREATE);
-    hid_t d = H5Pcreate(H5P_GROUP_CREATE), g = -1;
     int rc = 0;
 
     TRY_H5(o, a);
     TRY_H5(o, c);
-    TRY_H5(o, d);
     TRY_H5(o, ctt_pack_access(a));
     TRY_H5(o, ctt_h5_form(a, c));
-    TRY_H5(o, H5Pset_obj_track_times(d, 0));
     TRY_H5(o, o->file = H5Fcreate(ctt_newfile_temp(o->f), H5F_ACC_TRUNC, c,
                                   a));
     CTT_TRY(reserve_disk(o, SLACK));
-    TRY_H5(o, g = H5Gcreate2(o->file, "clip", H5P_DEFAULT, d, H5P_DEFAULT));
+    CTT_TRY(make_group(o, "clip"));
 out:
-    SHUT_H5(o, H5Gclose, g);
-    SHUT_H5(o, H5Pclose, d);
     SHUT_H5(o, H5Pclose, c);
     SHUT_H5(o, H5Pclose, a);
     return rc;
@@ -153,14 +162,21 @@ out:
     return rc;
 }
 
-static int put_bytes(struct ctt_pack_out *o, const char *name, int rank,
-                     const hsize_t *dim, const void *data, int64_t *at)
+/* The same between enter and leave, as the type in the file. */
+static int put_data(struct ctt_pack_out *o, const char *name, hid_t type,
+                    int rank, const hsize_t *dim, const void *data, int64_t *at)
 {
     struct ctt_h5_quiet q;
     int rc = ctt_h5_enter(&q, o->objects);
 
-    return rc < 0 ? rc : ctt_h5_leave(&q, write_data(o, name, H5T_STD_U8LE,
-        H5T_NATIVE_UINT8, rank, dim, data, at));
+    return rc < 0 ? rc : ctt_h5_leave(&q, write_data(o, name, type, type, rank,
+                                                     dim, data, at));
+}
+
+static int put_bytes(struct ctt_pack_out *o, const char *name, int rank,
+                     const hsize_t *dim, const void *data, int64_t *at)
+{
+    return put_data(o, name, H5T_STD_U8LE, rank, dim, data, at);
 }
 
 void ctt_pack_close(struct ctt_pack **pack)
@@ -246,7 +262,40 @@ int ctt_pack_add(struct ctt_pack *p, const char *id, int label,
     x[CTT_PACK_FPS] = llround((double)f->fps * CTT_PACK_FPS_UNIT);
     x[CTT_PACK_SUM] = (int64_t)ctt_pack_sum(0, f->data, size);
     x[CTT_PACK_AT] = at;
+    x[CTT_PACK_MAP_SUM] = x[CTT_PACK_MAP_AT] = 0;
     l->item[l->count++] = item;
+out:
+    return rc;
+}
+
+int ctt_pack_begin_maps(struct ctt_pack *p, const struct ctt_maps *maps)
+{
+    struct ctt_h5_quiet q;
+    int rc;
+
+    p->maps = *maps;
+    CTT_TRY(ctt_h5_enter(&q, p->out->objects));
+    CTT_TRY(ctt_h5_leave(&q, make_group(p->out, "map")));
+out:
+    return rc;
+}
+
+int ctt_pack_add_maps(struct ctt_pack *p, const uint8_t *maps)
+{
+    int last = p->list->count - 1, rc;
+    int64_t *x = p->index[last], at;
+    hsize_t dim[2] = { (hsize_t)x[CTT_PACK_FRAMES],
+                       (hsize_t)ctt_maps_size(&p->maps) };
+    size_t size = 2 * (size_t)dim[0] * (size_t)dim[1];
+    char name[24];
+
+    CTT_CHECK(p->maps.count, CTT_EINVAL, "%s: has no maps", p->path);
+    CTT_TRY(reserve_disk(p->out, (int64_t)size + EACH));
+    snprintf(name, sizeof(name), "map/%d", last);
+    CTT_TRY(put_data(p->out, name, H5T_STD_U16LE, 2, dim, maps, &at));
+    x[CTT_PACK_MAP_SUM] = (int64_t)ctt_pack_sum((uint64_t)x[CTT_PACK_SUM],
+                                                maps, size);
+    x[CTT_PACK_MAP_AT] = at;
 out:
     return rc;
 }
@@ -289,6 +338,8 @@ static int input_part(const struct ctt_pack *p, struct dataset *x)
     bad = fclose(f) != 0 || x->data[INPUT_MAX - 1] != 0;
     CTT_CHECK(!bad, CTT_EINVAL, "%s: the input's settings are too long",
               p->path);
+    if (p->maps.count)
+        CTT_TRY(ctt_pack_print_maps(&p->maps, (char *)x->data, INPUT_MAX));
     x->size = strlen((char *)x->data);
 out:
     return rc;
@@ -328,23 +379,23 @@ static uint64_t bits_of(const struct ctt_list *l, const struct ctt_item *item,
 static int index_part(const struct ctt_pack *p, struct dataset *x)
 {
     const struct ctt_list *l = p->list;
-    int each = ctt_pack_words(l->several, l->labels);
+    int each = ctt_pack_words(&p->maps, l->several, l->labels);
+    int fixed = ctt_pack_fixed(&p->maps);
 
     x->data = ctt_calloc((size_t)l->count, (size_t)each * 8);
     if (!x->data)
         return CTT_ENOMEM;
     for (int i = 0; i < l->count; i++)
         for (int j = 0; j < each; j++, x->size += 8)
-            ctt_pack_put(x->data + x->size, j < CTT_PACK_COLUMNS
+            ctt_pack_put(x->data + x->size, j < fixed
                          ? (uint64_t)p->index[i][j]
-                         : bits_of(l, &l->item[i], j - CTT_PACK_COLUMNS));
+                         : bits_of(l, &l->item[i], j - fixed));
     return 0;
 }
 
 static int write_parts(const struct ctt_pack *p, struct dataset *x)
 {
     static const char *const name[] = { "input", "labels", "ids", "index" };
-    struct ctt_h5_quiet q;
     hsize_t dim[2];
     int rc;
 
@@ -360,11 +411,10 @@ static int write_parts(const struct ctt_pack *p, struct dataset *x)
             continue;
         }
         dim[0] = (hsize_t)p->list->count;
-        dim[1] = (hsize_t)ctt_pack_words(p->list->several, p->list->labels);
-        CTT_TRY(ctt_h5_enter(&q, p->out->objects));
-        CTT_TRY(ctt_h5_leave(&q, write_data(p->out, name[i], H5T_STD_I64LE,
-                                            H5T_STD_I64LE, 2, dim, x[i].data,
-                                            &x[i].at)));
+        dim[1] = (hsize_t)ctt_pack_words(&p->maps, p->list->several,
+                                         p->list->labels);
+        CTT_TRY(put_data(p->out, name[i], H5T_STD_I64LE, 2, dim, x[i].data,
+                         &x[i].at));
     }
 out:
     return rc;
@@ -386,14 +436,17 @@ out:
 }
 
 /* Cuts the file to the length of its HDF5 data and appends the tail. */
-static int write_tail(struct ctt_pack_out *o, hsize_t size, uint64_t version,
+static int write_tail(const struct ctt_pack *p, hsize_t size,
                       const struct dataset *x)
 {
     uint8_t tail[8 * CTT_PACK_TAIL] = CTT_PACK_MAGIC;
+    struct ctt_pack_out *o = p->out;
     int fd = ctt_newfile_fd(o->f), rc = 0;
     uint64_t sum;
 
-    ctt_pack_put(tail + 8, version);
+    ctt_pack_put(tail + 8, (uint64_t)(CTT_PACK_VERSION +
+        (p->list->several ? CTT_PACK_SEVERAL : 0) +
+        (p->maps.count ? CTT_PACK_MAPS : 0)));
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
         ctt_pack_put(tail + 16 + 16 * i, (uint64_t)x[i].at);
         ctt_pack_put(tail + 24 + 16 * i, (uint64_t)x[i].size);
@@ -420,11 +473,13 @@ int ctt_pack_finish(struct ctt_pack **pack)
 
     CTT_CHECK(p->list->count > 0, CTT_EINVAL, "%s: no clips to pack",
               p->path);
+    for (int i = 0; i < p->list->count && p->maps.count; i++)
+        CTT_CHECK(p->index[i][CTT_PACK_MAP_AT], CTT_EINVAL, "%s: clip '%s' has "
+                  "no maps", p->path, p->list->item[i].id);
     CTT_TRY(write_parts(p, part));
     CTT_TRY(ctt_h5_enter(&q, p->out->objects));
     CTT_TRY(ctt_h5_leave(&q, close_file(p->out, &size)));
-    CTT_TRY(write_tail(p->out, size, p->list->several ? CTT_PACK_SEVERAL
-                       : CTT_PACK_VERSION, part));
+    CTT_TRY(write_tail(p, size, part));
     CTT_TRY(ctt_pack_check(p, p->out->f));
     CTT_TRY(ctt_newfile_finish(&p->out->f));
 out:

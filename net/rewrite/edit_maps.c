@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit_maps.c: maps of a model: the models that write and read them. */
+#include "net/code/zip.h"
+#include "net/rewrite/edit.h"
+#include "net/rewrite/maps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Lines are added under names that begin so. */
+#define STEM "maps"
+
+int64_t ctt_map_size(const struct ctt_map *m)
+{
+    return m->d * m->h * m->w * m->c;
+}
+
+int64_t ctt_maps_size(const struct ctt_maps *m)
+{
+    int64_t n = 0;
+
+    for (int k = 0; k < m->count; k++)
+        n += ctt_map_size(&m->map[k]);
+    return n;
+}
+
+/* The edited graph without what its last line does not need, as a model. */
+static int swept_model(const struct ctt_edit *e, const struct ctt_model *m,
+                       struct ctt_model **out)
+{
+    struct ctt_graph *all = NULL, *g = NULL;
+    struct ctt_edit *less = NULL;
+    int rc;
+
+    CTT_TRY(ctt_edit_graph(e, &all));
+    CTT_TRY(ctt_edit_begin(all, &less));
+    CTT_TRY(ctt_edit_sweep(less));
+    CTT_TRY(ctt_edit_graph(less, &g));
+    g->several = 0;
+    rc = ctt_model_with(g, m, out);
+out:
+    ctt_edit_free(&less);
+    ctt_graph_free(&all);
+    return rc;
+}
+
+/* The CRC-32 of what a node depends on: a model that ends behind it. */
+static int sum_node(const struct ctt_model *m, const char *name, uint32_t *crc)
+{
+    struct ctt_model *part = NULL;
+    struct ctt_edit *e = NULL;
+    char *text = NULL;
+    int rc;
+
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    CTT_TRY(ctt_edit_add(e, m->g->count, "pool " STEM " in=%s kind=avg",
+                         name));
+    CTT_TRY(swept_model(e, m, &part));
+    text = ctt_net_print(part->g);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    *crc = ctt_crc32(0, text, 1, (int64_t)strlen(text));
+    *crc = ctt_crc32(*crc, part->w, sizeof(*part->w), part->g->weights);
+out:
+    ctt_free(text);
+    ctt_edit_free(&e);
+    ctt_model_free(&part);
+    return rc;
+}
+
+static int find_map(const struct ctt_model *m, const char *name, int length,
+                    struct ctt_map *out)
+{
+    const struct ctt_tensor *t;
+    int rc = 0, at = -1;
+
+    if (length < CTT_NAME) {
+        snprintf(out->name, sizeof(out->name), "%.*s", length, name);
+        at = ctt_graph_find(m->g, out->name);
+    }
+    CTT_CHECK(at >= 0, CTT_EINVAL, "--nodes: the backbone has no node '%.*s'",
+              length, name);
+    t = &m->g->node[at].out;
+    out->d = t->d;
+    out->h = t->h;
+    out->w = t->w;
+    out->c = t->c;
+    CTT_TRY(sum_node(m, out->name, &out->crc));
+out:
+    return rc;
+}
+
+int ctt_maps_find(const struct ctt_model *m, const char *nodes,
+                  struct ctt_maps *out)
+{
+    int rc = 0;
+
+    *out = (struct ctt_maps){ .count = 0 };
+    CTT_CHECK(m->g->clip == m->g->count, CTT_EUNSUP, "the backbone has a line "
+              "'clip'; maps are those of a model of frames");
+    for (const char *s = nodes; ; s += strcspn(s, ",") + 1) {
+        CTT_CHECK(out->count < CTT_MAX_IN, CTT_EINVAL, "--nodes: more than %d",
+                  CTT_MAX_IN);
+        CTT_TRY(find_map(m, s, (int)strcspn(s, ","), &out->map[out->count]));
+        out->count++;
+        if (!s[strcspn(s, ",")])
+            break;
+    }
+out:
+    return rc;
+}
+
+/* States delay the maps, so a run keeps these; their means make them needed. */
+int ctt_maps_model(const struct ctt_model *m, const struct ctt_maps *maps,
+                   struct ctt_model **out)
+{
+    char list[CTT_MAX_IN * 16] = "";
+    struct ctt_model *part = NULL;
+    struct ctt_edit *e = NULL;
+    int rc, end = m->g->count;
+
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    for (int k = 0; k < maps->count; k++) {
+        CTT_TRY(ctt_edit_add(e, end, "state " STEM ".s%d of=%s", k,
+                             maps->map[k].name));
+        CTT_TRY(ctt_edit_add(e, end, "pool " STEM ".p%d in=" STEM ".s%d "
+                             "kind=avg", k, k));
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s" STEM
+                 ".p%d", k ? "," : "", k);
+    }
+    if (maps->count > 1)
+        CTT_TRY(ctt_edit_add(e, end, "concat " STEM " in=%s", list));
+    CTT_TRY(swept_model(e, m, &part));
+    CTT_TRY(ctt_without_norms(part, out));
+out:
+    ctt_edit_free(&e);
+    ctt_model_free(&part);
+    return rc;
+}
+
+int ctt_maps_node(const struct ctt_graph *g, int k)
+{
+    char name[CTT_NAME];
+
+    snprintf(name, sizeof(name), STEM ".s%d", k);
+    return g->node[ctt_graph_find(g, name)].source;
+}
+
+/* 1 if the last node of m needs its first input. */
+static int reads_frames(const struct ctt_graph *g, int *reads)
+{
+    char *needed = ctt_calloc((size_t)g->count, 1);
+
+    if (!needed)
+        return CTT_ENOMEM;
+    ctt_graph_needed(g, ctt_graph_output(g), needed);
+    *reads = needed[ctt_graph_input(g)];
+    ctt_free(needed);
+    return 0;
+}
+
+int ctt_maps_reader(const struct ctt_model *m, const struct ctt_maps *maps,
+                    struct ctt_model **out)
+{
+    struct ctt_model *part = NULL;
+    struct ctt_edit *e = NULL;
+    int rc, reads = 0;
+
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    for (int k = 0; k < maps->count; k++) {
+        const struct ctt_map *x = &maps->map[k];
+        int at = ctt_graph_find(m->g, x->name);
+
+        CTT_TRY(ctt_edit_add(e, at, "input %s d=%lld h=%lld w=%lld c=%lld",
+                             x->name, (long long)x->d, (long long)x->h,
+                             (long long)x->w, (long long)x->c));
+        ctt_edit_remove(e, at);
+    }
+    CTT_TRY(swept_model(e, m, &part));
+    CTT_TRY(reads_frames(part->g, &reads));
+    rc = !reads;
+    if (!reads) {
+        *out = part;
+        part = NULL;
+    }
+out:
+    ctt_edit_free(&e);
+    ctt_model_free(&part);
+    return rc;
+}
