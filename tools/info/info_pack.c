@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info_pack.c: convtt-info of a pack: its frames, clips and classes. */
 #include "net/op.h"
+#include "net/rewrite/maps.h"
 #include "tools/info/info_tool.h"
 #include "tools/shared/tool.h"
 
@@ -59,6 +60,16 @@ static int tell_classes(const struct ctt_list *l, const struct sums *s)
     return ctt_table_print(&t);
 }
 
+static void tell_maps(const struct ctt_maps *m)
+{
+    printf("maps           ");
+    for (int k = 0; k < m->count; k++)
+        printf("%s %s %lldx%lldx%lld", k ? "," : "", m->map[k].name,
+               (long long)m->map[k].w, (long long)m->map[k].h,
+               (long long)m->map[k].c);
+    printf("\n");
+}
+
 int ctt_info_pack(const char *path, const struct ctt_pack *p)
 {
     const struct ctt_list *l = ctt_pack_list(p);
@@ -73,6 +84,8 @@ int ctt_info_pack(const char *path, const struct ctt_pack *p)
     ctt_opt_print(ctt_ops[CTT_OP_INPUT].attr, &in, stdout);
     printf("\nframes          %dx%dx%d, %lld bytes in all\n", w, h, in.input.c,
            (long long)s[l->labels + 1].frames * h * w * in.input.c);
+    if (ctt_pack_maps(p))
+        tell_maps(ctt_pack_maps(p));
     printf("clips           %d of %d classes%s\n", l->count, l->labels,
            l->several ? ", several labels per clip" : "");
     printf("checksums       index correct; 'convtt-data check %s' reads the "
