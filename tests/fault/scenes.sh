@@ -83,7 +83,7 @@ conv y in=p out=2
 END
     "$bin/convtt-data" synth clips --clips 4 --size 16 --seed 2 > out 2> err ||
         { cat err; grep -q 'no encoder' err && exit 77; exit 1; }
-    for scene in train compress bytes infer decide predict pack; do
+    for scene in train compress bytes infer decide predict pack features; do
         folder $scene
     done
     cd train/in || exit 99
@@ -108,6 +108,9 @@ END
     quiet "$bin/convtt-infer" m.h5 t.txt $foresee
     cd ../../pack/in || exit 99
     quiet "$bin/convtt-data" pack v.txt -o o.pack --model tiny.net
+    cp ../../infer/in/m.h5 ../../features/in
+    cd ../../features/in || exit 99
+    quiet "$bin/convtt-data" features v.txt -o o.pack --backbone m.h5 --nodes f
     cd ../..
     rm -f */in/out */in/err
     write_reader > read_predictions
@@ -149,6 +152,10 @@ predict_files=-x
 predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 $foresee"
 pack_files=-x
 pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
+features_reader=$pack_reader
+features_files="-x -c o.pack.journal"
+features_run="$(real convtt-data) features t.txt -o o.pack --backbone m.h5
+    --nodes f --strict"
 
 # Libraries of modules are loaded before a fault: they do not survive one while
 # they start, and functions of a library loaded later have no names here.

@@ -21,7 +21,9 @@ scene() {
     # shellcheck disable=SC2086
     quiet ${!reader}
 }
-for s in train compress bytes infer decide predict pack; do scene $s; done
+for s in train compress bytes infer decide predict pack features; do
+    scene $s
+done
 
 # A search for an assignment, to its end.
 cd "$dir/compress/in" || exit 99
