@@ -172,8 +172,8 @@ int  ctt_source_same(const struct ctt_source *a, int i,
  * not files. */
 int ctt_source_state(const struct ctt_source *s, int i, uint64_t *out);
 
-/* *out: a number of clip i as it is now: of its path and state, or of its frames
- * in a pack. */
+/* *out: a number of clip i as it is now: of its path and state, or of its
+ * frames in a pack. */
 int ctt_source_key(const struct ctt_source *s, int i, uint64_t *out);
 
 /* note: notes the states of all clips.  changed: 1 if clip i was there then and
@@ -188,14 +188,14 @@ int ctt_source_changed(const struct ctt_source *s, int i);
 int  ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
                        int max, struct ctt_frames *out);
 
-/* The maps that the clips come with (ctt_pack_maps()), or NULL; those of clip i,
- * as ctt_pack_read_maps(). */
+/* The maps that the clips come with (ctt_pack_maps()), or NULL; those of clip
+ * i, as ctt_pack_read_maps(). */
 const struct ctt_maps *ctt_source_maps(const struct ctt_source *s);
 int  ctt_source_read_maps(const struct ctt_source *s, int i, uint8_t **out);
 
-/* The frames of clip i one by one.  next: 1 and a stored frame in data, or 0 at the
- * end; whole: then as ctt_frames_whole().  Files are decoded frame by frame,
- * other clips are loaded at open. */
+/* The frames of clip i one by one.  next: 1 and a stored frame in data, or 0 at
+ * the end; whole: then as ctt_frames_whole().  Files are decoded frame by
+ * frame, other clips are loaded at open. */
 struct ctt_feed;
 int  ctt_feed_open(const struct ctt_source *s, int i, uint64_t seed,
                    struct ctt_feed **out);

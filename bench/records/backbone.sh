@@ -7,14 +7,16 @@
 # video, are on one side but for the ends of a block.
 # BUILD=FOLDER: the build folder (build), with backbone-NAME.h5 of ./quickstart
 # backbone NAME.  NAMES="efficientnet-lite0".  SEEDS="1 2 3": of random weights.
-# READS="motion": --reads, of all rows.  THREADS=2.  KEEP=FOLDER: models and
-# logs stay there.
+# READS="motion": --reads, of all rows.  INT8="mse": a row of the learnt one in
+# whole numbers, with ranges of these clips (--int8); none: without it.
+# THREADS=2.  KEEP=FOLDER: models, logs and packs (1 GB) stay there.
 set -u
 seeds=${SEEDS:-1 2 3}
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"
 names=${NAMES:-efficientnet-lite0}
 reads=${READS:-motion}
+int8=${INT8:-mse}
 
 blocks() {      # fit-B.txt and test-B.txt, with whole paths
     awk -v dir="$dir" -v work="$work" '
@@ -26,21 +28,46 @@ blocks() {      # fit-B.txt and test-B.txt, with whole paths
                           ".txt") }' "$dir/train_list.txt"
 }
 
+# Packs of the blocks, with the maps of a backbone: random ones read the frames.
+pack() {        # pack NAME
+    local b set
+    for b in 0 1 2 3; do
+        for set in fit test; do
+            "$build/convtt-data" features "$work/$set-$b.txt" --nodes s8,s16 \
+                -o "$work/$set-$b.h5" --backbone "$build/backbone-$1.h5" \
+                --workers "$threads" > "$work/pack.log" 2>&1 ||
+                die "$work/pack.log: $(tail -n 1 "$work/pack.log")"
+        done
+    done
+}
+
 # Right answers at 25, 50 and 100% of a block's clips.
 block() {       # block NAME MODEL B [OPTION...]
     local log=$work/$1-$3.log out=$work/$1-$3.h5 model=$2 b=$3
     shift 3
     "$build/convtt-train" --backbone "$model" --reads "$reads" "$@" \
-        --data "$work/fit-$b.txt" --val none --test "$work/test-$b.txt" \
+        --data "$work/fit-$b.h5" --val none --test "$work/test-$b.h5" \
         --baselines off --threads "$threads" -o "$out" > "$log" 2>&1 ||
         die "$log: $(tail -n 1 "$log")"
     sed -n 's/.*: top-1 \(.*\) at 25, 50, 100%.*/\1/p' "$log" | tr -d ',%'
 }
-row() {         # row TITLE NAME MODEL [OPTION...]
-    local title=$1 b
-    shift
+# The same of the model of that name in whole numbers.
+int8_block() {  # int8_block NAME - B
+    local log=$work/$1-int8-$3.log out=$work/$1-int8-$3.h5
+    "$build/convtt-compress" "$work/$1-$3.h5" -o "$out" --int8 "$int8" \
+        --retrain-epochs 0 --calibrate "${CALIBRATE:-0}" \
+        --data "$work/fit-$3.h5" --val "$work/test-$3.h5" \
+        --threads "$threads" > "$log" 2>&1 || die "$log: $(tail -n 1 "$log")"
+    "$build/convtt-infer" --json --observe 0.25,0.5,1 "$out" \
+        "$work/test-$3.h5" 2> "$log" |
+        grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' | tail -n 3 |
+        awk -F '[:,]' '{ printf "%s ", 100 * $4 } END { print "" }'
+}
+row() {         # row HOW TITLE NAME MODEL [OPTION...]
+    local how=$1 title=$2 b
+    shift 2
     for b in 0 1 2 3; do
-        block "$1" "$2" "$b" "${@:3}" || exit 1
+        $how "$1" "$2" "$b" "${@:3}" || exit 1
     done | awk -v title="$title" '
         { for (i = 1; i <= 3; i++) s[i] += $i / 4; line = line " " $3 }
         END { printf "%-34s %5.1f %5.1f %5.1f  mean %.1f  (at 100%%, by " \
@@ -52,9 +79,11 @@ row() {         # row TITLE NAME MODEL [OPTION...]
 blocks
 echo "weights                              25%   50%  100%"
 for name in $names; do
-    row "$name, learnt" "$name" "$build/backbone-$name.h5"
+    pack "$name"
+    row block "$name, learnt" "$name" "$build/backbone-$name.h5"
+    [ "$int8" = none ] || row int8_block "$name, INT8" "$name" -
     for seed in $seeds; do
-        row "$name, random, seed $seed" "$name-random-$seed" \
+        row block "$name, random, seed $seed" "$name-random-$seed" \
             "$src/models/backbone-$name.net" --seed "$seed"
     done
 done

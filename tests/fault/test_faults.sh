@@ -30,7 +30,8 @@ else
     allocs=20 later=4 calls=5 kills=4 times=2 more=
 fi
 head_line
-scenes=${CTT_FAULT_SCENES:-train compress $more infer decide predict pack features}
+scenes=${CTT_FAULT_SCENES:-train compress $more infer decide predict pack
+    features}
 # HDF5 does not survive failed allocations (known.txt).  Within a program its
 # functions have no names to know it by.
 if ldd "$(real convtt-infer)" | grep -q libhdf5; then

@@ -54,8 +54,8 @@ static int64_t read_number(const char **s)
 /* Where frames or maps begin in the file, and bytes of one frame; 0: none. */
 struct area { int64_t from, each; };
 
-/* Two words of a row, "SUM AT"; @ as SUM is the checksum of n frames from AT on,
- * which counts from the first byte of the area, continued from `sum`. */
+/* Two words of a row, "SUM AT"; @ as SUM is the checksum of n frames from AT
+ * on, which counts from the first byte of the area, continued from `sum`. */
 static void append_sum(struct file *f, const char **line, int64_t n,
                        const struct area *a, uint64_t *sum)
 {

@@ -407,7 +407,7 @@ out:
     return rc;
 }
 
-static int open_clips(const struct ctt_data_cfg *c, const char *path,
+static int open_packed(const struct ctt_data_cfg *c, const char *path,
                       const struct ctt_model *m, const struct ctt_input *in,
                       struct ctt_source **s)
 {
@@ -437,7 +437,7 @@ static int make_pack(const struct ctt_data_cfg *c, const char *path,
     struct ctt_pack *out = NULL;
     int bad = 0, rc = 0;
 
-    CTT_TRY(open_clips(c, path, m, in, &s));
+    CTT_TRY(open_packed(c, path, m, in, &s));
     p.s = s;
     p.list = ctt_source_list(s);
     if (mapping)

@@ -36,7 +36,8 @@ struct ctt_data_cfg {
 
 /* Indices of ctt_data_program.commands. */
 enum ctt_data_command { CTT_DATA_SYNTH, CTT_DATA_MNIST, CTT_DATA_PACK,
-                        CTT_DATA_FEATURES, CTT_DATA_CHECK, CTT_DATA_LIST, CTT_DATA_COMMANDS };
+                        CTT_DATA_FEATURES, CTT_DATA_CHECK, CTT_DATA_LIST,
+                        CTT_DATA_COMMANDS };
 
 extern const struct ctt_program ctt_data_program;
 

@@ -171,7 +171,9 @@ static const struct ctt_chapter chapters[] = {
       "class in the order of the data. Nothing is trained by steps, so "
       "options of such training, --epochs or --batch, are refused. If FILE is "
       "a text, the backbone's weights are random (--seed), and its batch norms "
-      "have the statistics of 48 frames: a control. ./quickstart backbone NAME "
+      "have the statistics of 48 frames: a control. A pack made by "
+      "convtt-data features holds the maps that a fit reads, and is refused "
+      "if they are those of another FILE. ./quickstart backbone NAME "
       "of the sources makes such files; their nodes s8 and s16 are maps of an "
       "eighth and a sixteenth of the frame's size." },
     { "SEARCHING SETTINGS",

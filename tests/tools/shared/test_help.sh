@@ -126,8 +126,8 @@ says 2 "unknown option '--help=x'" "$bin/convtt-train" --help=x
 "$bin/convtt-compress" --help=all | grep -e --task && fail "compress has --task"
 "$bin/convtt-train" --help=man | grep -qx 'Requires \\-\\-device=cuda\.' ||
     fail "the page does not say what --streams requires"
-[ "$("$bin/convtt-data" --help=man | grep -c '^\.SS')" = 5 ] ||
-    fail "the page of convtt-data has not five commands"
+[ "$("$bin/convtt-data" --help=man | grep -c '^\.SS')" = 6 ] ||
+    fail "the page of convtt-data has not six commands"
 
 # 5. Pages that are read first name only options of the programs and of
 # configure.
