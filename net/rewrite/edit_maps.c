@@ -109,31 +109,62 @@ out:
     return rc;
 }
 
-/* States delay the maps, so a run keeps these; their means make them needed. */
-int ctt_maps_model(const struct ctt_model *m, const struct ctt_maps *maps,
-                   struct ctt_model **out)
+/* The model up to the maps: their means make them needed. */
+static int cut_behind(const struct ctt_model *m, const struct ctt_maps *maps,
+                      struct ctt_model **out)
 {
     char list[CTT_MAX_IN * 16] = "";
-    struct ctt_model *part = NULL;
     struct ctt_edit *e = NULL;
     int rc, end = m->g->count;
 
     CTT_TRY(ctt_edit_begin(m->g, &e));
     for (int k = 0; k < maps->count; k++) {
-        CTT_TRY(ctt_edit_add(e, end, "state " STEM ".s%d of=%s", k,
+        CTT_TRY(ctt_edit_add(e, end, "pool " STEM ".p%d in=%s kind=avg", k,
                              maps->map[k].name));
-        CTT_TRY(ctt_edit_add(e, end, "pool " STEM ".p%d in=" STEM ".s%d "
-                             "kind=avg", k, k));
         snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s" STEM
                  ".p%d", k ? "," : "", k);
     }
     if (maps->count > 1)
         CTT_TRY(ctt_edit_add(e, end, "concat " STEM " in=%s", list));
-    CTT_TRY(swept_model(e, m, &part));
-    CTT_TRY(ctt_without_norms(part, out));
+    CTT_TRY(swept_model(e, m, out));
+out:
+    ctt_edit_free(&e);
+    return rc;
+}
+
+/* What stands before step 0 in the states of a node, which is the same in all
+ * of them. */
+static const char *fill_of(const struct ctt_graph *g, const char *name)
+{
+    int at = ctt_graph_find(g, name);
+
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_STATE && g->node[i].source == at)
+            return g->node[i].attr.state.fill ? "first" : "zero";
+    return "zero";
+}
+
+/* States delay the maps, so a run keeps these. */
+int ctt_maps_model(const struct ctt_model *m, const struct ctt_maps *maps,
+                   struct ctt_model **out)
+{
+    struct ctt_model *part = NULL, *kept = NULL;
+    struct ctt_edit *e = NULL;
+    int rc, last;
+
+    CTT_TRY(cut_behind(m, maps, &part));
+    last = ctt_graph_output(part->g);
+    CTT_TRY(ctt_edit_begin(part->g, &e));
+    for (int k = 0; k < maps->count; k++)
+        CTT_TRY(ctt_edit_add(e, last, "state " STEM ".s%d of=%s fill=%s", k,
+                             maps->map[k].name,
+                             fill_of(part->g, maps->map[k].name)));
+    CTT_TRY(ctt_edit_model(e, part, &kept));
+    CTT_TRY(ctt_without_norms(kept, out));
 out:
     ctt_edit_free(&e);
     ctt_model_free(&part);
+    ctt_model_free(&kept);
     return rc;
 }
 

@@ -80,6 +80,12 @@ sys.exit(not (len(a) == len(b) > 50 and 0 < apart < 0.01))
 END
 done
 says 0 'm.h5 written' head_of maps.h5 m.h5 --nodes s16
+# A head's states delay such maps, too.
+says 0 'h.h5: 24 clips' "$bin/convtt-data" features list.txt -o h.h5 \
+    --backbone w.h5 --nodes s8
+says 0 'r.h5 written' "$bin/convtt-train" --backbone w.h5 --nodes s8 -o r.h5 \
+    --data h.h5 --val none --baselines off
+rm -f r.h5
 
 # 2. A pack as any other, which says what it has.
 says 0 '24 clips, 0 bad' "$bin/convtt-data" check maps.h5
