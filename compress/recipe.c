@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * recipe.c: the stages in order; after each round of one the model is tested,
  * retrained, tested again and measured. */
+#include "base/statistics/mcnemar.h"
 #include "compress/stage/choose.h"
 #include "compress/recipe_state.h"
 #include "base/newfile.h"
@@ -113,13 +114,15 @@ static double missing(const struct run *a, const struct ctt_score *s)
     return sum / CTT_ACCURACIES;
 }
 
-/* Of few clips, one is more than the points that may be missing. */
+/* The clips that may be missing: of few, one is more than the points. */
+static double may_miss(const struct run *a)
+{
+    return fmax(a->k.o->within / 100.0 * a->k.calls->clips, 1);
+}
+
 static int is_back(const struct run *a, const struct ctt_score *s)
 {
-    double clips = a->k.calls->clips;
-
-    return missing(a, s) * clips <=
-           fmax(a->k.o->within / 100.0 * clips, 1) + 1e-6;
+    return missing(a, s) * a->k.calls->clips <= may_miss(a) + 1e-6;
 }
 
 /* How a retraining that may be repeated ended.  IDLE: repetitions in a row that
@@ -144,11 +147,15 @@ static int say_end(const struct run *a, enum end end, double miss)
         "gained nothing", [LIMIT] = "the limit (--retrain-limit)" };
     const struct ctt_walk *k = &a->k;
     int64_t spent = ctt_epochs_before(k->o, a->at.begun + 1);
-    char line[CTT_NAME + 160];
+    int clips = k->calls->clips;
+    char line[CTT_NAME + 200];
 
     if (end == BACK)
         snprintf(line, sizeof(line), "%s: accuracy is back after %lld epochs "
-                 "of retraining", k->name, (long long)spent);
+                 "of retraining, within %.1f points: on %d clips a loss below "
+                 "%.1f may be chance", k->name, (long long)spent,
+                 100 * may_miss(a) / clips, clips,
+                 100 * ctt_mcnemar_least(clips));
     else
         snprintf(line, sizeof(line), "%s: %.1f points of %s are missing after "
                  "%lld epochs of retraining: %s", k->name, 100 * miss,

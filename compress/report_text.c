@@ -147,6 +147,14 @@ static void rank_text(const struct ctt_weight_row *w, char *s, size_t size)
                               w->rank[k]);
 }
 
+static int any_fitted(const struct ctt_report *r)
+{
+    for (int i = 0; i < r->weights; i++)
+        if (r->weight[i].fitted)
+            return 1;
+    return 0;
+}
+
 int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
                             size_t size)
 {
@@ -156,8 +164,9 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
     if (row > r->weights)
         return 0;
     if (row == 0) {
-        snprintf(text, size, "weight\tshape\tcores\tranks\terror\tparameters\t"
-                 "after\tmult/frame\tafter\tnote");
+        snprintf(text, size, "weight\tshape\tcores\tranks\terror of %s\t"
+                 "parameters\tafter\tmult/frame\tafter\tnote",
+                 any_fitted(r) ? "results" : "weights");
         return 1;
     }
     shape_text(w, shape, sizeof(shape));
@@ -240,14 +249,14 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
                             size_t size)
 {
     const struct ctt_choice *c = choice_at(r, row ? row : 1);
-    char bytes[32] = "-", ms[32], faster[32], lost[32];
+    char bytes[32] = "-", ms[32], faster[32], gain[32];
     const char *note, *busy = c && c->busy ? "busy" : NULL;
 
     if (!c)
         return 0;
     if (row == 0) {
         snprintf(text, size, "choice of\tcandidate\tbytes\tms/frame\tfaster\t"
-                 "points lost\tnote");
+                 "points\tnote");
         return 1;
     }
     if (c->bytes)
@@ -257,7 +266,7 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
              bytes, busy ? busy : text_of("%.4f", c->ms, ms, sizeof(ms)),
              busy ? busy : text_of("%.2fx", ctt_report_gain(r, c), faster,
                                    sizeof(faster)),
-             text_of("%.1f", 100 * c->lost, lost, sizeof(lost)), note,
+             text_of("%+.1f", 0 - 100 * c->lost, gain, sizeof(gain)), note,
              c->given_up);
     return 1;
 }

@@ -96,18 +96,23 @@ int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                 char **out)
 {
     const char *old = m->history ? m->history : "";
-    char *changed = NULL, *s = NULL, card[CTT_CARD];
+    char *changed = NULL, *s = NULL, card[CTT_CARD], length[32] = "";
+    double frames = (double)ctt_data_all_frames(d);
     size_t room;
     int rc = 0;
 
     CTT_TRY(ctt_card(old, ctt_data_crc(d), card));
     CTT_TRY(ctt_settings_changed(cfg, &changed));
     room = strlen(old) + strlen(changed) + strlen(card) +
-           strlen(test) + 128;
+           strlen(test) + 160;
     s = ctt_calloc(room, 1);
     CTT_TRY(s ? 0 : CTT_ENOMEM);
-    snprintf(s, room, "%strain clips=%d steps=%lld epochs=%d%s%s%s\n",
-             old, d->clips, (long long)steps, cfg->epochs, changed, card, test);
+    if (d->in.fps > 0 && !d->steps && frames > d->clips)    /* no pictures */
+        snprintf(length, sizeof(length), " clip-seconds=%.3g",
+                 frames / d->clips / (double)d->in.fps);
+    snprintf(s, room, "%strain clips=%d%s steps=%lld epochs=%d%s%s%s\n",
+             old, d->clips, length, (long long)steps, cfg->epochs, changed,
+             card, test);
     *out = s;
 out:
     ctt_free(changed);

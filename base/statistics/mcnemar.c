@@ -19,3 +19,11 @@ double ctt_mcnemar(int64_t lost, int64_t won)
     }
     return fmin(1, 2 * exp(top) * sum);
 }
+
+/* p is 2 / 2^6 then, and 2 / 2^5 is above 5%. */
+enum { LEAST_LOST = 6 };
+
+double ctt_mcnemar_least(int64_t clips)
+{
+    return clips > LEAST_LOST ? (double)LEAST_LOST / (double)clips : 1;
+}

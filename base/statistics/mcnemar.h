@@ -11,4 +11,8 @@
  * differ. */
 double ctt_mcnemar(int64_t lost, int64_t won);
 
+/* The least share of `clips` clips, 0..1, whose loss is not taken for chance:
+ * with none won so many must be lost for a p below 5%. */
+double ctt_mcnemar_least(int64_t clips);
+
 #endif

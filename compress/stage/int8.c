@@ -86,19 +86,26 @@ out:
     return rc;
 }
 
-/* Writes to a weight's row why a conv reads floats, or its errors. */
+/* Writes to a weight's row why a conv reads floats, or its errors; of a core
+ * with its name. */
 static void note_precision(struct ctt_report *r, const struct ctt_blame *b)
 {
-    char why[64];
+    char why[CTT_NAME + 64];
 
-    snprintf(why, sizeof(why), "not int8: %s", b->stays);
-    if (!b->stays[0])
-        snprintf(why, sizeof(why), "int8: %.1f dB", b->behind);
     for (int i = 0; i < r->weights; i++) {
         struct ctt_weight_row *row = &r->weight[i];
-        size_t n = strlen(row->reason);
+        size_t n = strlen(row->reason), own = strlen(row->name);
 
-        if (ctt_row_has(row, b->name, "") && !strstr(row->reason, why))
+        if (!ctt_row_has(row, b->name, ""))
+            continue;
+        if (b->stays[0])
+            snprintf(why, sizeof(why), "not int8: %s", b->stays);
+        else
+            snprintf(why, sizeof(why), "int8%s%s: %.1f dB",
+                     row->cores > 1 ? " of " : "", b->name[own]
+                     ? b->name + own + 1 : row->cores > 1 ? "the last" : "",
+                     b->behind);
+        if (!strstr(row->reason, why))
             snprintf(row->reason + n, CTT_REASON - n, "%s%s", n ? "; " : "",
                      why);
     }

@@ -111,8 +111,8 @@ int ctt_chain_may(const struct ctt_graph *g, int i, int least,
     }
     if (row->params_after < least) {
         snprintf(row->reason, CTT_REASON, row->params_after < row->params
-                 ? "fewer than %d values are left"
-                 : "has fewer than %d values", least);
+                 ? "fewer than %d weights are left"
+                 : "has fewer than %d weights", least);
         return 0;
     }
     return names_free(g, n, row);

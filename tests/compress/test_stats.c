@@ -47,6 +47,10 @@ static void test_mcnemar(void)
         CU_ASSERT_DOUBLE_EQUAL(ctt_mcnemar(known[i].lost, known[i].won) /
                                known[i].p, 1, 1e-9);
     CU_ASSERT(ctt_mcnemar(0, 1000000) == 0);
+    for (int lost = 1; lost < 60; lost++)
+        CU_ASSERT((ctt_mcnemar(lost, 0) < 0.05) ==
+                  (lost / 60.0 > ctt_mcnemar_least(60) - 1e-9));
+    CU_ASSERT(ctt_mcnemar_least(3) == 1);
 }
 
 /* Two values of one bit, four of two; gaps 0 and 3, half of each. */

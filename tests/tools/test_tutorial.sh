@@ -50,7 +50,8 @@ cp friday1.webm x.webm && ffmpeg -v error -y -i x.webm -c copy camera.mkv \
 sed -n '/^```$/,/^```$/p' "$root/doc/tutorial.md" | grep '^convtt-' |
     sed 's/early-convttlstm/tiny.net/; s/--epochs 40/--epochs 2/
          s/--data monday.txt --prune/& /; s/--share 4/& --retrain-epochs 1/
-         s/--augment strong/& --batch 4 --threads 1/' > commands
+         s/--augment strong/& --batch 4 --threads 1/
+         s/--calibrate friday.txt/& --max-gap 0.2 --delta 0.4/' > commands
 [ "$(wc -l < commands)" = 10 ] || fail "commands: $(cat commands)"
 while read -r line; do
     # shellcheck disable=SC2086
@@ -64,6 +65,9 @@ while read -r line; do
         esac || fail "$line: status $rc: $(cat out err)"
     }
 done < commands
+"$bin/convtt-infer" small.h5 --calibrate friday.txt > out 2> err < /dev/null
+grep -qE '16 allow --max-gap 0\.13[0-9] or more' err ||
+    fail "the least gap of few clips: $(cat err)"
 for f in dense.h5 small.h5 wrong.csv friday.html; do
     [ -s $f ] || fail "no $f"
 done

@@ -6,6 +6,7 @@
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,10 +124,11 @@ static int loss(void *arg, const char *stage, const struct ctt_model *m,
     CTT_TRY(test_model(j, stage, m, NULL, &s, &is));
     ctt_compress_loss(j->was, is, ctt_data_clips(j->val), out);
     ctt_tool_say("%s: %s %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%; %.1f "
-                 "points lost in the mean, standard error %.1f", stage,
+                 "points %s in the mean, standard error %.1f", stage,
                  ctt_score_word(j->m->g->several), 100 * s.top1[0],
                  100 * s.top1[1], 100 * s.top1[2],
-                 100 * out->mean, 100 * out->error);
+                 100 * fabs(out->mean), out->mean < 0 ? "won" : "lost",
+                 100 * out->error);
 out:
     ctt_metrics_free(&is);
     return rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_clips.c: the clips that convtt-compress reads. */
 #include "tools/compress/compress_tool.h"
+#include "base/statistics/mcnemar.h"
 #include "tools/shared/measure.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
@@ -79,6 +80,20 @@ static void tell_few(const struct ctt_compress_job *j)
                      "values on: others may be clipped", clips);
 }
 
+/* Fewer clips do not tell a loss of 6 points from chance. */
+enum { FEW_TO_JUDGE = 100 };
+
+static void warn_few(const struct ctt_compress_job *j)
+{
+    int clips = ctt_data_clips(j->val);
+
+    if (j->c.recipe.automatic && j->c.recipe.epochs > 0 && clips < FEW_TO_JUDGE)
+        ctt_tool_warn("%d validation clip%s: a loss below %.0f points may be "
+                      "chance, so this may compress harder than they can tell: "
+                      "more clips, or --val with those of another day", clips,
+                      ctt_s(clips), 100 * ctt_mcnemar_least(clips));
+}
+
 /* Of data without a split to validate on: a fifth, or of few clips that are not
  * trained on all. */
 static int hold_out(struct ctt_compress_job *j)
@@ -135,6 +150,7 @@ static int open_clips(struct ctt_compress_job *j)
     ctt_tool_say("%d training clips, %d validation clips",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));
+    warn_few(j);
     tell_few(j);
 out:
     return rc;

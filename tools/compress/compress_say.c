@@ -49,7 +49,7 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
     ctt_say_amp(&e->p, what, sizeof(what));
     ctt_tool_say("%s: epoch %d/%d: %s%s%s%s; %.0f s", w->stage, e->p.epoch,
                  e->p.epochs, what, val ? "; validation:" : "", test,
-                 e->best ? " (best)" : "", e->p.seconds);
+                 e->best ? " (best mean)" : "", e->p.seconds);
 }
 
 struct ctt_events ctt_compress_events(struct ctt_compress_watch *w)
@@ -117,12 +117,18 @@ int ctt_compress_say(const struct ctt_report *r)
 {
     int rc;
 
-    CTT_TRY(say_table(r, "weights", ctt_report_weight_cells));
+    CTT_TRY(say_table(r, "weights; error: what the cores miss before "
+                      "retraining, 0: nothing, 1: as much as there is; dB: "
+                      "results over their errors with int8",
+                      ctt_report_weight_cells));
     CTT_TRY(say_table(r, "as stored, in bits per weight that is kept (not "
-                      "pruned)", ctt_report_stored_cells));
+                      "pruned); entropy: of single symbols, so codes of "
+                      "repeated ones may take less (below 1x)",
+                      ctt_report_stored_cells));
     CTT_TRY(say_blame(r));
     CTT_TRY(say_table(r, "choices, made before training on weights that were "
-                      "compressed at once", ctt_report_choice_cells));
+                      "compressed at once; points: of top-1, won (+) or lost "
+                      "(-) by bytes", ctt_report_choice_cells));
     CTT_TRY(say_table(r, "stages", ctt_report_stage_cells));
     if (!isnan(r->stage[0].after.top1[0]))
         CTT_TRY(say_scores(r));

@@ -2,6 +2,8 @@
  * infer.c: convtt-infer: runs a model on the clips that the operands name. */
 #include "infer/inside.h"
 #include "base/clock.h"
+#include "net/file/card.h"
+#include "net/file/file.h"
 #include "tools/infer/infer_tool.h"
 #include "tools/profile/profile.h"
 #include "tools/stream/stream_tool.h"
@@ -10,6 +12,7 @@
 #include "video/live/live.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -23,6 +26,8 @@ struct tool {
     struct ctt_live_list sources;   /* of --stream and --streams */
     float                *threshold;  /* of classes, or NULL */
     double                open_ms;
+    double                clip;       /* seconds of the training's clips; 0:
+                                         its model does not say */
     int                   status;     /* of the program if it fails now */
 };
 
@@ -450,6 +455,21 @@ out:
     return rc;
 }
 
+/* How long the clips were that the model was trained on. */
+static int find_clip(struct tool *t)
+{
+    struct ctt_model *m = NULL;
+    const char *seconds;
+    int n = 0, rc;
+
+    CTT_TRY(ctt_model_load(t->model, 0, &m));
+    seconds = ctt_card_find(m->history, "clip-seconds", &n);
+    t->clip = seconds ? atof(seconds) : 0;
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
 /* Standard output may be a pipe whose reader goes or stalls: that is an error
  * of writing, after which the file of --draw is still finished. */
 static int stream_all(struct tool *t)
@@ -462,7 +482,7 @@ static int stream_all(struct tool *t)
     return note_usage(t, ctt_live_run(&(struct ctt_live_with){ .set = &t->c,
         .m = t->m, .session = t->r.session, .in = &t->r.in, .label = t->r.label,
         .classes = t->r.classes, .threshold = t->r.threshold,
-        .sources = &t->sources }));
+        .sources = &t->sources, .clip = t->clip }));
 }
 
 /* A model either recognises or predicts. */
@@ -486,6 +506,8 @@ static int run_model(struct tool *t, const char *model, char **path, int paths)
               "--wrong: clips of this model have several labels; the table of "
               "accuracy has their mean average precision");
     t->model = t->r.report.model = model;
+    if (stream)
+        CTT_TRY(find_clip(t));
     if (stream)
         rc = stream_all(t);
     else

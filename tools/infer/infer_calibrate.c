@@ -239,9 +239,9 @@ static int find_thresholds(struct ctt_calibrator *c)
                  c->fitted);
     CTT_CHECK(n >= least, CTT_EINVAL, "--calibrate: %d clips%s are too few for "
               "--max-gap %g --delta %g --guarantee %s: at least %" PRId64
-              " are needed; %d allow no gap below %.1f%%", n, fitted,
+              " are needed; %d allow --max-gap %.3f or more", n, fitted,
               s.max_gap, s.delta, ctt_guarantee_words[s.kind], least, n,
-              100 * ctt_binomial_bound(tested, s.delta));
+              ceil(1000 * ctt_binomial_bound(tested, s.delta)) / 1000);
     CTT_TRY(ctt_calibrate(&c->t, &s, c->d.threshold));
     CTT_CHECK(decides_any(c), CTT_EINVAL, "--calibrate: with these %d "
               "clips no early decision is sure to lose at most %g%% "
@@ -311,6 +311,9 @@ static int say_checks(const struct ctt_calibrator *c, const struct done *d,
     struct ctt_table table = { NULL };
     int decided = 0, lost = 0, some = 0;
 
+    if (!json)
+        ctt_tool_say("clips decided by a frame, and of these the lost ones: "
+                     "wrong then, right at their end");
     ctt_table_row(&table, "frame\tthreshold\tdecided\tlost of these");
     for (int k = 0; k < c->d.checks; k++) {
         double least = (double)c->d.threshold[k];
@@ -333,6 +336,17 @@ static int say_checks(const struct ctt_calibrator *c, const struct done *d,
         return ctt_table_print(&table);
     ctt_table_free(&table);
     return 0;
+}
+
+static void say_promise(const struct ctt_calibrator *c)
+{
+    ctt_tool_say("that is: of new clips of this kind%s no more than %g%% will "
+                 "be lost, decided early and wrong although right at their "
+                 "end; the chance that this promise is broken is %g%% "
+                 "(--delta)",
+                 c->d.guarantee == CTT_GUARANTEE_CONDITIONAL
+                 ? ", also of those decided by any one frame," : "",
+                 100 * c->d.max_gap, 100 * c->d.delta);
 }
 
 static int say_calibrated(const struct ctt_calibrator *c, int json)
@@ -361,6 +375,8 @@ static int say_calibrated(const struct ctt_calibrator *c, int json)
                      100 * c->d.max_gap, 1 - c->d.delta, (int)c->d.clips,
                      100 * d.seen / n, 100 * d.early / n, 100 * d.losses / n,
                      c->again ? "; the thresholds of before are replaced" : "");
+    if (!json)
+        say_promise(c);
     if (!json && c->fitted)
         ctt_tool_say("%d other clips fitted the confidence head", c->fitted);
 out:

@@ -53,7 +53,8 @@ static void plain_clip(const struct ctt_recogniser *r, const struct clip *c)
 {
     char text[TEXT];
 
-    printf("%-20s %4d/%-4d", ctt_visible(c->item->id, 0, text, sizeof(text)),
+    printf("%-*s %4d/%-4d", r->width,
+           ctt_visible(c->item->id, 0, text, sizeof(text)),
            (int)c->made.frame, c->f->count);
     if (c->f->fps > 0)
         printf(" %6.2f s", (double)c->made.frame / (double)c->f->fps);
@@ -112,7 +113,10 @@ int ctt_decide_say(const struct ctt_decide_sums *s, int json)
         ctt_table_row(&t, "%d\t%d\t%.1f%%\t%.1f%%", s->clips, s->early,
                       100 * s->seen / s->clips,
                       100 - 100 * s->seen / s->clips);
-    printf("\n");
+    ctt_tool_say("\nearly: clips decided before their end; saved: frames that "
+                 "need not be seen%s", s->known ? "; known: clips whose class "
+                 "is known; lost: wrong early, right at the end; won: the "
+                 "reverse" : "");
     return ctt_table_print(&t);
 }
 

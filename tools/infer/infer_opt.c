@@ -67,9 +67,9 @@ static const struct ctt_opt opts[] = {
     { "max-gap", CTT_DOUBLE, FIELD(decide.max_gap), "0.05", "largest share of "
       "clips with a wrong early answer and a right one at the end", 1e-6, 0.99,
       .arg = "SHARE", .section = "Decision", .needs = CALIBRATES },
-    { "delta", CTT_DOUBLE, FIELD(decide.delta), "0.1", "probability that the "
-      "share is larger", 1e-9, 0.99, .arg = "P", .section = "Decision",
-      .needs = CALIBRATES },
+    { "delta", CTT_DOUBLE, FIELD(decide.delta), "0.1", "chance that the "
+      "promise is broken: that the share is larger", 1e-9, 0.99, .arg = "P",
+      .section = "Decision", .needs = CALIBRATES },
     { "guarantee", CTT_CHOICE, FIELD(decide.guarantee), "auto", "marginal: "
       "--max-gap holds for all clips together; conditional: also for the "
       "clips decided by any one time; auto: conditional with ten times the "

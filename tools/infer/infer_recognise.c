@@ -82,7 +82,8 @@ static struct ctt_said answer_of(const struct ctt_recogniser *r,
                                  const struct clip *c)
 {
     return (struct ctt_said){ .file = c->item->path, .id = c->item->id,
-        .frame = c->seen, .frames = c->total, .ms = c->ms, .name = r->label,
+        .width = r->width, .frame = c->seen, .frames = c->total, .ms = c->ms,
+        .name = r->label,
         .probs = r->probs, .order = r->order, .top = r->set->top,
         .seconds = c->fps > 0 ? c->seen / c->fps : -1,
         .label = label_of(r, c) >= 0 ? r->label[label_of(r, c)] : NULL };
@@ -93,7 +94,7 @@ static void say_classes(struct ctt_recogniser *r, const struct clip *c)
     struct ctt_said a = answer_of(r, c);
 
     if (!r->said++ && !r->set->json)
-        ctt_say_heading();
+        ctt_say_heading(r->width);
     if (r->threshold) {
         a.list = a.label ? ctt_source_list(c->from) : NULL;
         a.item = c->item;
@@ -273,6 +274,13 @@ static struct clip clip_of(const struct ctt_source *from, int i)
                           .item = &ctt_source_list(from)->item[i] };
 }
 
+static void use_list(struct ctt_recogniser *r, const struct ctt_list *list)
+{
+    for (int i = 0; r->list != list && i < list->count; i++)
+        r->width = ctt_say_width(r->width, list->item[i].id);
+    r->list = list;
+}
+
 /* The guarantee of a calibration holds for clips that nothing has chosen from
  * since they were listed. */
 static int check_same(const struct ctt_decoded *d)
@@ -297,7 +305,7 @@ int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
         rc = CTT_EIO;
         bad = 0;
     }
-    r->list = ctt_source_list(d->from);
+    use_list(r, ctt_source_list(d->from));
     CTT_TRY(rc);
     if (ctt_frames_whole(&d->f, c.item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
@@ -317,6 +325,7 @@ int ctt_recognise_stream(struct ctt_recogniser *r,
     int bad = 0, rc;
 
     ctt_session_reset(r->session);
+    use_list(r, ctt_source_list(from));
     rc = run_stream(r, &c, &bad);
     return count_clip(r, rc, bad);
 }

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT = 4096 };    /* bytes of a name as it is shown, at most */
 
@@ -59,9 +60,22 @@ static void json_answer(const struct ctt_said *a)
     printf("],\"ms\":%.3f}\n", a->ms);
 }
 
-void ctt_say_heading(void)
+enum { LEAST_WIDTH = 20, MOST_WIDTH = 40 };
+
+int ctt_say_width(int width, const char *name)
 {
-    printf("%-20s %9s %8s         answers\n", "clip", "frame", "time");
+    size_t n = strlen(name);
+
+    if (n < LEAST_WIDTH)
+        n = LEAST_WIDTH;
+    else if (n > MOST_WIDTH)
+        n = MOST_WIDTH;
+    return (int)n > width ? (int)n : width;
+}
+
+void ctt_say_heading(int width)
+{
+    printf("%-*s %9s %8s         answers\n", width, "clip", "frame", "time");
 }
 
 static const char *verdict(const struct ctt_said *a)
@@ -85,8 +99,8 @@ static void plain_answer(const struct ctt_said *a)
     char text[TEXT];
     int top = a->there ? a->there : a->top;
 
-    printf("%-20s %4" PRId64, ctt_visible(a->id, 0, text, sizeof(text)),
-           a->frame);
+    printf("%-*s %4" PRId64, a->width,
+           ctt_visible(a->id, 0, text, sizeof(text)), a->frame);
     if (a->frames)
         printf("/%-4d", a->frames);
     if (a->seconds >= 0)

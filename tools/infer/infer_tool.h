@@ -24,6 +24,7 @@
 /* An answer after `frame` of `frames` frames. */
 struct ctt_said {
     const char  *file, *id;
+    int          width;      /* of the column of ids */
     const char  *label;      /* the true class; NULL: unknown */
     int64_t      frame;
     int          frames;     /* 0: not known yet */
@@ -45,7 +46,10 @@ struct ctt_said {
 void ctt_say_answer(const struct ctt_said *a, int json);
 
 /* The names of the columns of plain answers. */
-void ctt_say_heading(void);
+void ctt_say_heading(int width);
+
+/* The width of a column of names, which was `width` before another name. */
+int ctt_say_width(int width, const char *name);
 
 /* Accuracy after the ratio `seen` of clips with a known label: numbers of
  * clips, of correct first classes, and of correct classes among the first five,
@@ -516,6 +520,7 @@ struct ctt_recogniser {
                                        each other */
     struct ctt_kept_answers kept;   /* with several labels per clip */
     const struct ctt_list  *list;   /* of the current clip */
+    int                 width;      /* of the column of ids */
     uint8_t            *frames;     /* room for a batch in the model's size */
     float              *probs;      /* room for a value per class */
     int                *order;      /* the best classes, by falling

@@ -237,6 +237,7 @@ static void tell_card(const char *history)
         tell_part(history, "date", "trained         ");
         tell_part(history, "convtt", ", by convtt ");
         tell_part(history, "clips", ", on clips: ");
+        tell_part(history, "clip-seconds", ", their mean length in s: ");
         tell_part(history, "data-crc", " (checksum of names and labels ");
         printf(")\n");
     }

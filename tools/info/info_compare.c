@@ -2,6 +2,7 @@
  * info_compare.c: convtt-info --compare: size of models and, on clips, time and
  * accuracy. */
 #include "base/clock.h"
+#include "base/statistics/mcnemar.h"
 #include "net/file/file.h"
 #include "base/statistics/wilson.h"
 #include "tools/bench/bench_tool.h"
@@ -272,12 +273,25 @@ static double median_of(struct ctt_times *times, int steady)
     return steady ? ctt_times_spread(times).median : NAN;
 }
 
-static int compare_row(struct meter *k, int steady, struct ctt_table *t)
+/* Lost, won and p of whole clips, or, of the first model, dashes. */
+static void against_first(const struct ctt_compared *first,
+                          const struct ctt_compared *got, char cell[3][CELL])
+{
+    struct ctt_compared_pair n = ctt_compare_pair(first, got, RATIOS - 1);
+
+    snprintf(cell[0], CELL, got == first ? "-" : "%d", n.lost);
+    snprintf(cell[1], CELL, got == first ? "-" : "%d", n.won);
+    snprintf(cell[2], CELL, got == first ? "-" : "%.3g",
+             ctt_mcnemar(n.lost, n.won));
+}
+
+static int compare_row(struct meter *k, const struct ctt_compared *first,
+                       int steady, struct ctt_table *t)
 {
     const struct ctt_model *m = k->about;
     struct ctt_compared *got = k->got;
     struct ctt_stored *s = NULL;
-    char params[32], macs[32], more[32], cell[RATIOS + 2][CELL];
+    char params[32], macs[32], more[32], cell[RATIOS + 5][CELL];
     double answer;
     int count, rc = 0;
 
@@ -295,12 +309,14 @@ static int compare_row(struct meter *k, int steady, struct ctt_table *t)
         goto out;
     }
     CTT_TRY(measure_model(k));
-    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", k->path,
-                  (long long)got->bytes, params, macs, more,
+    against_first(first, got, cell + RATIOS + 2);
+    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s"
+                  "\t%s", k->path, (long long)got->bytes, params, macs, more,
                   median(got->ms, cell[3]),
                   median(median_of(&k->answer, steady), cell[4]),
                   accuracy(got, 0, cell[0]), accuracy(got, 1, cell[1]),
-                  accuracy(got, 2, cell[2]));
+                  accuracy(got, 2, cell[2]), cell[5],
+                  cell[6], cell[7]);
 out:
     ctt_free(s);
     return rc;
@@ -315,7 +331,8 @@ int ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count)
 
     CTT_TRY(rc);
     ctt_table_row(&t, cfg->data ? SIZES "\tms/frame\tms/answer\ttop-1 at 25%%"
-                                        "\tat 50%%\tat 100%%" : SIZES);
+                                        "\tat 50%%\tat 100%%\tlost\twon\tp"
+                            : SIZES);
     for (int i = 0; i < count; i++)
         CTT_TRY(ctt_tool_spares(&cfg->report_html, 1, path[i]));
     CTT_TRY(ctt_output_check(cfg->report_html, &ctt_output_page));
@@ -328,10 +345,15 @@ int ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count)
     for (int i = 0; cfg->data && i < count; i++)
         steady = steady && ctt_ratios_steady(&k[i].ratio);
     for (int i = 0; i < count; i++)
-        CTT_TRY(compare_row(&k[i], steady, &t));
+        CTT_TRY(compare_row(&k[i], got, steady, &t));
     CTT_TRY(t.rc);
     ctt_compare_page(cfg->report_html, got, count, &t);
     CTT_TRY(ctt_table_print(&t));
+    if (cfg->data && count > 1)
+        ctt_tool_say("lost, won: whole clips that only %s has right, and only "
+                     "the other model; p: McNemar's test, above 0.05 it may be "
+                     "chance",
+                     path[0]);
 out:
     for (int i = 0; got && i < count; i++)
         ctt_free(got[i].verdict);

@@ -71,25 +71,33 @@ out:
     return rc;
 }
 
-/* Clips that both have read. */
-static void add_pair(struct ctt_table *t, const struct ctt_compared *was,
-                     const struct ctt_compared *is, int k)
+struct ctt_compared_pair ctt_compare_pair(const struct ctt_compared *was,
+                                          const struct ctt_compared *is,
+                                          int k)
 {
-    int both = 0, lost = 0, won = 0;
+    struct ctt_compared_pair n = { 0, 0, 0 };
 
     for (int i = 0; i < was->items && i < is->items; i++) {
         int a = was->verdict[i] >> k & 1, b = is->verdict[i] >> k & 1;
 
         if (!(was->verdict[i] & is->verdict[i] & CTT_COMPARE_READ))
             continue;
-        both++;
-        lost += a && !b;
-        won += b && !a;
+        n.both++;
+        n.lost += a && !b;
+        n.won += b && !a;
     }
+    return n;
+}
+
+static void add_pair(struct ctt_table *t, const struct ctt_compared *was,
+                     const struct ctt_compared *is, int k)
+{
+    struct ctt_compared_pair n = ctt_compare_pair(was, is, k);
+
     ctt_table_row(t, "%s\t%g%%\t%d\t%d\t%d\t%+.1f\t%.3g", is->path,
-                  100 * ctt_compare_shares[k], both, lost, won,
-                  both ? 100.0 * (won - lost) / both : 0.0,
-                  ctt_mcnemar(lost, won));
+                  100 * ctt_compare_shares[k], n.both, n.lost, n.won,
+                  n.both ? 100.0 * (n.won - n.lost) / n.both : 0.0,
+                  ctt_mcnemar(n.lost, n.won));
 }
 
 static int put_pairs(FILE *f, const struct page *p)

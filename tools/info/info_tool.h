@@ -110,6 +110,13 @@ struct ctt_compared {
     int         items;
 };
 
+/* Clips that two models have read, and of these, at share k, those that only
+ * the first has right (lost) and only the second (won). */
+struct ctt_compared_pair { int both, lost, won; };
+struct ctt_compared_pair ctt_compare_pair(const struct ctt_compared *was,
+                                          const struct ctt_compared *is,
+                                          int k);
+
 /* t: the table as it is printed.  A page that cannot be written is a
  * warning. */
 struct ctt_table;

@@ -83,7 +83,7 @@ static void put_line(const char *text, double share, double left, int terminal)
     int n;
 
     if (!isnan(share))
-        snprintf(far, sizeof(far), ", %.0f%%", 100 * share);
+        snprintf(far, sizeof(far), ", %.0f%% done", 100 * share);
     if (!isnan(left))
         snprintf(rest, sizeof(rest), ", %s left",
                  ctt_say_clock(left, clock, sizeof(clock)));

@@ -158,8 +158,8 @@ int ctt_table_print(struct ctt_table *t)
         busy |= has_busy(t->row[r]);
     }
     if (busy)
-        printf("busy: other programs used the processor; measure again when "
-               "it is idle\n");
+        printf("busy: other programs used the processor; when it is idle, "
+               "convtt-infer --bench FILE measures a model alone\n");
     ctt_table_free(t);
     return rc;
 }

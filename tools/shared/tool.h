@@ -92,9 +92,10 @@ int  ctt_tool_is_quiet(void);
  * first report of as many. */
 struct ctt_work { double done, all, left; };
 
-/* Progress on stderr, "TEXT, 42%, 1:23 left": on a terminal the line overwrites
- * the last one, at most ten times a second; otherwise a line at most every ten
- * seconds; as JSON one at most every second.  w: NULL: nothing is known. */
+/* Progress on stderr, "TEXT, 42% done, 1:23 left": on a terminal the line
+ * overwrites the last one, at most ten times a second; otherwise a line at most
+ * every ten seconds; as JSON one at most every second.  w: NULL: nothing is
+ * known. */
 void ctt_tool_progress(const struct ctt_work *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

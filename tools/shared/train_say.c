@@ -177,6 +177,13 @@ static void (*const tests_of[])(const struct ctt_epoch *,
     [CTT_BOTH] = ctt_say_points,
 };
 
+/* By what the weights of an epoch are kept (ctt_task_kind.better()). */
+static const char *const bests_of[] = {
+    [CTT_RECOGNISE] = " (best mean)",
+    [CTT_PREDICT] = " (best MSE)",
+    [CTT_BOTH] = " (best mean)",
+};
+
 static void on_epoch(void *arg, const struct ctt_epoch *e,
                      const struct ctt_metrics *val)
 {
@@ -189,7 +196,7 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
         tests_of[e->p.task](e, val, test, sizeof(test));
     ctt_tool_say("epoch %d/%d: %s%s%s%s; %.1f %s/s, %.0f s", e->p.epoch,
                  e->p.epochs, what, e->tested ? "; validation:" : "", test,
-                 e->best ? " (best)" : "", e->p.clips_a_second,
+                 e->best ? bests_of[e->p.task] : "", e->p.clips_a_second,
                  units[e->p.task], e->p.seconds);
 }
 

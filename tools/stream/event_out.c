@@ -144,7 +144,8 @@ static void print_plain(const struct ctt_event_line *l, int named)
     char text[TEXT], stream[TEXT];
 
     if (named)
-        printf("%-20s ", ctt_visible(l->stream, 0, stream, sizeof(stream)));
+        printf("%-*s ", named,
+               ctt_visible(l->stream, 0, stream, sizeof(stream)));
     ctt_tool_say("%-5s %9.2f s to %9.2f s  %5.1f%%  %s", kind_word[e->kind],
                  e->start, e->end, 100 * (double)e->confidence,
                  ctt_visible(l->name, 0, text, sizeof(text)));

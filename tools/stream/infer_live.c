@@ -13,6 +13,9 @@
 /* ctt_live_set.cut of --reset-on=cut: a cut in most videos (video/cut.h). */
 #define CUT 0.1
 
+/* So many times the length of the clips is a stream that --sliding is for. */
+enum { LONGER = 2 };
+
 /* Frames per second of a drawn video if neither the model nor the source has a
  * rate. */
 #define DRAWN_RATE 25
@@ -35,6 +38,7 @@ struct live {
     struct ctt_drawer     *draw;
     struct ctt_failure     f;          /* ends the run */
     int                    broken;     /* frames could not be used */
+    int                    hinted;
 };
 
 /* ---- opening ---- */
@@ -173,9 +177,13 @@ out:
 static int open_live(struct live *l)
 {
     struct ctt_event_to to = { l->set->events, l->set->exec, l->set->limit,
-                               l->with->set->json, l->share.apart };
+                               l->with->set->json, 0 };
     int rc;
 
+    for (int i = 0; i < l->count; i++)
+        l->share.width = ctt_say_width(l->share.width,
+                                       l->with->sources->item[i].name);
+    to.named = l->share.apart ? l->share.width : 0;
     CTT_TRY(check_sources(l));
     CTT_TRY(ctt_wakeup_open(&l->bell));
     CTT_TRY(open_ones(l));
@@ -413,11 +421,28 @@ out:
     return rc;
 }
 
+/* Once, of a model that has seen a stream for longer than the clips that it was
+ * trained on. */
+static void hint_sliding(struct live *l)
+{
+    double clip = l->with->clip, rate = (double)l->with->in->fps;
+
+    for (int i = 0; i < l->count && !l->hinted; i++) {
+        if (!(clip > 0) || l->set->sliding > 0 || l->with->set->decide.on ||
+            (double)l->one[i].seen <= LONGER * clip * rate)
+            continue;
+        l->hinted = 1;
+        ctt_tool_note("the model was trained on clips of about %.2g s; "
+                      "--sliding %.2g lets it forget older frames", clip, clip);
+    }
+}
+
 static int take_turn(struct live *l)
 {
     int rc;
 
     CTT_TRY(push_turn(l));
+    hint_sliding(l);
     CTT_TRY(answer_all(l));
     CTT_TRY(draw(l));
 out:

@@ -179,7 +179,8 @@ static void say_decision(const struct ctt_live_one *o,
         ctt_json_put(stdout, o->name);
         printf("}\n");
     } else
-        printf("%-20s decided after %" PRId64 " frame%s %9.2f s  %5.1f%%  %s\n",
+        printf("%-*s decided after %" PRId64 " frame%s %9.2f s  %5.1f%%  %s\n",
+               o->share->width,
                ctt_visible(o->name, 0, stream, sizeof(stream)), d->frame,
                ctt_s(d->frame),
                o->frame.time, 100 * (double)d->confidence,
@@ -221,6 +222,7 @@ static void say_answer(const struct ctt_live_one *o, double ms)
 
     flockfile(stdout);
     ctt_say_answer(&(struct ctt_said){ .file = o->name, .id = o->name,
+        .width = o->share->width,
         .frame = o->seen, .seconds = o->frame.time, .ms = ms,
         .name = w->label, .probs = o->probs, .order = o->order,
         .top = c->top, .threshold = w->threshold, .there = there }, c->json);

@@ -455,8 +455,9 @@ static int tables(struct ctt_watch *w)
     if (w->set.apart)
         CTT_TRY(streams_table(w));
     ctt_table_row(&counts, "count\t");
-    for (int i = 0; i < ROWS; i++)
-        ctt_table_row(&counts, "%s\t%" PRId64, row_name[i], w->n[i]);
+    for (int i = 0; i < ROWS; i++)    /* --json has zeros, too */
+        if (w->n[i] || i == DECODED || i == EVENTS)
+            ctt_table_row(&counts, "%s\t%" PRId64, row_name[i], w->n[i]);
     ctt_table_row(&times, "ms\tcount\tp50\tp95\tp99\tmax");
     times_row(&times, "step", &w->step.all);
     times_row(&times, "arrival to answer", &w->answer.all);

@@ -119,7 +119,8 @@ struct ctt_event_to {
     const char *file, *command;
     double      limit;     /* seconds for a command */
     int         json;      /* JSON on standard output */
-    int         named;     /* without json: lines begin with the stream */
+    int         named;     /* without json: lines begin with the stream, in
+                              so many columns; 0: they do not */
 };
 
 /* An event and the rest of its line. */
@@ -269,6 +270,8 @@ struct ctt_live_with {
                                                  clips have several labels;
                                                  else NULL */
     const struct ctt_live_list *sources;
+    double                        clip;       /* seconds of the clips of the
+                                                 training; 0: not known */
 };
 
 /* Runs until all sources have ended or failed, or the user stops the program,
@@ -286,6 +289,7 @@ struct ctt_live_share {
     struct ctt_watch           *watch;
     struct ctt_places          *places;
     int                         apart;    /* 1: lines name the source (lists) */
+    int                         width;    /* of the column of names */
 };
 
 /* Places of a source: two with --sliding, else one.  Both get all frames; every

@@ -75,7 +75,7 @@ static int tell_table(const struct ctt_baselines *b,
 
     printf("\nthe same clips without a network (linear, fitted to %d training "
            "clip%s), on %s\n", b->trained, ctt_s(b->trained), set);
-    ctt_table_row(&t, "answer from\tat 25%%\t50%%\t100%%\t95%% confidence");
+    ctt_table_row(&t, "answer from\tat 25%%\t50%%\t100%%\t95%% at 100%%");
     for (int k = 0; k < CTT_BASELINES; k++)
         add_row(&t, ctt_baseline_names[k], b->of[k]);
     add_row(&t, "the model", m);

@@ -148,7 +148,7 @@ static void test_reasons(void)
     reason("input x h=8 w=8 c=16\nconv y in=x out=4 kernel=1,2,2 "
            "stride=1,8,8\n", 6, NULL, "a chain takes 272 parameters and");
     reason("input x h=4 w=4 c=7\nconv y in=x out=7\n", 2, NULL,
-           "has fewer than 50 values");
+           "has fewer than 50 weights");
     reason("input x h=4 w=4 c=64\nconv y in=x out=64\n", 2, "z,y", "excepted");
     reason("input x h=4 w=4 c=64\nconv a.b2 in=x out=64\n", 2, "a.*",
            "excepted");

@@ -353,6 +353,8 @@ done
 tells 0 'after [0-9]+ epochs of retraining' two.ctt -o small.ctt --data sorted \
     $told --prune 0.5 --prune-least 9 --threads 1 --retrain-epochs auto \
     --retrain-limit 12 --retrain-schedule rewind
+grep -qE 'warning: [0-9]+ validation clips: a loss below [0-9]+ points' err ||
+    fail "no warning of few validation clips: $(cat err)"
 "$bin/convtt-info" small.ctt > all 2>&1
 grep -qE '^ *train clips=[0-9]+ .* epochs=12 ' all || fail "history: $(cat all)"
 

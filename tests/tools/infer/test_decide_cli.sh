@@ -38,7 +38,7 @@ grep -q 'was trained on' err && fail "a warning: $(cat err)"
 
 # 1. What is refused, and leaves the model as it was.
 says 1 'm.h5: has no thresholds' "$infer" --decide "$@"
-says 1 "$n clips are too few .* at least 459 are needed; $n allow no gap" \
+says 1 "$n clips are too few .* at least 459 are needed; $n allow --max-gap" \
     "$infer" --calibrate "$@" --max-gap 0.01 --delta 0.01
 says 1 'conditional: at least 89 are needed' "$infer" --calibrate m.h5 \
     clips --split test --guarantee conditional

@@ -141,6 +141,9 @@ has d.html 'decided early' 'Decisions by the part of the clip'
 "$bin/convtt-info" --compare m.h5 s.h5 --data clips --threads 1 \
     --report-html m.html > out 2> log || fail "models: $(tail -3 log)"
 has m.html 'The same clips against m.h5' 'Whole clips by size'
+grep -qE '^s\.h5 .* [0-9]+ +[0-9]+ +[0-9.e-]+ *$' out &&
+    grep -q '^lost, won: whole clips that only m.h5 has right' out ||
+    fail "no lost and won: $(cat out)"
 learn --epochs 2 --batch 3 --log-json b.jsonl --report-html no.html ||
     fail "training: $(tail -3 log)"
 head -c -30 b.jsonl > cut.jsonl

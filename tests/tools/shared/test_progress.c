@@ -53,11 +53,11 @@ static void test_lines(void)
 {
     work_on(CTT_TELL_AUTO, 0, 5, NAN);
     CU_ASSERT_STRING_EQUAL(said,
-        "clip\\n2, 20%, 0:40 left\nclip\\n4, 40%, 0:30 left\n"
-        "clip\\n6, 60%, 0:20 left\nclip\\n8, 80%, 0:10 left\n"
-        "clip\\n10, 100%, 0:00 left\nconvtt: a note\n");
+        "clip\\n2, 20% done, 0:40 left\nclip\\n4, 40% done, 0:30 left\n"
+        "clip\\n6, 60% done, 0:20 left\nclip\\n8, 80% done, 0:10 left\n"
+        "clip\\n10, 100% done, 0:00 left\nconvtt: a note\n");
     work_on(CTT_TELL_AUTO, 0, 6000, 3723);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "clip\\n5, 50%, 1:02:03 left\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "clip\\n5, 50% done, 1:02:03 left\n"));
     work_on(CTT_TELL_AUTO, 0, 0.5, NAN);
     CU_ASSERT_STRING_EQUAL(said, "convtt: a note\n");
 }

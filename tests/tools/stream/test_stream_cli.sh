@@ -95,7 +95,10 @@ $infer m.h5 $tiny --sliding 5 < noise > out 2> err || fail "$(cat err)"
 is slides "$(count slides out)" 3
 is answers "$(count answers out)" 60
 seen < out > slid
-seen < <($infer m.h5 $tiny < noise) > whole
+grep -q 'trained on clips' err && fail "a hint beside --sliding: $(cat err)"
+seen < <($infer m.h5 $tiny < noise 2> err) > whole
+is 'hints of --sliding' "$(grep -cE \
+    'trained on clips of about [0-9.]+ s; --sliding [0-9.]+ lets' err)" 1
 seen < <(tail -c +$((16 * 16 * 3 * 15 + 1)) noise | $infer m.h5 $tiny) > tail
 seen < <(tail -c +$((16 * 16 * 3 * 30 + 1)) noise | $infer m.h5 $tiny) > late
 cmp <(head -30 slid) <(head -30 whole) || fail "before the second reset"
