@@ -25,9 +25,9 @@ CTT_FN float ctt_sgd_step(struct ctt_sgd s, float w, float g, float *m)
 /* Adam (Kingma and Ba 2015): c1, c2 = 1 / (1 - beta^t) undo the bias of moments
  * that start at zero.  l2 is a penalty in the gradient; decay pulls the weight
  * itself (AdamW, Loshchilov and Hutter 2019).  add: weight of the latest
- * squared gradient.  Without a mean gradient (b1 = 0, c1 = c2 = 1) it is RMSprop
- * (Tieleman and Hinton 2012) with add = 1 - b2, and AdaGrad (Duchi et al. 2011)
- * with b2 = add = 1. */
+ * squared gradient.  Without a mean gradient (b1 = 0, c1 = c2 = 1) it is
+ * RMSprop (Tieleman and Hinton 2012) with add = 1 - b2, and AdaGrad (Duchi et
+ * al. 2011) with b2 = add = 1. */
 struct ctt_adam { float lr, b1, b2, add, eps, c1, c2, l2, decay; };
 
 CTT_FN float ctt_adam_step(struct ctt_adam s, float w, float g, float *m,
