@@ -86,8 +86,9 @@ static const struct row rows[] = {
 /* One update for all weights, or one for each. */
 static int apply_update(struct work *k, double norm)
 {
-    static const struct ctt_rule rule = { .is_adam = 1, .adam = { 1e-5f, 0.9f,
-        0.999f, 1e-8f, 1, 1, 0, 0 }, .scale = 0x1p-10f };
+    static const struct ctt_rule rule = { .is_adam = 1, .scale = 0x1p-10f,
+        .adam = { .lr = 1e-5f, .b1 = 0.9f, .b2 = 0.999f, .add = 0.001f,
+                  .eps = 1e-8f, .c1 = 1, .c2 = 1 } };
     struct ctt_optim *o = k->o;
     int rc = 0;
 

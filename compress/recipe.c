@@ -149,14 +149,17 @@ static int say_end(const struct run *a, enum end end, double miss)
     int64_t spent = ctt_epochs_before(k->o, a->at.begun + 1);
     int clips = k->calls->clips;
     char line[CTT_NAME + 200];
+    int n;
 
-    if (end == BACK)
-        snprintf(line, sizeof(line), "%s: accuracy is back after %lld epochs "
-                 "of retraining, within %.1f points: on %d clips a loss below "
-                 "%.1f may be chance", k->name, (long long)spent,
-                 100 * may_miss(a) / clips, clips,
-                 100 * ctt_mcnemar_least(clips));
-    else
+    if (end == BACK) {
+        n = snprintf(line, sizeof(line), "%s: accuracy is back after %lld "
+                     "epochs of retraining, within %.1f points", k->name,
+                     (long long)spent, 100 * may_miss(a) / clips);
+        if (!(*k->m)->g->several)    /* a clip is right or wrong */
+            snprintf(line + n, sizeof(line) - (size_t)n, ": on %d clips a loss "
+                     "below %.1f may be chance", clips,
+                     100 * ctt_mcnemar_least(clips));
+    } else
         snprintf(line, sizeof(line), "%s: %.1f points of %s are missing after "
                  "%lld epochs of retraining: %s", k->name, 100 * miss,
                  ctt_report_score(k->r), (long long)spent, why[end]);

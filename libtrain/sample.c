@@ -12,9 +12,9 @@
 /* Zhang and others 2015 draw as many from a picture, and use as many. */
 enum { PLACES = 10, PICTURES = 3000 };
 
-/* Bytes of the values of a batch: with many more, most of the time would go
- * into getting memory. */
-static const int64_t VALUES = (int64_t)256 << 20;
+/* Bytes of the frames of a batch: with many more, most of the time would go
+ * into getting memory for the values. */
+static const int64_t FRAMES = (int64_t)8 << 20;
 
 struct sampling {
     const struct ctt_sample    *want;
@@ -188,15 +188,16 @@ static int enough_clips(const struct ctt_model *m, const struct ctt_data *d)
     return (int)((int64_t)PICTURES * d->clips / (frames > 0 ? frames : 1)) + 1;
 }
 
-/* As many clips of a batch of n as have no more VALUES, but one. */
-static int fewer_clips(const struct ctt_graph *g, int steps, int n)
+/* As many clips of a batch of n as have no more bytes of FRAMES, but one: values
+ * take memory in proportion.  The graph must not matter, as batches decide the
+ * order of the rows, and rows of two graphs are compared. */
+static int fewer_clips(const struct ctt_data *d, int n)
 {
-    int64_t each = 1;
+    int64_t each = (int64_t)d->in.h * d->in.w * d->in.c * d->longest *
+                   (int64_t)sizeof(float) + 1;
 
-    for (int i = 0; i < g->clip; i++)
-        each += ctt_volume(&g->node[i].out) * (int64_t)sizeof(float) * steps;
-    if (n > VALUES / each)
-        n = (int)(VALUES / each);
+    if (n > FRAMES / each)
+        n = (int)(FRAMES / each);
     return n > 1 ? n : 1;
 }
 
@@ -207,7 +208,7 @@ static int sample_clips(void *arg, struct ctt_dev *dev, const float *w)
     int n = ctt_eval_batch(s->cfg, s->d), rc;
 
     n = n > s->left ? s->left : n;
-    n = fewer_clips(s->m->g, s->d->longest, n);
+    n = fewer_clips(s->d, n);
     CTT_TRY(ctt_data_check(s->d, s->m->g));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = s->m->g, .dev = dev, .w = w, .samples = n,

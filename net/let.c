@@ -66,7 +66,7 @@ static int multiply(const char *name, char op, long by,
     long x = strtol(value, &end, 10);
     int rc = 0;
 
-    CTT_CHECK(end != value && !*end && labs(x) < 1000000, CTT_EFORMAT,
+    CTT_CHECK(end != value && !*end && x > -1000000 && x < 1000000, CTT_EFORMAT,
               "$%s%c%ld: %s is no whole number below a million", name, op, by,
               value);
     CTT_CHECK(op == '*' || x % by == 0, CTT_EFORMAT, "$%s/%ld: %ld cannot be "

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Clips of each comparison; a conv takes a run on them, and some convs one. */
+/* Clips of each comparison: one run of the changed model for each conv, one of
+ * the original for each group of convs. */
 enum { BLAMED = 24 };
 
 int ctt_int8_frames(const struct ctt_graph *g)

@@ -129,14 +129,19 @@ static void check_constrain(struct flat *f)
 }
 
 static const struct ctt_rule rules[] = {
-    { .is_adam = 0, .sgd = { 0.1f, 0.9f, 0.01f, 0 }, .scale = 0.5f },
-    { .is_adam = 0, .sgd = { 0.1f, 0.9f, 0.01f, 1 }, .scale = 0.5f },
-    { .is_adam = 1, .adam = { 0.01f, 0.9f, 0.999f, 0.001f, 1e-8f, 2, 3, 0.02f,
-                              0 }, .scale = 1 },
-    { .is_adam = 1, .adam = { 0.01f, 0.9f, 0.999f, 0.001f, 1e-8f, 2, 3, 0,
-                              0.05f }, .scale = 0x1p-12f },
-    { .is_adam = 1, .adam = { 0.01f, 0, 1, 1, 1e-8f, 1, 1, 0.02f, 0 },
-      .scale = 1 },
+    { .is_adam = 0, .scale = 0.5f,
+      .sgd = { .lr = 0.1f, .momentum = 0.9f, .decay = 0.01f } },
+    { .is_adam = 0, .scale = 0.5f,
+      .sgd = { .lr = 0.1f, .momentum = 0.9f, .decay = 0.01f, .ahead = 1 } },
+    { .is_adam = 1, .scale = 1,
+      .adam = { .lr = 0.01f, .b1 = 0.9f, .b2 = 0.999f, .add = 0.001f,
+                .eps = 1e-8f, .c1 = 2, .c2 = 3, .l2 = 0.02f } },
+    { .is_adam = 1, .scale = 0x1p-12f,
+      .adam = { .lr = 0.01f, .b1 = 0.9f, .b2 = 0.999f, .add = 0.001f,
+                .eps = 1e-8f, .c1 = 2, .c2 = 3, .decay = 0.05f } },
+    { .is_adam = 1, .scale = 1,
+      .adam = { .lr = 0.01f, .b2 = 1, .add = 1, .eps = 1e-8f, .c1 = 1,
+                .c2 = 1, .l2 = 0.02f } },
 };
 
 static void test_flat(void)

@@ -59,6 +59,8 @@ static void wrong_names_are_refused(void)
         { "let c=3\ninput x c=$c*\n", NULL, "$c*: a whole number from 1" },
         { "let c=3x\ninput x c=$c*2\n", NULL, "3x is no whole number" },
         { "let c=3\ninput x c=$c*9999999\n", NULL, "a whole number from 1" },
+        { "let c=-9223372036854775808\ninput x c=$c*2\n", NULL,
+          "no whole number below a million" },
         { text, "q=1", "'q': no line 'let q=...' in the model text" },
         { text, "width=8,width=9", "'width' has two values" },
         { text, "width", "'width' is not NAME=VALUE" },

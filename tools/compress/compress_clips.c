@@ -87,7 +87,8 @@ static void warn_few(const struct ctt_compress_job *j)
 {
     int clips = ctt_data_clips(j->val);
 
-    if (j->c.recipe.automatic && j->c.recipe.epochs > 0 && clips < FEW_TO_JUDGE)
+    if (j->c.recipe.automatic && j->c.recipe.epochs > 0 &&
+        clips < FEW_TO_JUDGE && !j->m->g->several)
         ctt_tool_warn("%d validation clip%s: a loss below %.0f points may be "
                       "chance, so this may compress harder than they can tell: "
                       "more clips, or --val with those of another day", clips,

@@ -184,9 +184,9 @@ static int tell_few(const char *path, const struct split *part)
     }
     if (few)
         ctt_tool_warn("%s: %d class%s fewer than %d clips, the fewest '%s' "
-                      "with %d; 20 to 60 each, filmed in several places, are "
-                      "wanted", path, few, few > 1 ? "es have" : " has", FEW,
-                      l->label[least], count[least]);
+                      "with %d; film each at least %d times, in several places",
+                      path, few, few > 1 ? "es have" : " has", FEW,
+                      l->label[least], count[least], FEW);
 out:
     ctt_free(count);
     return rc;

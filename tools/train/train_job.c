@@ -11,6 +11,7 @@
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -268,7 +269,8 @@ int ctt_training_start(struct ctt_training *j)
 {
     int rc = 0;
 
-    CTT_CHECK(!j->cfg.resume || access(j->cfg.checkpoint, F_OK) == 0, CTT_EIO,
+    CTT_CHECK(!j->cfg.resume || access(j->cfg.checkpoint, F_OK) == 0 ||
+              errno != ENOENT, CTT_EIO,
               "%s: no checkpoint is there, as none was written yet or the "
               "training has ended; start without --resume", j->cfg.checkpoint);
     if (j->cfg.resume)

@@ -133,6 +133,10 @@ static int check_named(const struct ctt_search_run *r)
     char text[512];
     int rc = 0;
 
+    j->status = CTT_EXIT_USAGE;
+    CTT_CHECK(!r->space->set || j->text, CTT_EINVAL, "%s: a setting '$NAME' "
+              "requires a model text", r->space->path);
+    j->status = CTT_EXIT_FAIL;
     for (int i = 0; i < j->cfg.trials && r->space->set; i++) {
         const struct ctt_draw *d = &r->s->draw[i];
         struct ctt_graph *g = NULL;
@@ -146,6 +150,7 @@ static int check_named(const struct ctt_search_run *r)
         return ctt_error(rc, "%s: trial %d, %s: %s", r->space->path, i + 1,
                          text, ctt_errmsg());
     }
+out:
     return rc;
 }
 
