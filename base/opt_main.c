@@ -75,10 +75,15 @@ static int unknown(const struct ctt_opt *tab, const char *word)
 }
 
 /* An option that is given again counts as given last: of settings a line may
- * have defaults, but clips would be lost without a word. */
-static int is_data(const struct ctt_opt *o)
+ * have defaults, but clips or a part of a list would be lost without a word. */
+static int adds_up(const struct ctt_opt *o)
 {
-    return o->arg && strcmp(o->arg, "PATH") == 0;
+    static const char list[] = ",...";
+    size_t n = o->arg ? strlen(o->arg) : 0;
+
+    return n && (strcmp(o->arg, "PATH") == 0 ||
+                 (n >= sizeof(list) && strcmp(o->arg + n + 1 - sizeof(list),
+                                              list) == 0));
 }
 
 /* Takes argv[*at] and, if it needs one, the value behind it. */
@@ -98,9 +103,9 @@ static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
         value = argv[++*at];
     }
     CTT_CHECK(*value, CTT_EINVAL, "--%s: the value is empty", tab[i].name);
-    if (seen->row[i] && is_data(&tab[i]))
-        ctt_warn("--%s is given twice: only %s counts; a list can name the "
-                 "clips of both", tab[i].name, value);
+    if (seen->row[i] && adds_up(&tab[i]))
+        ctt_warn("--%s is given twice: only %s counts; a list can have both",
+                 tab[i].name, value);
     rc = ctt_opt_set_row(&tab[i], cfg, value);
     if (rc < 0)
         rc = ctt_error(rc, "--%s", ctt_errmsg());

@@ -188,9 +188,9 @@ static int enough_clips(const struct ctt_model *m, const struct ctt_data *d)
     return (int)((int64_t)PICTURES * d->clips / (frames > 0 ? frames : 1)) + 1;
 }
 
-/* As many clips of a batch of n as have no more bytes of FRAMES, but one: values
- * take memory in proportion.  The graph must not matter, as batches decide the
- * order of the rows, and rows of two graphs are compared. */
+/* As many clips of a batch of n as have no more bytes of FRAMES, but one:
+ * values take memory in proportion.  The graph must not matter, as batches
+ * decide the order of the rows, and rows of two graphs are compared. */
 static int fewer_clips(const struct ctt_data *d, int n)
 {
     int64_t each = (int64_t)d->in.h * d->in.w * d->in.c * d->longest *

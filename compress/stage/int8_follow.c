@@ -146,10 +146,10 @@ int ctt_int8_each(const struct ctt_model *was, const char *take,
         CTT_TRY(ctt_keep_rows(was, node, nodes, calls, clips, &kept));
         for (int k = 0; k < nodes; k++)
             CTT_TRY(f(arg, node[k], kept, k));
-        ctt_kept_free(&kept);
+        ctt_kept_rows_free(&kept);
     }
 out:
-    ctt_kept_free(&kept);
+    ctt_kept_rows_free(&kept);
     ctt_free(node);
     return rc;
 }

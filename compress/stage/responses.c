@@ -272,7 +272,7 @@ static void keep_response(void *to, int k, const float *row)
         memcpy(rows + (size_t)r->count++ * (size_t)r->d, row, size);
 }
 
-void ctt_kept_free(struct ctt_kept **s)
+void ctt_kept_rows_free(struct ctt_kept **s)
 {
     for (int k = 0; *s && (*s)->of && k < (*s)->nodes; k++)
         ctt_free((*s)->of[k].row);
@@ -306,7 +306,7 @@ int ctt_keep_rows(const struct ctt_model *m, const int *node, int nodes,
     *out = s;
     s = NULL;
 out:
-    ctt_kept_free(&s);
+    ctt_kept_rows_free(&s);
     ctt_model_free(&copy);
     ctt_free(at);
     return rc;
@@ -446,6 +446,6 @@ int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
     CTT_TRY(ctt_moments_end(s));
     CTT_TRY(check_moments(m, node, "a response", s));
 out:
-    ctt_kept_free(&kept);
+    ctt_kept_rows_free(&kept);
     return rc;
 }

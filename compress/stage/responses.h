@@ -46,7 +46,7 @@ struct ctt_kept;
 int  ctt_keep_rows(const struct ctt_model *m, const int *node, int nodes,
                    const struct ctt_recipe_calls *calls, int clips,
                    struct ctt_kept **out);
-void ctt_kept_free(struct ctt_kept **s);
+void ctt_kept_rows_free(struct ctt_kept **s);
 
 /* What is done with the rows of the k-th of these convs and those that it has
  * at the same places in another model, `part` (with `inputs`: all inputs of a

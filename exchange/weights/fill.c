@@ -194,9 +194,10 @@ static int check_tensor(const struct fill *f, const struct ctt_node *n, int k,
               name, title);
     CTT_CHECK(tensor->type->load, CTT_EFORMAT, "%s: %s holds whole numbers "
               "(%s), for %s", f->t->path, name, tensor->type->word, title);
-    CTT_CHECK(!d->whole || tensor->rank == 2, CTT_EFORMAT, "%s: %s, for %s, has "
-              "%d axes, which are in order: leave the third word of its line "
-              "in %s out", f->t->path, name, title, tensor->rank, f->map_path);
+    CTT_CHECK(!d->whole || tensor->rank == 2, CTT_EFORMAT, "%s: %s, for %s, "
+              "has %d axes, which are in order: leave the third word of its "
+              "line in %s out", f->t->path, name, title, tensor->rank,
+              f->map_path);
     CTT_CHECK(fits_shape(tensor, d, dim, rank), CTT_EFORMAT, "%s: %s has the "
               "shape %s, and %s needs %s", f->t->path, name,
               ctt_named_shape(tensor->dim, tensor->rank, theirs), title,

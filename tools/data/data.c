@@ -169,7 +169,7 @@ static void tell_found(const char *path, const struct split *part, int parts)
         ctt_tool_warn("%s: one class: there is nothing to learn", path);
 }
 
-/* Warns of a class of the first part with too few clips to learn it, or to tell
+/* Names a class of the first part with too few clips to learn it, or to tell
  * how many are right. */
 static int tell_few(const char *path, const struct split *part)
 {
@@ -183,7 +183,7 @@ static int tell_few(const char *path, const struct split *part)
             least = k;
     }
     if (few)
-        ctt_tool_warn("%s: %d class%s fewer than %d clips, the fewest '%s' "
+        ctt_tool_say("%s: %d class%s fewer than %d clips, the fewest '%s' "
                       "with %d; film each at least %d times, in several places",
                       path, few, few > 1 ? "es have" : " has", FEW,
                       l->label[least], count[least], FEW);

@@ -35,10 +35,20 @@ out:
     return rc;
 }
 
+/* Returns 1 if the file holds a model text. */
+static int holds_text(const char *path)
+{
+    struct ctt_graph *g = NULL;
+    int is = ctt_tool_net(path, &g) >= 0;
+
+    ctt_graph_free(&g);
+    return is;
+}
+
 int ctt_info_can_save(const char *path)
 {
     static const struct ctt_output_kind text = { .name = "model text",
-                                                 .is = ctt_tool_is_net };
+                                                 .is = holds_text };
 
     return ctt_output_check(path, path && ctt_tool_is_net(path) ? &text :
                             &ctt_output_model);
@@ -53,8 +63,9 @@ int ctt_info_import(const struct ctt_info_cfg *cfg, const char *path)
     int rc, kind;
 
     CTT_TRY((text || !path) && (map || !cfg->map) ? 0 : CTT_ENOMEM);
-    CTT_CHECK(!ctt_tool_same_file(cfg->import, cfg->out), CTT_EINVAL, "%s: "
-              "given for two files", cfg->out);
+    CTT_CHECK(!ctt_tool_same_file(cfg->import, cfg->out) &&
+              !ctt_tool_same_file(path, cfg->out), CTT_EINVAL, "%s: given for "
+              "two files", cfg->out);
     CTT_TRY(kind = ctt_foreign_kind(cfg->import));
     CTT_TRY(ctt_info_can_save(cfg->out));
     if (kind == CTT_FOREIGN_ONNX) {

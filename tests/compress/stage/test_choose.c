@@ -35,7 +35,7 @@ static void test_by_time(void)
     CU_ASSERT(machine_bytes(x.m) > 0 && machine_in_blocks(x.m));
     CU_ASSERT_EQUAL(o.prune.form, CTT_PRUNE_AUTO);
     CHECK_OK(ctt_report_choice_cells(x.r, 4, s, sizeof(s)));
-    CU_ASSERT(strstr(s, "block, int8") && strstr(s, "\t2.50x\t0.0\tchosen"));
+    CU_ASSERT(strstr(s, "block, int8") && strstr(s, "\t2.50x\t+0.0\tchosen"));
     CU_ASSERT_EQUAL(ctt_report_choice_cells(x.r, 5, s, sizeof(s)), 0);
     machine_end(&x);
 

@@ -224,9 +224,10 @@ while read -r signal until; do
                 s/\(Moving .something.\) down"/\1 up"/
                 s/\(Moving .something.\) Q"/\1 down"/' \
             turned/train.json turned/validation.json
-        for with in '--data turned --val clips' '--val turned'; do
+        for with in '--data turned --val clips' \
+                '--data clips --val turned'; do
             tells 1 'turned: not the clips of the checkpoint' m.ctt -o s.ctt \
-                $work $with --resume
+                ${work/--data clips/$with} --resume
         done
         says 1 'the checkpoint is of convtt-compress' "$bin/convtt-train" \
             -o t.ctt --resume --checkpoint s.ctt.ckpt $common --epochs 1

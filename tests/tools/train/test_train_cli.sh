@@ -112,7 +112,7 @@ says 2 "'1,0.25': the ratios do not rise" "$bin/convtt-train" $common \
 
 train -o packed.ctt --data t.pack --val clips || fail "packed: $(cat log)"
 says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
-says 0 '^model +bytes.* ms/answer +top-1 at 25% +at 50% +at 100%$' \
+says 0 '^model +bytes.* top-1 at 25% +at 50% +at 100% +lost +won +p$' \
     "$bin/convtt-info" --compare whole.ctt part.ctt --data clips
 says 0 'Moving something up' "$bin/convtt-info" whole.ctt
 
@@ -120,7 +120,8 @@ says 0 'Moving something up' "$bin/convtt-info" whole.ctt
 # not said again.
 SOURCE_DATE_EPOCH=86400 train -o card.ctt --init whole.ctt --epochs 1 \
     --licence CC-BY-4.0 || fail "--licence: $(cat log)"
-card='^trained +1970-01-02, by convtt [0-9.]+, on clips: 36 \(.*[0-9a-f]{8}\)$'
+card='^trained +1970-01-02, by convtt [0-9.]+, on clips: 36, their mean length'
+card+=' in s: [0-9.]+ \(.*[0-9a-f]{8}\)$'
 says 0 "$card" "$bin/convtt-info" card.ctt
 says 0 '^licence +CC-BY-4.0$' "$bin/convtt-info" card.ctt
 SOURCE_DATE_EPOCH=86400 train -o twice.ctt --init card.ctt --epochs 1 || :

@@ -203,7 +203,7 @@ static void test_hmdb_errors(void)
         { "../one.avi 1\n", ":1: a bad file name" },
         { "other.avi 1\n", "there is no video of its 1 clips, such as "
           "wave/other.avi" },
-        { "one.avi 0\n", "no clips in it" },
+        { "one.avi 0\n", "no clips in split" },
     };
 
     clip_folder("g");
