@@ -358,8 +358,9 @@ void ctt_pack_close(struct ctt_pack **p);
 struct ctt_journal;
 
 /* Opens the journal of a pack, or begins it anew if it is of other settings
- * (key).  Bytes of the maps of a frame, and an empty frame of the pack's size.
- * *clips: how many it has. */
+ * (key); CTT_EIO if the file is no journal.  Bytes of the maps of a frame, and
+ * an empty frame of the pack's size.  *clips: how many it has, or -1: clips of
+ * other settings are gone. */
 int  ctt_journal_open(const char *pack, uint64_t key, int64_t maps,
                       const struct ctt_frames *frame, struct ctt_journal **out,
                       int *clips);
@@ -368,6 +369,7 @@ int  ctt_journal_open(const char *pack, uint64_t key, int64_t maps,
  * damaged.  Several threads may do so at once. */
 int  ctt_journal_find(const struct ctt_journal *j, uint64_t key,
                       struct ctt_frames *f, uint8_t **maps);
+/* CTT_EUNSUP: the clip is longer than a pack may have. */
 int  ctt_journal_add(struct ctt_journal *j, uint64_t key,
                      const struct ctt_frames *f, const uint8_t *maps);
 

@@ -15,6 +15,7 @@
 #include "video/source.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -381,7 +382,10 @@ static int open_journal(struct packer *p)
     ctt_frame_size(&p->mapping->in, &frame.w, &frame.h);
     CTT_TRY(ctt_journal_open(p->c->out, settings_sum(p), 2 *
         ctt_maps_size(&p->mapping->maps), &frame, &p->journal, &clips));
-    if (clips)
+    if (clips < 0)
+        ctt_tool_say("%s.journal is begun anew: the journal is of other "
+                     "settings", p->c->out);
+    if (clips > 0)
         ctt_tool_say("%s.journal has %d clip%s of a run that did not end",
                      p->c->out, clips, ctt_s(clips));
 out:
@@ -487,6 +491,23 @@ out:
     return rc;
 }
 
+/* What is read must not be the journal either. */
+static int check_journal(const struct ctt_data_cfg *c, const char *path)
+{
+    const char *const read[] = { path, c->backbone };
+    size_t room = strlen(c->out) + sizeof(".journal");
+    char *journal = ctt_calloc(room, 1);
+    int rc = journal ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    snprintf(journal, room, "%s.journal", c->out);
+    for (size_t i = 0; i < CTT_LEN(read); i++)
+        CTT_TRY(ctt_tool_spares((const char *const[]){ journal }, 1, read[i]));
+out:
+    ctt_free(journal);
+    return rc;
+}
+
 int ctt_data_features(const struct ctt_data_cfg *c, const char *path)
 {
     struct ctt_mapping mapping = { .m = NULL };
@@ -494,6 +515,7 @@ int ctt_data_features(const struct ctt_data_cfg *c, const char *path)
 
     ctt_tool_catch();
     CTT_TRY(check_out(c, path));
+    CTT_TRY(check_journal(c, path));
     CTT_TRY(ctt_mapping_open(c->backbone, c->nodes, &mapping));
     CTT_TRY(make_pack(c, path, NULL, &mapping.in, &mapping));
 out:

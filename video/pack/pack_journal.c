@@ -71,6 +71,12 @@ static int add_place(struct ctt_journal *j, const struct place *p)
     return 0;
 }
 
+/* Frames of a clip at most: those that a reader of packs takes. */
+static int64_t most_frames(const struct ctt_journal *j)
+{
+    return CTT_PACK_CLIP_MAX / (j->maps > j->frame ? j->maps : j->frame);
+}
+
 /* The next record of the file: 1, or 0 where none is whole. */
 static int read_place(struct ctt_journal *j, int64_t size)
 {
@@ -86,7 +92,7 @@ static int read_place(struct ctt_journal *j, int64_t size)
     p.at = j->end;
     p.frames = (int64_t)ctt_pack_get(head + 8 * FRAMES);
     if (memcmp(head, clip_magic, 8) != 0 || p.frames <= 0 ||
-        p.frames > CTT_PACK_CLIP_MAX / each || p.frames > left / each)
+        p.frames > most_frames(j) || p.frames > left / each)
         return 0;
     CTT_TRY(add_place(j, &p));
     j->end += RECORD + p.frames * each;
@@ -103,10 +109,30 @@ static int compare_keys(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Finds the records of earlier runs; a file of other settings is emptied. */
-static int read_journal(struct ctt_journal *j, uint64_t key)
+/* Reads the head of a file of that size: 1 if it has clips of these settings,
+ * 0 if it is to be emptied.  A torn head is the beginning of one; any other
+ * file is a stranger's. */
+static int read_head(struct ctt_journal *j, int64_t size, const uint8_t *ours,
+                     int *other)
 {
-    uint8_t head[HEAD], ours[HEAD];
+    int64_t n = size < HEAD ? size : HEAD;
+    uint8_t head[HEAD] = { 0 };
+    int rc = 0;
+
+    CTT_TRY(ctt_file_read_at(j->path, j->fd, 0, head, n));
+    CTT_CHECK(memcmp(head, file_magic, n < 8 ? (size_t)n : 8) == 0, CTT_EIO,
+              "%s: is there already and is no journal of a pack; remove it "
+              "first", j->path);
+    rc = n == HEAD && memcmp(head, ours, HEAD) == 0;
+    *other = !rc && size > HEAD;
+out:
+    return rc;
+}
+
+/* Finds the records of earlier runs; a journal of other settings is emptied. */
+static int read_journal(struct ctt_journal *j, uint64_t key, int *other)
+{
+    uint8_t ours[HEAD];
     struct stat st;
     int rc = 0;
 
@@ -114,9 +140,8 @@ static int read_journal(struct ctt_journal *j, uint64_t key)
     ctt_pack_put(ours + 8, key);
     CTT_CHECK(fstat(j->fd, &st) == 0 && S_ISREG(st.st_mode), CTT_EIO,
               "%s: not a file", j->path);
-    if (st.st_size >= HEAD)
-        CTT_TRY(ctt_file_read_at(j->path, j->fd, 0, head, HEAD));
-    if (st.st_size < HEAD || memcmp(head, ours, HEAD) != 0) {
+    CTT_TRY(read_head(j, st.st_size, ours, other));
+    if (!rc) {
         CTT_TRY(cut(j, 0));
         return append(j, ours, HEAD);
     }
@@ -138,7 +163,7 @@ int ctt_journal_open(const char *pack, uint64_t key, int64_t maps,
     static const char ending[] = ".journal";
     struct ctt_journal *j = ctt_calloc(1, sizeof(*j));
     size_t room = strlen(pack) + sizeof(ending);
-    int rc = j ? 0 : CTT_ENOMEM;
+    int rc = j ? 0 : CTT_ENOMEM, other = 0;
 
     CTT_TRY(rc);
     j->fd = -1;
@@ -153,8 +178,8 @@ int ctt_journal_open(const char *pack, uint64_t key, int64_t maps,
     CTT_CHECK(j->fd >= 0, ctt_file_code(errno), "%s: %s", j->path,
               strerror(errno));
     CTT_TRY(ctt_file_lock(j->fd, j->path));
-    CTT_TRY(read_journal(j, key));
-    *clips = j->places;
+    CTT_TRY(read_journal(j, key, &other));
+    *clips = other ? -1 : j->places;
     *out = j;
     j = NULL;
 out:
@@ -210,8 +235,11 @@ int ctt_journal_add(struct ctt_journal *j, uint64_t key,
 {
     int64_t frames = f->count * j->frame, n = f->count * j->maps;
     uint8_t head[RECORD];
-    int rc;
+    int rc = 0;
 
+    CTT_CHECK(f->count <= most_frames(j), CTT_EUNSUP, "%s: %d frames; a pack "
+              "has clips of %lld at most: --max-frames cuts them", j->path,
+              f->count, (long long)most_frames(j));
     memcpy(head, clip_magic, 8);
     ctt_pack_put(head + 8 * KEY, key);
     ctt_pack_put(head + 8 * FRAMES, (uint64_t)f->count);

@@ -117,6 +117,18 @@ says 2 "b1.h5: --nodes: the backbone has no node 'no'" features \
     --backbone b1.h5 --nodes s8,no
 says 2 'list.txt: given for two files' "$bin/convtt-data" features list.txt \
     -o list.txt --backbone b1.h5
+# The journal takes no file that is none, and nothing that is read.
+cp list.txt maps.h5.journal
+says 1 'maps.h5.journal: is there already and is no journal of a pack' \
+    features --backbone b1.h5
+cmp -s list.txt maps.h5.journal || fail 'a file of others is gone'
+says 2 'maps.h5.journal: given for two files' "$bin/convtt-data" features \
+    maps.h5.journal -o maps.h5 --backbone b1.h5
+cp b1.h5 maps.h5.journal
+says 2 'maps.h5.journal: given for two files' \
+    features --backbone maps.h5.journal
+cmp -s b1.h5 maps.h5.journal || fail 'the backbone is gone'
+rm -f maps.h5.journal
 # Pixels up to 10^5.
 sed 's/std=0.25/std=1e-5/; s/^norm n1.*/act n1 in=c1 kind=abs/' back.net \
     > large.net
@@ -149,6 +161,8 @@ done
 cp torn maps.h5.journal
 features --backbone b2.h5 > out 2>&1 || fail "$(cat out)"
 grep -q 'journal has' out && fail 'a journal of another model'
+grep -q 'maps.h5.journal is begun anew: the journal is of other settings' out ||
+    fail "a journal is gone in silence: $(cat out)"
 cp torn maps.h5.journal
 cp c/1/0001.ppm c/0/0001.ppm
 features --backbone b1.h5 > out 2>&1 || fail "$(cat out)"

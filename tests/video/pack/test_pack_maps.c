@@ -257,7 +257,7 @@ static void test_journal(void)
     CU_ASSERT_EQUAL(open_it(5, &other, &clips), CTT_EIO);    /* locked */
     ctt_journal_close(&j, 0);
     CHECK_OK(open_it(6, &j, &clips));    /* other settings */
-    CU_ASSERT_EQUAL(clips, 0);
+    CU_ASSERT_EQUAL(clips, -1);
     CU_ASSERT_EQUAL(has_clip(j, 0), 0);
     ctt_journal_close(&j, 1);
     CU_ASSERT_EQUAL(access(clip_path("j.journal"), F_OK), -1);
@@ -313,7 +313,13 @@ static void test_journal_damage(void)
         bytes[at] ^= 0x82;
         clip_file("j.journal", bytes, n);
         bytes[at] ^= 0x82;
+        if (at < 8) {    /* not known as a journal */
+            CU_ASSERT_EQUAL(open_it(5, &j, &clips), CTT_EIO);
+            lost++;
+            continue;
+        }
         CHECK_OK(open_it(5, &j, &clips));
+        CU_ASSERT_EQUAL(clips < 0, at < 16);
         for (int i = 0; i < CLIPS; i++)
             found += has_clip(j, i);
         lost += found < CLIPS;
@@ -337,6 +343,73 @@ static void test_journal_refused(void)
     unlink(clip_path("j.journal"));
 }
 
+/* A file that is no journal stays as it was. */
+static void test_journal_foreign(void)
+{
+    static const char *const text[] = { "x", "ctt-jrn_", "clips/1.avi moves\n",
+        "ctt-clip, and more than the head of a journal has", "ctt-jrx" };
+    struct ctt_journal *j = NULL;
+    int clips;
+
+    for (size_t i = 0; i < CTT_LEN(text); i++) {
+        size_t n;
+        uint8_t *now;
+
+        clip_text("j.journal", text[i]);
+        ctt_check_refused(open_it(5, &j, &clips), CTT_EIO, "j.journal: is "
+                          "there already and is no journal of a pack");
+        now = clip_bytes(clip_path("j.journal"), &n);
+        CU_ASSERT(n == strlen(text[i]) && memcmp(now, text[i], n) == 0);
+        ctt_free(now);
+    }
+    unlink(clip_path("j.journal"));
+}
+
+/* Opens a journal of one record that states so many frames, of which each and
+ * its maps have so many bytes, in a file of that size. */
+static int forge(int64_t frames, int64_t w, int64_t of_map, int64_t size)
+{
+    const struct ctt_frames like = { .h = 1, .w = (int)w, .c = 1 };
+    uint8_t head[2 * 8 + 9 * 8] = "ctt-jrnl";
+    struct ctt_journal *j = NULL;
+    int clips = -1;
+
+    ctt_pack_put(head + 8, 5);
+    memcpy(head + 16, "ctt-clip", 8);
+    ctt_pack_put(head + 32, (uint64_t)frames);
+    clip_file("j.journal", head, sizeof(head));
+    CU_ASSERT_EQUAL(truncate(clip_path("j.journal"), (off_t)(sizeof(head) +
+                    (uint64_t)size)), 0);
+    CHECK_OK(ctt_journal_open(clip_path("j"), 5, of_map, &like, &j, &clips));
+    ctt_journal_close(&j, 1);
+    return clips;
+}
+
+/* Frames and maps may have 2 GiB each; sizes beyond this, or beyond the file,
+ * end it, and are not written either. */
+static void test_journal_forged(void)
+{
+    const int64_t unit = 1 << 27;    /* 16 of them: 2 GiB */
+    static const int64_t bad[] = { 0, -1, INT64_MIN, INT64_MAX, 101,
+                                   INT64_C(1) << 60 };
+    const struct ctt_frames like = { .h = 1, .w = 1, .c = 1 }, longer = {
+        .count = 17, .h = 1, .w = 1, .c = 1 };
+    struct ctt_journal *j = NULL;
+    int clips;
+
+    CU_ASSERT_EQUAL(forge(100, 3, 4, 700), 1);
+    CU_ASSERT_EQUAL(forge(100, 3, 4, 699), 0);
+    for (size_t i = 0; i < CTT_LEN(bad); i++)
+        CU_ASSERT_EQUAL(forge(bad[i], 3, 4, 700), 0);
+    CU_ASSERT_EQUAL(forge(16, unit, unit, 32 * unit), 1);
+    CU_ASSERT_EQUAL(forge(17, unit, unit, 34 * unit), 0);
+    CU_ASSERT_EQUAL(forge(17, 1, unit, 34 * unit), 0);
+    CHECK_OK(ctt_journal_open(clip_path("j"), 5, unit, &like, &j, &clips));
+    ctt_check_refused(ctt_journal_add(j, 1, &longer, NULL), CTT_EUNSUP,
+                      "17 frames; a pack has clips of 16 at most");
+    ctt_journal_close(&j, 1);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
@@ -345,7 +418,9 @@ int main(void)
         { "memory", test_memory }, { "journal", test_journal },
         { "torn journal", test_torn },
         { "damaged journal", test_journal_damage },
-        { "refused journal", test_journal_refused }, { NULL, NULL } };
+        { "refused journal", test_journal_refused },
+        { "foreign journal", test_journal_foreign },
+        { "forged journal", test_journal_forged }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "maps", NULL, NULL, NULL, NULL, tests },
         { NULL, NULL, NULL, NULL, NULL, NULL } };
