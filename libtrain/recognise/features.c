@@ -237,10 +237,9 @@ static int check_maps(const struct ctt_maps *has, const struct ctt_maps *want)
 
         CTT_CHECK(m, CTT_EINVAL, "has maps of the nodes %s, not of %s "
                   "(--nodes)", names, w->name);
-        CTT_CHECK(m->crc == w->crc && m->d == w->d && m->h == w->h &&
-                  m->w == w->w && m->c == w->c, CTT_EINVAL, "its maps of %s "
-                  "are those of another model than --backbone: make it again "
-                  "(convtt-data features)", w->name);
+        CTT_CHECK(ctt_same_map(m, w), CTT_EINVAL, "its maps of %s are those of "
+                  "another model than --backbone: make it again (convtt-data "
+                  "features)", w->name);
     }
 out:
     return rc;

@@ -4,29 +4,12 @@
 #include "libtrain/data/fold.h"
 #include "libtrain/recognise/ridge.h"
 #include "net/rewrite/edit.h"
+#include "net/rewrite/maps.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { LIST = CTT_MAX_IN * 16 };    /* bytes of a list of names */
-
-/* The node of a name that ends at a comma or at the end. */
-static int find_node(const struct ctt_graph *g, const char *name, int *out)
-{
-    char one[CTT_NAME];
-    size_t n = strcspn(name, ",");
-    int rc = 0, at = -1;
-
-    if (n < sizeof(one)) {
-        snprintf(one, sizeof(one), "%.*s", (int)n, name);
-        at = ctt_graph_find(g, one);
-    }
-    CTT_CHECK(at >= 0, CTT_EINVAL, "--nodes: the backbone has no node '%.*s'",
-              (int)n, name);
-    *out = at;
-out:
-    return rc;
-}
 
 /* A head in the making: the names of its nodes begin with the stem. */
 struct head {
@@ -35,25 +18,6 @@ struct head {
     char                    stem[16];
     int                     maps;
 };
-
-/* 1 if a node has that name, or it and a dot at the beginning of its own. */
-static int is_taken(const struct ctt_graph *g, const char *stem)
-{
-    size_t n = strlen(stem);
-
-    for (int i = 0; i < g->count; i++)
-        if (strncmp(g->node[i].name, stem, n) == 0 &&
-            (!g->node[i].name[n] || g->node[i].name[n] == '.'))
-            return 1;
-    return 0;
-}
-
-static void find_stem(struct head *h)
-{
-    snprintf(h->stem, sizeof(h->stem), CTT_HEAD);
-    for (int k = 2; is_taken(h->g, h->stem); k++)
-        snprintf(h->stem, sizeof(h->stem), CTT_HEAD "%d", k);
-}
 
 /* What the head reads of the movement of a map: its change over so many steps,
  * and the mean and the maximum of this over the pixels.  Most of a frame stands
@@ -95,7 +59,7 @@ static int add_maps(struct head *h, const char *nodes)
     int rc = 0, node = 0;
 
     for (const char *s = nodes; ; s += strcspn(s, ",") + 1) {
-        CTT_TRY(find_node(h->g, s, &node));
+        CTT_TRY(ctt_listed_node(h->g, s, &node));
         CTT_CHECK(h->maps < CTT_MAX_IN, CTT_EINVAL, "--nodes: more than %d",
                   CTT_MAX_IN);
         CTT_TRY(add_map(h, node));
@@ -165,7 +129,7 @@ int ctt_head_graph(const struct ctt_graph *backbone, const char *nodes,
 
     CTT_CHECK(backbone->clip == backbone->count, CTT_EUNSUP, "the backbone has "
               "a line 'clip'; a head is added to a model of frames");
-    find_stem(&h);
+    ctt_edit_stem(backbone, CTT_HEAD, h.stem, sizeof(h.stem));
     CTT_TRY(ctt_edit_begin(backbone, &h.e));
     CTT_TRY(add_head(&h, nodes));
     CTT_TRY(ctt_edit_graph(h.e, &all));

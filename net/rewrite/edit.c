@@ -43,6 +43,26 @@ out:
     return rc;
 }
 
+/* 1 if a node has that name, or it and a dot at the beginning of its own. */
+static int is_taken(const struct ctt_graph *g, const char *stem)
+{
+    size_t n = strlen(stem);
+
+    for (int i = 0; i < g->count; i++)
+        if (strncmp(g->node[i].name, stem, n) == 0 &&
+            (!g->node[i].name[n] || g->node[i].name[n] == '.'))
+            return 1;
+    return 0;
+}
+
+void ctt_edit_stem(const struct ctt_graph *g, const char *wanted, char *stem,
+                   size_t room)
+{
+    snprintf(stem, room, "%s", wanted);
+    for (int k = 2; is_taken(g, stem); k++)
+        snprintf(stem, room, "%s%d", wanted, k);
+}
+
 int ctt_edit_begin(const struct ctt_graph *g, struct ctt_edit **out)
 {
     struct ctt_edit *e = ctt_calloc(1, sizeof(*e));

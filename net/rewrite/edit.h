@@ -15,6 +15,11 @@ struct ctt_edit;
 int  ctt_edit_begin(const struct ctt_graph *g, struct ctt_edit **out);
 void ctt_edit_free(struct ctt_edit **e);
 
+/* A stem of names for lines to be added: `wanted`, or wanted2, wanted3 .. if a
+ * node of g has it, alone or with a dot behind it. */
+void ctt_edit_stem(const struct ctt_graph *g, const char *wanted, char *stem,
+                   size_t room);
+
 /* Adds a line before that of a node, after lines added there earlier; node =
  * g->count: at the end.  A line added before the first node after 'clip' is
  * placed after 'clip'.  To replace a node, add lines and remove it. */

@@ -7,8 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lines are added under names that begin so. */
-#define STEM "maps"
+/* Lines are added under names that begin with a stem, maps or one with a number
+ * where the model has that. */
+enum { STEM = 16 };
+
+static void find_stem(const struct ctt_graph *g, char *stem)
+{
+    ctt_edit_stem(g, "maps", stem, STEM);
+}
 
 int64_t ctt_map_size(const struct ctt_map *m)
 {
@@ -22,6 +28,12 @@ int64_t ctt_maps_size(const struct ctt_maps *m)
     for (int k = 0; k < m->count; k++)
         n += ctt_map_size(&m->map[k]);
     return n;
+}
+
+int ctt_same_map(const struct ctt_map *a, const struct ctt_map *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->d == b->d && a->h == b->h &&
+           a->w == b->w && a->c == b->c && a->crc == b->crc;
 }
 
 /* The edited graph without what its last line does not need, as a model. */
@@ -49,12 +61,12 @@ static int sum_node(const struct ctt_model *m, const char *name, uint32_t *crc)
 {
     struct ctt_model *part = NULL;
     struct ctt_edit *e = NULL;
-    char *text = NULL;
+    char *text = NULL, stem[STEM];
     int rc;
 
+    find_stem(m->g, stem);
     CTT_TRY(ctt_edit_begin(m->g, &e));
-    CTT_TRY(ctt_edit_add(e, m->g->count, "pool " STEM " in=%s kind=avg",
-                         name));
+    CTT_TRY(ctt_edit_add(e, m->g->count, "pool %s in=%s kind=avg", stem, name));
     CTT_TRY(swept_model(e, m, &part));
     text = ctt_net_print(part->g);
     CTT_TRY(text ? 0 : CTT_ENOMEM);
@@ -67,24 +79,42 @@ out:
     return rc;
 }
 
-static int find_map(const struct ctt_model *m, const char *name, int length,
-                    struct ctt_map *out)
+int ctt_listed_node(const struct ctt_graph *g, const char *name, int *out)
 {
-    const struct ctt_tensor *t;
+    char one[CTT_NAME];
+    size_t n = strcspn(name, ",");
     int rc = 0, at = -1;
 
-    if (length < CTT_NAME) {
-        snprintf(out->name, sizeof(out->name), "%.*s", length, name);
-        at = ctt_graph_find(m->g, out->name);
+    if (n < sizeof(one)) {
+        snprintf(one, sizeof(one), "%.*s", (int)n, name);
+        at = ctt_graph_find(g, one);
     }
     CTT_CHECK(at >= 0, CTT_EINVAL, "--nodes: the backbone has no node '%.*s'",
-              length, name);
-    t = &m->g->node[at].out;
-    out->d = t->d;
-    out->h = t->h;
-    out->w = t->w;
-    out->c = t->c;
-    CTT_TRY(sum_node(m, out->name, &out->crc));
+              (int)n, name);
+    *out = at;
+out:
+    return rc;
+}
+
+static int add_found(const struct ctt_model *m, const char *name,
+                     struct ctt_maps *maps)
+{
+    struct ctt_map *x = &maps->map[maps->count];
+    const struct ctt_node *n;
+    int rc, at = 0;
+
+    CTT_TRY(ctt_listed_node(m->g, name, &at));
+    n = &m->g->node[at];
+    for (int k = 0; k < maps->count; k++)
+        CTT_CHECK(strcmp(maps->map[k].name, n->name) != 0, CTT_EINVAL,
+                  "--nodes: %s is given twice", n->name);
+    snprintf(x->name, sizeof(x->name), "%s", n->name);
+    x->d = n->out.d;
+    x->h = n->out.h;
+    x->w = n->out.w;
+    x->c = n->out.c;
+    CTT_TRY(sum_node(m, x->name, &x->crc));
+    maps->count++;
 out:
     return rc;
 }
@@ -100,8 +130,7 @@ int ctt_maps_find(const struct ctt_model *m, const char *nodes,
     for (const char *s = nodes; ; s += strcspn(s, ",") + 1) {
         CTT_CHECK(out->count < CTT_MAX_IN, CTT_EINVAL, "--nodes: more than %d",
                   CTT_MAX_IN);
-        CTT_TRY(find_map(m, s, (int)strcspn(s, ","), &out->map[out->count]));
-        out->count++;
+        CTT_TRY(add_found(m, s, out));
         if (!s[strcspn(s, ",")])
             break;
     }
@@ -113,19 +142,20 @@ out:
 static int cut_behind(const struct ctt_model *m, const struct ctt_maps *maps,
                       struct ctt_model **out)
 {
-    char list[CTT_MAX_IN * 16] = "";
+    char list[CTT_MAX_IN * 2 * STEM] = "", stem[STEM];
     struct ctt_edit *e = NULL;
     int rc, end = m->g->count;
 
+    find_stem(m->g, stem);
     CTT_TRY(ctt_edit_begin(m->g, &e));
     for (int k = 0; k < maps->count; k++) {
-        CTT_TRY(ctt_edit_add(e, end, "pool " STEM ".p%d in=%s kind=avg", k,
+        CTT_TRY(ctt_edit_add(e, end, "pool %s.p%d in=%s kind=avg", stem, k,
                              maps->map[k].name));
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s" STEM
-                 ".p%d", k ? "," : "", k);
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s.p%d",
+                 k ? "," : "", stem, k);
     }
     if (maps->count > 1)
-        CTT_TRY(ctt_edit_add(e, end, "concat " STEM " in=%s", list));
+        CTT_TRY(ctt_edit_add(e, end, "concat %s in=%s", stem, list));
     CTT_TRY(swept_model(e, m, out));
 out:
     ctt_edit_free(&e);
@@ -150,13 +180,15 @@ int ctt_maps_model(const struct ctt_model *m, const struct ctt_maps *maps,
 {
     struct ctt_model *part = NULL, *kept = NULL;
     struct ctt_edit *e = NULL;
+    char stem[STEM];
     int rc, last;
 
+    find_stem(m->g, stem);
     CTT_TRY(cut_behind(m, maps, &part));
     last = ctt_graph_output(part->g);
     CTT_TRY(ctt_edit_begin(part->g, &e));
     for (int k = 0; k < maps->count; k++)
-        CTT_TRY(ctt_edit_add(e, last, "state " STEM ".s%d of=%s fill=%s", k,
+        CTT_TRY(ctt_edit_add(e, last, "state %s.s%d of=%s fill=%s", stem, k,
                              maps->map[k].name,
                              fill_of(part->g, maps->map[k].name)));
     CTT_TRY(ctt_edit_model(e, part, &kept));
@@ -170,9 +202,11 @@ out:
 
 int ctt_maps_node(const struct ctt_graph *g, int k)
 {
+    const char *last = g->node[ctt_graph_output(g)].name;
     char name[CTT_NAME];
 
-    snprintf(name, sizeof(name), STEM ".s%d", k);
+    /* The output begins with the stem. */
+    snprintf(name, sizeof(name), "%.*s.s%d", (int)strcspn(last, "."), last, k);
     return g->node[ctt_graph_find(g, name)].source;
 }
 

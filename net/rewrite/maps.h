@@ -15,8 +15,15 @@ struct ctt_maps { int count; struct ctt_map map[CTT_MAX_IN]; };
 int64_t ctt_map_size(const struct ctt_map *m);
 int64_t ctt_maps_size(const struct ctt_maps *m);
 
+/* 1 if both are the same in all that is said of them. */
+int  ctt_same_map(const struct ctt_map *a, const struct ctt_map *b);
+
+/* The node of a name that ends at a comma or at the end; CTT_EINVAL: it is not
+ * there. */
+int  ctt_listed_node(const struct ctt_graph *g, const char *name, int *out);
+
 /* Describes the nodes of a list, separated by commas, of a model without a line
- * 'clip'.  CTT_EINVAL: a node is not there, or there are too many. */
+ * 'clip'.  CTT_EINVAL: a node is not there, or twice, or there are too many. */
 int  ctt_maps_find(const struct ctt_model *m, const char *nodes,
                    struct ctt_maps *out);
 

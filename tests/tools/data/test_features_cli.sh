@@ -85,6 +85,16 @@ says 0 'h.h5: 24 clips' "$bin/convtt-data" features list.txt -o h.h5 \
     --backbone w.h5 --nodes s8
 says 0 'r.h5 written' "$bin/convtt-train" --backbone w.h5 --nodes s8 -o r.h5 \
     --data h.h5 --val none --baselines off
+# Nodes may have the names of lines that are added.
+sed 's/s8/maps.p0/; s/s16/maps/' back.net > named.net
+works "$bin/convtt-train" named.net -o named.h5 --threads 1 --data list.txt \
+    --val none --epochs 1 --baselines off
+for nodes in maps.p0 maps,maps.p0; do
+    says 0 'h.h5: 24 clips' "$bin/convtt-data" features list.txt -o h.h5 \
+        --backbone named.h5 --nodes $nodes
+    says 0 'r.h5 written' "$bin/convtt-train" --backbone named.h5 -o r.h5 \
+        --nodes $nodes --data h.h5 --val none --baselines off
+done
 rm -f r.h5
 
 # 2. A pack as any other, which says what it has.
@@ -115,6 +125,8 @@ rm -f r.h5
 says 2 'back.net: a text has no weights' features --backbone back.net
 says 2 "b1.h5: --nodes: the backbone has no node 'no'" features \
     --backbone b1.h5 --nodes s8,no
+says 2 'b1.h5: --nodes: s8 is given twice' features \
+    --backbone b1.h5 --nodes s8,s16,s8
 says 2 'list.txt: given for two files' "$bin/convtt-data" features list.txt \
     -o list.txt --backbone b1.h5
 # The journal takes no file that is none, and nothing that is read.
