@@ -40,6 +40,7 @@ static const int64_t WAITING = (int64_t)256 << 20;
 struct decoded {
     struct ctt_frames f;
     uint8_t *maps;
+    uint64_t key;                /* under which the journal has it */
     char    *why;
     int      rc, ready;
     int      found;              /* in the journal */
@@ -52,6 +53,8 @@ struct packer {
     struct decoded *ring;        /* clip i is at i % places */
     int             places, next, written, stop, bad;
     int             busy, alone; /* threads that decode; none may begin */
+    int             threads;     /* that have a mapper of these */
+    struct ctt_mapper *mapper[THREADS];
     const struct ctt_mapping *mapping;    /* NULL: no maps, nor a journal */
     struct ctt_journal *journal;
     int64_t         bytes, most; /* of the clips in the ring */
@@ -101,11 +104,10 @@ static int take_clip(struct packer *p)
 static int decode_maps(const struct packer *p, struct ctt_mapper **m, int i,
                        struct decoded *d)
 {
-    uint64_t key = 0;
     int rc;
 
-    CTT_TRY(ctt_source_key(p->s, i, &key));
-    CTT_TRY(d->found = ctt_journal_find(p->journal, key, &d->f, &d->maps));
+    CTT_TRY(ctt_source_key(p->s, i, &d->key));
+    CTT_TRY(d->found = ctt_journal_find(p->journal, d->key, &d->f, &d->maps));
     if (d->found)
         goto out;
     if (!*m)
@@ -140,11 +142,14 @@ static int lacks_memory(const struct decoded *d)
 static void *decode_clips(void *arg)
 {
     struct packer *p = arg;
-    struct ctt_mapper *m = NULL;
+    struct ctt_mapper **m;
     int i;
 
+    pthread_mutex_lock(&p->lock);
+    m = &p->mapper[p->threads++];
+    pthread_mutex_unlock(&p->lock);
     while ((i = take_clip(p)) >= 0) {
-        struct decoded d = decode_item(p, &m, i);
+        struct decoded d = decode_item(p, m, i);
         pthread_mutex_lock(&p->lock);
         p->ring[i % p->places] = d;
         p->bytes += decoded_bytes(p, &d.f);
@@ -152,7 +157,6 @@ static void *decode_clips(void *arg)
         pthread_cond_signal(&p->ready);
         pthread_mutex_unlock(&p->lock);
     }
-    ctt_mapper_close(&m);
     return NULL;
 }
 
@@ -170,14 +174,21 @@ static void await_thread(struct packer *p)
     pthread_cond_timedwait(&p->ready, &p->lock, &until);
 }
 
-/* Waits until no thread decodes, and drops the clips that wait: they too will
- * be decoded again. */
+static void close_mappers(struct packer *p)
+{
+    for (int i = 0; i < p->threads; i++)
+        ctt_mapper_close(&p->mapper[i]);
+}
+
+/* Waits until no thread decodes, and drops what they hold: clips that wait will
+ * be decoded again too. */
 static void clear_ring(struct packer *p)
 {
     pthread_mutex_lock(&p->lock);
     p->alone = 1;
     while (p->busy)
         await_thread(p);
+    close_mappers(p);
     for (int i = 0; i < p->places; i++) {
         struct decoded *d = &p->ring[i];
         if (!d->f.data)
@@ -240,14 +251,11 @@ static void release(struct packer *p, struct decoded *d)
 static int write_maps(struct packer *p, struct ctt_pack *out,
                       const struct decoded *d)
 {
-    uint64_t key = 0;
     int rc;
 
     CTT_TRY(ctt_pack_add_maps(out, d->maps));
-    if (d->found)
-        goto out;
-    CTT_TRY(ctt_source_key(p->s, p->written, &key));
-    CTT_TRY(ctt_journal_add(p->journal, key, &d->f, d->maps));
+    if (!d->found)
+        CTT_TRY(ctt_journal_add(p->journal, d->key, &d->f, d->maps));
 out:
     return rc;
 }
@@ -280,7 +288,8 @@ static int write_clip(struct packer *p, struct ctt_pack *out,
     CTT_CHECK(d->rc != CTT_ESTOP, CTT_ESTOP, "stopped; %s is not written",
               p->c->out);
     CTT_CHECK(!lacks_memory(d), CTT_ENOMEM, "%s: out of memory for its frames: "
-              "--max-frames cuts long clips, --memory sets the limit",
+              "--max-frames cuts long clips, fewer --workers take less, "
+              "--memory sets the limit",
               item->path);
     CTT_CHECK(!p->c->strict && !ctt_is_lack(d->rc) && d->rc != CTT_ENAN, d->rc,
               "%s", d->why);
@@ -350,6 +359,7 @@ static int pack_clips(struct packer p, struct ctt_pack *out, int *bad)
     CTT_TRY(run_packer(&p, out));
     *bad = p.bad;
 out:
+    close_mappers(&p);
     for (int i = 0; p.ring && i < p.places; i++) {
         drop_decoded(&p.ring[i]);
         ctt_free(p.ring[i].why);
@@ -363,15 +373,24 @@ out:
 
 /* ---- the commands ---- */
 
-/* Settings on which a clip of the pack depends, and its maps. */
+/* Settings on which a clip of the pack depends, and its maps.  Of a map the
+ * members, as other bytes may stand between them; all of an input are of
+ * four bytes. */
 static uint32_t settings_sum(const struct packer *p)
 {
     const struct ctt_input *in = &p->mapping->in;
     const struct ctt_maps *maps = &p->mapping->maps;
-    uint32_t sum = ctt_crc32(0, maps, 1, (int64_t)sizeof(*maps));
+    const int most = p->c->max_frames;
+    uint32_t sum = ctt_crc32(0, in, 1, (int64_t)sizeof(*in));
 
-    sum = ctt_crc32(sum, in, 1, (int64_t)sizeof(*in));
-    return ctt_crc32(sum, &p->c->max_frames, (int)sizeof(p->c->max_frames), 1);
+    for (int k = 0; k < maps->count; k++) {
+        const struct ctt_map *m = &maps->map[k];
+        const int64_t more[] = { m->d, m->h, m->w, m->c, m->crc };
+
+        sum = ctt_crc32(sum, m->name, 1, (int64_t)strlen(m->name) + 1);
+        sum = ctt_crc32(sum, more, (int)sizeof(*more), CTT_LEN(more));
+    }
+    return ctt_crc32(sum, &most, (int)sizeof(most), 1);
 }
 
 static int open_journal(struct packer *p)
