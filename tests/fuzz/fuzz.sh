@@ -121,7 +121,7 @@ base/(opt|opt_main|opt_value)[.]c
 net/code/[a-z0-9_]*[.]c
 base/json(_out)?[.]c
 video/list/(csv|columns|files|fit|list[a-z_]*|names|rows|split|videos)[.]c
-video/pack/(pack|pack_maps|packfile)[.]c
+video/pack/(pack|pack_journal|pack_maps|packfile)[.]c
 video/synth/(idx|digits)[.]c
 video/(disk|decode|demux|demux_cut|demux_join|formats|meter|frame)[.]c
 video/(pictures|scaler)[.]c
