@@ -105,6 +105,8 @@ static int add_found(const struct ctt_model *m, const char *name,
 
     CTT_TRY(ctt_listed_node(m->g, name, &at));
     n = &m->g->node[at];
+    CTT_CHECK(n->op != CTT_OP_INPUT, CTT_EINVAL, "--nodes: %s is the frame "
+              "itself, which a pack has", n->name);
     for (int k = 0; k < maps->count; k++)
         CTT_CHECK(strcmp(maps->map[k].name, n->name) != 0, CTT_EINVAL,
                   "--nodes: %s is given twice", n->name);

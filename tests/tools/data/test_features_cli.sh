@@ -127,6 +127,8 @@ says 2 "b1.h5: --nodes: the backbone has no node 'no'" features \
     --backbone b1.h5 --nodes s8,no
 says 2 'b1.h5: --nodes: s8 is given twice' features \
     --backbone b1.h5 --nodes s8,s16,s8
+says 2 'b1.h5: --nodes: x is the frame itself' features \
+    --backbone b1.h5 --nodes s8,x
 says 2 'list.txt: given for two files' "$bin/convtt-data" features list.txt \
     -o list.txt --backbone b1.h5
 # The journal takes no file that is none, and nothing that is read.
