@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt_inside.h: what the files of the option table share. */
+ * opt_inside.h: declarations that the files of the option table share. */
 #ifndef CTT_OPT_INSIDE_H
 #define CTT_OPT_INSIDE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_profile.c: what --profile costs: frames of models on one thread, with
+ * bench_profile.c: the cost of --profile: frames of models on one thread, with
  * and without being recorded, in turns.
  *
  * Usage: bench_profile NAME.net... */

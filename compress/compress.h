@@ -72,8 +72,8 @@ struct ctt_thin {
                               ctt_tt */
 };
 
-/* What was removed: of channels that may go, each counted once with those that
- * go with it (net/rewrite/channel_groups.h). */
+/* Counts of removed channels: of those that may go, each counted once with
+ * those that go with it (net/rewrite/channel_groups.h). */
 struct ctt_thinned {
     int     channels, of;
     int64_t macs, macs_of;    /* multiplications, per frame and clip together,
@@ -93,7 +93,7 @@ int ctt_thin(const struct ctt_model *m, const struct ctt_thin *o, double share,
 
 /* ---- svd.c ---- */
 
-/* What is to be kept: the weight itself, or what it answers on clips. */
+/* The aim of a factorisation: the weight itself, or its answers on clips. */
 enum ctt_on { CTT_ON_WEIGHTS, CTT_ON_RESPONSES };
 
 struct ctt_svd {
@@ -221,7 +221,7 @@ double ctt_prune_cubic(double s0, double s1, int round, int rounds);
 
 /* ---- fold.c ---- */
 
-/* What folding does; ALL is the sum of two.  AUTO: ALL, but DEAD if the
+/* Kinds of folding; ALL is the sum of two.  AUTO: ALL, but DEAD if the
  * weights are shared and there are norms, which would end the sharing. */
 enum ctt_fold_what { CTT_FOLD_NONE, CTT_FOLD_NORMS, CTT_FOLD_DEAD,
                      CTT_FOLD_ALL, CTT_FOLD_AUTO };
@@ -230,7 +230,7 @@ struct ctt_fold {
     int what;              /* enum ctt_fold_what; NONE: the stage is skipped */
 };
 
-/* What was folded and dropped. */
+/* Counts of folded and dropped lines. */
 struct ctt_folded {
     int     norms;         /* batch norms */
     int64_t channels;      /* dead ones, */
@@ -336,7 +336,7 @@ void ctt_round_half(struct ctt_model *m);
 
 /* ---- recipe.c ---- */
 
-/* What a choice is to make small: the product of both, the bytes of the file or
+/* The aim of a choice: least product of both, the bytes of the file or
  * the time of a frame. */
 enum ctt_aim { CTT_AIM_BOTH, CTT_AIM_BYTES, CTT_AIM_MS };
 
@@ -383,7 +383,7 @@ struct ctt_epochs {
 const char *ctt_epochs_text(const struct ctt_epochs *s, double part, char *text,
                             size_t size);
 
-/* What a model loses of the mean top-1 against another one on the same clips,
+/* The loss of a model in mean top-1 against another one on the same clips,
  * and the standard error of that: of few clips chance alone makes more than
  * what counts. */
 struct ctt_loss { double mean, error; };
@@ -414,7 +414,7 @@ struct ctt_recipe_calls {
      * the weights of m. */
     int (*norms)(void *arg, const char *stage, struct ctt_model *m);
     void (*say)(void *arg, const char *line);
-    /* What the calls of sample() from now on are for, as a line of progress;
+    /* The purpose of the next calls of sample(), as a line of progress;
      * "": nothing that takes long. */
     void (*busy)(void *arg, const char *what);
     /* Called before each retraining. */

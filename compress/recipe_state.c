@@ -45,8 +45,8 @@ static const struct field stage_fields[] = {
     STAGE(DOUBLE, ms, 1), STAGE(DOUBLE, faster, 1), STAGE(INT, busy, 1),
 };
 
-/* What a stage writes; the rest is known from the given model and from the
- * file. */
+/* Members that a row of a weight stores; the rest is known from the given model and from
+ * the file. */
 static const struct field weight_fields[] = {
     WEIGHT(TEXT, name, CTT_NAME), WEIGHT(INT, cores, 1),
     WEIGHT(INT, rank, CTT_MAX_CORES - 1),
@@ -281,7 +281,7 @@ static int read_fields(char **text, const char *word, const struct field *field,
     return line ? damaged(word) : 0;
 }
 
-/* What a test can come to; NaN: there was none. */
+/* Results of a test; NaN: there was none. */
 static int is_score(const struct ctt_score *s)
 {
     for (int k = 0; k < CTT_ACCURACIES; k++)

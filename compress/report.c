@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * report.c: what was done to a model and the measured results. */
+ * report.c: the compression of a model and the measured results. */
 #include "compress/compress.h"
 #include "net/op.h"
 #include "net/quant.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * report.h: what was done to a model and the measured results: a row per round
+ * report.h: the compression of a model and the measured results: a row a round
  * of a stage, and one per weight. */
 #ifndef CTT_REPORT_H
 #define CTT_REPORT_H
@@ -53,8 +53,9 @@ struct ctt_stage_row {
                                           out both */
 };
 
-/* What a weight holds, as if each symbol were coded alone: bits of the values
- * that are not pruned, different ones, and bits of the gaps between them. */
+/* The content of a weight, as if each symbol were coded alone: bits of the
+ * values that are not pruned, different ones, and bits of the gaps between
+ * them. */
 struct ctt_entropy {
     int64_t values;
     double  value_bits, gap_bits;
@@ -116,7 +117,7 @@ struct ctt_choice {
                                 tested */
 };
 
-/* What the clips of a data set were used for: "training", "statistics" (of
+/* The use of the clips of a data set: "training", "statistics" (of
  * norms and responses), "choice", "test" or "proof".  Not owned. */
 struct ctt_clips {
     const char *used_for, *path, *split;
@@ -193,7 +194,7 @@ double ctt_report_gain(const struct ctt_report *r, const struct ctt_choice *c);
 /* Whether row i is one of several candidates. */
 int  ctt_report_had_choice(const struct ctt_report *r, int i);
 
-/* Those whose `answer` is worst come first, but for that of all together. */
+/* Weights whose `answer` is worst come first, but for the row of all. */
 void ctt_report_sort_blame(struct ctt_report *r);
 
 /* Reads from a file what is kept of each weight and how it is stored. */

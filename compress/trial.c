@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trial.c: what a recipe would come to without training, as a file to
+ * trial.c: the result of a recipe without training, as a file to
  * measure. */
 #include "compress/trial.h"
 #include "base/limits.h"

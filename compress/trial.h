@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trial.h: what a recipe would come to without training, as a file to
+ * trial.h: the result of a recipe without training, as a file to
  * measure. */
 #ifndef CTT_TRIAL_H
 #define CTT_TRIAL_H

@@ -39,7 +39,7 @@ int ctt_export_safetensors(const char *path, const struct ctt_model *m);
 
 /* ---- write/: ONNX out ---- */
 
-/* What quantised values become.  ANY: bytes as the model has them.  TENSORRT:
+/* The form of quantised values.  ANY: bytes as the model has them.  TENSORRT:
  * signed bytes with 0 as zero, of a wider step where the model's bytes are not
  * centred. */
 enum ctt_export_for { CTT_EXPORT_ANY, CTT_EXPORT_TENSORRT };

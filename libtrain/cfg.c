@@ -29,8 +29,11 @@ enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
        TRAINER = CTT_CFG_TRAINER, STEP = CTT_CFG_STEP,
        CLIPS = CTT_CFG_CLIPS };
 
-static const char *const optimizers[] = { "sgd", "adam", "adamw", "nesterov",
-                                          "rmsprop", "adagrad", NULL };
+static const char *const optimizers[] = {
+    [CTT_SGD] = "sgd", [CTT_ADAM] = "adam", [CTT_ADAMW] = "adamw",
+    [CTT_NESTEROV] = "nesterov", [CTT_RMSPROP] = "rmsprop",
+    [CTT_ADAGRAD] = "adagrad", NULL
+};
 static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
 static const char *const tasks[] = { "recognise", "predict", "both",

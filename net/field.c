@@ -70,7 +70,7 @@ static int64_t steps_back(const struct ctt_node *n)
     return w->spread ? CTT_FIELD_ALL : (int64_t)(w->steps - 1) * w->every;
 }
 
-/* What the node depends on through all its inputs; 1 if that has grown. */
+/* The field of a node through all its inputs; 1 if that has grown. */
 static int reach_node(const struct ctt_graph *g, int i, int bound,
                       const int64_t all[2], struct reach *reach)
 {

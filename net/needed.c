@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * needed.c: what a node of a graph is made of. */
+ * needed.c: the nodes that a node of a graph is made of. */
 #include "net/graph.h"
 #include "net/op.h"
 

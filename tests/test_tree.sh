@@ -153,6 +153,9 @@ awk 'FNR <= 3 { n = split(FILENAME, part, "/")
                 if (index($0, " * " part[n] ": ")) has[FILENAME] = 1 }
      END { for (i = 1; i < ARGC; i++) if (!has[ARGV[i]]) print ARGV[i] ":2" }' \
     $c_files | refuse "does not say at its top what it is"
+grep -nE '^ *(/\*|\* [a-z_0-9]+\.[a-z]+:) ([Ww]hat|[Tt]hose|[Ii]t) ' \
+    $(echo "$c_files" | grep -vE '^tests/') | cut -d: -f1,2 |
+    refuse "a comment begins with what, those or it, not with a noun"
 if ctags --version 2> /dev/null | grep -q Universal; then
     ctags -x --c-kinds=f --fields=+ne --languages=C --langmap=C:.c.h.cc.cu.cuh \
         --_xformat='%{line} %{end} %{name} %{input}' $c_files |

@@ -12,8 +12,8 @@ struct ctt_parts {
     int node[CTT_MAX_CORES], count;
 };
 
-/* Those of `small` for the conv or deconv `node` of the graph `dense`, of which
- * NAME.t1 is no node.  count 0: there is no such conv. */
+/* The parts in `small` of the conv or deconv `node` of the graph `dense`, of
+ * which NAME.t1 is no node.  count 0: there is no such conv. */
 void ctt_parts_find(const struct ctt_graph *dense, int node,
                     const struct ctt_graph *small, struct ctt_parts *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sensitivity.c: what each weight of a model bears: for each option a model in
- * which it changes only this weight is tested, stored and timed. */
+ * sensitivity.c: the loss by compressing each weight: for each option a model
+ * in which it changes only this weight is tested, stored and timed. */
 #include "compress/trial.h"
 #include "net/rewrite/edit.h"
 #include "net/op.h"
@@ -195,7 +195,7 @@ out:
 
 /* ---- a point ---- */
 
-/* What a run needs for all points. */
+/* State that all points of a run share. */
 struct sensing {
     struct ctt_sensitivity             *s;
     const struct ctt_sensitivity_calls *calls;

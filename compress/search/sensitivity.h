@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sensitivity.h: what each weight of a model bears: options of compression that
- * change one weight alone, without retraining. */
+ * sensitivity.h: the loss by compressing each weight: options of compression
+ * that change one weight alone, without retraining. */
 #ifndef CTT_SENSITIVITY_H
 #define CTT_SENSITIVITY_H
 
@@ -54,8 +54,8 @@ double ctt_sensitivity_number(const struct ctt_sensitivity_point *p,
 
 /* ---- sensitivity.c ---- */
 
-/* What a change of a model does to its answers on clips that trained nothing,
- * after 25, 50 and 100% of each. */
+/* The effect of a change of a model on its answers on clips that trained
+ * nothing, after 25, 50 and 100% of each. */
 struct ctt_change {
     double kl[CTT_ACCURACIES];      /* mean Kullback-Leibler divergence of the
                                        classes' probabilities from those
@@ -100,7 +100,7 @@ struct ctt_sensitivity {
     int                      points;
 };
 
-/* What the caller does; each gets arg. */
+/* Callbacks of the caller; each gets arg. */
 struct ctt_sensitivity_calls {
     void *arg;
     const struct ctt_recipe_calls *recipe;    /* sample() for ranges of INT8,

@@ -141,7 +141,7 @@ out:
 
 /* ---- one conv ---- */
 
-/* What all convs have in common. */
+/* State that all convs share. */
 struct blaming {
     const struct ctt_walk    *k;
     const struct ctt_model   *m;

@@ -48,7 +48,7 @@ int  ctt_keep_rows(const struct ctt_model *m, const int *node, int nodes,
                    struct ctt_kept **out);
 void ctt_kept_rows_free(struct ctt_kept **s);
 
-/* What is done with the rows of the k-th of these convs and those that it has
+/* Use of the rows of the k-th of these convs and of those that it has
  * at the same places in another model, `part` (with `inputs`: all inputs of a
  * place there): take() gets the latter and then, as further numbers, the
  * former.  answer, or NULL: gets the answers of `part`; not with `inputs`. */

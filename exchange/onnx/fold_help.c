@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fold_help.c: what operators on constants have in common: their inputs and
+ * fold_help.c: helpers of operators on constants: their inputs and
  * results, shapes that are broadcast. */
 #include "exchange/onnx/fold.h"
 

@@ -140,7 +140,7 @@ static int append_line(const struct ctt_onnx *o, const struct ctt_onnx_line *l,
                   " bias=0" : "");
 }
 
-/* What reads a window runs once a clip. */
+/* A reader of a window runs once a clip. */
 static int append_part(const struct ctt_onnx *o, const struct ctt_onnx_line *l,
                        char **text)
 {
@@ -211,7 +211,7 @@ static void fill_weight(const struct ctt_onnx_weight *w, float *to)
         to[i] = (float)w->vec[i];
 }
 
-/* What the parser makes of a line has the weights that its description has. */
+/* The parser's node of a line has the weights that its description has. */
 static int check_weight(const struct ctt_node *n, int k,
                         const struct ctt_onnx_weight *w)
 {

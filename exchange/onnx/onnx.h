@@ -56,7 +56,7 @@ struct ctt_onnx_node {
     int         needed;           /* the answer depends on it */
 };
 
-/* What is known of a value.  NEW: nothing yet.  CONSTANT: t.  LIVE: computed
+/* The knowledge of a value.  NEW: nothing yet.  CONSTANT: t.  LIVE: computed
  * from the input; t has its shape, place says where its numbers lie.  LOST:
  * made by a node that cannot be imported, of unknown shape. */
 enum ctt_onnx_known { CTT_ONNX_NEW, CTT_ONNX_CONSTANT, CTT_ONNX_LIVE,

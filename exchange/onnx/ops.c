@@ -224,7 +224,7 @@ static int refuse(const struct ctt_onnx_node *n, const struct op *op)
     return ctt_error(CTT_EUNSUP, "no such operator is known here");
 }
 
-/* What is wrong whatever the shapes are. */
+/* Errors that no shape can mend. */
 static int refuse_lost(const struct ctt_onnx *o, const struct ctt_onnx_node *n)
 {
     int first = ctt_onnx_constant(o, n, 0) != NULL;

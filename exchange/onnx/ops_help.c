@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops_help.c: what operators have in common: their inputs and results, channels
+ * ops_help.c: helpers of operators: their inputs and results, channels
  * in their order, factors of channels. */
 #include "exchange/onnx/ops.h"
 #include "exchange/onnx/fold.h"

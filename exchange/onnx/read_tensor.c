@@ -11,7 +11,7 @@ enum { DIMS = 1, TYPE = 2, SEGMENT = 3, FLOATS = 4, INT32S = 5, INT64S = 7,
        NAME = 8, RAW = 9, DOUBLES = 10, UINT64S = 11, EXTERNAL = 13,
        LOCATION = 14 };
 
-/* What the message says, before it is checked. */
+/* The message's words, before they are checked. */
 struct draft {
     struct ctt_onnx_tensor t;
     const char     *name, *file;

@@ -227,8 +227,8 @@ out:
 
 /* ---- all ---- */
 
-/* What nobody reads could be a layer that the model lacks.  Whole numbers count
- * batches (num_batches_tracked). */
+/* A tensor that nobody reads could be a layer that the model lacks.  Whole
+ * numbers count batches (num_batches_tracked). */
 static int check_rest(const struct fill *f)
 {
     int rc = 0;

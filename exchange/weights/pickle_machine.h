@@ -40,7 +40,7 @@ int ctt_pkl_above_mark(struct ctt_pkl *m, int *out);
 /* The n values on top become members of `to`. */
 int ctt_pkl_take(struct ctt_pkl *m, int n, int to);
 
-/* What follows an instruction: n bytes, a number, a line without its end. */
+/* Operands of an instruction: n bytes, a number, a line without its end. */
 int ctt_pkl_bytes(struct ctt_pkl *m, int64_t n, const uint8_t **p);
 int ctt_pkl_number(struct ctt_pkl *m, int bytes, int64_t *out);
 int ctt_pkl_line(struct ctt_pkl *m, const char **p, int *n);

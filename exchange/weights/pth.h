@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pth.h: what both forms of a .pth have in common: a pickle, whose tensors lie
+ * pth.h: the common part of both forms of a .pth: a pickle, whose tensors lie
  * in storages that have keys. */
 #ifndef CTT_PTH_H
 #define CTT_PTH_H

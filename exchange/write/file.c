@@ -8,7 +8,7 @@ enum { MODEL_IR = 1, MODEL_BY = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7,
        GRAPH_TENSOR = 5, TENSOR_DIM = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8,
        TENSOR_RAW = 9 };
 
-/* What protobuf reads at most. */
+/* The largest file that protobuf reads. */
 #define MOST_BYTES INT64_C(0x7fffffff)
 
 /* All of an initialiser but its bytes. */

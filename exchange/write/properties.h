@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * properties.h: what a user of an ONNX file must know beside the graph. */
+ * properties.h: facts for a user of an ONNX file beside the graph. */
 #ifndef CTT_EMIT_PROPERTIES_H
 #define CTT_EMIT_PROPERTIES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * features.c: what a model computes of clips, a few steps at a time. */
+ * features.c: values that a model computes of clips, a few steps at a time. */
 #include "libtrain/recognise/features.h"
 #include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"

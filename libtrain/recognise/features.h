@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * features.h: what a model computes of clips, without training it. */
+ * features.h: values that a model computes of clips, without training it. */
 #ifndef CTT_FEATURES_H
 #define CTT_FEATURES_H
 

@@ -19,7 +19,7 @@ struct head {
     int                     maps;
 };
 
-/* What the head reads of the movement of a map: its change over so many steps,
+/* Inputs of the head from the movement of a map: its change over so many steps,
  * and the mean and the maximum of this over the pixels.  Most of a frame stands
  * still, so a mean dilutes the movement of a part of it; two delays tell fast
  * movement from slow. */

@@ -5,7 +5,7 @@
 
 #include "libtrain/recognise/features.h"
 
-/* What the head reads of each map f, as means over the steps so far: motion,
+/* Inputs of the head from each map f, as means over the steps so far: motion,
  * the mean and the maximum over the pixels of |f_t - f_(t-1)| and of
  * |f_t - f_(t-2)|; the mean of the map itself. */
 enum ctt_head_part { CTT_HEAD_AUTO, CTT_HEAD_MOTION = 1, CTT_HEAD_MAPS = 2,

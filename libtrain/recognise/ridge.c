@@ -14,7 +14,7 @@ enum { PROBES = 512 };    /* examples that are left out, one at a time */
 static const double penalties[] = { 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1, 3, 10,
                                     30, 100 };
 
-/* What answers are multiplied by before a softmax. */
+/* Factors of answers before a softmax. */
 static const double factors[] = { 1, 2, 4, 8, 16 };
 enum { FACTORS = CTT_LEN(factors) };
 

@@ -426,7 +426,7 @@ out:
     return rc;
 }
 
-/* What is read beside the model. */
+/* Parts that are read beside the model. */
 struct parts {
     int               with_train;
     const struct ctt_model *like;    /* see ctt_model_load_like(); or NULL */

@@ -10,7 +10,7 @@
 /* Most classes that have thresholds of their own. */
 enum { CTT_THRESHOLD_CLASSES = 1000 };
 
-/* What classes without thresholds of their own have. */
+/* The threshold of classes that have none of their own. */
 #define CTT_THRESHOLD 0.5f
 
 struct ctt_thresholds {

@@ -164,7 +164,7 @@ out:
     return rc;
 }
 
-/* What stands before step 0 in the states of a node, which is the same in all
+/* The values before step 0 in the states of a node, which is the same in all
  * of them. */
 static const char *fill_of(const struct ctt_graph *g, const char *name)
 {

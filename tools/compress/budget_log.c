@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * budget_log.c: what --budget has tried and trained, as lines of the log of
+ * budget_log.c: tries and trainings of --budget, as lines of the log of
  * sensitivity. */
 #include "tools/compress/compress_tool.h"
 #include "base/newfile.h"

@@ -46,8 +46,8 @@ out:
     return rc;
 }
 
-/* What has no effect as such a model is not retrained.  A checkpoint that no
- * option names does not count. */
+/* Options without effect, as such a model is not retrained.  A checkpoint that
+ * no option names does not count. */
 static int check_untrained(struct ctt_compress_job *j)
 {
     const char *checkpoint = j->c.train.checkpoint;
@@ -150,7 +150,7 @@ static void tell_size(const struct ctt_compress_job *j,
                       (long long)bytes, (long long)st.st_size, j->path);
 }
 
-/* Those that --teacher names, or the original, if it is retrained. */
+/* The teachers that --teacher names, or the original, if it is retrained. */
 static int open_teachers(struct ctt_compress_job *j)
 {
     struct ctt_train_cfg *c = &j->c.train;
@@ -167,7 +167,7 @@ out:
     return rc;
 }
 
-/* What the answer does not depend on need not be compressed. */
+/* Nodes without influence on the answer need not be compressed. */
 static int drop_unread(struct ctt_compress_job *j)
 {
     int rc = ctt_drop_unread(&j->m);
@@ -249,7 +249,7 @@ out:
     return rc;
 }
 
-/* What only --retrain-epochs auto has, which is the default. */
+/* Options of --retrain-epochs auto alone, which is the default. */
 static int check_automatic(const struct ctt_compress_job *j)
 {
     static const char *const of[] = { "retrain-limit", "retrain-within" };

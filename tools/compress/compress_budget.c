@@ -181,7 +181,7 @@ out:
 
 /* ---- all ---- */
 
-/* Those that --teacher names, or the original. */
+/* The teachers that --teacher names, or the original. */
 static int open_teachers(struct ctt_compress_job *j)
 {
     int rc;

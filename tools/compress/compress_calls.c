@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress_calls.c: what the recipe of convtt-compress calls: checkpoints,
+ * compress_calls.c: callbacks of the recipe of convtt-compress: checkpoints,
  * retraining, tests and measurements. */
 #include "tools/compress/compress_tool.h"
 #include "device/device.h"

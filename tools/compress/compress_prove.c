@@ -26,7 +26,7 @@ static int chose_convs(const struct ctt_recipe *o, const struct ctt_report *r)
     return o->int8.method > 0 && ctt_int8_auto(&o->int8);
 }
 
-/* What the validation clips chose, or "". */
+/* The choices of the validation clips, or "". */
 static const char *choice(const struct ctt_recipe *o,
                           const struct ctt_report *r, char *text, size_t size)
 {

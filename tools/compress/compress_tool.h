@@ -223,7 +223,7 @@ int  ctt_answers_open(struct ctt_answers *a, const struct ctt_model *m,
                       const char *option);
 void ctt_answers_close(struct ctt_answers *a);
 
-/* Those of m; the caller frees *out. */
+/* The figures of m against that first model; the caller frees *out. */
 int  ctt_answers_of(const struct ctt_answers *a, const struct ctt_model *m,
                     struct ctt_metrics **out);
 
@@ -236,7 +236,7 @@ int  ctt_answers_begin(const struct ctt_answers *a, const char *what);
 
 /* ---- sensitivity_log.c ---- */
 
-/* What results depend on, besides the weight, the option and the value. */
+/* Key of results, besides the weight, the option and the value. */
 struct ctt_sensitivity_key {
     uint32_t    model, data;    /* CRC-32 of the model's weights and text, and
                                    of the clips it is tested on */
@@ -321,7 +321,7 @@ int ctt_compress_sensitivity(struct ctt_compress_job *j);
 int ctt_compress_load(const char *path, const char *option,
                       struct ctt_model **out);
 
-/* What results of the model m on these clips depend on. */
+/* Key of the results of the model m on these clips. */
 int ctt_compress_key(const struct ctt_compress_job *j,
                      const struct ctt_model *m, const struct ctt_data *clips,
                      int timed, struct ctt_sensitivity_key *out);
@@ -336,7 +336,7 @@ int ctt_compress_measure(struct ctt_compress_job *j,
 
 /* ---- explain_log.c ---- */
 
-/* What results depend on, besides the weight and what was done to it. */
+/* Key of results, besides the weight and its compression. */
 struct ctt_explain_key {
     struct ctt_sensitivity_key of; /* the compressed model, clips and machine */
     uint32_t             dense;    /* CRC-32 of the dense model, */

@@ -51,7 +51,7 @@ static int print_point(FILE *f, const void *arg)
 
 /* ---- reading ---- */
 
-/* What lines that are read go to. */
+/* The target of lines that are read. */
 struct reading {
     struct ctt_explain *e;
     int                *known;

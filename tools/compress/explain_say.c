@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * explain_say.c: what --explain found: tables and CSV. */
+ * explain_say.c: results of --explain: tables and CSV. */
 #include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
 #include "tools/shared/tool.h"

@@ -60,7 +60,7 @@ static int print_point(FILE *f, const void *arg)
 
 /* ---- reading ---- */
 
-/* What lines that are read go to. */
+/* The target of lines that are read. */
 struct reading {
     struct ctt_sensitivity             *s;
     const struct ctt_sensitivity_extra *extra;

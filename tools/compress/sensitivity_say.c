@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sensitivity_say.c: what --sense found: tables and CSV. */
+ * sensitivity_say.c: results of --sense: tables and CSV. */
 #include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
 #include "tools/shared/tool.h"

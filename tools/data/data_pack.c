@@ -161,7 +161,7 @@ out:
     return rc;
 }
 
-/* What is read must not be the journal either. */
+/* A file that is read must not be the journal either. */
 static int check_journal(const struct ctt_data_cfg *c, const char *path)
 {
     const char *const read[] = { path, c->backbone };

@@ -216,7 +216,7 @@ static void describe_model(struct tool *t)
         t->c.top = t->r.classes;
 }
 
-/* Those of a model whose clips have several labels. */
+/* The outputs of a model whose clips have several labels. */
 static int take_thresholds(struct tool *t)
 {
     if (!ctt_infer_several(t->m))

@@ -360,7 +360,7 @@ void ctt_film_free(struct ctt_film *f);
 
 /* ---- infer_report.c ---- */
 
-/* What a page has beside the sums of the recogniser. */
+/* Parts of a page beside the sums of the recogniser. */
 enum { CTT_WORST_CLIPS = 6, CTT_SURE_BINS = 10 };
 struct ctt_infer_report {
     const char     *model;

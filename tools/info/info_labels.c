@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info_labels.c: what a file of another program does not say of a model: how
+ * info_labels.c: facts that a file of another program lacks of a model: how
  * frames become its input, the labels of its classes, and where it is from. */
 #include "base/newfile.h"
 #include "net/code/zip.h"

@@ -183,7 +183,7 @@ out:
     return rc;
 }
 
-/* What the file of the other program had at its end, over n classes. */
+/* The last operator of the other program's file, over n classes. */
 static void apply(const char *function, int64_t n, float *y)
 {
     double top = (double)y[0], sum = 0;

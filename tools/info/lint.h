@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lint.h: what convtt-info --lint finds in a model: facts that follow from its
+ * lint.h: findings of convtt-info --lint in a model: facts that follow from its
  * text and masks, and variants whose gain is measured. */
 #ifndef CTT_LINT_H
 #define CTT_LINT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lint_inside.h: what the files of --lint share. */
+ * lint_inside.h: declarations that the files of --lint share. */
 #ifndef CTT_LINT_INSIDE_H
 #define CTT_LINT_INSIDE_H
 

@@ -57,7 +57,7 @@ static struct ctt_call_work forward(const struct ctt_call *c)
     return w;
 }
 
-/* What is read follows from the gradients that are wanted. */
+/* The reads follow from the gradients that are wanted. */
 static struct ctt_call_work backward(const struct ctt_call *c)
 {
     struct ctt_call_work w = { 0, bytes_of(&c->dout) + bytes_of(&c->dalso) };

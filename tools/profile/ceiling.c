@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ceiling.c: what a device reaches, measured: products and copies. */
+ * ceiling.c: the rates that a device reaches, measured: products and copies. */
 #include "tools/profile/profile.h"
 #include "net/init.h"
 #include "tools/bench/bench_tool.h"

@@ -49,7 +49,7 @@ int  ctt_node_times_rows(struct ctt_node_row **out, int *count);
 
 /* ---- ceiling.c ---- */
 
-/* What the device reaches: GFLOP/s of large products of floats and, if asked
+/* The ceiling of the device: GFLOP/s of large products of floats and, if asked
  * for, of bytes; GB/s of a copy (read and written) within `bytes` bytes.  0:
  * not measured. */
 struct ctt_ceiling {

@@ -23,7 +23,7 @@ static int next(const struct ctt_series *s, int i, int most)
     return i + each < s->n || i == s->n - 1 ? i + each : s->n - 1;
 }
 
-/* Those of several curves stand beside each other, in groups of four. */
+/* Bars of several curves stand beside each other, in groups of four. */
 static double aside_of(const struct ctt_chart *c, int k)
 {
     int before = 0, all = 0;

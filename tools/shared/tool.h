@@ -14,7 +14,7 @@
 
 enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2, CTT_EXIT_DOUBT = 3 };
 
-/* What the manual pages say of CTT_EXIT_USAGE. */
+/* The manual pages' words for CTT_EXIT_USAGE. */
 #define CTT_USAGE_STATUS \
     "a wrong option or operand, also a file given twice or clips that do not " \
     "suit the model or have no such split; reported in one line."

@@ -246,7 +246,7 @@ int ctt_val_chose(const struct ctt_train_cfg *cfg)
     return !cfg->backbone && !ctt_picks_last(cfg);
 }
 
-/* What the figures prove. */
+/* The proof behind the figures. */
 static const char *proof(const struct ctt_train_page *p)
 {
     if (!ctt_val_chose(p->cfg))

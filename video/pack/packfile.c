@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * packfile.c: what writing and reading a pack share: the structure in memory,
- * little-endian words and checksums. */
+ * packfile.c: the common part of writing and reading a pack: the structure in
+ * memory, little-endian words and checksums. */
 #include "video/pack/packfile.h"
 
 #include <unistd.h>
