@@ -322,8 +322,9 @@ int  ctt_round_has(const float *w, int64_t n);
 
 /* Rounds each vector of trained numbers (biases; gamma and beta of norms) to
  * multiples of its largest number over 2^(bits - 1) - 1, bits in 2..8, which
- * the coding of values `int8` stores as a byte each.  The mean and the variance
- * of a batch norm stay. */
+ * the coding of values `int8` stores as a byte each; of a conv that reads
+ * quantised values to `bits` significant bits, as its channels can differ by
+ * thousands.  The mean and the variance of a batch norm stay. */
 void ctt_round_biases(struct ctt_model *m, int bits);
 
 /* The same of one node. */

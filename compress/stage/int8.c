@@ -241,9 +241,9 @@ static const struct ctt_opt options[] = {
       "pruned; and those of which most rows are pruned",
       .needs = "int8!=none data" },
     { .name = "int8-homogenise", .type = CTT_FLAG, .off = FIELD(alike),
-      .dflt = "0", .help = "channels get ranges that are alike, by powers of "
-      "two: convs before a relu, or none, are divided by them and the convs "
-      "that read these multiplied; the model's answers stay the same",
+      .dflt = "0", .help = "the channels of all convs before a relu or none "
+      "get equal ranges, by powers of two that the convs that read these are "
+      "multiplied by: without it those that depthwise convs alone read",
       .needs = "int8!=none data" },
     { .name = "int8-epochs", .type = CTT_INT, .off = FIELD(epochs),
       .dflt = "2", .help = "epochs that train the rounded model, besides "
@@ -431,7 +431,7 @@ static int quantise(struct ctt_walk *k, struct ctt_model *m,
         CTT_TRY(list_others(o, m, k->r));
         goto out;
     }
-    if (o->alike)
+    if (!is_shared(m))
         CTT_TRY(ctt_int8_uniform(k, m));
     CTT_TRY(find_forms(k, m, p.take, p.form));
     CTT_TRY(ctt_int8_blame(k, m, p.take, p.form));

@@ -3,6 +3,7 @@
  * and their readers multiplied by them. */
 #include "compress/stage/int8_uniform.h"
 #include "net/op.h"
+#include "net/rewrite/channel_groups.h"
 #include "net/quant.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum { PER_OCTAVE = 16, LEAST = 40, BINS = PER_OCTAVE * 64, MOST_BY = 20 };
 /* A conv whose channels can be scaled; ranges of its values. */
 struct scaled {
     int      node, seen;    /* seen: the node whose values give the ranges */
-    int      channels;
+    int      channels, clips;    /* clips: seen is a relu6 */
     int64_t  rows;
     int64_t *bins;          /* [channel][BINS]; not of zeros */
     int     *by;            /* exponent of two of each channel: at most 0 */
@@ -25,17 +26,24 @@ struct scaling { struct scaled *list; int *seen; int count; };
 
 /* ---- convs to scale ---- */
 
-static int scales_through(const struct ctt_node *n)
+static int is_act(const struct ctt_node *n, int kind)
 {
-    return n->op == CTT_OP_POOL || (n->op == CTT_OP_ACT &&
-                                    n->attr.act.kind == CTT_ACT_RELU);
+    return n->op == CTT_OP_ACT && n->attr.act.kind == kind;
+}
+
+/* Whether scaling before node j is scaling behind it; seen: where values are
+ * measured, so a relu6 there leaves them as they are. */
+static int scales_through(const struct ctt_graph *g, int j, int seen)
+{
+    const struct ctt_node *n = &g->node[j];
+
+    return n->op == CTT_OP_POOL || is_act(n, CTT_ACT_RELU) ||
+           (j == seen && is_act(n, CTT_ACT_RELU6));
 }
 
 static int multiplies(const struct ctt_graph *g, int i)
 {
-    const struct ctt_node *n = &g->node[i];
-
-    return ctt_is_conv(n) && !ctt_is_grouped(n) && !ctt_is_int8(g, i);
+    return ctt_is_conv(&g->node[i]) && !ctt_is_int8(g, i);
 }
 
 static int reads_node(const struct ctt_node *n, int i)
@@ -48,7 +56,7 @@ static int reads_node(const struct ctt_node *n, int i)
 
 /* Whether all readers of node i can take other scales; marks the convs among
  * them in convs[], or NULL. */
-static int absorbs(const struct ctt_graph *g, int i, char *convs)
+static int absorbs(const struct ctt_graph *g, int i, int seen, char *convs)
 {
     int found = 0;
 
@@ -63,9 +71,10 @@ static int absorbs(const struct ctt_graph *g, int i, char *convs)
         if (n->source == i || n->in[0] != i ||
             (n->nin > 1 && n->in[1] == i))
             return 0;
-        if (!(scales_through(n) ? absorbs(g, j, convs) : multiplies(g, j)))
+        if (!(scales_through(g, j, seen) ? absorbs(g, j, seen, convs)
+                                         : multiplies(g, j)))
             return 0;
-        if (convs && !scales_through(n))
+        if (convs && !scales_through(g, j, seen))
             convs[j] = 1;
     }
     return found;
@@ -84,18 +93,35 @@ static int relu_of(const struct ctt_graph *g, int i)
     return readers == 1 ? relu : i;
 }
 
-static int find_scaled(const struct ctt_graph *g, struct scaling *a)
+/* Whether depthwise convs alone read node i, perhaps through others: their
+ * weights have a step for each input channel, so scaling costs no precision. */
+static int is_free(const struct ctt_graph *g, int i, int seen)
+{
+    char *convs = ctt_calloc((size_t)g->count, 1);
+    int rc = convs ? absorbs(g, i, seen, convs) : 0;
+
+    for (int j = 0; rc && j < g->count; j++)
+        rc = !convs[j] || ctt_is_depthwise(g, &g->node[j]);
+    ctt_free(convs);
+    return rc;
+}
+
+static int find_scaled(const struct ctt_graph *g, int all, struct scaling *a)
 {
     int rc = 0;
 
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
         struct scaled *s = &a->list[a->count];
+        int seen = relu_of(g, i);
 
-        if (!ctt_is_conv(n) || n->plus || !absorbs(g, i, NULL))
+        if (!ctt_is_conv(n) || n->plus || !absorbs(g, i, seen, NULL) ||
+            !(all || is_free(g, i, seen)))
             continue;
-        *s = (struct scaled){ .node = i, .seen = relu_of(g, i),
-                              .channels = (int)n->out.c };
+        *s = (struct scaled){ .node = i, .seen = seen,
+                              .channels = (int)n->out.c,
+                              .clips = is_act(&g->node[seen],
+                                              CTT_ACT_RELU6) };
         a->seen[a->count++] = s->seen;
         s->bins = ctt_calloc((size_t)s->channels * BINS, sizeof(*s->bins));
         s->by = ctt_calloc((size_t)s->channels, sizeof(*s->by));
@@ -121,18 +147,35 @@ static void add_octaves(void *to, int k, const float *row)
     }
 }
 
-/* The logarithm of the 99.9% quantile of a channel's absolute values, in bins;
- * -1: all are zero. */
-static int range_of(const struct scaled *s, int c)
+/* The bin above which a share of a channel's absolute values lies; -1: no more
+ * of them are not zero. */
+static int bin_of(const struct scaled *s, int c, double share)
 {
     int64_t above = 0;
 
     for (int k = BINS - 1; k >= 0; k--) {
         above += s->bins[c * BINS + k];
-        if ((double)above > 0.001 * (double)s->rows)
+        if ((double)above > share * (double)s->rows)
             return k;
     }
     return -1;
+}
+
+/* The logarithm of the 99.9% quantile of a channel's absolute values, in bins;
+ * -1: all are zero. */
+static int range_of(const struct scaled *s, int c)
+{
+    return bin_of(s, c, 0.001);
+}
+
+/* The exponent by which a channel may grow: no value meets the 6 of a relu6. */
+static int most_by(const struct scaled *s, int c)
+{
+    double room = (log2(6) + LEAST) * PER_OCTAVE - 1 - bin_of(s, c, 0);
+
+    if (!s->clips || room > PER_OCTAVE * MOST_BY)
+        return MOST_BY;
+    return room > 0 ? (int)room / PER_OCTAVE : 0;
 }
 
 /* In bins: the smallest and the largest range after all channels c have been
@@ -162,7 +205,7 @@ static void choose_powers(struct scaled *s, int most)
         int by = (most - range + PER_OCTAVE / 2) / PER_OCTAVE;
 
         if (range >= 0)
-            s->by[c] = -(by < MOST_BY ? by : MOST_BY);
+            s->by[c] = -(by < most_by(s, c) ? by : most_by(s, c));
     }
 }
 
@@ -182,14 +225,17 @@ static void divide(struct ctt_model *m, const struct scaled *s)
     }
 }
 
-/* Multiplies the input channels of conv i. */
+/* Multiplies the input channels of conv i; output channel o of a conv with
+ * groups reads those of its group. */
 static void multiply(struct ctt_model *m, int i, const struct scaled *s)
 {
     const struct ctt_node *n = &m->g->node[i];
+    int64_t in = n->w[0].c, outs = n->w[0].n * in / s->channels;
+    int64_t each = ctt_volume(&n->w[0]) / n->w[0].n;
     float *w = m->w + n->at[0];
 
     for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-        w[k] = ldexpf(w[k], s->by[k % s->channels]);
+        w[k] = ldexpf(w[k], s->by[k / each / outs * in + k % in]);
 }
 
 static void note_spread(const struct ctt_walk *k, const char *name, int before,
@@ -215,7 +261,7 @@ static int equalise(const struct ctt_walk *k, struct ctt_model *m,
 
     if (!convs)
         return CTT_ENOMEM;
-    absorbs(m->g, s->node, convs);
+    absorbs(m->g, s->node, s->seen, convs);
     ends_of(s, &least, &most);
     choose_powers(s, most);
     divide(m, s);
@@ -236,9 +282,9 @@ int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
     a.list = ctt_calloc((size_t)m->g->count, sizeof(*a.list));
     a.seen = ctt_calloc((size_t)m->g->count, sizeof(*a.seen));
     CTT_TRY(a.list && a.seen ? 0 : CTT_ENOMEM);
-    CTT_CHECK(k->calls->sample, CTT_EINVAL, "--int8: no clips to measure "
-              "ranges on: give --data");
-    CTT_TRY(find_scaled(m->g, &a));
+    CTT_TRY(find_scaled(m->g, k->o->int8.alike, &a));
+    CTT_CHECK(a.count == 0 || k->calls->sample, CTT_EINVAL, "--int8: no clips "
+              "to measure ranges on: give --data");
     if (a.count > 0)
         CTT_TRY(k->calls->sample(k->calls->arg, m, k->o->svd.clips, a.seen,
                                  a.count, CTT_SAMPLE_VALUES, add_octaves, &a));

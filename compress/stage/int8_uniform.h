@@ -10,11 +10,14 @@
  * a power of two, which makes its range (99.9% of its absolute values on clips)
  * that of the tensor's largest channel, and multiplies the weights that read it
  * (after S. M. Chai; between layers alone: cross-layer equalisation, Nagel and
- * others 2019).  Only where nothing but a relu, pools and convs without groups
- * read it, in m itself: it then answers as before, to the bit, as long as no
- * number is near the smallest that floats can be.  Writes the ratios of the
- * largest to the smallest range before and after to the rows of weights. Errors
- * as of ctt_responses(). */
+ * others 2019): where depthwise convs alone read it, and with
+ * --int8-homogenise all others, which then have weights that differ more.  Only
+ * where nothing but a relu, pools and convs are between, in m itself: it then
+ * answers as before, to the bit, as long as no number is near the smallest that
+ * floats can be.  Before a relu6 a channel grows until its largest value on the
+ * clips would meet the 6; larger ones are clipped there.  Writes the ratios of
+ * the largest to the smallest range before and after to the rows of weights.
+ * Errors as of ctt_responses(). */
 int  ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m);
 
 #endif

@@ -2,7 +2,8 @@
  * round.c: the stage "rounding": weights get fewer significant bits; the zero
  * bits at their ends take almost no space in a deflated file (Zender 2016).
  * The numbers of a bias become multiples of one scale, which a file stores as
- * small integers. */
+ * small integers; behind whole numbers, whose channels may differ by thousands,
+ * they keep significant bits of their own. */
 #include "compress/stage.h"
 #include "base/half.h"
 #include "net/op.h"
@@ -31,6 +32,12 @@ static float nearest_float(float x, int bits)
     return x;
 }
 
+static void round_floats(float *w, int64_t n, int bits)
+{
+    for (int64_t k = 0; k < n; k++)
+        w[k] = nearest_float(w[k], bits);
+}
+
 /* Rounds the kernel of a conv of quantised values, unless it has a codebook:
  * each channel's step would make values of its own. */
 static void round8(struct ctt_model *m, const struct ctt_node *n)
@@ -51,8 +58,7 @@ void ctt_round_kernel(struct ctt_model *m, int i, int bits)
         round8(m, n);
         return;
     }
-    for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-        m->w[n->at[0] + k] = nearest_float(m->w[n->at[0] + k], bits);
+    round_floats(m->w + n->at[0], ctt_volume(&n->w[0]), bits);
 }
 
 void ctt_round(struct ctt_model *m, int bits)
@@ -93,9 +99,16 @@ void ctt_round_vectors(struct ctt_model *m, int i, int bits)
     const struct ctt_node *n = &m->g->node[i];
     float most = (float)((1 << (bits - 1)) - 1);
 
-    for (int k = 0; k < n->nw; k++)
-        if (ctt_ops[n->op].weight[k].role == CTT_ROLE_VECTOR)
-            round_vector(m->w + n->at[k], ctt_volume(&n->w[k]), most);
+    for (int k = 0; k < n->nw; k++) {
+        float *w = m->w + n->at[k];
+
+        if (ctt_ops[n->op].weight[k].role != CTT_ROLE_VECTOR)
+            continue;
+        if (ctt_is_int8(m->g, i))
+            round_floats(w, ctt_volume(&n->w[k]), bits);
+        else
+            round_vector(w, ctt_volume(&n->w[k]), most);
+    }
 }
 
 void ctt_round_biases(struct ctt_model *m, int bits)
@@ -136,8 +149,8 @@ static const struct ctt_opt options[] = {
     { .name = "bias-bits", .type = CTT_INT,
       .off = offsetof(struct ctt_recipe, round.bias_bits), .dflt = "8",
       .help = "bits, 2 to 8, of each number of a bias (and of gamma and beta "
-      "of norms that are left) at the end, with one scale for a whole bias; 0: "
-      "no rounding", .max = BIAS_BITS, .arg = "BITS", .needs = "!half" },
+      "of norms that are left) at the end, with one scale for a whole bias, or "
+      "significant bits in a conv of INT8; 0: no rounding", .max = BIAS_BITS, .arg = "BITS", .needs = "!half" },
     { .name = "half", .type = CTT_FLAG,
       .off = offsetof(struct ctt_recipe, round.half), .dflt = "0",
       .help = "round weights and biases to half precision instead: without "

@@ -22,10 +22,10 @@ static void make_unlike(struct ctt_model *m)
         m->w[n->at[1] + c] *= powf(3, -(float)(c % 8));
 }
 
-static void make_alike(struct ctt_model *m, const char **note)
+static void make_alike(struct ctt_model *m, int all, const char **note)
 {
     static char text[CTT_REASON];
-    struct ctt_recipe o = { .int8 = { .method = 1, .alike = 1 } };
+    struct ctt_recipe o = { .int8 = { .method = 1, .alike = all } };
     struct ctt_recipe_calls calls = { .sample = int8_sample };
     struct ctt_report *r = NULL;
     struct ctt_walk k = { .stages = ctt_stages, .o = &o, .calls = &calls,
@@ -41,9 +41,11 @@ static void make_alike(struct ctt_model *m, const char **note)
     ctt_report_free(&r);
 }
 
-/* What stands between a and what reads it; 1: that takes other scales. */
+/* Nodes between a and its readers; can: these take other scales if asked, or,
+ * ALWAYS, as all of them are depthwise. */
 static void test_alike(void)
 {
+    enum { ALWAYS = 2 };
     static const struct { const char *rest; int can; } rows[] = {
         { "act r in=a kind=relu\nconv y in=r out=5\n", 1 },
         { "conv y in=a out=5 kernel=3\n", 1 },
@@ -53,40 +55,89 @@ static void test_alike(void)
         { "act r in=a kind=relu\ndeconv d in=r out=4 kernel=2 stride=2\n"
           "conv y in=d out=5\n", 1 },
         { "pool p in=a kind=avg kernel=2\nconv y in=p out=5\n", 1 },
-        { "act r in=a kind=relu6\nconv y in=r out=5\n", 0 },
+        { "act r in=a kind=relu6\nconv y in=r out=5\n", 1 },
+        { "act r in=a kind=relu6\nconv y in=r out=24 groups=24 kernel=3\n",
+          ALWAYS },
+        { "conv y in=a out=48 groups=24 kernel=3\n", ALWAYS },
+        { "conv y in=a out=12 groups=4 kernel=3\n", 1 },
+        { "conv b in=a out=24 groups=24\nconv y in=a plus=b out=24\n", 1 },
+        { "pool p in=a kind=max kernel=2\nact r in=p kind=relu6\n"
+          "conv y in=r out=5\n", 0 },
+        { "act r in=a kind=relu6\nadd y in=r,a\n", 0 },
         { "act r in=a kind=sigmoid\nconv y in=r out=5\n", 0 },
         { "act r in=a kind=tanh\nconv y in=r out=5\n", 0 },
         { "state s of=a\nconv y in=a plus=s out=24\n", 0 },
         { "conv q in=x out=24 kernel=3 pad=1 plus=a\n"
           "conv y in=q out=5\n", 0 },
         { "concat q in=a,x\nconv y in=q out=5\n", 0 },
-        { "conv y in=a out=24 groups=24 kernel=3\n", 0 },
         { "conv b in=a out=5\nadd y in=b,b\nslice z in=a from=0 to=5\n"
           "add w in=z,y\n", 0 },
     };
 
-    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+    for (size_t i = 0; i < 2 * CTT_LEN(rows); i++) {
+        const char *rest = rows[i / 2].rest, *note;
+        int all = i % 2, can = rows[i / 2].can + all >= ALWAYS;
         char text[600];
         struct ctt_model *was, *m;
-        const char *note;
         int64_t at, count;
 
         snprintf(text, sizeof(text), "input x h=8 w=8 c=16\n"
-                 "conv a in=x out=24 kernel=3 pad=1\n%s", rows[i].rest);
+                 "conv a in=x out=24 kernel=3 pad=1\n%s", rest);
         was = small_model(text, 6);
         m = small_model(text, 6);
         make_unlike(was);
         make_unlike(m);
-        make_alike(m, &note);
+        make_alike(m, all, &note);
         at = m->g->node[1].at[0];
         count = ctt_volume(&m->g->node[1].w[0]);
         small_compare(was, m, 3, 0);
         CU_ASSERT_EQUAL(memcmp(m->w + at, was->w + at, (size_t)count *
-                               sizeof(float)) != 0, rows[i].can);
-        CU_ASSERT_EQUAL(*note != '\0', rows[i].can);
+                               sizeof(float)) != 0, can);
+        CU_ASSERT_EQUAL(*note != '\0', can);
         ctt_model_free(&was);
         ctt_model_free(&m);
     }
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static void take_largest(void *to, int k, const float *row)
+{
+    float *most = to;
+
+    (void)k;
+    for (int c = 0; c < 24; c++)
+        most[c] = fmaxf(most[c], row[c]);
+}
+
+/* A relu6 clips no more of the clips than before: a channel that it clips stays
+ * as it is, the others grow by a power of two. */
+static void test_relu6(void)
+{
+    static const char text[] = "input x h=8 w=8 c=16\n"
+        "conv a in=x out=24 kernel=3 pad=1\nact r in=a kind=relu6\n"
+        "conv y in=r out=24 groups=24 kernel=3\n";
+    struct ctt_model *m = small_model(text, 6);
+    const struct ctt_node *n = &m->g->node[1];
+    int64_t each = ctt_volume(&n->w[0]) / n->w[0].n;
+    float before[24] = { 0 }, after[24] = { 0 };
+    const char *note;
+    int relu = 2;
+
+    for (int64_t i = 0; i < n->w[0].n * each; i++)
+        m->w[n->at[0] + i] *= i / each % 8 == 0 ? 100.0f : 0.1f;
+    CHECK_OK(int8_sample(NULL, m, 0, &relu, 1, CTT_SAMPLE_VALUES, take_largest,
+                         before));
+    make_alike(m, 0, &note);
+    CHECK_OK(int8_sample(NULL, m, 0, &relu, 1, CTT_SAMPLE_VALUES, take_largest,
+                         after));
+    for (int c = 0; c < 24; c++) {
+        int by = before[c] > 0 ? (int)log2f(after[c] / before[c]) : 0;
+
+        CU_ASSERT_EQUAL(after[c], ldexpf(before[c], by));
+        CU_ASSERT(c % 8 == 0 || before[c] == 0 ? by == 0 : by > 0);
+        CU_ASSERT(after[c] <= 6);
+    }
+    ctt_model_free(&m);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
@@ -103,7 +154,7 @@ static void test_alike_gains(void)
     const char *note;
 
     make_unlike(m);
-    make_alike(m, &note);
+    make_alike(m, 1, &note);
     CU_ASSERT_EQUAL(sscanf(note, "channels differ by %lf, now %lf", &before,
                            &after), 2);
     CU_ASSERT(before > 500);
@@ -130,8 +181,8 @@ static void test_alike_gains(void)
 }
 
 static CU_TestInfo tests[] = {
-    { "which can be", test_alike }, { "what that gains", test_alike_gains },
-    CU_TEST_INFO_NULL
+    { "which can be", test_alike }, { "relu6", test_relu6 },
+    { "what that gains", test_alike_gains }, CU_TEST_INFO_NULL
 };
 
 int main(void)

@@ -133,11 +133,32 @@ static void test_biases(void)
     }
 }
 
+/* A small number of a bias behind whole numbers keeps its significant bits
+ * beside a large one. */
+static void test_int8_biases(void)
+{
+    static const char text[] = "input x h=4 w=4 c=2\n"
+        "quant q in=x scale=0.01\nconv y in=q out=3\n";
+    struct ctt_model *m = small_model(text, 1);
+    float *b = m->w + m->g->node[2].at[1];
+
+    b[0] = 1000.25f;
+    b[1] = 0.0123456789f;
+    b[2] = -3e-7f;
+    ctt_round_biases(m, 8);
+    CU_ASSERT_EQUAL(b[0], 1000);
+    CU_ASSERT_DOUBLE_EQUAL(b[1], 0.0123456789, 0.0123456789 / 256);
+    CU_ASSERT_DOUBLE_EQUAL(b[2], -3e-7, 3e-7 / 256);
+    CU_ASSERT_EQUAL(ctt_round_has(b, 3), 8);
+    ctt_model_free(&m);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
         { "round", test_round }, { "half", test_half },
         { "biases", test_biases },
+        { "biases behind whole numbers", test_int8_biases },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
