@@ -2,8 +2,7 @@
  * round.c: the stage "rounding": weights get fewer significant bits; the zero
  * bits at their ends take almost no space in a deflated file (Zender 2016).
  * The numbers of a bias become multiples of one scale, which a file stores as
- * small integers; behind whole numbers, whose channels may differ by thousands,
- * they keep significant bits of their own. */
+ * small integers, or keep significant bits of their own. */
 #include "compress/stage.h"
 #include "base/half.h"
 #include "net/op.h"
@@ -14,6 +13,7 @@
 #include <string.h>
 
 enum { ALL_BITS = 24, BIAS_BITS = 8 };    /* of a float; of a bias, at most */
+enum { COARSE = 64, MANY = 100 };
 
 /* To the nearest, ties to even.  A carry out of the mantissa correctly raises
  * the exponent. */
@@ -78,15 +78,21 @@ int ctt_round_has(const float *w, int64_t n)
     return bits;
 }
 
+static float largest_of(const float *w, int64_t n)
+{
+    float largest = 0;
+
+    for (int64_t k = 0; k < n; k++)
+        largest = fmaxf(largest, fabsf(w[k]));
+    return largest;
+}
+
 /* Multiples of a scale, as the coding `int8` of a file finds it again: the
  * largest number over `most`.  A -0 would need a sign of its own. */
 static void round_vector(float *w, int64_t n, float most)
 {
-    float largest = 0, scale;
+    float scale = largest_of(w, n) / most;
 
-    for (int64_t k = 0; k < n; k++)
-        largest = fmaxf(largest, fabsf(w[k]));
-    scale = largest / most;
     for (int64_t k = 0; k < n && scale > 0; k++) {
         float q = rintf(w[k] / scale);
 
@@ -94,7 +100,46 @@ static void round_vector(float *w, int64_t n, float most)
     }
 }
 
-void ctt_round_vectors(struct ctt_model *m, int i, int bits)
+/* Whether a byte more for each bias is lost among the bytes of the kernels:
+ * weights that are not 0 are MANY times as many. */
+static int has_room(const struct ctt_model *m)
+{
+    int64_t kept = 0, biases = 0;
+
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+
+        if (!ctt_is_conv(n))
+            continue;
+        for (int64_t j = 0; j < ctt_volume(&n->w[0]); j++)
+            kept += m->w[n->at[0] + j] != 0;
+        biases += n->nw > 1 ? ctt_volume(&n->w[1]) : 0;
+    }
+    return kept > MANY * biases;
+}
+
+/* Whether a byte with the scale of the whole bias could move a channel by more
+ * than 1/COARSE of what inputs of variance 1 give it: batch norms that were
+ * folded leave channels that differ by thousands. */
+static int is_coarse(const struct ctt_model *m, const struct ctt_node *n, int k)
+{
+    const float *w = m->w + n->at[0];
+    int64_t rows = ctt_volume(&n->w[k]), each;
+    double half = largest_of(m->w + n->at[k], rows) / (1 << BIAS_BITS);
+
+    each = ctt_volume(&n->w[0]) / rows;
+    for (int64_t r = 0; r < rows; r++, w += each) {
+        double squares = 0;
+
+        for (int64_t j = 0; j < each; j++)
+            squares += (double)w[j] * (double)w[j];
+        if (squares > 0 && COARSE * half > sqrt(squares))
+            return 1;
+    }
+    return 0;
+}
+
+static void round_vectors(struct ctt_model *m, int i, int bits, int room)
 {
     const struct ctt_node *n = &m->g->node[i];
     float most = (float)((1 << (bits - 1)) - 1);
@@ -104,17 +149,24 @@ void ctt_round_vectors(struct ctt_model *m, int i, int bits)
 
         if (ctt_ops[n->op].weight[k].role != CTT_ROLE_VECTOR)
             continue;
-        if (ctt_is_int8(m->g, i))
+        if (ctt_is_conv(n) && (room || is_coarse(m, n, k)))
             round_floats(w, ctt_volume(&n->w[k]), bits);
         else
             round_vector(w, ctt_volume(&n->w[k]), most);
     }
 }
 
+void ctt_round_vectors(struct ctt_model *m, int i, int bits)
+{
+    round_vectors(m, i, bits, has_room(m));
+}
+
 void ctt_round_biases(struct ctt_model *m, int bits)
 {
+    int room = has_room(m);
+
     for (int i = 0; i < m->g->count; i++)
-        ctt_round_vectors(m, i, bits);
+        round_vectors(m, i, bits, room);
 }
 
 static void half_vector(float *w, int64_t n)
@@ -150,7 +202,8 @@ static const struct ctt_opt options[] = {
       .off = offsetof(struct ctt_recipe, round.bias_bits), .dflt = "8",
       .help = "bits, 2 to 8, of each number of a bias (and of gamma and beta "
       "of norms that are left) at the end, with one scale for a whole bias, or "
-      "significant bits in a conv of INT8; 0: no rounding", .max = BIAS_BITS, .arg = "BITS", .needs = "!half" },
+      "significant bits where that is too coarse for a channel, or hardly "
+      "more than the file has; 0: no rounding", .max = BIAS_BITS, .arg = "BITS", .needs = "!half" },
     { .name = "half", .type = CTT_FLAG,
       .off = offsetof(struct ctt_recipe, round.half), .dflt = "0",
       .help = "round weights and biases to half precision instead: without "

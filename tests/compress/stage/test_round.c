@@ -104,7 +104,8 @@ static void test_biases(void)
         m->w[m->g->node[1].at[1]] = -1e-9f;    /* rounds to 0, not to -0 */
         CHECK_OK(ctt_constraint_mask(&m->constraint, m->g->weights));
         m->constraint.keep[0] = 0;    /* so that the file is coded */
-        m->w[0] = 0;
+        for (int64_t k = 0; k < ctt_volume(&m->g->node[1].w[0]); k += 2)
+            m->w[k] = 0;    /* so that weights are no 100 times as many */
         CHECK_OK(ctt_model_copy(m, &old));
         ctt_round_biases(m, bits);
         for (size_t i = 0; i < CTT_LEN(trained); i++) {
@@ -133,24 +134,44 @@ static void test_biases(void)
     }
 }
 
-/* A small number of a bias behind whole numbers keeps its significant bits
- * beside a large one. */
-static void test_int8_biases(void)
+/* In a model of many weights all biases do. */
+static void test_room(void)
 {
-    static const char text[] = "input x h=4 w=4 c=2\n"
-        "quant q in=x scale=0.01\nconv y in=q out=3\n";
+    static const char text[] = "input x h=2 w=2 c=400\nconv y in=x out=2\n";
     struct ctt_model *m = small_model(text, 1);
-    float *b = m->w + m->g->node[2].at[1];
+    float *b = m->w + m->g->node[1].at[1];
 
-    b[0] = 1000.25f;
-    b[1] = 0.0123456789f;
-    b[2] = -3e-7f;
+    b[0] = 0.0123456789f;
+    b[1] = 1.00025f;
     ctt_round_biases(m, 8);
-    CU_ASSERT_EQUAL(b[0], 1000);
-    CU_ASSERT_DOUBLE_EQUAL(b[1], 0.0123456789, 0.0123456789 / 256);
-    CU_ASSERT_DOUBLE_EQUAL(b[2], -3e-7, 3e-7 / 256);
-    CU_ASSERT_EQUAL(ctt_round_has(b, 3), 8);
+    CU_ASSERT_DOUBLE_EQUAL(b[0], 0.0123456789, 0.0123456789 / 256);
+    CU_ASSERT_EQUAL(b[1], 1);
     ctt_model_free(&m);
+}
+
+/* Numbers of a bias keep significant bits of their own if a channel has far
+ * smaller weights than the largest number; else they share a scale. */
+static void test_coarse_biases(void)
+{
+    static const char text[] = "input x h=4 w=4 c=2\nconv y in=x out=3\n";
+    static const float row[2] = { 0.01f, 1 };
+
+    for (int k = 0; k < 2; k++) {
+        struct ctt_model *m = small_model(text, 1);
+        float *w = m->w + m->g->node[1].at[0], *b = m->w + m->g->node[1].at[1];
+
+        for (int i = 0; i < 6; i++)
+            w[i] = i < 2 ? row[k] : 1;
+        b[0] = 0.0123456789f;
+        b[1] = 1.00025f;
+        b[2] = -3e-7f;
+        ctt_round_biases(m, 8);
+        CU_ASSERT_DOUBLE_EQUAL(b[1], 1, k == 0 ? 0 : 0.0003);
+        CU_ASSERT_DOUBLE_EQUAL(b[0], k == 0 ? 0.0123456789 : 2 / 127.0,
+                               k == 0 ? 0.0123456789 / 256 : 1e-5);
+        CU_ASSERT_DOUBLE_EQUAL(b[2], k == 0 ? -3e-7 : 0, 3e-7 / 256);
+        ctt_model_free(&m);
+    }
 }
 
 int main(void)
@@ -158,7 +179,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "round", test_round }, { "half", test_half },
         { "biases", test_biases },
-        { "biases behind whole numbers", test_int8_biases },
+        { "coarse biases", test_coarse_biases }, { "room", test_room },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
