@@ -287,7 +287,6 @@ struct ctt_int8 {
                                 "auto" or "auto,.." as well: those that cost
                                 more than `harm` */
     int         slow;        /* 1: convs that are faster with floats, too */
-    int         alike;       /* 1: channels get ranges that are alike */
     int         epochs;      /* of retraining, besides those of the recipe, */
     float       harm;        /* if more of the mean top-1 is lost; below 0: in
                                 any case */

@@ -240,11 +240,6 @@ static const struct ctt_opt options[] = {
       "more, for which floats have a better algorithm, unless most blocks are "
       "pruned; and those of which most rows are pruned",
       .needs = "int8!=none data" },
-    { .name = "int8-homogenise", .type = CTT_FLAG, .off = FIELD(alike),
-      .dflt = "0", .help = "the channels of all convs before a relu or none "
-      "get equal ranges, by powers of two that the convs that read these are "
-      "multiplied by: without it those that depthwise convs alone read",
-      .needs = "int8!=none data" },
     { .name = "int8-epochs", .type = CTT_INT, .off = FIELD(epochs),
       .dflt = "2", .help = "epochs that train the rounded model, besides "
       "--retrain-epochs, if it loses more than --int8-harm", .max = 100000,
@@ -284,11 +279,6 @@ static int any_may(const struct ctt_recipe *o, const struct ctt_model *m)
         if (ctt_is_conv(&m->g->node[i]) && !why_not(&all, m, i))
             return 1;
     return 0;
-}
-
-static int has_text(const char *s)
-{
-    return s && *s;
 }
 
 static int is_shared(const struct ctt_model *m)
@@ -331,9 +321,6 @@ static int check_int8(const struct ctt_recipe *o, const struct ctt_model *m)
     if (!int8_asked(o))
         goto out;
     CTT_TRY(ctt_names_check(m, patterns(&o->int8)));
-    CTT_CHECK(!o->int8.alike || (!has_text(o->share.bits) && !is_shared(m)),
-              CTT_EINVAL, "--int8-homogenise: weights that are shared cannot "
-              "be multiplied");
     CTT_CHECK(!ctt_int8_auto(&o->int8) || o->int8.harm >= 0, CTT_EINVAL,
               "--int8 auto and --int8-except auto: --int8-harm must be 0 or "
               "more");

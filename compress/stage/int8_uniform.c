@@ -41,9 +41,11 @@ static int scales_through(const struct ctt_graph *g, int j, int seen)
            (j == seen && is_act(n, CTT_ACT_RELU6));
 }
 
+/* A depthwise conv has a step of weights for each input channel, so scaling
+ * costs no precision; the weights of others would differ more. */
 static int multiplies(const struct ctt_graph *g, int i)
 {
-    return ctt_is_conv(&g->node[i]) && !ctt_is_int8(g, i);
+    return ctt_is_depthwise(g, &g->node[i]) && !ctt_is_int8(g, i);
 }
 
 static int reads_node(const struct ctt_node *n, int i)
@@ -93,20 +95,7 @@ static int relu_of(const struct ctt_graph *g, int i)
     return readers == 1 ? relu : i;
 }
 
-/* Whether depthwise convs alone read node i, perhaps through others: their
- * weights have a step for each input channel, so scaling costs no precision. */
-static int is_free(const struct ctt_graph *g, int i, int seen)
-{
-    char *convs = ctt_calloc((size_t)g->count, 1);
-    int rc = convs ? absorbs(g, i, seen, convs) : 0;
-
-    for (int j = 0; rc && j < g->count; j++)
-        rc = !convs[j] || ctt_is_depthwise(g, &g->node[j]);
-    ctt_free(convs);
-    return rc;
-}
-
-static int find_scaled(const struct ctt_graph *g, int all, struct scaling *a)
+static int find_scaled(const struct ctt_graph *g, struct scaling *a)
 {
     int rc = 0;
 
@@ -115,8 +104,7 @@ static int find_scaled(const struct ctt_graph *g, int all, struct scaling *a)
         struct scaled *s = &a->list[a->count];
         int seen = relu_of(g, i);
 
-        if (!ctt_is_conv(n) || n->plus || !absorbs(g, i, seen, NULL) ||
-            !(all || is_free(g, i, seen)))
+        if (!ctt_is_conv(n) || n->plus || !absorbs(g, i, seen, NULL))
             continue;
         *s = (struct scaled){ .node = i, .seen = seen,
                               .channels = (int)n->out.c,
@@ -225,17 +213,16 @@ static void divide(struct ctt_model *m, const struct scaled *s)
     }
 }
 
-/* Multiplies the input channels of conv i; output channel o of a conv with
- * groups reads those of its group. */
+/* Multiplies the input channels of depthwise conv i, each of which has as many
+ * results. */
 static void multiply(struct ctt_model *m, int i, const struct scaled *s)
 {
     const struct ctt_node *n = &m->g->node[i];
-    int64_t in = n->w[0].c, outs = n->w[0].n * in / s->channels;
-    int64_t each = ctt_volume(&n->w[0]) / n->w[0].n;
+    int64_t each = ctt_volume(&n->w[0]) / s->channels;
     float *w = m->w + n->at[0];
 
     for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-        w[k] = ldexpf(w[k], s->by[k / each / outs * in + k % in]);
+        w[k] = ldexpf(w[k], s->by[k / each]);
 }
 
 static void note_spread(const struct ctt_walk *k, const char *name, int before,
@@ -282,7 +269,7 @@ int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
     a.list = ctt_calloc((size_t)m->g->count, sizeof(*a.list));
     a.seen = ctt_calloc((size_t)m->g->count, sizeof(*a.seen));
     CTT_TRY(a.list && a.seen ? 0 : CTT_ENOMEM);
-    CTT_TRY(find_scaled(m->g, k->o->int8.alike, &a));
+    CTT_TRY(find_scaled(m->g, &a));
     CTT_CHECK(a.count == 0 || k->calls->sample, CTT_EINVAL, "--int8: no clips "
               "to measure ranges on: give --data");
     if (a.count > 0)

@@ -6,13 +6,11 @@
 #include "compress/stage.h"
 
 /* One step is for all channels of a tensor, so a channel of small values has
- * few of its bytes.  Divides each channel of the result of a conv or deconv by
- * a power of two, which makes its range (99.9% of its absolute values on clips)
+ * few of its bytes.  Where depthwise convs alone read the result of a conv or
+ * deconv, perhaps through a relu or pools, divides each of its channels by a
+ * power of two, which makes its range (99.9% of its absolute values on clips)
  * that of the tensor's largest channel, and multiplies the weights that read it
- * (after S. M. Chai; between layers alone: cross-layer equalisation, Nagel and
- * others 2019): where depthwise convs alone read it, and with
- * --int8-homogenise all others, which then have weights that differ more.  Only
- * where nothing but a relu, pools and convs are between, in m itself: it then
+ * (cross-layer equalisation, Nagel and others 2019), in m itself: it then
  * answers as before, to the bit, as long as no number is near the smallest that
  * floats can be.  Before a relu6 a channel grows until its largest value on the
  * clips would meet the 6; larger ones are clipped there.  Writes the ratios of

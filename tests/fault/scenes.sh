@@ -133,7 +133,7 @@ compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --thin 0.3
 # INT8 alone: whatever it loses, it is trained.
 bytes_files=$compress_files
 bytes_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --int8 mse
-    --int8-homogenise --int8-epochs 2 --int8-harm -1 --retrain-epochs 2
+    --int8-epochs 2 --int8-harm -1 --retrain-epochs 2
     --data t.txt --val v.txt --checkpoint-every 1 -b 1 -t 1 -j 1 --strict
     --max-frames 3"
 bytes_reader="$(real convtt-info) c.h5"

@@ -45,7 +45,7 @@ static int check_int8(const struct ctt_compress_cfg *c,
                       const struct ctt_opt *tab, int clips)
 {
     static const char *const of[] = { "int8-except", "int8-slow",
-                                      "int8-homogenise", "int8-harm" };
+                                      "int8-harm" };
     int rc = 0;
 
     if (c->recipe.int8.method != CTT_INT8_AUTO ||

@@ -129,7 +129,7 @@ static void hear(void *arg, const char *line)
 static void test_auto(void)
 {
     static const struct { int may, epochs, stay, trained, says; } rows[] = {
-        { 4, 0, 0, 0, 0 }, { 3, 0, 1, 0, 0 }, { 2, 0, 2, 0, 0 },
+        { 4, 0, 0 }, { 3, 0, 1, 0, 0 }, { 2, 0, 2, 0, 0 },
         { 1, 0, 3, 0, 0 }, { 0, 0, 3, 0, 1 }, { 2, 1, 2, 0, 0 },
         { 1, 1, 0, 1, 1 },
     };
@@ -167,23 +167,20 @@ static void test_auto_refused(void)
 {
     static const struct {
         const char *net, *except, *says;
-        int         alike, shared;
         float       harm;
     } rows[] = {
-        { classes, "auto", "no validation clips", 0, 0, 0 },
-        { classes, "auto", "--int8-harm must be 0 or more", 0, 0, -1 },
-        { int8_net, "auto", "predicts frames", 0, 0, 0 },
-        { classes, "auto,q", "no weight matches 'q'", 0, 0, 0 },
-        { classes, "automatic", "no weight matches 'automatic'", 0, 0, 0 },
-        { classes, "auto,*", "no conv that could read bytes", 0, 0, 0 },
-        { classes, "", "weights that are shared", 1, 1, 0 },
+        { classes, "auto", "no validation clips", 0 },
+        { classes, "auto", "--int8-harm must be 0 or more", -1 },
+        { int8_net, "auto", "predicts frames", 0 },
+        { classes, "auto,q", "no weight matches 'q'", 0 },
+        { classes, "automatic", "no weight matches 'automatic'", 0 },
+        { classes, "auto,*", "no conv that could read bytes", 0 },
     };
 
     for (size_t i = 0; i < CTT_LEN(rows); i++) {
         struct ctt_recipe o = { .fold = { CTT_FOLD_ALL }, .int8 = {
             .method = 1, .except = rows[i].except,
-            .alike = rows[i].alike, .harm = rows[i].harm },
-            .share = { .bits = rows[i].shared ? "4" : "", .tol = 0.15f } };
+            .harm = rows[i].harm } };
         struct ctt_recipe_calls calls = { .sample = int8_sample };
         struct ctt_model *m = small_model(rows[i].net, 6);
         struct ctt_report *r = NULL;

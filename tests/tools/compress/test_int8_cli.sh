@@ -93,8 +93,6 @@ grep -qE '; [0-9.]+ points (lost|won) in the mean, standard error [0-9.]+$' \
 "$bin/convtt-info" a.ctt > out 2>&1
 [ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
     fail "a harm of 1 keeps convs in floats: $(cat out)"
-tells 0 'channels differ by [0-9.e+]+, now 1[.0-9]*' m.ctt -o alike.ctt \
-    $plain --int8 mse --int8-homogenise --retrain-epochs 0
 
 # Frames with a mean and deviation of their own are quantised once more, in a
 # range that clips give.
@@ -174,7 +172,7 @@ refused '--int8-epochs requires --int8 other than auto' --int8-epochs 1 \
 refused 'auto: --int8-harm must be 0 or more' --int8-harm -1 $common \
     --prune 0.5 --prune-least 9
 # What auto never reads bytes of; a model of frames is none of classes.
-for option in except=e slow homogenise harm=0.1; do
+for option in except=e slow harm=0.1; do
     refused "--int8-${option%=*} requires --int8 other than auto" $common \
         --share 4 --int8-$option
     refused "--int8-${option%=*} requires --int8 other than auto" $common \
@@ -182,8 +180,6 @@ for option in except=e slow homogenise harm=0.1; do
 done
 tells 2 '--int8-slow requires --int8 other than auto' next.ctt -o no.ctt \
     $plain --int8-slow --svd-rank 2 --svd-least 0 --svd-on responses
-refused '--int8-homogenise: weights that are shared' --int8 mse \
-    --int8-homogenise --share 4 $common
 printf 'clips/20bn-something-something-v2/%d.webm,Moving something up\n' 1 2 3 \
     > one.txt
 sed 's/,.*/,Juggling/' one.txt > other.txt
