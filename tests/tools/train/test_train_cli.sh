@@ -57,7 +57,7 @@ for round in 1 2 3 4 5 6; do
     wait $pid
     case $? in
     0) break ;;
-    1) if grep -q 'stopped after step' log; then
+    1) if grep -q '^convtt-train: stopped after step' log; then
            stops=$((stops + 1))
            [ -e part.ctt.ckpt ] || fail "stopped without a checkpoint"
        else    # on a busy machine while it still reads its files
@@ -456,7 +456,7 @@ last='s/"file":\("[^"]*"\).*\("top":.*\),"ms".*/\1 \2/p'
     --device ref | sed -n "$last" > stream
 [ -s whole ] && cmp whole stream || fail "a stream answers otherwise"
 grep -q '^warning: light' err && fail "normalise=clip: $(cat err)"
-says 0 '^light +fine +values of .*normalise=clip makes them 0 and 1' $train \
+says 3 '^light +fine +values of .*normalise=clip makes them 0 and 1' $train \
     light.net --data clips --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html light.html
 says 0 'ms' "$bin/convtt-infer" --bench light.ctt --threads 1 --runs 20
@@ -476,11 +476,14 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 [ -n "$taken" ] && awk "BEGIN { exit !($taken < $new - 0.2) }" ||
     fail "the doctor's first loss: $taken with --init, $new without"
 
-# 7. --doctor: a table, a picture, and status 3 if something looks wrong.
-says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
+# 7. --doctor: a table, a picture, and status 3 if something looks wrong: few
+# clips of a class.
+says 3 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html s.html
-grep -q '^15 checks: all fine' out || fail "doctor: $(cat out)"
+grep -q '^1 of 15 checks found a problem' out || fail "doctor: $(cat out)"
+grep -qE '^classes +wrong +12 classes with .*; few: .* [0-9]+, ' out ||
+    fail "doctor: $(cat out)"
 grep -Eq '^frame rate +fine +clips of 12 frames per second are read at' out ||
     fail "no rate of the files: $(cat out)"
 grep -q '^one batch .* steps on the same 8 clips' out || fail "no steps"
@@ -513,6 +516,12 @@ says 3 '^first loss +fine +loss [0-9.]+$' $next next.net --doctor \
 # 8. Bad input: one line, the right status.
 says 2 'unknown option .--epoch' $train tiny.net --epoch 3
 says 2 'epochs: bad value .x' $train tiny.net --epochs x
+says 2 'momentum requires --optimizer=sgd or --optimizer=nesterov$' \
+    $train tiny.net -o a --data clips --momentum 0.8
+says 2 'beta2 requires .* or --optimizer=rmsprop$' $train tiny.net -o a \
+    --data clips --optimizer adagrad --beta2 0.9
+says 2 'gamma requires --schedule=step or' $train tiny.net -o a --data clips \
+    --gamma 0.5
 says 2 'no model text' $train -o a --data clips
 says 2 'OUT must be given' $train tiny.net --data clips
 says 2 'PATH must be given' $train tiny.net -o a
