@@ -85,8 +85,9 @@ static int train(struct ctt_training *j, int *status)
     ctt_ranks_unwatch();
     if (r.stopped) {
         *status = CTT_EXIT_FAIL;
-        ctt_tool_say("stopped after step %lld; --resume continues from %s",
-                     (long long)r.steps, j->cfg.checkpoint);
+        if (ctt_tool_rank(-1) == 0)
+            ctt_tool_die(*status, "stopped after step %lld; --resume continues "
+                         "from %s", (long long)r.steps, j->cfg.checkpoint);
         goto out;
     }
     ctt_tool_say("%lld step%s in %.0f s: %.1f clips/s, %.1f%% of the time "
