@@ -318,15 +318,30 @@ static int classes(struct patient *p, struct ctt_finding *f)
 
 static int two_classes(struct patient *p, struct ctt_finding *f)
 {
-    struct ctt_duplicates r;
-    int rc = ctt_data_duplicates(p->train, &r);
+    struct ctt_duplicates r[2] = { { 0 } };
+    int rc, other;
 
-    if (rc < 0)
-        return rc;
-    FOUND(f, "%d clips are in the set twice, %d with another class", r.same +
-          r.other, r.other);
-    if (r.other)
-        MENDS(f, "--strict names them: %.90s", r.rivals);
+    CTT_TRY(ctt_data_duplicates(p->train, &r[0]));
+    if (p->val)
+        CTT_TRY(ctt_data_duplicates(p->val, &r[1]));
+    other = r[0].other + r[1].other;
+    FOUND(f, "%d clips are in a set twice, %d with another class", r[0].same +
+          r[1].same + other, other);
+    if (other)
+        MENDS(f, "--strict names them: %.90s", r[!r[0].other].rivals);
+    rc = 1;
+out:
+    return rc;
+}
+
+static int unreadable(struct patient *p, struct ctt_finding *f)
+{
+    int lost = ctt_data_skipped(p->train) +
+               (p->val ? ctt_data_skipped(p->val) : 0);
+
+    FOUND(f, "%d clip%s could not be read", lost, ctt_s(lost));
+    if (lost)
+        MENDS(f, "convtt-data check PATH names them");
     return 1;
 }
 
@@ -529,6 +544,7 @@ static const struct check {
     { "classes", CTT_RECOGNISE, WRONG, classes },
     { "clips twice", CTT_RECOGNISE, DEEP, two_classes },
     { "in both parts", ANY, DEEP, both_parts },
+    { "clips skipped", ANY, DEEP, unreadable },
     { "one frame", CTT_RECOGNISE, DEEP, one_frame },
     { "changes", ANY, ALWAYS, changes },
     { "room to move", ANY, WRONG, room },

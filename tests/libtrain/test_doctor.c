@@ -26,7 +26,7 @@ struct ill {
     const char  *check, *found, *mends;
     int          deep;
     float        brightness, lr, big;
-    int          jitter, same_val, no_val;
+    int          jitter, same_val, no_val, flat_val;
 };
 
 #define USUAL { 60, 140, 6, 1, 20, 0, 1 }
@@ -80,6 +80,8 @@ static const struct ill ills[] = {
       .found = "20 of 20", .mends = "--val" },
     { .made = USUAL, .check = "in both parts", .no_val = 1, .deep = 1,
       .found = "no clips", .mends = "--val-split" },
+    { .made = USUAL, .check = "clips twice", .flat_val = 1, .deep = 1,
+      .found = " with another class", .mends = "--strict names them: clip" },
     { .made = USUAL, .was = "scale=1.2", .is = "scale=1", .jitter = 1,
       .check = "room to move", .found = "0 x 0", .mends = "scale=" },
     { .made = USUAL, .check = "augmentation", .brightness = 8, .deep = 1,
@@ -108,7 +110,7 @@ static const char *changed(const struct ill *s)
 
 static void diagnose(const struct ill *s, struct ctt_findings *all)
 {
-    const struct made other = { 60, 140, 6, 1, 8, 0, 2 };
+    const struct made other = { 60, s->flat_val ? 1 : 140, 6, 1, 8, 0, 2 };
     struct ctt_train_cfg cfg = clip_cfg();
     struct ctt_data *d, *v = NULL;
     struct ctt_model *m = NULL;
@@ -165,7 +167,7 @@ static void a_healthy_set_is_fine(void)
     struct ctt_findings all;
 
     diagnose(&none, &all);
-    CU_ASSERT_EQUAL(all.count, 16);
+    CU_ASSERT_EQUAL(all.count, 17);
     CU_ASSERT(strstr(row(&all, "changes")->found, "brightness=0.6 jitter") !=
               NULL);
     for (int i = 0; i < all.count; i++)

@@ -91,7 +91,7 @@ static int train(struct ctt_training *j, int *status)
         goto out;
     }
     ctt_tool_say("%lld step%s in %.0f s: %.1f clips/s, %.1f%% of the time "
-                 "waiting for clips%s%s", (long long)r.steps, ctt_s(r.steps),
+                 "waiting for clips%s%s", (long long)r.made, ctt_s(r.made),
                  r.seconds,
                  r.clips_a_second, 100 * r.wait, j->cfg.amp ? "; " : "",
                  j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,

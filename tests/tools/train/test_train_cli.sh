@@ -105,8 +105,10 @@ says 2 'end.ctt.ckpt: 2 epochs are trained already, --epochs=1 is fewer' \
 says 2 'end.ctt.ckpt: 18 steps are trained already, --max-steps=17 is fewer' \
     "$bin/convtt-train" $common -o end.ctt --resume --max-steps 17
 [ -e end.ctt.ckpt ] || fail "beyond the end: $(ls end*)"
+# It says how many steps this run made.
 says 0 'end.ctt written' "$bin/convtt-train" $common -o end.ctt --resume \
     --epochs 2
+grep -q '^0 steps in ' out || fail "steps of this run: $(cat out)"
 says 2 "'1,0.25': the ratios do not rise" "$bin/convtt-train" $common \
     -o new.ctt --val-ratios 1,0.25
 
@@ -481,7 +483,7 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 says 3 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html s.html
-grep -q '^1 of 15 checks found a problem' out || fail "doctor: $(cat out)"
+grep -q '^1 of 16 checks found a problem' out || fail "doctor: $(cat out)"
 grep -qE '^classes +wrong +12 classes with .*; few: .* [0-9]+, ' out ||
     fail "doctor: $(cat out)"
 grep -Eq '^frame rate +fine +clips of 12 frames per second are read at' out ||
@@ -491,6 +493,13 @@ grep -Eq '^changes +fine +crop-area=0.8 .*contrast=0.2 ' out ||
     fail "doctor does not say what augmentation does: $(cat out)"
 [ "$(grep -c '<img alt="frame [12] of 2"' s.html)" = 32 ] &&
     grep -q '>fine</td>.*frames per second' s.html || fail 'no page of checks'
+mkdir -p own/a own/b
+mapfile -t files < <(ls clips/20bn*/*.webm)
+cp "${files[@]:0:6}" own/a && cp "${files[@]:6:6}" own/b
+printf 'no clip' > own/a/bad.webm
+"$bin/convtt-train" tiny.net --data own --doctor > out 2>&1
+grep -qE '^clips skipped +wrong +1 clip could not be read' out ||
+    fail "a bad clip: $(cat out)"
 sed 's/mean=[^ ]*/mean=3/' tiny.net > far.net
 says 3 '^light +wrong' $train far.net --data clips --doctor --lr 0.01
 grep -q '^warning: light: fix: mean=auto std=auto' out ||
