@@ -536,6 +536,11 @@ says 2 'OUT must be given' $train tiny.net --data clips
 says 2 'PATH must be given' $train tiny.net -o a
 says 1 'nothere' $train nothere.net -o a --data clips
 says 1 'nothere' $train tiny.net -o a --data nothere
+says 1 '^convtt-train: nothere: no such' $train tiny.net -o a --data clips \
+    --test nothere
+grep -q '^training: ' out && fail '--test is missed after --data was read'
+says 0 '^warning: .*whole.ctt is a model already' $train tiny.net \
+    --data clips -o whole.ctt --max-steps 1
 says 1 'nothere' $train tiny.net -o a --data clips --resume --checkpoint nothere
 says 1 'no checkpoint' $train tiny.net -o a --data clips --resume \
     --checkpoint whole.ctt
