@@ -24,8 +24,8 @@ static const double STILL_MOST = 0.5;
 static const double RATES_APART = 1.25;
 static const double BORDER_MOST = 0.5;
 static const double CLASSES_APART = 20;   /* clips, most to fewest */
-static const double FEW_APART = 5;        /* for fewer than FEW, or with --doctor
-                                             alone */
+static const double FEW_APART = 5;        /* for fewer than FEW, and by the
+                                             doctor */
 enum { FEW = 5, ENOUGH = 20 };            /* clips of a class */
 static const double FRAME_MOST = 0.5;
 static const double LOSS_OVER = 1;        /* nats over an even guess */

@@ -180,7 +180,7 @@ static int complete(struct ctt_training *j, int argc, char **argv, int first)
     j->text = c->backbone ? ctt_tool_model((char *)c->backbone) :
               first < argc ? ctt_tool_model(argv[first]) : NULL;
     CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
-              "no model text given (see --help)");
+              "no model text given, such as early-convttlstm (see --help)");
     CTT_CHECK(j->text || !c->set, CTT_EINVAL, "--set requires a model text");
     CTT_CHECK(c->out || c->amp_plan || c->doctor, CTT_EINVAL,
               "-o OUT must be given (see --help)");
