@@ -153,7 +153,8 @@ static int say_end(const struct run *a, enum end end, double miss)
 
     if (end == BACK) {
         n = snprintf(line, sizeof(line), "%s: accuracy is back after %lld "
-                     "epochs of retraining, within %.1f points", k->name,
+                     "epochs of retraining, within %.1f points in the mean",
+                     k->name,
                      (long long)spent, 100 * may_miss(a) / clips);
         if (!(*k->m)->g->several)    /* a clip is right or wrong */
             snprintf(line + n, sizeof(line) - (size_t)n, ": on %d clips a loss "

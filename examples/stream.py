@@ -26,6 +26,8 @@ def check(rc):
         sys.exit("stream.py: " + lib.ctt_infer_error().decode())
 
 
+if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    sys.exit(__doc__)
 model, session = c.c_void_p(), c.c_void_p()
 check(lib.ctt_infer_open(os.fsencode(sys.argv[1]), b"cpu", 1, c.byref(model)))
 check(lib.ctt_session_open(model, c.byref(session)))

@@ -63,7 +63,7 @@ struct ctt_finding {
     int         show;
     char        found[192], mends[160];
 };
-enum { CTT_CHECKS = 16 };
+enum { CTT_CHECKS = 17 };
 struct ctt_findings {
     int                count, wrong;
     struct ctt_finding row[CTT_CHECKS];

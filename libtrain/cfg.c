@@ -23,6 +23,7 @@
 #define PRESET "preset"
 #define PRESET_TAGS .word = PRESET, .tags = STEP | QUIET
 #define MNIST "data=mnist:*|val=mnist:*"
+#define STEPS "schedule=step|schedule=sampled"
 
 enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
        QUIET = CTT_OPT_QUIET,
@@ -271,13 +272,16 @@ const struct ctt_opt ctt_train_opts[] = {
       "rate by node, such as conv*=0.1,y=2; the first pattern that matches "
       "counts", .arg = "PATTERN=FACTOR,...", .section = "Optimiser",
       .tags = STEP | TRAINER },
-    { "momentum", CTT_FLOAT, FIELD(momentum), "0.9", "sgd, nesterov: "
-      "momentum", 0, 0.9999, .section = "Optimiser", .tags = STEP },
-    { "beta1", CTT_FLOAT, FIELD(beta1), "0.9", "adam, adamw: decay of the mean "
-      "gradient", 0, 0.99999, .section = "Optimiser", .tags = STEP },
-    { "beta2", CTT_FLOAT, FIELD(beta2), "0.999", "adam, adamw, rmsprop: "
-      "decay of the mean squared gradient", 0, 0.999999,
-      .section = "Optimiser", .tags = STEP },
+    { "momentum", CTT_FLOAT, FIELD(momentum), "0.9", "momentum", 0, 0.9999,
+      .section = "Optimiser", .needs = "optimizer=sgd|optimizer=nesterov",
+      .tags = STEP },
+    { "beta1", CTT_FLOAT, FIELD(beta1), "0.9", "decay of the mean gradient",
+      0, 0.99999, .section = "Optimiser",
+      .needs = "optimizer=adam|optimizer=adamw", .tags = STEP },
+    { "beta2", CTT_FLOAT, FIELD(beta2), "0.999", "decay of the mean squared "
+      "gradient", 0, 0.999999, .section = "Optimiser",
+      .needs = "optimizer=adam|optimizer=adamw|optimizer=rmsprop",
+      .tags = STEP },
     { "weight-decay", CTT_FLOAT, FIELD(weight_decay), "1e-4", "decay of "
       "weights; biases and norms are not decayed", 0, 10,
       .section = "Optimiser", .tags = STEP },
@@ -292,13 +296,14 @@ const struct ctt_opt ctt_train_opts[] = {
     { "warmup", CTT_FLOAT, FIELD(warmup), "0.5", "epochs over which the "
       "learning rate rises to --lr", 0, 1000, .arg = "EPOCHS",
       .section = "Optimiser", .tags = STEP },
-    { "lr-end", CTT_FLOAT, FIELD(lr_end), "0", "cosine: last learning rate, "
-      "as a fraction of --lr", 0, 1, .section = "Optimiser", .tags = STEP },
-    { "step-epochs", CTT_INT, FIELD(step_epochs), "10", "step, sampled: epochs "
-      "between two decreases of the learning rate", 1, 100000, .arg = "N",
-      .section = "Optimiser", .tags = STEP },
-    { "gamma", CTT_FLOAT, FIELD(gamma), "0.1", "step, sampled: factor of each "
-      "decrease", 0, 1, .section = "Optimiser", .tags = STEP },
+    { "lr-end", CTT_FLOAT, FIELD(lr_end), "0", "last learning rate, as a "
+      "fraction of --lr", 0, 1, .section = "Optimiser",
+      .needs = "schedule=cosine", .tags = STEP },
+    { "step-epochs", CTT_INT, FIELD(step_epochs), "10", "epochs between two "
+      "decreases of the learning rate", 1, 100000, .arg = "N",
+      .section = "Optimiser", .needs = STEPS, .tags = STEP },
+    { "gamma", CTT_FLOAT, FIELD(gamma), "0.1", "factor of each decrease", 0, 1,
+      .section = "Optimiser", .needs = STEPS, .tags = STEP },
     { "label-smooth", CTT_FLOAT, FIELD(label_smooth), "0", "fraction of the "
       "target distribution spread over all classes", 0, 0.9,
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },

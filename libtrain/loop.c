@@ -421,6 +421,7 @@ int ctt_trainer_finish(struct ctt_trainer *t, struct ctt_result *r)
         CTT_TRY(t->strategy->tell(t));
     r->best_epoch = (int)t->at.best_epoch;
     r->val = t->at.val;
+    r->made = t->at.step - t->first;
     r->seconds = ctt_seconds() - t->start;
     r->clips_a_second = average(t->clips, t->train_seconds);
     r->wait = average(t->wait, t->train_seconds);

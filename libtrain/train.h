@@ -377,8 +377,8 @@ struct ctt_result {
     int     epochs, stopped;      /* stopped: 1: by ctt_stopped(), before the
                                      end */
     int     paused;               /* 1: by cfg->pause, before the end */
-    int64_t steps;
-    int64_t skipped;              /* of these, without an update */
+    int64_t steps, made;          /* of all runs; of this one */
+    int64_t skipped;              /* of steps, without an update */
     double  scale;                /* the loss scale at the end */
     double  loss, top1;           /* of the last training epoch */
     int     best_epoch;           /* 0: never validated, or not after the last

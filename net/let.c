@@ -154,6 +154,8 @@ int ctt_let_check(const struct ctt_lets *l)
         for (const char *q = l->set; q < p; q += strcspn(q, ",") + 1)
             CTT_CHECK(strncmp(q, p, n + 1) != 0, CTT_EINVAL, "'%.*s' has two "
                       "values", (int)n, p);
+        CTT_CHECK(p[len] != ',' || p[len + 1], CTT_EINVAL, "'%s' ends with a "
+                  "comma", l->set);
         p += len + (p[len] == ',');
     }
 out:

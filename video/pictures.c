@@ -31,6 +31,11 @@ static const char *picture(const char *ending)
     return NULL;
 }
 
+int ctt_pictures_is_one(const char *name)
+{
+    return picture(ctt_path_ending(name)) != NULL;
+}
+
 static int take_apart(const char *name, struct parts *p)
 {
     size_t end;

@@ -37,6 +37,9 @@ int  ctt_pictures_pattern(const char *path, struct ctt_pictures *out,
 int  ctt_pictures_is_pattern(const char *path);
 void ctt_pictures_clear(struct ctt_pictures *p);
 
+/* 1 if a name ends as that of a picture. */
+int  ctt_pictures_is_one(const char *name);
+
 /* The path of picture i, from 0; the caller frees it. */
 int  ctt_pictures_name(const struct ctt_pictures *p, int i, char **out);
 

@@ -278,6 +278,7 @@ static int open_fold(const struct ctt_data *d, const int *fold, int k, int rest,
     CTT_TRY(rc);
     *p = *d;
     p->clips = p->longest = 0;
+    p->skipped *= rest;    /* of the set, which counts them once */
     p->clip = ctt_calloc((size_t)d->clips, sizeof(*p->clip));
     CTT_TRY(p->clip ? 0 : CTT_ENOMEM);
     for (int i = 0; i < d->clips; i++)

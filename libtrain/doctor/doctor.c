@@ -24,8 +24,9 @@ static const double STILL_MOST = 0.5;
 static const double RATES_APART = 1.25;
 static const double BORDER_MOST = 0.5;
 static const double CLASSES_APART = 20;   /* clips, most to fewest */
-static const double FEW_APART = 5;        /* for fewer than FEW */
-enum { FEW = 5 };
+static const double FEW_APART = 5;        /* for fewer than FEW, and by the
+                                             doctor */
+enum { FEW = 5, ENOUGH = 20 };            /* clips of a class */
 static const double FRAME_MOST = 0.5;
 static const double LOSS_OVER = 1;        /* nats over an even guess */
 
@@ -34,6 +35,7 @@ struct patient {
     const struct ctt_model     *m;
     const struct ctt_train_cfg *cfg;
     struct ctt_data            *train, *val;
+    int                         deep;
     struct ctt_survey           of;
     struct ctt_first_steps      steps;
 };
@@ -223,56 +225,123 @@ static int length(struct patient *p, struct ctt_finding *f)
 
 /* ---- classes and parts ---- */
 
+/* "a 3, b 7": the classes with fewer clips than limit, as many as there is room
+ * for. */
+static const char *name_few(const struct ctt_data *d, const int *clips,
+                            double limit, char *buf, size_t size)
+{
+    size_t n = 0, more = sizeof(", ...");
+    char one[64];
+
+    buf[0] = '\0';
+    for (int k = 0; k < d->list->labels; k++) {
+        if (!clips[k] || clips[k] >= limit)
+            continue;
+        snprintf(one, sizeof(one), "%s%.40s %d", n ? ", " : "",
+                 d->list->label[k], clips[k]);
+        if (n + strlen(one) + more > size)
+            snprintf(one, sizeof(one), ", ...");
+        n += (size_t)snprintf(buf + n, size - n, "%s", one);
+        if (strcmp(one, ", ...") == 0)
+            break;
+    }
+    return buf;
+}
+
+/* Warns of classes with few clips, or with much fewer than the largest. */
+static void judge_sizes(const struct patient *p, const int *clips, int least,
+                        int most, struct ctt_finding *f)
+{
+    double apart = least < FEW || p->deep ? FEW_APART : CLASSES_APART;
+    int few = p->deep && least < ENOUGH, n = (int)strlen(f->found);
+    double limit = few ? ENOUGH : most / apart;
+    char names[100];
+
+    if (most > apart * least && !p->cfg->sampler && !p->cfg->class_weights)
+        MENDS(f, "--sampler balanced, --class-weights balanced, --classes FILE "
+              "without the small ones, or more clips of these");
+    else if (few)
+        MENDS(f, "more clips of these classes, or --classes FILE without them: "
+              "of fewer than %d little is learnt", ENOUGH);
+    if (f->mends[0])
+        snprintf(f->found + n, sizeof(f->found) - (size_t)n, "; few: %s",
+                 name_few(p->train, clips, limit, names, sizeof(names)));
+}
+
+/* Counts the training clips of each class; returns how many classes have
+ * some. */
+static int count_clips(const struct ctt_data *d, int *clips, int *least,
+                       int *most)
+{
+    int used = 0;
+
+    *least = INT_MAX;
+    *most = 0;
+    for (int i = 0; i < d->clips; i++)
+        for (int k = 0, c; (c = ctt_clip_label(d, &d->clip[i], k)) >= 0; k++)
+            clips[c]++;
+    for (int k = 0; k < d->list->labels; k++) {
+        *least = clips[k] && clips[k] < *least ? clips[k] : *least;
+        *most = clips[k] > *most ? clips[k] : *most;
+        used += clips[k] > 0;
+    }
+    return used;
+}
+
 static int classes(struct patient *p, struct ctt_finding *f)
 {
     const struct ctt_data *d = p->train;
-    int labels = d->list->labels, least = INT_MAX, most = 0, used = 0;
+    int labels = d->list->labels, least, most, used;
     int *clips = ctt_calloc((size_t)labels + 1, sizeof(*clips));
 
     if (!clips)
         return CTT_ENOMEM;
-    for (int i = 0; i < d->clips; i++)
-        for (int k = 0, c; (c = ctt_clip_label(d, &d->clip[i], k)) >= 0; k++)
-            clips[c]++;
-    for (int k = 0; k < labels; k++) {
-        least = clips[k] && clips[k] < least ? clips[k] : least;
-        most = clips[k] > most ? clips[k] : most;
-        used += clips[k] > 0;
-    }
-    ctt_free(clips);
+    used = count_clips(d, clips, &least, &most);
     if (p->m->g->several) {
         FOUND(f, "%d classes with %d to %d of %d clips, several labels per "
               "clip", labels, least, most, d->clips);
         if (most == d->clips)
             MENDS(f, "no class that every clip has: its answer says nothing");
-        return 1;
-    }
-    if (used < 2) {
+    } else if (used < 2) {
         FOUND(f, "all clips are of one class: there is nothing to learn");
         MENDS(f, "--data PATH with clips of other classes, or a list of clips "
               "and labels if folders are none");
-        return 1;
+    } else {
+        FOUND(f, "%d classes with %d to %d clips; always naming the most "
+              "frequent is right for %.0f%%", labels, least, most,
+              100.0 * most / d->clips);
+        judge_sizes(p, clips, least, most, f);
     }
-    FOUND(f, "%d classes with %d to %d clips; always naming the most frequent "
-          "is right for %.0f%%", labels, least, most, 100.0 * most / d->clips);
-    if (most > (least < FEW ? FEW_APART : CLASSES_APART) * least &&
-        !p->cfg->sampler && !p->cfg->class_weights)
-        MENDS(f, "--sampler balanced, --class-weights balanced, --classes FILE "
-              "without the small ones, or more clips of these");
+    ctt_free(clips);
     return 1;
 }
 
 static int two_classes(struct patient *p, struct ctt_finding *f)
 {
-    struct ctt_duplicates r;
-    int rc = ctt_data_duplicates(p->train, &r);
+    struct ctt_duplicates r[2] = { { 0 } };
+    int rc, other;
 
-    if (rc < 0)
-        return rc;
-    FOUND(f, "%d clips are in the set twice, %d with another class", r.same +
-          r.other, r.other);
-    if (r.other)
-        MENDS(f, "--strict names them: %.90s", r.rivals);
+    CTT_TRY(ctt_data_duplicates(p->train, &r[0]));
+    if (p->val)
+        CTT_TRY(ctt_data_duplicates(p->val, &r[1]));
+    other = r[0].other + r[1].other;
+    FOUND(f, "%d clips are in a set twice, %d with another class", r[0].same +
+          r[1].same + other, other);
+    if (other)
+        MENDS(f, "--strict names them: %.90s", r[!r[0].other].rivals);
+    rc = 1;
+out:
+    return rc;
+}
+
+static int unreadable(struct patient *p, struct ctt_finding *f)
+{
+    int lost = ctt_data_skipped(p->train) +
+               (p->val ? ctt_data_skipped(p->val) : 0);
+
+    FOUND(f, "%d clip%s could not be read", lost, ctt_s(lost));
+    if (lost)
+        MENDS(f, "convtt-data check PATH names them");
     return 1;
 }
 
@@ -475,6 +544,7 @@ static const struct check {
     { "classes", CTT_RECOGNISE, WRONG, classes },
     { "clips twice", CTT_RECOGNISE, DEEP, two_classes },
     { "in both parts", ANY, DEEP, both_parts },
+    { "clips skipped", ANY, DEEP, unreadable },
     { "one frame", CTT_RECOGNISE, DEEP, one_frame },
     { "changes", ANY, ALWAYS, changes },
     { "room to move", ANY, WRONG, room },
@@ -487,7 +557,8 @@ int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val, int deep,
                struct ctt_findings *out)
 {
-    struct patient p = { .m = m, .cfg = cfg, .train = train, .val = val };
+    struct patient p = { .m = m, .cfg = cfg, .train = train, .val = val,
+                         .deep = deep };
     int rc;
 
     *out = (struct ctt_findings){ .count = 0 };

@@ -54,7 +54,8 @@ static void test_automatic(void)
     static const struct { int rounds, limit, epochs; const char *says; }
     expect[] = {
         { 0, 96, 16, "pruned: accuracy is back after 16 epochs of retraining, "
-          "within 1.0 points: on 100 clips a loss below 6.0 may be chance" },
+          "within 1.0 points in the mean: on 100 clips a loss below 6.0 may be "
+          "chance" },
         { 1, 16, 16, "pruned 1/1: accuracy is back after 16 epochs" },
         { 1, 8, 8, "pruned 1/1: 40.0 points of top-1 are missing after 8 epochs"
                    " of retraining: the limit (--retrain-limit)" },

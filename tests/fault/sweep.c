@@ -111,17 +111,6 @@ static int is_term(void)
     return t.fault == FAULT_TERM || t.fault == FAULT_TERM_TIME;
 }
 
-/* A stop is no error for convtt-train, which prints on standard output how to
- * resume. */
-static int says_stopped(void)
-{
-    char *out = said("out");
-    int is = is_term() && strstr(out, "; --resume continues from ");
-
-    free(out);
-    return is;
-}
-
 /* One line, of the program itself; a library that ends it with its own message
  * is in the table of -a. */
 static enum end check_message(const struct fault_answer *a)
@@ -136,7 +125,6 @@ static enum end check_message(const struct fault_answer *a)
     name = name ? name + 1 : t.program;
     clean = (status == 1 || status == 2) && end && !end[1] &&
             strncmp(err, name, strlen(name)) == 0 && err[strlen(name)] == ':';
-    clean |= status == 1 && !*err && says_stopped();
     if (!clean) {
         k = known_find(&t.known, t.fault, a, 0);
         if (k)

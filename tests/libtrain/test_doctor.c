@@ -26,7 +26,7 @@ struct ill {
     const char  *check, *found, *mends;
     int          deep;
     float        brightness, lr, big;
-    int          jitter, same_val, no_val;
+    int          jitter, same_val, no_val, flat_val;
 };
 
 #define USUAL { 60, 140, 6, 1, 20, 0, 1 }
@@ -71,10 +71,17 @@ static const struct ill ills[] = {
       .mends = "normalise=clip" },
     { .made = { 60, 140, 6, 1, 40, 2, 1 }, .check = "classes",
       .found = "4 classes with 2 to 13 clips", .mends = "--classes" },
+    { .made = USUAL, .check = "classes", .deep = 1,
+      .found = "5 to 5 clips; always naming the most frequent is right for "
+      "25%; few: ", .mends = "more clips of these classes" },
+    { .made = { 60, 140, 6, 1, 383, 20, 1 }, .check = "classes", .deep = 1,
+      .found = " 20", .mends = "--sampler balanced" },
     { .made = USUAL, .check = "in both parts", .same_val = 1, .deep = 1,
       .found = "20 of 20", .mends = "--val" },
     { .made = USUAL, .check = "in both parts", .no_val = 1, .deep = 1,
       .found = "no clips", .mends = "--val-split" },
+    { .made = USUAL, .check = "clips twice", .flat_val = 1, .deep = 1,
+      .found = " with another class", .mends = "--strict names them: clip" },
     { .made = USUAL, .was = "scale=1.2", .is = "scale=1", .jitter = 1,
       .check = "room to move", .found = "0 x 0", .mends = "scale=" },
     { .made = USUAL, .check = "augmentation", .brightness = 8, .deep = 1,
@@ -103,7 +110,7 @@ static const char *changed(const struct ill *s)
 
 static void diagnose(const struct ill *s, struct ctt_findings *all)
 {
-    const struct made other = { 60, 140, 6, 1, 8, 0, 2 };
+    const struct made other = { 60, s->flat_val ? 1 : 140, 6, 1, 8, 0, 2 };
     struct ctt_train_cfg cfg = clip_cfg();
     struct ctt_data *d, *v = NULL;
     struct ctt_model *m = NULL;
@@ -155,12 +162,12 @@ static void each_ill_is_found(void)
 
 static void a_healthy_set_is_fine(void)
 {
-    const struct ill none = { .made = USUAL, .deep = 1, .brightness = 0.6f,
-                              .jitter = 1 };
+    const struct ill none = { .made = { 60, 140, 6, 1, 80, 0, 1 }, .deep = 1,
+                              .brightness = 0.6f, .jitter = 1 };
     struct ctt_findings all;
 
     diagnose(&none, &all);
-    CU_ASSERT_EQUAL(all.count, 16);
+    CU_ASSERT_EQUAL(all.count, 17);
     CU_ASSERT(strstr(row(&all, "changes")->found, "brightness=0.6 jitter") !=
               NULL);
     for (int i = 0; i < all.count; i++)
@@ -172,6 +179,20 @@ static void a_healthy_set_is_fine(void)
     CU_ASSERT(row(&all, "clips twice") && row(&all, "frame rate"));
     CU_ASSERT(strstr(row(&all, "frame rate")->found, "clips are read at the "
                      "12 frames") != NULL);    /* a pack names no other rate */
+}
+
+/* Only the doctor minds classes that are small, or five times smaller. */
+static void a_start_bears_small_classes(void)
+{
+    static const struct ill small[] = {
+        { .made = USUAL }, { .made = { 60, 140, 6, 1, 383, 20, 1 } } };
+
+    for (size_t i = 0; i < CTT_LEN(small); i++) {
+        struct ctt_findings all;
+
+        diagnose(&small[i], &all);
+        CU_ASSERT_EQUAL(row(&all, "classes")->mends[0], 0);
+    }
 }
 
 static void a_window_of_all_is_fine(void)
@@ -305,6 +326,7 @@ int main(void)
     CU_TestInfo tests[] = {
         { "each ill is found", each_ill_is_found },
         { "a healthy set is fine", a_healthy_set_is_fine },
+        { "small classes", a_start_bears_small_classes },
         { "a window of all is fine", a_window_of_all_is_fine },
         { "the rates of files are named", the_rates_of_files_are_named },
         { "nothing is changed", nothing_is_changed },

@@ -63,9 +63,9 @@ static void wrong_names_are_refused(void)
           "no whole number below a million" },
         { text, "q=1", "'q': no line 'let q=...' in the model text" },
         { text, "width=8,width=9", "'width' has two values" },
+        { text, "width=8,", "'width=8,' ends with a comma" },
         { text, "width", "'width' is not NAME=VALUE" },
         { text, "width=", "line 1: let: 'width': a value has 1 to 63" },
-        { text, "k=3,", NULL },
     };
 
     for (size_t i = 0; i < CTT_LEN(rows); i++) {

@@ -182,7 +182,8 @@ out:
     return rc;
 }
 
-/* Answers for a decoded clip at each ratio of it. */
+/* Answers for a decoded clip at each ratio of it; where several end at the same
+ * frame, as in a clip of one, the answer is said once. */
 static int observe(struct ctt_recogniser *r, struct clip *c,
                    const struct ctt_frames *f)
 {
@@ -193,12 +194,14 @@ static int observe(struct ctt_recogniser *r, struct clip *c,
     c->fps = (double)f->fps;
     for (int i = 0; i < r->ratios; i++) {
         int until = ctt_frames_seen(r->accuracy[i].seen, f->count);
+        int again = i > 0 && c->seen == until;
 
         while (c->seen < until) {
             int some = until - c->seen < most ? until - c->seen : most;
             CTT_TRY(push_stored(r, c, f->data + (size_t)c->seen * size, some));
         }
-        CTT_TRY(answer(r, c, &r->accuracy[i]));
+        CTT_TRY(again ? judge(r, c, &r->accuracy[i])
+                      : answer(r, c, &r->accuracy[i]));
     }
 out:
     return rc;

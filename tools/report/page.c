@@ -71,9 +71,12 @@ static const char style[] =
 void ctt_page_write(const char *path, int (*print)(FILE *f, const void *arg),
                     const void *arg)
 {
-    if (path && ctt_file_print(path, print, arg) < 0)
+    int failed = path && ctt_file_print(path, print, arg) < 0;
+
+    if (failed)
         ctt_tool_warn("--report-html: %s; the page stays as it was",
                       ctt_errmsg());
+    ctt_tool_lacks(failed ? "the page of --report-html was not written" : NULL);
 }
 
 void ctt_page_text(FILE *f, const char *words)

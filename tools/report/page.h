@@ -18,8 +18,8 @@ extern const struct ctt_output_kind ctt_output_page;
 /* ---- page.c ---- */
 
 /* Writes the page of --report-html at path, unless that is NULL, as print(f,
- * arg) does; one that cannot be written is a warning only, and the old one
- * stays. */
+ * arg) does; where that fails the old one stays, a warning says so, the work
+ * goes on, and the program ends with an error unless a later call succeeds. */
 void ctt_page_write(const char *path, int (*print)(FILE *f, const void *arg),
                     const void *arg);
 

@@ -160,12 +160,21 @@ void ctt_tool_note(const char *fmt, ...)
     va_end(ap);
 }
 
+static const char *lacking;
+
+void ctt_tool_lacks(const char *what)
+{
+    lacking = what;
+}
+
 int ctt_tool_end(int status)
 {
     ctt_tool_warned();
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
-    return ctt_tool_die(CTT_EXIT_FAIL, "standard output cannot be written");
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return ctt_tool_die(CTT_EXIT_FAIL, "standard output cannot be written");
+    if (lacking && (status == 0 || status == CTT_EXIT_DOUBT))
+        return ctt_tool_die(CTT_EXIT_FAIL, "%s", lacking);
+    return status;
 }
 
 /* ---- warnings, counted by kind ---- */

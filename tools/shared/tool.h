@@ -48,8 +48,10 @@ int  ctt_tool_die(int status, const char *fmt, ...)
 /* Prints a note, which is no error; any thread may call it. */
 void ctt_tool_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Returns the value for main(): status, or CTT_EXIT_FAIL if stdout could not be
- * written completely. */
+ * written completely or the work lacks something. */
 int  ctt_tool_end(int status);
+/* Sets what the finished work lacks, a constant sentence; NULL: nothing. */
+void ctt_tool_lacks(const char *what);
 /* Prints "name: warning: ..." on stderr: the first ten warnings of each fmt;
  * further ones are counted. */
 void ctt_tool_warn(const char *fmt, ...)

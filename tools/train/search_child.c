@@ -247,22 +247,35 @@ out:
 
 /* ---- the result ---- */
 
-/* The last error line of the child's output, without the program's name, or "".
- * */
+/* The last error line of the child's output, without the program's name; "": it
+ * has none, or was stopped. */
 static void last_error(const char *path, char *line, size_t size)
 {
-    static const char name[] = "convtt-train: ", not[] = "warning: ";
-    char text[2048];
+    static const char name[] = "convtt-train: ";
+    static const char *const not[] = { "warning: ", "stopped" };
+    char text[2048], *at = text + sizeof(name) - 1;
     FILE *f = fopen(path, "re");
 
     line[0] = '\0';
     while (f && fgets(text, sizeof(text), f))
         if (strncmp(text, name, sizeof(name) - 1) == 0 &&
-            strncmp(text + sizeof(name) - 1, not, sizeof(not) - 1) != 0)
-            snprintf(line, size, "%.*s", (int)strcspn(text, "\n") -
-                     (int)sizeof(name) + 1, text + sizeof(name) - 1);
+            strncmp(at, not[0], strlen(not[0])) != 0 &&
+            strncmp(at, not[1], strlen(not[1])) != 0)
+            snprintf(line, size, "%.*s", (int)strcspn(at, "\n"), at);
     if (f)
         fclose(f);
+}
+
+/* 1 if an error is that of a disk without room, which says nothing of the
+ * settings of a trial. */
+static int is_of_room(const char *line)
+{
+    static const int errors[] = { ENOSPC, EDQUOT, EFBIG };
+
+    for (size_t i = 0; i < CTT_LEN(errors); i++)
+        if (strstr(line, strerror(errors[i])))
+            return 1;
+    return 0;
 }
 
 /* How many clips a trial could not read, as it said for each set; the last of
@@ -329,6 +342,8 @@ int ctt_search_judge(const struct ctt_search_run *r,
     last_error(said, line, sizeof(line));
     CTT_CHECK(line[0], CTT_EIO, "trial %d was stopped; the same command goes "
               "on", job->trial + 1);
+    CTT_CHECK(!is_of_room(line), CTT_EIO, "trial %d: %s; with more room the "
+              "same command goes on", job->trial + 1, line);
     *failed = ctt_strdup(line);
     rc = *failed ? 0 : CTT_ENOMEM;
 out:

@@ -85,12 +85,13 @@ static int train(struct ctt_training *j, int *status)
     ctt_ranks_unwatch();
     if (r.stopped) {
         *status = CTT_EXIT_FAIL;
-        ctt_tool_say("stopped after step %lld; --resume continues from %s",
-                     (long long)r.steps, j->cfg.checkpoint);
+        if (ctt_tool_rank(-1) == 0)
+            ctt_tool_die(*status, "stopped after step %lld; --resume continues "
+                         "from %s", (long long)r.steps, j->cfg.checkpoint);
         goto out;
     }
     ctt_tool_say("%lld step%s in %.0f s: %.1f clips/s, %.1f%% of the time "
-                 "waiting for clips%s%s", (long long)r.steps, ctt_s(r.steps),
+                 "waiting for clips%s%s", (long long)r.made, ctt_s(r.made),
                  r.seconds,
                  r.clips_a_second, 100 * r.wait, j->cfg.amp ? "; " : "",
                  j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,
@@ -179,7 +180,7 @@ static int complete(struct ctt_training *j, int argc, char **argv, int first)
     j->text = c->backbone ? ctt_tool_model((char *)c->backbone) :
               first < argc ? ctt_tool_model(argv[first]) : NULL;
     CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
-              "no model text given (see --help)");
+              "no model text given, such as early-convttlstm (see --help)");
     CTT_CHECK(j->text || !c->set, CTT_EINVAL, "--set requires a model text");
     CTT_CHECK(c->out || c->amp_plan || c->doctor, CTT_EINVAL,
               "-o OUT must be given (see --help)");

@@ -38,8 +38,9 @@ static int train_fold(void *arg, const struct ctt_train_cfg *cfg, int k,
     CTT_TRY(begin_fold(&j, k));
     CTT_TRY(ctt_train(j.m, &j.cfg, j.data, j.val, &ctt_say_events, &r));
     if (r.stopped)
-        ctt_tool_say("stopped after step %lld of fold %d; --resume continues "
-                     "from %s", (long long)r.steps, k + 1, cfg->checkpoint);
+        ctt_tool_die(CTT_EXIT_FAIL, "stopped after step %lld of fold %d; "
+                     "--resume continues from %s", (long long)r.steps, k + 1,
+                     cfg->checkpoint);
     else
         CTT_TRY(ctt_aux_head_drop_from(&j.m));
     if (!r.stopped)

@@ -379,6 +379,9 @@ int ctt_training_claim(struct ctt_training *j)
     if (c->checkpoint)
         CTT_TRY(ctt_newfile_claim(c->checkpoint, &j->claim[1]));
     CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
+    if (!c->resume && ctt_output_is(c->out, &ctt_output_model))
+        ctt_tool_say("warning: %s is a model already, which this training "
+                     "replaces; another --out keeps it", c->out);
     if (c->checkpoint)
         CTT_TRY(ctt_output_check_checkpoint(c->checkpoint, c->resume));
     CTT_TRY(ctt_output_check(c->log_csv, &csv_kind));
@@ -391,10 +394,23 @@ out:
     return rc;
 }
 
+/* A set whose clips are read after those of --data, by a path and no form of
+ * one, is missed before. */
+static int is_there(const char *set)
+{
+    int rc = 0;
+
+    CTT_CHECK(!set || strpbrk(set, ":#%") || access(set, F_OK) == 0, CTT_EIO,
+              "%s: no such file or folder", set);
+out:
+    return rc;
+}
+
 static int open_sets(struct ctt_training *j)
 {
     int rc;
 
+    CTT_TRY(is_there(j->cfg.test));
     CTT_TRY(ctt_training_data(j, j->cfg.data, j->cfg.split, &j->data));
     CTT_TRY(open_val(j));
     CTT_TRY(ctt_training_model(j));

@@ -6,7 +6,9 @@
 #include "video/disk.h"
 #include "video/list/split.h"
 #include "video/list/videos.h"
+#include "video/pictures.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* KTH (Schuldt et al. 2004): all persons, and those for training when frames
@@ -248,6 +250,25 @@ out:
     return rc;
 }
 
+/* A picture among videos is hardly meant to be a clip. */
+static void tell_pictures(const struct ctt_listing *s)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const struct ctt_list *l = s->list;
+    const char *one = NULL;
+    int n = 0;
+
+    for (int i = 0; i < l->count; i++)
+        if (ctt_pictures_is_one(l->item[i].path)) {
+            one = l->item[i].path;
+            n++;
+        }
+    if (n && n < l->count && !atomic_flag_test_and_set(&told))
+        ctt_warn("%s: %d of %d clips %s picture%s among videos, as %s; each is "
+                 "a clip of one frame (said once)", s->path, n, l->count,
+                 n > 1 ? "are" : "is a", ctt_s(n), one);
+}
+
 int ctt_list_class(struct ctt_listing *s)
 {
     struct ctt_names top = { 0 };
@@ -266,6 +287,7 @@ int ctt_list_class(struct ctt_listing *s)
         CTT_TRY(add_unsplit(s, &top));
     }
     s->list->form = top.count ? "a folder per class" : "a folder of clips";
+    tell_pictures(s);
     rc = 1;
 out:
     ctt_names_clear(&top);

@@ -197,7 +197,8 @@ int ctt_camera_open(const char *path, struct ctt_meter *m,
     CTT_TRY(rc);
     c->m = m;
     c->fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    CTT_CHECK(c->fd >= 0, CTT_EIO, "%s: %s", m->path, strerror(errno));
+    CTT_CHECK(c->fd >= 0, CTT_EIO, "%s: %s%s", m->path, strerror(errno),
+              errno == ENOENT ? " (ls /dev/video* names cameras)" : "");
     CTT_TRY(set_form(c, form));
     CTT_TRY(map_buffers(c));
     *out = c;

@@ -3,6 +3,7 @@
  * and opens it again. */
 #include "base/clock.h"
 #include "base/visible.h"
+#include "video/disk.h"
 #include "video/live/live_inside.h"
 
 #include <math.h>
@@ -322,11 +323,18 @@ out:
     return rc;
 }
 
+/* A camera that was never there is a wrong name. */
+static int is_missing(const struct ctt_live *l)
+{
+    return l->plan.how.kind == CTT_STREAM_CAMERA && !l->came &&
+           ctt_disk_kind(l->plan.source) == CTT_DISK_NONE;
+}
+
 /* 1 if another try may help after rc.  A recording would begin anew. */
 static int may_help(const struct ctt_live *l, int rc, int frames)
 {
     return l->plan.again && !(frames && l->waits) && !l->hopeless &&
-           rc != CTT_ESTOP && rc != CTT_ENOMEM &&
+           !is_missing(l) && rc != CTT_ESTOP && rc != CTT_ENOMEM &&
            (rc == 0 || rc == CTT_EIO || frames);
 }
 

@@ -76,6 +76,15 @@ frames=$(sed -n 's|^1.webm  *[0-9]*/\([0-9]*\) .*|\1|p' out | tail -1)
 [ "$(echo "$points" | wc -l)" = 5 ] &&
     [ "$(echo "$points" | head -1 | wc -w)" = "$frames" ] ||
     fail "curves of a clip: $frames frames, $points"
+# A clip of one frame has one answer, of which each ratio counts.
+mkdir -p one/a
+{ printf 'P6\n24 24\n255\n'; head -c 1728 /dev/zero; } > one/a/1.ppm
+says 0 '^1.ppm +1/1 ' "$infer" m.h5 one/a/1.ppm
+[ "$(grep -c '^1.ppm' out)" = 1 ] || fail "a picture: $(cat out)"
+cp one/a/1.ppm one/a/2.ppm
+printf 'one/a/%s,Moving something up\n' 1.ppm 2.ppm > one.csv
+says 0 '^25% +2 ' "$infer" m.h5 one.csv
+grep -qE '^100% +2 ' out || fail "pictures: $(cat out)"
 says 2 'm.h5: given for two files' "$infer" m.h5 clips --wrong m.h5
 says 1 'is there already and is no table' "$infer" m.h5 clips \
     --wrong "${files[0]}"

@@ -180,12 +180,16 @@ for page in $pages; do
 done
 [ "$(grep -c '^{' a.jsonl)" = 3 ] || fail "the log was changed"
 
-# A page for which there is no room stays as it was, and the command goes on.
+# A page for which there is no room stays as it was; the command goes on, and
+# ends with an error.
 cp i.html was.html
 (trap '' XFSZ
  ulimit -f 4
  exec "$bin/convtt-infer" m.h5 clips --fps 4 --threads 1 --report-html i.html \
-     > /dev/null 2> log) || fail "without room: $(tail -3 log)"
+     > /dev/null 2> log)
+[ $? = 1 ] || fail "without room: $(tail -3 log)"
+grep -q '^convtt-infer: the page of --report-html was not written' log ||
+    fail "$(cat log)"
 grep -q 'warning: --report-html: .*stays as it was' log || fail "$(cat log)"
 cmp -s i.html was.html || fail "a page without room is not the old one"
 

@@ -110,7 +110,8 @@ run="$run --epochs 300"
 begin 3 --bands 3
 kill -TERM "$(pids $pid | sed -n 2p)"
 ends 'a signal' 1
-grep -q '^stopped after step' out || fail "a signal: $(cat out err)"
+grep -q '^convtt-train: stopped after step' err ||
+    fail "a signal: $(cat out err)"
 learnt() {
     local n=$1
     shift

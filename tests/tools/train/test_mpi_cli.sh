@@ -105,7 +105,8 @@ under 1 $run -o one.h5 --checkpoint one.ckpt --shards 8 ||
 begin 2
 kill -TERM "$(pids $pid | tail -1)"
 ends 'a signal' 1
-grep -q '^stopped after step' out || fail "a signal: $(cat out err)"
+grep -q '^convtt-train: stopped after step' err ||
+    fail "a signal: $(cat out err)"
 says 0 'some.h5 written' "$bin/convtt-train" $run --data train.txt \
     --val val.txt --threads 1 -o some.h5 --checkpoint some.ckpt --resume
 cmp one.h5 some.h5 || fail 'stopped and resumed: another model'

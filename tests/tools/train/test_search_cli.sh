@@ -145,6 +145,15 @@ for m in median random; do
     rm m.h5*
 done
 
+# A disk without room says nothing of a trial's settings: it ends the search.
+(trap '' XFSZ
+ ulimit -f 4
+ search $common -o room.h5 > out 2>&1)
+[ $? = 1 ] && grep -q 'trial 1: .* with more room the same command' out ||
+    fail "no room: $(cat out)"
+search $common -o room.h5 > out 2>&1 || fail "room again: $(tail -3 out)"
+cmp a.h5 room.h5 || fail 'room again: another model'
+
 # 5. Killed at any moment, the same command comes to the same log and file.
 log a.h5.search.jsonl > want
 lines=$(wc -l < want)

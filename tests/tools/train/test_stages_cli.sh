@@ -140,7 +140,8 @@ for rank in 1 3; do
     begin 3 --stages auto
     kill -TERM "$(pids $pid | sed -n ${rank}p)"
     ends 'a signal' 1
-    grep -q '^stopped after step' out || fail "a signal: $(cat out err)"
+    grep -q '^convtt-train: stopped after step' err ||
+        fail "a signal: $(cat out err)"
 done
 cp -r video/1 lost
 { cat train.txt; echo 'lost 1'; } > lost.txt

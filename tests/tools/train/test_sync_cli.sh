@@ -94,7 +94,8 @@ run='class.net --batch 8 --epochs 200 --checkpoint-every 2'
 begin 4 --sync async $off --log-csv some.csv
 kill -TERM "$(pids $pid | tail -1)"
 ends 'a signal to a worker' 1
-grep -q '^stopped after step' out || fail "a signal: $(cat out err)"
+grep -q '^convtt-train: stopped after step' err ||
+    fail "a signal: $(cat out err)"
 begin 3 --sync backup=1 $off --log-csv some.csv
 slow=$(pids $pid | tail -1)
 kill -STOP "$slow"

@@ -57,7 +57,7 @@ for round in 1 2 3 4 5 6; do
     wait $pid
     case $? in
     0) break ;;
-    1) if grep -q 'stopped after step' log; then
+    1) if grep -q '^convtt-train: stopped after step' log; then
            stops=$((stops + 1))
            [ -e part.ctt.ckpt ] || fail "stopped without a checkpoint"
        else    # on a busy machine while it still reads its files
@@ -105,8 +105,10 @@ says 2 'end.ctt.ckpt: 2 epochs are trained already, --epochs=1 is fewer' \
 says 2 'end.ctt.ckpt: 18 steps are trained already, --max-steps=17 is fewer' \
     "$bin/convtt-train" $common -o end.ctt --resume --max-steps 17
 [ -e end.ctt.ckpt ] || fail "beyond the end: $(ls end*)"
+# It says how many steps this run made.
 says 0 'end.ctt written' "$bin/convtt-train" $common -o end.ctt --resume \
     --epochs 2
+grep -q '^0 steps in ' out || fail "steps of this run: $(cat out)"
 says 2 "'1,0.25': the ratios do not rise" "$bin/convtt-train" $common \
     -o new.ctt --val-ratios 1,0.25
 
@@ -456,7 +458,7 @@ last='s/"file":\("[^"]*"\).*\("top":.*\),"ms".*/\1 \2/p'
     --device ref | sed -n "$last" > stream
 [ -s whole ] && cmp whole stream || fail "a stream answers otherwise"
 grep -q '^warning: light' err && fail "normalise=clip: $(cat err)"
-says 0 '^light +fine +values of .*normalise=clip makes them 0 and 1' $train \
+says 3 '^light +fine +values of .*normalise=clip makes them 0 and 1' $train \
     light.net --data clips --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html light.html
 says 0 'ms' "$bin/convtt-infer" --bench light.ctt --threads 1 --runs 20
@@ -476,11 +478,14 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 [ -n "$taken" ] && awk "BEGIN { exit !($taken < $new - 0.2) }" ||
     fail "the doctor's first loss: $taken with --init, $new without"
 
-# 7. --doctor: a table, a picture, and status 3 if something looks wrong.
-says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
+# 7. --doctor: a table, a picture, and status 3 if something looks wrong: few
+# clips of a class.
+says 3 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html s.html
-grep -q '^15 checks: all fine' out || fail "doctor: $(cat out)"
+grep -q '^1 of 16 checks found a problem' out || fail "doctor: $(cat out)"
+grep -qE '^classes +wrong +12 classes with .*; few: .* [0-9]+, ' out ||
+    fail "doctor: $(cat out)"
 grep -Eq '^frame rate +fine +clips of 12 frames per second are read at' out ||
     fail "no rate of the files: $(cat out)"
 grep -q '^one batch .* steps on the same 8 clips' out || fail "no steps"
@@ -488,6 +493,13 @@ grep -Eq '^changes +fine +crop-area=0.8 .*contrast=0.2 ' out ||
     fail "doctor does not say what augmentation does: $(cat out)"
 [ "$(grep -c '<img alt="frame [12] of 2"' s.html)" = 32 ] &&
     grep -q '>fine</td>.*frames per second' s.html || fail 'no page of checks'
+mkdir -p own/a own/b
+mapfile -t files < <(ls clips/20bn*/*.webm)
+cp "${files[@]:0:6}" own/a && cp "${files[@]:6:6}" own/b
+printf 'no clip' > own/a/bad.webm
+"$bin/convtt-train" tiny.net --data own --doctor > out 2>&1
+grep -qE '^clips skipped +wrong +1 clip could not be read' out ||
+    fail "a bad clip: $(cat out)"
 sed 's/mean=[^ ]*/mean=3/' tiny.net > far.net
 says 3 '^light +wrong' $train far.net --data clips --doctor --lr 0.01
 grep -q '^warning: light: fix: mean=auto std=auto' out ||
@@ -513,11 +525,22 @@ says 3 '^first loss +fine +loss [0-9.]+$' $next next.net --doctor \
 # 8. Bad input: one line, the right status.
 says 2 'unknown option .--epoch' $train tiny.net --epoch 3
 says 2 'epochs: bad value .x' $train tiny.net --epochs x
+says 2 'momentum requires --optimizer=sgd or --optimizer=nesterov$' \
+    $train tiny.net -o a --data clips --momentum 0.8
+says 2 'beta2 requires .* or --optimizer=rmsprop$' $train tiny.net -o a \
+    --data clips --optimizer adagrad --beta2 0.9
+says 2 'gamma requires --schedule=step or' $train tiny.net -o a --data clips \
+    --gamma 0.5
 says 2 'no model text' $train -o a --data clips
 says 2 'OUT must be given' $train tiny.net --data clips
 says 2 'PATH must be given' $train tiny.net -o a
 says 1 'nothere' $train nothere.net -o a --data clips
 says 1 'nothere' $train tiny.net -o a --data nothere
+says 1 '^convtt-train: nothere: no such' $train tiny.net -o a --data clips \
+    --test nothere
+grep -q '^training: ' out && fail '--test is missed after --data was read'
+says 0 '^warning: .*whole.ctt is a model already' $train tiny.net \
+    --data clips -o whole.ctt --max-steps 1
 says 1 'nothere' $train tiny.net -o a --data clips --resume --checkpoint nothere
 says 1 'no checkpoint' $train tiny.net -o a --data clips --resume \
     --checkpoint whole.ctt

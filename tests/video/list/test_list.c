@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* An empty file: lists do not open clips. */
 static void touch(const char *name)
@@ -211,6 +212,12 @@ static void test_classes(void)
                 "jump/frames:0\nrun/a.avi:1\nrun/b.mp4:1");
     CU_ASSERT(strstr(warned, "c/train: 2 folders without clips are no classes: "
                      "dive, ...") != NULL);
+    touch("c/train/run/cover.JPG");
+    list_expect(clip_path("c/train/run"), "train", NULL, 0, NULL,
+                "\nrun/a.avi:-1\nrun/b.mp4:-1\nrun/cover.JPG:-1");
+    CU_ASSERT(strstr(warned, "1 of 3 clips is a picture among videos, as ") &&
+              strstr(warned, "run/cover.JPG; each is a clip of one"));
+    CU_ASSERT_EQUAL(unlink(clip_path("c/train/run/cover.JPG")), 0);
     ctt_warn_to(NULL, NULL);
     list_refuse(clip_path("c/val/jump"), "train", NULL, 0, NULL,
                 "no clips in it");

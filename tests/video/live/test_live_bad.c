@@ -147,9 +147,12 @@ static void test_absurd(void)
         CU_ASSERT(run.time[i] >= run.time[i - 1]);
 }
 
+#define NO_CAMERA "/dev/video63"    /* is tried once, also with --reconnects */
+
 static void refuse(const char *source, int code, const char *message)
 {
-    struct ctt_live_set set = { .source = source, .timeout = 0.3 };
+    struct ctt_live_set set = { .source = source, .timeout = 0.3,
+                                .reconnects = !strcmp(source, NO_CAMERA) };
     struct ctt_input in = clip_input(8, 6, 10);
 
     live_take(&set, &in, 0, 5, &run);
@@ -195,6 +198,8 @@ static void test_refused(void)
     refuse("rtmp://127.0.0.1/a", CTT_EINVAL, "not an address of");
     refuse("file:///etc/passwd", CTT_EINVAL, "not an address of");
     refuse("/dev/null", CTT_EUNSUP, "not a camera");
+    refuse(NO_CAMERA, CTT_EIO, "directory (ls /dev/video* names cameras)");
+    CU_ASSERT_PTR_NULL(strstr(run.why, "given up"));
     refuse("tcp://u:secret@127.0.0.1:1?key=secret", CTT_EIO,
            "tcp://127.0.0.1:1: ");
     CU_ASSERT_PTR_NULL(strstr(run.why, "secret"));
