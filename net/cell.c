@@ -8,8 +8,12 @@
 
 struct cell {
     const char *in;
+    const struct ctt_graph *graph;  /* the lines before it */
     const struct ctt_node *from;    /* the node of that name, or NULL */
     int hidden, kernel, order, steps, rank, out, stride, norm, delay, skip;
+    int box[3];
+    float eps;
+    const char *memory;
 };
 
 #define FIELD(f) offsetof(struct cell, f)
@@ -32,6 +36,17 @@ static const struct ctt_opt convttlstm_opts[] = {
     { "order", CTT_INT, FIELD(order), "3", "tensor-train cores", 1, 16 },
     { "steps", CTT_INT, FIELD(steps), "3", "past states used", 1, 16 },
     { "rank", CTT_INT, FIELD(rank), "8", "tensor-train rank", 1, 4096 },
+    { .name = NULL }
+};
+static const struct ctt_opt e3dlstm_opts[] = {
+    { "in", CTT_STRING, FIELD(in), NULL, "input node" },
+    { "hidden", CTT_INT, FIELD(hidden), NULL, "channels", 1, 1 << 16 },
+    { "kernel", CTT_INT3, FIELD(box), "2,5,5", "depth,height,width of the "
+      "window", 1, 31 },
+    { "steps", CTT_INT, FIELD(steps), "8", "memories recalled", 2, 1000 },
+    { "memory", CTT_STRING, FIELD(memory), "", "the e3dlstm whose global "
+      "memory goes in" },
+    { "eps", CTT_FLOAT, FIELD(eps), "1e-5", "of the norms", 1e-12, 1 },
     { .name = NULL }
 };
 static const struct ctt_opt resblock_opts[] = {
@@ -164,6 +179,135 @@ out:
     return rc;
 }
 
+/* (Wang et al. 2019.)  A '.' that begins a word stands for "NAME.", @ for NAME,
+ * $1 to $7 for multiples of the channels, other $ as e3d_value says. */
+static const char e3d_lines[] =
+    "conv .x in=$X out=$7 $K\n"            /* i g r o; i g f of the memory */
+    "groupnorm .xn in=.x eps=$E\n"
+    "state .h1 of=@ like=.x c=$1\n"
+    "conv .h in=.h1 out=$4 $K\n"           /* i g r o */
+    "groupnorm .hn in=.h eps=$E\n"
+    "conv .m in=$G out=$4 $K\n"            /* i f g, and the memory */
+    "groupnorm .mn in=.m eps=$E\n"
+    "slice .xs in=.xn from=0 to=$4\n"
+    "add .z in=.xs,.hn\n"
+    "slice .zi in=.z from=0 to=$1\n"
+    "slice .zg in=.z from=$1 to=$2\n"
+    "slice .zr in=.z from=$2 to=$3\n"
+    "slice .zo in=.z from=$3 to=$4\n"
+    "slice .xi in=.xn from=$4 to=$5\n"
+    "slice .xg in=.xn from=$5 to=$6\n"
+    "slice .xf in=.xn from=$6 to=$7\n"
+    "slice .mi in=.mn from=0 to=$1\n"
+    "slice .mf in=.mn from=$1 to=$2\n"
+    "slice .mg in=.mn from=$2 to=$3\n"
+    "slice .mm in=.mn from=$3 to=$4\n"
+    "act .i in=.zi kind=sigmoid\n"
+    "act .u in=.zg kind=tanh\n"
+    "act .r in=.zr kind=sigmoid\n"
+    "pool .p in=.h kind=max\n"             /* which memories there are */
+    "slice .p1 in=.p from=0 to=$1\n"
+    "softmax .1 in=.p1 over=positions\n"
+    "slice .e0 in=.1 from=0 to=1\n"
+    "state .e1 of=.e like=.p c=$S\n"
+    "slice .es in=.e1 from=0 to=$R\n"
+    "concat .e in=.e0,.es\n"
+    "state .c1 of=.c like=.x c=$1\n"       /* the memories */
+    "state .k1 of=.k like=.x c=$T\n"
+    "slice .ks in=.k1 from=0 to=$U\n"
+    "concat .k in=.c1,.ks\n"
+    "attend .a in=.r,.k,.e\n"
+    "add .ca in=.c1,.a\n"
+    "groupnorm .cn in=.ca eps=$E\n"
+    "mul .iu in=.i,.u\n"
+    "add .c in=.cn,.iu\n"
+    "attend .b in=.r,.1\n"                 /* 1 */
+    "add .ti in=.xi,.mi\n"
+    "add .tg in=.xg,.mg\n"
+    "add .tf in=.xf,.mf,.b\n"
+    "act .ia in=.ti kind=sigmoid\n"
+    "act .ga in=.tg kind=tanh\n"
+    "act .fa in=.tf kind=sigmoid\n"
+    "act .ma in=.mm kind=tanh\n"
+    "mul .fm in=.fa,.ma\n"
+    "mul .im in=.ia,.ga\n"
+    "add .g in=.fm,.im\n"
+    "conv .oc in=.c plus=.zo out=$1 $K\n"
+    "conv .og in=.g plus=.oc out=$1 $K\n"
+    "act .ot in=.og kind=tanh\n"
+    "act .o in=.ot kind=sigmoid\n"
+    "concat .cg in=.c,.g\n"
+    "conv .t in=.cg out=$1\n"
+    "act .y in=.t kind=tanh\n"
+    "mul @ in=.y,.o\n";
+
+enum { E3D_ROOM = 128 };
+
+/* X: the input; G: the global memory; K: the window; E: eps; S: steps, R: one
+ * less; T, U: that many times the channels. */
+static void e3d_value(const struct cell *c, const char *memory, char mark,
+                      char out[E3D_ROOM])
+{
+    const int *k = c->box, n = c->steps, h = c->hidden;
+
+    if (mark == 'X' || mark == 'G')
+        snprintf(out, E3D_ROOM, "%s", mark == 'X' ? c->in : memory);
+    else if (mark == 'K')
+        snprintf(out, E3D_ROOM, "kernel=%d,%d,%d pad=%d,%d,%d after=%d,%d,%d",
+                 k[0], k[1], k[2], (k[0] - 1) / 2, (k[1] - 1) / 2,
+                 (k[2] - 1) / 2, k[0] / 2, k[1] / 2, k[2] / 2);
+    else if (mark == 'E')
+        snprintf(out, E3D_ROOM, "%.9g", (double)c->eps);
+    else
+        snprintf(out, E3D_ROOM, "%d", mark == 'S' ? n : mark == 'R' ? n - 1 :
+                 mark == 'T' ? n * h : mark == 'U' ? (n - 1) * h :
+                 (mark - '0') * h);
+}
+
+/* Appends one of the lines, s, with its marks replaced. */
+static int e3d_line(char **text, const char *name, const struct cell *c,
+                    const char *memory, const char *s, size_t len)
+{
+    char line[CTT_MAX_LINE] = "", value[E3D_ROOM];
+    size_t at = 0;
+
+    for (size_t i = 0; i < len && at < sizeof(line); i++) {
+        if (s[i] == '$')
+            e3d_value(c, memory, s[++i], value);
+        else if (s[i] == '@' || (s[i] == '.' && strchr(" =,", s[i - 1])))
+            snprintf(value, sizeof(value), "%s%s", name,
+                     s[i] == '.' ? "." : "");
+        else
+            snprintf(value, sizeof(value), "%c", s[i]);
+        at += (size_t)snprintf(line + at, sizeof(line) - at, "%s", value);
+    }
+    return ctt_append(text, "%s", line);
+}
+
+/* The global memory is that of a line above, in this step, or that of a line
+ * not yet there, a step ago. */
+static int e3dlstm(char **text, const char *name, const struct cell *c)
+{
+    const char *of = c->memory ? c->memory : name;
+    char memory[2 * CTT_NAME];
+    int rc = 0;
+
+    CTT_CHECK(strlen(of) + 2 < CTT_NAME, CTT_EFORMAT, "%s: memory=%s: the name "
+              "is too long", name, of);
+    CTT_CHECK((int64_t)c->steps * c->hidden <= CTT_MAX_SIZE, CTT_EINVAL,
+              "%s: %d memories of %d channels are more than %d", name,
+              c->steps, c->hidden, CTT_MAX_SIZE);
+    snprintf(memory, sizeof(memory), "%s.g", of);
+    if (ctt_graph_find(c->graph, memory) < 0) {
+        ADD("state %s.g1 of=%s like=%s c=%d", name, memory, c->in, c->hidden);
+        snprintf(memory, sizeof(memory), "%s.g1", name);
+    }
+    for (const char *s = e3d_lines; *s; s += strcspn(s, "\n") + 1)
+        CTT_TRY(e3d_line(text, name, c, memory, s, strcspn(s, "\n")));
+out:
+    return rc;
+}
+
 static int block_conv(char **text, const char *name, char step,
                       const char *in, const struct cell *c, int stride)
 {
@@ -271,6 +415,7 @@ static const struct {
     { "convlstm", convlstm_opts, convlstm },
     { "convttlstm", convttlstm_opts, convttlstm },
     { "resblock", resblock_opts, resblock },
+    { "e3dlstm", e3dlstm_opts, e3dlstm },
     { "change", change_opts, change },
     { "average", average_opts, average },
 };
@@ -319,7 +464,7 @@ out:
 int ctt_cell_expand(const struct ctt_graph *g, const char *word,
                     const char *name, int argc, char **argv, char **out)
 {
-    struct cell c = { .in = NULL };
+    struct cell c = { .graph = g };
     int rc = 0, i = find_cell(word), from;
     char *text = NULL;
 

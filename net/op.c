@@ -117,6 +117,12 @@ static const struct ctt_opt upsample_attr[] = {
     { "by", CTT_INT3, FIELD(upsample.by), NULL, "depth,height,width of the "
       "block that a pixel becomes", 1, 99 }, END
 };
+static const struct ctt_opt patch_attr[] = {
+    { "by", CTT_INT3, FIELD(patch.by), NULL, "depth,height,width of the block "
+      "that becomes a pixel", 1, 99 },
+    { "back", CTT_INT, FIELD(patch.back), "0", "1: a pixel becomes the block",
+      0, 1 }, END
+};
 static const struct ctt_opt norm_attr[] = {
     { "kind", CTT_CHOICE, FIELD(norm.kind), NULL, "batch: per channel, over "
       "batch, time and pixels; layer: per pixel, over its channels",
@@ -125,6 +131,12 @@ static const struct ctt_opt norm_attr[] = {
       1e-12, 1 },
     { "momentum", CTT_FLOAT, FIELD(norm.momentum), "0.1", "of the running "
       "statistics (batch)", 0, 1 }, END
+};
+static const struct ctt_opt groupnorm_attr[] = {
+    { "groups", CTT_INT, FIELD(groupnorm.groups), "1", "parts of the channels, "
+      "each with statistics of its own", 1, MANY },
+    { "eps", CTT_FLOAT, FIELD(groupnorm.eps), "1e-5", "added to the variance",
+      1e-12, 1 }, END
 };
 static const struct ctt_opt act_attr[] = {
     { "kind", CTT_CHOICE, FIELD(act.kind), NULL, "function",
@@ -203,6 +215,7 @@ static const struct ctt_opt total_attr[] = {
 static const struct ctt_opt none[] = { END };
 #define cell_attr   none
 #define ahead_attr  none
+#define attend_attr none
 #define mul_attr    none
 #define concat_attr none
 #define lstm_attr   none
@@ -287,6 +300,10 @@ READS(act)
     (void)din;
     (void)dw;
     return ctt_act_reads_input(n->attr.act.kind) ? CTT_IN0 : CTT_READS_OUT;
+}
+READS(all)
+{
+    return reads_both(n, din, dw) | CTT_IN2 | CTT_READS_OUT;
 }
 READS(result)  { (void)n; (void)din; (void)dw; return CTT_READS_OUT; }
 READS(for_dw)  { (void)n; (void)din; return dw ? CTT_IN0 : CTT_NOTHING; }
@@ -412,6 +429,8 @@ int64_t ctt_node_macs(const struct ctt_graph *g, int node)
 
     if (per == CTT_MACS_NONE)
         return 0;
+    if (per == CTT_MACS_PAIRS)
+        return 2 * ctt_rows(&n->out) * ctt_volume(&g->node[n->in[1]].out);
     return ctt_rows(per == CTT_MACS_OUT ? &n->out : &g->node[n->in[0]].out) *
            n->out.c * (ctt_volume(&n->w[0]) / n->w[0].n);
 }

@@ -63,8 +63,9 @@ struct ctt_weight_traits {
 };
 
 /* Multiplications: none that count; each element of the kernel w[0] once per
- * pixel of the result, or of the input. */
-enum ctt_macs { CTT_MACS_NONE, CTT_MACS_OUT, CTT_MACS_IN };
+ * pixel of the result, or of the input; each number of the second input twice
+ * per pixel of the first. */
+enum ctt_macs { CTT_MACS_NONE, CTT_MACS_OUT, CTT_MACS_IN, CTT_MACS_PAIRS };
 
 /* Dependence of a conv's initial weights on the op that reads its result.  ANY:
  * nothing.  ACT: the kind of act.  GATES: the gates of an LSTM. PASSED: the

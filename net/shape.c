@@ -349,6 +349,67 @@ out:
     return rc;
 }
 
+/* Depth, height and width of blocks become channels, or the reverse. */
+int ctt_shape_patch(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0);
+    int64_t size[] = { x->d, x->h, x->w }, c = x->c, all;
+    int *by = n->attr.patch.by, back = n->attr.patch.back, rc = 0;
+
+    flat(by, x->d, 1);
+    all = (int64_t)by[0] * by[1] * by[2];
+    CTT_CHECK(back ? c % all == 0 : c * all <= CTT_MAX_SIZE, CTT_EINVAL,
+              back ? "%s: %lld channels are no %lld equal parts"
+                   : "%s: %lld channels times %lld are too many",
+              n->name, (long long)c, (long long)all);
+    for (int i = 0; i < 3; i++) {
+        CTT_CHECK(back ? size[i] <= CTT_MAX_SIZE / by[i]
+                       : size[i] % by[i] == 0, CTT_EINVAL,
+                  back ? "%s: %lld pixels times %d are too many"
+                       : "%s: %lld pixels are no blocks of %d",
+                  n->name, (long long)size[i], by[i]);
+        size[i] = back ? size[i] * by[i] : size[i] / by[i];
+    }
+    n->out = image(size[0], size[1], size[2], back ? c / all : c * all);
+out:
+    return rc;
+}
+
+int ctt_shape_groupnorm(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int rc = 0;
+
+    n->out = like(in(g, n, 0));
+    CTT_CHECK(n->out.c % n->attr.groupnorm.groups == 0, CTT_EINVAL,
+              "%s: %lld channels cannot be cut into %d groups", n->name,
+              (long long)n->out.c, n->attr.groupnorm.groups);
+    n->nw = 2;
+    n->w[0] = n->w[1] = vector(n->out.c);
+out:
+    return rc;
+}
+
+/* Each pixel of the first input looks at all vectors of the second, which has
+ * some of as many channels per pixel; the third says which of them count. */
+int ctt_shape_attend(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *q = in(g, n, 0), *k = in(g, n, 1);
+    int64_t groups = k->c / q->c;
+    int rc = 0;
+
+    CTT_CHECK(k->c % q->c == 0, CTT_EINVAL, "%s: %lld channels are no vectors "
+              "of %lld", n->name, (long long)k->c, (long long)q->c);
+    CTT_CHECK(n->nin < 3 || (ctt_volume(in(g, n, 2)) == groups &&
+                             in(g, n, 2)->c == groups), CTT_EINVAL,
+              "%s: the third input must be one pixel of %lld channels", n->name,
+              (long long)groups);
+    CTT_CHECK(ctt_rows(q) <= (INT64_C(1) << 59) / ctt_volume(k), CTT_EFORMAT,
+              "%s: too many products of two vectors", n->name);
+    n->out = like(q);
+out:
+    return rc;
+}
+
 int ctt_shape_norm(const struct ctt_graph *g, struct ctt_node *n)
 {
     n->out = like(in(g, n, 0));

@@ -10,12 +10,14 @@
 #include "device/cpu/conv/conv.c"
 #include "device/cpu/conv/int8/int8_epilogue.c"
 #include "device/cpu/conv/int8/int8_sums.c"
+#include "device/cpu/groupnorm.c"
 #include "device/cpu/halo.c"
 #include "device/cpu/loss.c"
 #include "device/cpu/lstm.c"
 #include "device/cpu/mix.c"
 #include "device/cpu/move.c"
 #include "device/cpu/norm.c"
+#include "device/cpu/patch.c"
 #include "device/cpu/pool.c"
 #include "device/cpu/quant.c"
 #include "device/cpu/rows.c"
@@ -27,6 +29,7 @@
  * instruction sets anyway.  All else is the same to the bit. */
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=fast")
+#include "device/cpu/attend.c"
 #include "device/cpu/conv/direct.c"
 #include "device/cpu/conv/direct_dw.c"
 #pragma GCC pop_options

@@ -23,6 +23,8 @@ extern "C" {
     X(CONCAT, concat, 0, 0) X(LSTM, lstm, 0, 0)                         \
     X(DROPOUT, dropout, 0, 0) X(MIX, mix, 0, 0) X(LOSS, loss, 0, 0)     \
     X(SOFTMAX, softmax, 0, 0) X(LRN, lrn, 0, 0)                         \
+    X(GROUPNORM, groupnorm, 0, 1) X(PATCH, patch, 0, 0)                 \
+    X(ATTEND, attend, 1, 1)                                             \
     X(HALO, halo, 0, 0) X(COLLECT, collect, 0, 0) X(TOTAL, total, 0, 0)
 
 /* The op of call c.  scratch: at least ctt_launch_NAME_scratch() bytes,
@@ -37,6 +39,9 @@ CTT_OWN_OPS(CTT_LAUNCHERS)
 size_t ctt_launch_norm_fwd_scratch(const struct ctt_call *c);
 size_t ctt_launch_norm_bwd_scratch(const struct ctt_call *c);
 size_t ctt_launch_add_bwd_scratch(const struct ctt_call *c);
+size_t ctt_launch_groupnorm_bwd_scratch(const struct ctt_call *c);
+size_t ctt_launch_attend_fwd_scratch(const struct ctt_call *c);
+size_t ctt_launch_attend_bwd_scratch(const struct ctt_call *c);
 
 /* y = x, or y += x if add; same shape, any types and strides. */
 int ctt_launch_copy(struct ctt_tensor x, struct ctt_tensor y, int add,

@@ -446,7 +446,8 @@ static int window(struct ctt_emit *x, const struct job *j)
 
 /* ---- all ---- */
 
-/* Ops without a function are those of a trainer, or of parts of a model. */
+/* Ops without a function are those of a trainer, of parts of a model, or of an
+ * E3D-LSTM. */
 static int (*const put[CTT_NOPS])(struct ctt_emit *x, const struct job *j) = {
     [CTT_OP_STATE] = state,       [CTT_OP_CELL] = cell,
     [CTT_OP_SLICE] = slice,       [CTT_OP_RESHAPE] = reshape,
@@ -470,8 +471,8 @@ int ctt_emit_node(struct ctt_emit *x, int node)
     struct ctt_emit_name made = again ? ctt_emit_temp(x) : out;
     int rc = 0;
 
-    CTT_CHECK(put[n->op], CTT_EUNSUP, "%s: %s is an operation of training, "
-              "which is not written as ONNX", n->name, ctt_ops[n->op].name);
+    CTT_CHECK(put[n->op], CTT_EUNSUP, "%s: the operation %s is not written "
+              "as ONNX", n->name, ctt_ops[n->op].name);
     CTT_TRY(put[n->op](x, &(struct job){ n, node, made.s }));
     if (again)
         ctt_emit_round(x, &n->out, made.s, out.s);

@@ -597,7 +597,9 @@ static const struct { struct job job; const char *says; } bad[] = {
         "mix start in=x,a,m\nconv y in=start out=2\n" }, "rename the node" },
     { { .net = "input x h=1 w=1 c=2\nconv a in=x out=2\ninput m c=1\n"
         "mix b in=x,a,m\nconv y in=b out=2\n" },
-      "b: mix is an operation of training" },
+      "b: the operation mix is not written as ONNX" },
+    { { .net = "input x h=2 w=2 c=2\npatch b in=x by=2\nconv y in=b out=2\n" },
+      "b: the operation patch is not written as ONNX" },
     { { .net = "input x h=2 w=2 c=2\nconv y in=x out=2\n",
         .set = { .softmax = 1 } }, "y: a frame has no probabilities" },
 };

@@ -50,6 +50,11 @@ static const struct ctt_fuzz_text texts[] = {
               "mul m in=p,b\nlrn n in=m size=3\n"
               "softmax s in=n over=positions\npool y in=s kind=max kernel=3 "
               "stride=2 after=2\n"),
+    FUZZ_TEXT("input x h=4 w=4 c=2\npatch p in=x by=2\nstate q of=p\n"
+              "concat r in=q,p\npatch v in=r by=2,1,1 back=1\n"
+              "e3dlstm l in=v hidden=2 kernel=2,3,3 steps=3 memory=m\n"
+              "e3dlstm m in=l hidden=2 kernel=1 steps=2 memory=l eps=0.01\n"
+              "conv o in=m out=8 kernel=2,1,1\npatch y in=o by=2 back=1\n"),
     FUZZ_TEXT("\xef\xbb\xbfinput x c=3\nconv y in=x out=2\n"),
     FUZZ_TEXT("input x c=5\nstate s of=y like=x c=7 delay=3\n"
               "conv a in=x out=7\n"
@@ -61,8 +66,10 @@ const char *const ctt_fuzz_words[] = {
     "input", "state", "cell", "slice", "reshape", "ahead", "window", "conv",
     "deconv",
     "pool", "upsample", "norm", "act", "add", "mul", "concat", "lstm",
-    "dropout", "quant", "softmax", "lrn", "loss", "halo", "collect", "total",
-    "convlstm", "convttlstm", "resblock", "change", "average", "clip",
+    "dropout", "quant", "softmax", "lrn", "patch",
+    "groupnorm", "attend", "loss", "halo", "collect", "total",
+    "convlstm", "convttlstm", "e3dlstm", "resblock", "change", "average",
+    "clip",
     "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",
     " kernel=", " stride=", " pad=", " groups=", " scale=", " zero=",
     " hidden=", " order=", " steps=", " rank=", " delay=", " every=",
@@ -74,7 +81,8 @@ const char *const ctt_fuzz_words[] = {
     "1e-46", "nan", "inf", "0x10", "1,2,3", "1,2", ",", "=", "#", "\n", "\r\n",
     "\t", "a", "b", "x", "y", "h", "h.q", "h.c", "batch", "layer", "max",
     "avg", "relu", "relu6", "leaky", "gelu", " slope=", " after=",
-    " dilation=", " over=", "positions", " size=", " gamma=", " normalise=",
+    " dilation=", " back=", " memory=", " eps=", " over=", "positions",
+    " size=", " gamma=", " normalise=",
     "clip", "set", NULL
 };
 

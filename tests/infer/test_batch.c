@@ -38,6 +38,7 @@ static const struct { const char *text; int exact; } models[] = {
     { stream_int8, 1 }, { stream_ahead, 0 }, { stream_coarse, 0 },
     { stream_part, 0 }, { stream_light, 0 }, { stream_even, 0 },
     { spread, 0 }, { first, 0 }, { stream_words, 0 },
+    { stream_recall, 0 },
 };
 
 /* A batch beside sessions: of each stream that has joined, one. */

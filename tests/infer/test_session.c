@@ -14,7 +14,7 @@ static void test_chunks(void)
 {
     static const int chunks[] = { 2, 3, 7, 8, 9, LONG };
     static const char *const texts[] = { stream_plain, stream_clip,
-        stream_int8, stream_ahead, stream_coarse, stream_words };
+        stream_int8, stream_ahead, stream_coarse, stream_words, stream_recall };
 
     for (size_t k = 0; k < CTT_LEN(texts); k++) {
         struct ctt_infer *m = stream_open(texts[k], "ref");

@@ -193,6 +193,17 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "softmax u in=v over=channels\n"
       "conv y in=u out=4 kernel=3,2,3\n", 2, 4 },
 
+    { "input x h=2 w=4 c=1\n"              /* attention over memories */
+      "patch p in=x by=2\n"
+      "state q of=p\n"
+      "concat r in=q,p\n"
+      "patch v in=r by=2,1,1 back=1\n"
+      "e3dlstm l in=v hidden=2 kernel=2,1,3 steps=3 memory=m eps=0.3\n"
+      "e3dlstm m in=l hidden=2 kernel=1 steps=2 memory=l eps=0.3\n"
+      "groupnorm n in=m groups=2 eps=0.1\n"
+      "conv o in=n out=4 kernel=2,1,1\n"
+      "patch y in=o by=2 back=1\n", 2 },
+
     { "input x h=6 w=6 c=1\n"              /* running statistics */
       "conv e in=x out=2 kernel=3 pad=1\n"
       "resblock b in=e out=2\n"

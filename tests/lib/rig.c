@@ -80,6 +80,18 @@ const struct ctt_case ctt_cases[] = {
     { "c=6", NULL, "lrn y in=a size=4 alpha=3", 0 },
     { "c=5 h=2", NULL, "lrn y in=a size=99 alpha=3 beta=2", 0 },
     { "c=136 h=5 w=4", NULL, "lrn y in=a size=5 alpha=1 k=2", 1 },
+    { "c=3 d=2 h=4 w=6", NULL, "patch y in=a by=2,2,3", 0 },
+    { "c=24 h=3 w=2", NULL, "patch y in=a by=2,2,3 back=1", 0 },
+    { "c=8 h=6 w=4", NULL, "patch y in=a by=2", 0 },
+    { "c=12 d=2 h=5 w=3", NULL, "groupnorm y in=a groups=3", 0 },
+    { "c=7 h=4 w=3", NULL, "groupnorm y in=a eps=0.01", 0 },
+    { "c=5 h=9", NULL, "groupnorm y in=a groups=5", 0 },
+    { "c=136 h=13 w=12", NULL, "groupnorm y in=a groups=2", 1 },
+    { "c=3 d=2 h=2 w=3", "c=6 h=3", "attend y in=a,b", 0 },
+    { "c=4 h=5", "c=8 h=2 w=2", "attend y in=a,b,m", 0 },
+    { "c=3 h=4", NULL, "attend y in=a,a", 0 },
+    { "c=72 h=5 w=9", "c=144 h=9 w=15", "attend y in=a,b,m", 1 },
+    { "c=16 d=2 h=6 w=6", "c=48 d=2 h=6 w=6", "attend y in=a,b", 1 },
     { "c=3 h=2", "c=2 h=2", "concat y in=a,b", 0 },
     { "c=3 h=2", "c=2 h=2", "concat y in=b,a,b", 0 },
     { "c=12 w=2", "c=3 w=2", "lstm y in=a,b", 0 },
@@ -235,11 +247,12 @@ static void targets(const struct ctt_tensor *t, int64_t classes)
     }
 }
 
-/* Fills the choices of a mix: one of two inputs for each sample. */
+/* Fills the choices of a mix or an attend: one of two for each sample. */
 static void choices(const struct ctt_tensor *t)
 {
     for (int64_t i = 0; i < t->n; i++)
-        ((float *)t->data)[i * t->ld] = i % 2 ? 0 : 1;
+        for (int64_t j = 0; j < t->c; j++)
+            ((float *)t->data)[i * t->ld + j] = (i + j) % 2 ? 0 : 1;
 }
 
 /* Keeps x away from y, where |x - y| has no derivative. */
@@ -305,7 +318,7 @@ static void inputs(struct ctt_rig *r, const struct ctt_node *n, int samples,
         targets(&c->in[1], c->in[0].c);
     if (n->op == CTT_OP_LOSS && n->attr.loss.kind == CTT_LOSS_L1L2)
         keep_apart(&c->in[0], &c->in[1]);
-    if (n->op == CTT_OP_MIX)
+    if (n->nin > 2 && (n->op == CTT_OP_MIX || n->op == CTT_OP_ATTEND))
         choices(&c->in[2]);
     for (int k = 0; k < n->nin; k++)
         if (!(flags & RIG_DIN) || ctt_ops[n->op].exact >> k & 1)
@@ -372,8 +385,9 @@ void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *cs, int samples,
     CHECK_OK(ctt_graph_add(r->g, "input a %s", cs->a));
     if (cs->b)
         CHECK_OK(ctt_graph_add(r->g, "input b %s", cs->b));
-    if (strncmp(cs->op, "mix", 3) == 0)
-        CHECK_OK(ctt_graph_add(r->g, "input m c=1"));
+    if (strstr(cs->op, ",m"))
+        CHECK_OK(ctt_graph_add(r->g, "input m c=%d",
+                               strncmp(cs->op, "mix", 3) == 0 ? 1 : 2));
     if (strncmp(cs->op, "window", 6) == 0)
         CHECK_OK(ctt_graph_add(r->g, "clip"));
     CHECK_OK(ctt_graph_add(r->g, "%s", cs->op));

@@ -131,6 +131,17 @@ const char stream_words[] = STREAM_INPUT
     "pool v in=u kind=avg\n"
     "conv y in=v out=5\n";
 
+/* Attention over memories, which predicts the next frame. */
+const char stream_recall[] = STREAM_INPUT
+    "patch p in=x by=2\n"
+    "state q of=p\n"
+    "concat r in=q,p\n"
+    "patch v in=r by=2,1,1 back=1\n"
+    "e3dlstm l in=v hidden=3 kernel=2,3,3 steps=3 memory=m\n"
+    "e3dlstm m in=l hidden=3 kernel=2,3,3 steps=2 memory=l\n"
+    "conv o in=m out=12 kernel=2,1,1\n"
+    "patch y in=o by=2 back=1\n";
+
 uint8_t stream_bytes[LONG * FRAME];
 float stream_floats[LONG * FRAME];
 

@@ -20,7 +20,7 @@ enum { H = 8, W = 6, C = 3, FRAME = H * W * C, LONG = 29, MOST_CLASSES = 8 };
  * is the next frame. */
 extern const char stream_plain[], stream_clip[], stream_fused[],
     stream_int8[], stream_ahead[], stream_coarse[], stream_part[],
-    stream_words[];
+    stream_words[], stream_recall[];
 /* stream_clip with normalise=clip and a gamma, and without. */
 extern const char stream_light[], stream_even[];
 

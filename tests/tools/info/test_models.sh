@@ -28,6 +28,9 @@ size lenet-5.net 431080 2293000
 size mnist-convlstm.net 3973201 16266362880
 size mnist-convttlstm.net 2687281 10997268480
 
+# Wang et al. 2019: variables of their code for Moving-MNIST.
+size mnist-e3dlstm.net 12898832 9147514880
+
 # trained FILE PARAMETERS: without the running means and variances of norms,
 # half of what those have
 trained() {

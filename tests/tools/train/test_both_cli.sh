@@ -82,7 +82,7 @@ says 2 'input-frames requires --task=predict' "$bin/convtt-train" both.net \
     --task both --input-frames 3 $run -o new.h5
 
 # 5. The models that come with convtt, on small frames: a step of both losses.
-for m in early-both something-convttlstm; do
+for m in early-both something-convttlstm something-e3dlstm; do
     sed '/^input/s/ h=[0-9]* w=[0-9]*/ h=32 w=32/' "$root/models/$m.net" \
         > "$m.net"
     train "$m.net" --task both $run --epochs 1 -o "$m.h5" ||
