@@ -45,8 +45,8 @@ static const struct field stage_fields[] = {
     STAGE(DOUBLE, ms, 1), STAGE(DOUBLE, faster, 1), STAGE(INT, busy, 1),
 };
 
-/* Members that a row of a weight stores; the rest is known from the given model and from
- * the file. */
+/* Members that a row of a weight stores; the rest is known from the given model
+ * and from the file. */
 static const struct field weight_fields[] = {
     WEIGHT(TEXT, name, CTT_NAME), WEIGHT(INT, cores, 1),
     WEIGHT(INT, rank, CTT_MAX_CORES - 1),

@@ -203,7 +203,8 @@ static const struct ctt_opt options[] = {
       .help = "bits, 2 to 8, of each number of a bias (and of gamma and beta "
       "of norms that are left) at the end, with one scale for a whole bias, or "
       "significant bits where that is too coarse for a channel, or hardly "
-      "more than the file has; 0: no rounding", .max = BIAS_BITS, .arg = "BITS", .needs = "!half" },
+      "more than the file has; 0: no rounding", .max = BIAS_BITS,
+      .arg = "BITS", .needs = "!half" },
     { .name = "half", .type = CTT_FLAG,
       .off = offsetof(struct ctt_recipe, round.half), .dflt = "0",
       .help = "round weights and biases to half precision instead: without "
