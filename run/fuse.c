@@ -206,6 +206,17 @@ static int is_alone(const struct fusion *l, int conv)
            (!l->r->mul || l->r->mul[conv] == CTT_F32);
 }
 
+/* 1 if node i is another name of all its input, as of a norm whose factors went
+ * into a conv. */
+static int is_name(const struct ctt_graph *g, int i)
+{
+    const struct ctt_tensor *y = &g->node[i].out;
+    const struct ctt_tensor *x = &g->node[g->node[i].in[0]].out;
+
+    return g->node[i].op == CTT_OP_RESHAPE && x->d == y->d && x->h == y->h &&
+           x->w == y->w && x->c == y->c;
+}
+
 /* The conv whose result only the conv b reads, after acts and quants that its
  * kernel applies, and which the device may compute faster in a chain with b; or
  * -1.  *most is lowered to the most convs before the last one of such a chain.
@@ -216,8 +227,8 @@ static int link_of(const struct fusion *l, int b, int *most)
     const struct ctt_graph *g = r->g;
     int a = g->node[b].in[0], links;
 
-    while ((g->node[a].op == CTT_OP_ACT || g->node[a].op == CTT_OP_QUANT) &&
-           r->slot[a].skip && l->readers[a] == 1)
+    while (l->readers[a] == 1 && (is_name(g, a) || (r->slot[a].skip &&
+           (g->node[a].op == CTT_OP_ACT || g->node[a].op == CTT_OP_QUANT))))
         a = g->node[a].in[0];
     if (l->readers[a] != 1 || !is_alone(l, a) || r->slot[a].alias != a ||
         r->slot[g->node[b].in[0]].alias != a || r->slot[a].history > 0 ||

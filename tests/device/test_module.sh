@@ -12,7 +12,7 @@ export CUDA_VISIBLE_DEVICES=    # hides the GPU of a machine that has one
 cat > tiny.net << 'END'
 input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
 conv e in=x out=8 kernel=3 stride=2 pad=1
-conv g in=e out=8 kernel=3 pad=1 groups=8
+conv g in=e out=8 kernel=3 pad=1 groups=4
 pool p in=g kind=avg
 conv y in=p out=12
 END

@@ -6,6 +6,7 @@
 /* Best first.  A new provider is a file and a line here. */
 const struct ctt_conv_provider *const ctt_cpu_providers[] = {
     &ctt_conv_chain,
+    &ctt_conv_depthwise,
     &ctt_conv_sparse,
     &ctt_conv_wino16,
     &ctt_conv_int8,

@@ -2,6 +2,7 @@
  * chain_provider.c: the provider "chain": chains of convs, each the only reader
  * of the previous result, computed as one. */
 #include "device/cpu/conv/chain/chain.h"
+#include "device/cpu/conv/depthwise/depthwise.h"
 #include "device/cpu/conv/providers.h"
 
 /* A call's cache. why: reason for a refused chain, or NULL; decided for weights
@@ -32,6 +33,8 @@ int ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next,
 {
     if (between == CTT_U8 && ctt_int8_may_join(n, next))
         return 1;
+    if (between == CTT_F32 && ctt_dw_links(n, next))
+        return ctt_dw_links(n, next);
     return is_thin(n) && is_thin(next) ? CTT_CHAIN_MOST : 0;
 }
 
