@@ -79,7 +79,7 @@ class Onnx:
         elif kind == "hsigmoid":
             self.op("HardSigmoid", n.ins, n.name, alpha=1 / 6, beta=0.5)
         elif kind == "leaky":
-            self.op("LeakyRelu", n.ins, n.name, alpha=n.real("slope"))
+            self.op("LeakyRelu", n.ins, n.name, alpha=n.real("slope", 0.01))
         elif kind == "silu":
             self.op("Mul", [n.ins[0], self.op("Sigmoid", n.ins)], n.name)
         elif kind == "gelu":
@@ -230,7 +230,7 @@ def torch_module(net):
 
         def other(self, k, n, v, x):
             if n.word == "act" and n.keys["kind"] == "leaky":
-                return F.leaky_relu(x, n.real("slope"))
+                return F.leaky_relu(x, n.real("slope", 0.01))
             if n.word == "act":
                 return acts[n.keys["kind"]](x)
             if n.word == "softmax":

@@ -204,6 +204,11 @@ class OpenVinoInt8(OpenVino):
         super().open(path + ".xml")
 
 
+class OpenVinoQdq(OpenVino):
+    """The quantised model of ONNX Runtime, all operators."""
+    prepare = OrtInt8All.prepare
+
+
 class Torch(Engine):
     """torch.jit, frozen, channels last."""
     needs = ("torch",)
@@ -366,6 +371,6 @@ class DeepSparse(Engine):
 
 ENGINES = {"ort": Ort, "ort-int8": OrtInt8, "ort-int8-all": OrtInt8All,
            "openvino": OpenVino,
-           "openvino-bf16": OpenVinoBf16, "openvino-int8": OpenVinoInt8,
+           "openvino-bf16": OpenVinoBf16, "openvino-int8": OpenVinoInt8, "openvino-qdq": OpenVinoQdq,
            "torch": Torch, "torch-compile": TorchCompile, "litert": LiteRt,
            "litert-int8": LiteRtInt8, "deepsparse": DeepSparse}

@@ -29,8 +29,8 @@ class Node:
     def three(self, key, default):
         return self.ints(key) if key in self.keys else [default] * 3
 
-    def real(self, key):
-        return float(self.keys[key])
+    def real(self, key, default=0):
+        return float(self.keys.get(key, default))
 
 
 def canonical(info, path):

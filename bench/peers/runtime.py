@@ -60,12 +60,15 @@ def serve(name, path, io, threads):
           flush=True)
     xs = xs[:8]
     for line in sys.stdin:
-        times = []
+        times, work = [], 0
         for k in range(int(line) + 5):    # the first are not counted
+            work = time.process_time() if k == 5 else work
             t = time.perf_counter()
             frame(k)
             times.append((time.perf_counter() - t) * 1e3)
-        print(json.dumps({"times": times[5:], "mb": peak_mb()}), flush=True)
+        work = (time.process_time() - work) * 1e3 / int(line)
+        print(json.dumps({"times": times[5:], "mb": peak_mb(), "cpu": work}),
+              flush=True)
 
 
 class Peer:
@@ -100,7 +103,8 @@ class Peer:
         self.process.stdin.flush()
         got = self.read()
         self.rows.append((np.median(got["times"]),
-                          np.percentile(got["times"], 99), got["mb"]))
+                          np.percentile(got["times"], 99), got["mb"],
+                          got["cpu"]))
 
     def close(self):
         self.process.stdin.close()
@@ -127,7 +131,7 @@ class Ours:
         self.rows.append(self.row(json.loads(got.stdout)))
 
     def row(self, j):
-        return j["median_ms"], j["p99_ms"], j["peak_mb"]
+        return j["median_ms"], j["p99_ms"], j["peak_mb"], j["cpu_ms"]
 
     def close(self):
         pass
@@ -254,7 +258,7 @@ def table(a, model, others):
          if r.name in ("ort", "torch", "openvino")), (None, None))
     base = min(running[0].rows)[0]
     for r in running:
-        ms, p99, _ = min(r.rows)
+        ms, p99, *_ = min(r.rows)
         print(f"| {pathlib.Path(model).stem} | {r.name} | {ms:.3f} | {p99:.3f} "
               f"| {ms / base:.2f} | {max(row[2] for row in r.rows):.0f} "
               f"| {off(reference, r.first['answers'])} | {agrees(classes, r)} "

@@ -4,20 +4,43 @@
 
 #ifdef LANES
 #include "device/cpu/lstm_tmpl.h"
+
+/* The rest of a row, less than a register, as a register of copies. */
+static void lstm_left(const float *z, int64_t apart, const float *old,
+                      float *h, float *c, int64_t n)
+{
+    float of[4 * LANES] = { 0 }, before[LANES] = { 0 }, out[LANES],
+          cell[LANES];
+    size_t bytes = (size_t)n * sizeof(float);
+
+    for (int k = 0; k < 4; k++)
+        memcpy(of + k * LANES, z + k * apart, bytes);
+    memcpy(before, old, bytes);
+    lstm_vec(of, LANES, before, out, cell, LANES);
+    memcpy(c, cell, bytes);
+    memcpy(h, out, bytes);
+}
 #else
 #define lstm_vec(z, apart, old, h, c, n) 0
-#endif
 
 /* Two loops, as the second would wait for the first: nearly a fifth faster. */
+static void lstm_left(const float *z, int64_t apart, const float *old,
+                      float *h, float *c, int64_t n)
+{
+    SIMD for (int64_t j = 0; j < n; j++)
+        c[j] = ctt_lstm_cell(z[j], z[apart + j], z[3 * apart + j], old[j]);
+    SIMD for (int64_t j = 0; j < n; j++)
+        h[j] = ctt_lstm_out(z[2 * apart + j], c[j]);
+}
+#endif
+
 void K(lstm_row)(const float *z, int64_t apart, const float *old, float *h,
                  float *c, int64_t n)
 {
     int64_t from = lstm_vec(z, apart, old, h, c, n);
 
-    SIMD for (int64_t j = from; j < n; j++)
-        c[j] = ctt_lstm_cell(z[j], z[apart + j], z[3 * apart + j], old[j]);
-    SIMD for (int64_t j = from; j < n; j++)
-        h[j] = ctt_lstm_out(z[2 * apart + j], c[j]);
+    if (from < n)
+        lstm_left(z + from, apart, old + from, h + from, c + from, n - from);
 }
 
 static void lstm_rows(const void *arg, int64_t first, int64_t last)

@@ -139,7 +139,8 @@ static void check(const struct ctt_int8_isa *isa)
 static void test_here(void)
 {
     static const struct ctt_int8_isa *const all[] = {
-        &ctt_bf16_avx512, &ctt_dense_avx512, &ctt_dense_avx2
+        &ctt_bf16_avx512, &ctt_dense_avx512, &ctt_dense_avx2,
+        &ctt_thin_avx512
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)

@@ -262,6 +262,7 @@ struct ctt_bench_said {
     int              threads, used;  /* at most; in the end */
     int              warm_up, predicts, on_demand;
     struct ctt_spread ms;            /* of a frame and its answer */
+    double           cpu_ms;         /* mean, of the thread that calls */
     double           open_ms, first_ms, resident_mb, peak_mb;
     int64_t          session_bytes;  /* ctt_session_bytes() */
     struct ctt_serve   fit;

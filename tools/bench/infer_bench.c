@@ -71,14 +71,18 @@ static int named(int rc, const char *path)
 }
 
 static int time_frames(const struct bench *b, struct ctt_runner *r,
-                       struct ctt_pace usual, struct ctt_spread *out)
+                       struct ctt_pace usual, struct ctt_spread *out,
+                       double *cpu_ms)
 {
     struct ctt_pace pace = pace_of(b, usual);
     struct ctt_times times = { NULL, 0, 0 };
+    double start;
     int rc;
 
     CTT_TRY(ctt_runner_step(r, b->w->set->warm_up));
+    start = ctt_thread_seconds();
     CTT_TRY(ctt_bench_time(r, &pace, &times));
+    *cpu_ms = 1e3 * (ctt_thread_seconds() - start) / times.count;
     *out = ctt_times_spread(&times);
 out:
     ctt_free(times.ms);
@@ -95,7 +99,7 @@ static int measure_model(struct bench *b)
 
     CTT_TRY(ctt_bench_file_open(w->path, w->set, &b->file[MODEL]));
     CTT_TRY(ctt_bench_file_load(&b->file[MODEL], w->device, w->threads, r));
-    CTT_TRY(time_frames(b, r, main_pace, &s->ms));
+    CTT_TRY(time_frames(b, r, main_pace, &s->ms, &s->cpu_ms));
     s->session_bytes = ctt_session_bytes(r->s);
     s->resident_mb = ctt_resident_mb();
     s->peak_mb = ctt_peak_mb();
@@ -141,10 +145,11 @@ static int measure_threads(struct bench *b, int threads)
 {
     struct ctt_runner r = { .own = NULL };
     struct ctt_spread s;
+    double cpu_ms;
     int rc;
 
     CTT_TRY(ctt_bench_file_load(&b->file[MODEL], b->w->device, threads, &r));
-    CTT_TRY(time_frames(b, &r, row_pace, &s));
+    CTT_TRY(time_frames(b, &r, row_pace, &s, &cpu_ms));
     add_bench_row(b, 1, threads, s.median, 1e3 / s.mean);
 out:
     ctt_runner_close(&r);

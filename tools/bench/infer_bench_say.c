@@ -64,12 +64,13 @@ static void json_times(const struct ctt_bench_said *s)
 
     printf(",\"unit\":\"%s\",\"threads\":%d,\"threads_used\":%d,"
            "\"streams\":1,\"warm_up\":%d,"
-           "\"runs\":%d,\"mean_ms\":%.6f,\"median_ms\":%.6f,\"p90_ms\":%.6f,"
+           "\"runs\":%d,\"mean_ms\":%.6f,\"cpu_ms\":%.6f,"
+           "\"median_ms\":%.6f,\"p90_ms\":%.6f,"
            "\"p99_ms\":%.6f,\"max_ms\":%.6f,\"frames_per_s\":%.3f,"
            "\"open_ms\":%.3f,\"first_ms\":%.3f,\"rss_mb\":%.1f,"
            "\"peak_mb\":%.1f,\"session_bytes\":%" PRId64,
            unit_of(s)->name, s->threads, s->used, s->warm_up, t->count,
-           t->mean, t->median, t->p90, t->p99, t->max, 1e3 / t->mean,
+           t->mean, s->cpu_ms, t->median, t->p90, t->p99, t->max, 1e3 / t->mean,
            s->open_ms, s->first_ms, s->resident_mb,
            s->peak_mb, s->session_bytes);
 }

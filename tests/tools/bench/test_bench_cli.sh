@@ -57,7 +57,7 @@ json() {
         ',{"streams":1,"threads":2,"median_ms":' \
         ',{"streams":2,"threads":1,"median_ms":' '"batch":false}' \
         ',{"streams":2,"threads":2,"median_ms":' '"batch":true}]'
-    holds "0 < {median_ms}
+    holds "0 < {median_ms} && 0 < {cpu_ms} && {cpu_ms} < {mean_ms} + 0.1
         {median_ms} <= {p90_ms}
         {p90_ms} <= {p99_ms}
         {p99_ms} <= {max_ms}

@@ -139,16 +139,15 @@ INLINE ivec to_whole(struct ending e, fvec v)
     return WHOLE(v);
 }
 
-/* Applies an activation to a register of numbers. */
-static __attribute__((noinline)) void act_on(int act, float *y)
+/* Applies an activation to registers of numbers. */
+static __attribute__((noinline)) void act_on(int act, float *y, int64_t regs)
 {
-    K(act_row)(act, y, LANES);
+    K(act_row)(act, y, regs * LANES);
 }
 
-/* Epilogue of n <= LANES numbers: from sums and the plus input at `plus` to the
- * result at y. */
-INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
-                     const char *plus, char *y, int64_t n)
+/* The number of a sum, before the activation, of n <= LANES channels. */
+INLINE fvec number_of(struct ending e, fvec factor, fvec bias, ivec sum,
+                      const char *plus, int64_t n)
 {
     fvec v = SUMS(sum) * factor;
 
@@ -156,12 +155,12 @@ INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
         v += bias;
     if (plus)
         v += load_plus(&e.plus, plus, 0, n);
-    if (e.act && !e.relu) {
-        float few[LANES];
-        store(few, v);
-        act_on(e.act, few);
-        v = load(few);
-    }
+    return v;
+}
+
+/* Writes n <= LANES numbers as the result at y. */
+INLINE void put_number(struct ending e, fvec v, char *y, int64_t n)
+{
     if (e.bytes) {
         ivec w = to_whole(e, v);
         put_lows(1, (uint8_t *)y, &w, e.zero, n);
@@ -174,21 +173,37 @@ INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
 
 /* Writes a register of channels, from channel `from` on, of `rows` rows of the
  * result; their sums are `stride` registers apart. at: index of the channels'
- * factors and bias. */
+ * factors and bias.  Another activation than relu is applied to many rows at
+ * once. */
+enum { ACTED = 12 };
+
 INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
                      int64_t at, int64_t n, const ivec *sum, int stride)
 {
-    fvec factor = load(e.factor + at), bias = { 0 };
+    fvec factor = load(e.factor + at), bias = { 0 }, v;
     const char *plus = plus_at(&e.plus, row, from);
     int64_t size = e.bytes ? 1 : sizeof(float);
     char *y = e.y + (row * e.ldy + from) * size;
+    float acted[ACTED][LANES];
+    int acts = e.act && !e.relu;
 
     if (e.bias)
         bias = load(e.bias + at);
-    for (int64_t i = 0; i < rows; i++) {
-        put_sums(e, factor, bias, sum[i * stride], plus, y, n);
+    for (int64_t i = 0, k = 0; i < rows; i++) {
+        v = number_of(e, factor, bias, sum[i * stride], plus, n);
         plus = plus ? plus + e.plus.ld : NULL;
-        y += e.ldy * size;
+        if (!acts) {
+            put_number(e, v, y, n);
+            y += e.ldy * size;
+            continue;
+        }
+        store(acted[k++], v);
+        if (k < ACTED && i + 1 < rows)
+            continue;
+        act_on(e.act, acted[0], k);
+        for (int64_t j = 0; j < k; j++, y += e.ldy * size)
+            put_number(e, load(acted[j]), y, n);
+        k = 0;
     }
 }
 

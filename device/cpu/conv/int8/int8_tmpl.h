@@ -16,7 +16,7 @@
 #include "device/cpu/conv/int8/int8_pixel_tmpl.h"
 
 #if REGS == 4
-#define WIDE 12    /* rows of a tile of two registers */
+#define WIDE 12    /* rows of a tile of one or two registers */
 #else
 #define WIDE 6
 #endif
@@ -115,7 +115,7 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
 #if REGS == 4
 #define MORE(X, R) EACH(X, R) X(7, R) X(8, R) X(9, R) X(10, R) X(11, R) \
                    X(12, R)
-#define EACH_REGS(WIDER, FULL) FULL(1) WIDER(2) FULL(3) FULL(4)
+#define EACH_REGS(WIDER, FULL) WIDER(1) WIDER(2) FULL(3) FULL(4)
 #else
 #define MORE EACH
 #define EACH_REGS(WIDER, FULL) FULL(1) FULL(2)
@@ -189,7 +189,7 @@ static void task(const struct ctt_int8_job *j, int64_t at)
                       .end = ending_of(j) };
     const elem *x = (const elem *)j->x + group * j->plane;
     struct pixel p = pixel_at(j, x, row * j->chunk);
-    int64_t most = j->outs > 2 * LANES || j->outs <= LANES ? PIXELS : WIDE;
+    int64_t most = j->outs > 2 * LANES ? PIXELS : WIDE;
 
     left = j->rows - row * j->chunk;
     left = left < j->chunk ? left : j->chunk;
