@@ -361,7 +361,7 @@ teach 0 'two.ctt written' updown -o two.ctt --teacher teacher.ctt,large.ctt
 cmp -s two.ctt taught.ctt && fail "a second teacher makes no difference"
 teach 0 'a.ctt written' updown -o a.ctt --teacher teacher.ctt,teacher.ctt
 cmp -s a.ctt two.ctt && fail "another second teacher makes no difference"
-says 0 'looks|^ *check' $train tiny.net --data updown $one --doctor \
+says 3 'looks|^ *check' $train tiny.net --data updown $one --doctor \
     --teacher teacher.ctt,large.ctt
 teach 2 'an empty name' updown -o new.ctt --teacher teacher.ctt,
 teach 2 'given for two files' updown -o large.ctt \
