@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES = 1000, COLUMNS = 5 };
+enum { LINES = 4000, COLUMNS = 5 };
 
 static char *page, *line[LINES];
 static int lines;
