@@ -184,9 +184,10 @@ out:
 }
 
 int ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
-                  const struct ctt_node *next, enum ctt_dtype between)
+                  const struct ctt_node *next, enum ctt_dtype between,
+                  int behind)
 {
-    return d && d->kind->links ? d->kind->links(n, next, between) : 0;
+    return d && d->kind->links ? d->kind->links(n, next, between, behind) : 0;
 }
 
 void ctt_dev_blame(struct ctt_dev *d, int on)

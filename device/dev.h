@@ -118,7 +118,7 @@ struct ctt_dev_kind {
     /* ctt_dev_links(); NULL: no convs are chained. */
     int         (*links)(const struct ctt_node *n,
                          const struct ctt_node *next,
-                         enum ctt_dtype between);
+                         enum ctt_dtype between, int behind);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
     /* 1 if convs multiply bf16 faster than floats; NULL: they do not. */

@@ -243,11 +243,12 @@ int  ctt_dev_tuning(struct ctt_dev *d, enum ctt_tuning mode);
 int  ctt_dev_tune_begin(struct ctt_dev *d);
 void ctt_dev_tune_end(struct ctt_dev *d);
 
-/* The most convs before the last one of a chain that has this conv and the
- * next, which alone reads its result, of type `between`; 0: the device computes
- * the two no faster as a chain. */
+/* The most convs that a chain may have before the conv `next`, this one among
+ * them, whose result, of type `between`, `next` alone reads; behind: how many
+ * the chain has behind `next`; 0: the device computes the two no faster so. */
 int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
-                   const struct ctt_node *next, enum ctt_dtype between);
+                   const struct ctt_node *next, enum ctt_dtype between,
+                   int behind);
 
 /* From now on values pass between the parts of a group, which must stay as it
  * is; without one, or with one part, halo adds zeros, and collect and total

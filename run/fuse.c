@@ -218,10 +218,10 @@ static int is_name(const struct ctt_graph *g, int i)
 }
 
 /* The conv whose result only the conv b reads, after acts and quants that its
- * kernel applies, and which the device may compute faster in a chain with b; or
- * -1.  *most is lowered to the most convs before the last one of such a chain.
- */
-static int link_of(const struct fusion *l, int b, int *most)
+ * kernel applies, and which the device may compute faster in a chain with b,
+ * behind which are `behind` convs; or -1.  *most is lowered to the most convs
+ * before the last one of such a chain. */
+static int link_of(const struct fusion *l, int b, int behind, int *most)
 {
     const struct ctt_run *r = l->r;
     const struct ctt_graph *g = r->g;
@@ -234,8 +234,9 @@ static int link_of(const struct fusion *l, int b, int *most)
         r->slot[g->node[b].in[0]].alias != a || r->slot[a].history > 0 ||
         !same_times(l, a, b))
         return -1;
-    links = ctt_dev_links(r->dev, &g->node[a], &g->node[b], r->slot[a].type);
-    *most = links < *most ? links : *most;
+    links = ctt_dev_links(r->dev, &g->node[a], &g->node[b], r->slot[a].type,
+                          behind);
+    *most = behind + links < *most ? behind + links : *most;
     return links > 0 ? a : -1;
 }
 
@@ -245,7 +246,7 @@ static int fuse_chain(struct fusion *l, int last)
 {
     int links = 0, most = CTT_CHAIN_MOST, at = last, from;
 
-    while ((from = link_of(l, at, &most)) >= 0 && links < most) {
+    while ((from = link_of(l, at, links, &most)) >= 0 && links < most) {
         l->r->slot[at].link = from;
         l->r->slot[from].fused_into = last;
         at = from;

@@ -208,6 +208,16 @@ static void test_along(void)
           "conv d in=e out=24 kernel=2,3,3 pad=0,1,1 groups=24\n", 0 },
         { "input x d=2 h=9 w=9 c=8\nconv e in=x out=24\n"
           "conv d in=e out=24 kernel=1,3,3 pad=0,1,1 groups=24\n", 2 },
+        /* a chain has one depthwise conv, and one 1x1 conv on each side */
+        { FRAME "conv a in=x out=16\nconv e in=a out=24\n" DEPTHWISE, 2 },
+        { FRAME "conv a in=x out=16\nact b in=a kind=relu\n"
+          "conv e in=b out=96\nconv d in=e out=96 kernel=3 groups=96\n", 2 },
+        { FRAME "conv d in=x out=8 kernel=3 pad=1 groups=8\n"
+          "conv p in=d out=16\nconv q in=p out=64\n", 1 },
+        { FRAME "conv e in=x out=16\nconv d in=e out=16 kernel=3 groups=16\n"
+          "conv p in=d out=10\nconv q in=p out=64\n", 2 },
+        { FRAME "conv f in=x out=8 kernel=3 groups=8\nconv e in=f out=24\n"
+          DEPTHWISE, 2 },
     };
 
     for (size_t i = 0; i < CTT_LEN(models); i++)

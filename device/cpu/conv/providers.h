@@ -23,7 +23,7 @@ extern const struct ctt_conv_provider ctt_conv_chain, ctt_conv_depthwise,
 
 /* chain_provider.c: ctt_dev_links() of "cpu". */
 int  ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next,
-                   enum ctt_dtype between);
+                   enum ctt_dtype between, int behind);
 
 /* Computes the gradients without a provider by direct sums. */
 ctt_kernel ctt_conv_direct_rest;

@@ -29,12 +29,12 @@ static int is_thin(const struct ctt_node *n)
 }
 
 int ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next,
-                  enum ctt_dtype between)
+                  enum ctt_dtype between, int behind)
 {
     if (between == CTT_U8 && ctt_int8_may_join(n, next))
         return 1;
-    if (between == CTT_F32 && ctt_dw_links(n, next))
-        return ctt_dw_links(n, next);
+    if (between == CTT_F32 && ctt_dw_links(n, next, behind))
+        return ctt_dw_links(n, next, behind);
     return is_thin(n) && is_thin(next) ? CTT_CHAIN_MOST : 0;
 }
 

@@ -77,6 +77,7 @@ int ctt_dw_run(struct ctt_dev *d, const struct ctt_call *c,
                struct ctt_dw_weights *k);
 
 /* depthwise_provider.c: as ctt_dev_links(), of floats. */
-int ctt_dw_links(const struct ctt_node *n, const struct ctt_node *next);
+int ctt_dw_links(const struct ctt_node *n, const struct ctt_node *next,
+                 int behind);
 
 #endif

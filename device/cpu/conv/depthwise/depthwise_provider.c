@@ -29,12 +29,15 @@ static int sums_channels(const struct ctt_node *n)
            s[1] * s[2] == 1 && pad[1] + pad[2] == 0;
 }
 
-int ctt_dw_links(const struct ctt_node *n, const struct ctt_node *next)
+/* A 1x1 conv may stand before the depthwise one, one behind it. */
+int ctt_dw_links(const struct ctt_node *n, const struct ctt_node *next,
+                 int behind)
 {
     if (!ctt_dw_best())
         return 0;
-    return (sums_channels(n) && filters_channels(next)) ||
-           (filters_channels(n) && sums_channels(next)) ? 2 : 0;
+    if (sums_channels(n) && filters_channels(next))
+        return behind <= 1;
+    return filters_channels(n) && sums_channels(next) && behind == 0 ? 2 : 0;
 }
 
 static int is_of_floats(const struct ctt_call *c)
@@ -56,6 +59,7 @@ static int may_filter(struct ctt_conv_ask *q)
         int is = filters_channels(one->node);
 
         if ((!is && !sums_channels(one->node)) || !is_of_floats(one) ||
+            (c->links == 2 && is != (i == 1)) ||
             (i > 0 && !ctt_chain_follows(&c->chain[i - 1], one)))
             return 0;
         middle += is;
