@@ -323,7 +323,7 @@ int  ctt_round_has(const float *w, int64_t n);
  * multiples of its largest number over 2^(bits - 1) - 1, bits in 2..8, which
  * the coding of values `int8` stores as a byte each.  A conv's bias is rounded
  * to `bits` significant bits instead, about two bytes a number, if a channel
- * has so small weights that half a step of that counts beside them, or if a
+ * has so small weights that half a step of 8 bits counts beside them, or if a
  * model has 100 times as many weights as biases, so that it costs hardly a byte
  * in a hundred.  The mean and the variance of a batch norm stay. */
 void ctt_round_biases(struct ctt_model *m, int bits);

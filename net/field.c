@@ -34,6 +34,13 @@ static int is_pointwise(const struct ctt_node *n)
             n->attr.softmax.over == CTT_OVER_CHANNELS);
 }
 
+/* A pixel is a block of `by`, or one of a block's. */
+static void patch_along(struct axis *a, int back, int by)
+{
+    a->span += back ? 0 : (by - 1) * a->jump;
+    a->jump = back ? a->jump / by : a->jump * by;
+}
+
 static void see_through(const struct ctt_node *n, const int64_t all[2],
                         struct reach *r)
 {
@@ -47,6 +54,10 @@ static void see_through(const struct ctt_node *n, const int64_t all[2],
     } else if (rule == CTT_ROWS_COPIES) {
         for (int k = 0; k < 2; k++)
             r->at[k].jump /= n->attr.upsample.by[k + 1];
+    } else if (n->op == CTT_OP_PATCH) {
+        for (int k = 0; k < 2; k++)
+            patch_along(&r->at[k], n->attr.patch.back,
+                        n->attr.patch.by[k + 1]);
     } else if (rule == CTT_ROWS_WHOLE && !is_pointwise(n)) {
         for (int k = 0; k < 2; k++)
             r->at[k].span = (double)all[k];

@@ -231,6 +231,10 @@ static const struct ctt_weight_traits conv_weights[CTT_MAX_W] = {
 static const struct ctt_weight_traits bias_weights[CTT_MAX_W] = {
     { "b", CTT_ROLE_VECTOR, CTT_START_ZERO },
 };
+static const struct ctt_weight_traits affine_weights[CTT_MAX_W] = {
+    { "gamma", CTT_ROLE_VECTOR, CTT_START_ONE },
+    { "beta", CTT_ROLE_VECTOR, CTT_START_ZERO },
+};
 static const struct ctt_weight_traits norm_weights[CTT_MAX_W] = {
     { "gamma", CTT_ROLE_VECTOR, CTT_START_ONE },
     { "beta", CTT_ROLE_VECTOR, CTT_START_ZERO },

@@ -371,6 +371,7 @@ class DeepSparse(Engine):
 
 ENGINES = {"ort": Ort, "ort-int8": OrtInt8, "ort-int8-all": OrtInt8All,
            "openvino": OpenVino,
-           "openvino-bf16": OpenVinoBf16, "openvino-int8": OpenVinoInt8, "openvino-qdq": OpenVinoQdq,
+           "openvino-bf16": OpenVinoBf16, "openvino-int8": OpenVinoInt8,
+           "openvino-qdq": OpenVinoQdq,
            "torch": Torch, "torch-compile": TorchCompile, "litert": LiteRt,
            "litert-int8": LiteRtInt8, "deepsparse": DeepSparse}

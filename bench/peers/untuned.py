@@ -235,7 +235,7 @@ def files(a, path, net, folder):
                      "--retrain-epochs", "0", "--round", "24", "-o", q8)
     except RuntimeError as e:
         print(f"{path}: {runtime.last_line(str(e))}", file=sys.stderr)
-    return {"fp32": h5, "int8": q8 if os.path.exists(q8) else h5}
+    return {"fp32": h5, **({"int8": q8} if os.path.exists(q8) else {})}
 
 
 def answers(h5, net):
@@ -248,8 +248,8 @@ def answers(h5, net):
 def distance(x, y):
     """Relative, of answers that are known up to a number that all have."""
     x, y = np.ravel(x), np.ravel(y)
-    x, y = x - np.nanmean(x), y - np.nanmean(y)
-    return float(np.sqrt(np.nanmean((x - y) ** 2) / np.nanmean(x ** 2)))
+    x, y = x - np.mean(x), y - np.mean(y)
+    return float(np.sqrt(np.mean((x - y) ** 2) / np.mean(x ** 2)))
 
 
 # ---- a network ----

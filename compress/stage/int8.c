@@ -419,7 +419,7 @@ static int quantise(struct ctt_walk *k, struct ctt_model *m,
         goto out;
     }
     if (!is_shared(m))
-        CTT_TRY(ctt_int8_uniform(k, m));
+        CTT_TRY(ctt_int8_uniform(k, m, p.take));
     CTT_TRY(find_forms(k, m, p.take, p.form));
     CTT_TRY(ctt_int8_blame(k, m, p.take, p.form));
     CTT_TRY((ctt_int8_auto(o) ? ctt_int8_keep : ctt_int8_make)(k, &p, out));

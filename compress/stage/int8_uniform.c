@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* A histogram of logarithms: so many bins an octave, from 2^-LEAST on. */
-enum { PER_OCTAVE = 16, LEAST = 40, BINS = PER_OCTAVE * 64, MOST_BY = 20 };
+enum { PER_OCTAVE = 16, LEAST = 40, BINS = PER_OCTAVE * 64, MOST_BY = 12 };
 
 /* A conv whose channels can be scaled; ranges of its values. */
 struct scaled {
@@ -43,9 +43,9 @@ static int scales_through(const struct ctt_graph *g, int j, int seen)
 
 /* A depthwise conv has a step of weights for each input channel, so scaling
  * costs no precision; the weights of others would differ more. */
-static int multiplies(const struct ctt_graph *g, int i)
+static int multiplies(const struct ctt_graph *g, const char *take, int i)
 {
-    return ctt_is_depthwise(g, &g->node[i]) && !ctt_is_int8(g, i);
+    return take[i] && ctt_is_depthwise(g, &g->node[i]) && !ctt_is_int8(g, i);
 }
 
 static int reads_node(const struct ctt_node *n, int i)
@@ -58,7 +58,8 @@ static int reads_node(const struct ctt_node *n, int i)
 
 /* Whether all readers of node i can take other scales; marks the convs among
  * them in convs[], or NULL. */
-static int absorbs(const struct ctt_graph *g, int i, int seen, char *convs)
+static int absorbs(const struct ctt_graph *g, const char *take, int i, int seen,
+                   char *convs)
 {
     int found = 0;
 
@@ -73,8 +74,8 @@ static int absorbs(const struct ctt_graph *g, int i, int seen, char *convs)
         if (n->source == i || n->in[0] != i ||
             (n->nin > 1 && n->in[1] == i))
             return 0;
-        if (!(scales_through(g, j, seen) ? absorbs(g, j, seen, convs)
-                                         : multiplies(g, j)))
+        if (!(scales_through(g, j, seen) ? absorbs(g, take, j, seen, convs)
+                                         : multiplies(g, take, j)))
             return 0;
         if (convs && !scales_through(g, j, seen))
             convs[j] = 1;
@@ -95,7 +96,8 @@ static int relu_of(const struct ctt_graph *g, int i)
     return readers == 1 ? relu : i;
 }
 
-static int find_scaled(const struct ctt_graph *g, struct scaling *a)
+static int find_scaled(const struct ctt_graph *g, const char *take,
+                       struct scaling *a)
 {
     int rc = 0;
 
@@ -104,7 +106,7 @@ static int find_scaled(const struct ctt_graph *g, struct scaling *a)
         struct scaled *s = &a->list[a->count];
         int seen = relu_of(g, i);
 
-        if (!ctt_is_conv(n) || n->plus || !absorbs(g, i, seen, NULL))
+        if (!ctt_is_conv(n) || n->plus || !absorbs(g, take, i, seen, NULL))
             continue;
         *s = (struct scaled){ .node = i, .seen = seen,
                               .channels = (int)n->out.c,
@@ -241,14 +243,14 @@ static void note_spread(const struct ctt_walk *k, const char *name, int before,
 }
 
 static int equalise(const struct ctt_walk *k, struct ctt_model *m,
-                    struct scaled *s)
+                    const char *take, struct scaled *s)
 {
     char *convs = ctt_calloc((size_t)m->g->count, 1);
     int least, most, low, high;
 
     if (!convs)
         return CTT_ENOMEM;
-    absorbs(m->g, s->node, s->seen, convs);
+    absorbs(m->g, take, s->node, s->seen, convs);
     ends_of(s, &least, &most);
     choose_powers(s, most);
     divide(m, s);
@@ -261,7 +263,8 @@ static int equalise(const struct ctt_walk *k, struct ctt_model *m,
     return 0;
 }
 
-int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
+int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m,
+                     const char *take)
 {
     struct scaling a = { .count = 0 };
     int rc = 0;
@@ -269,14 +272,14 @@ int ctt_int8_uniform(const struct ctt_walk *k, struct ctt_model *m)
     a.list = ctt_calloc((size_t)m->g->count, sizeof(*a.list));
     a.seen = ctt_calloc((size_t)m->g->count, sizeof(*a.seen));
     CTT_TRY(a.list && a.seen ? 0 : CTT_ENOMEM);
-    CTT_TRY(find_scaled(m->g, &a));
+    CTT_TRY(find_scaled(m->g, take, &a));
     CTT_CHECK(a.count == 0 || k->calls->sample, CTT_EINVAL, "--int8: no clips "
               "to measure ranges on: give --data");
     if (a.count > 0)
         CTT_TRY(k->calls->sample(k->calls->arg, m, k->o->svd.clips, a.seen,
                                  a.count, CTT_SAMPLE_VALUES, add_octaves, &a));
     for (int i = 0; i < a.count; i++)
-        CTT_TRY(equalise(k, m, &a.list[i]));
+        CTT_TRY(equalise(k, m, take, &a.list[i]));
 out:
     for (int i = 0; a.list && i < m->g->count; i++) {
         ctt_free(a.list[i].bins);

@@ -23,7 +23,8 @@ static void lstm_left(const float *z, int64_t apart, const float *old,
 #else
 #define lstm_vec(z, apart, old, h, c, n) 0
 
-/* Two loops, as the second would wait for the first: nearly a fifth faster. */
+/* In plain C: two loops, as the second would wait for the first: nearly a fifth
+ * faster. */
 static void lstm_left(const float *z, int64_t apart, const float *old,
                       float *h, float *c, int64_t n)
 {

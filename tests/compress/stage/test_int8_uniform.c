@@ -22,18 +22,21 @@ static void make_unlike(struct ctt_model *m)
         m->w[n->at[1] + c] *= powf(3, -(float)(c % 8));
 }
 
-static void make_uniform(struct ctt_model *m, const char **note)
+static void make_uniform(struct ctt_model *m, int except, const char **note)
 {
     static char text[CTT_REASON];
     struct ctt_recipe o = { .int8 = { .method = 1 } };
     struct ctt_recipe_calls calls = { .sample = int8_sample };
+    char take[64];
     struct ctt_report *r = NULL;
     struct ctt_walk k = { .stages = ctt_stages, .o = &o, .calls = &calls,
                           .m = &m };
 
     CHECK_OK(ctt_report_new(m, &r));
     k.r = r;
-    CHECK_OK(ctt_int8_uniform(&k, m));
+    memset(take, except ? 0 : 1, sizeof(take));
+    text[0] = '\0';
+    CHECK_OK(ctt_int8_uniform(&k, m, take));
     for (int i = 0; i < r->weights; i++)
         if (strcmp(r->weight[i].name, "a") == 0)
             snprintf(text, sizeof(text), "%s", r->weight[i].reason);
@@ -82,13 +85,17 @@ static void test_readers(void)
         m = small_model(text, 6);
         make_unlike(was);
         make_unlike(m);
-        make_uniform(m, &note);
+        make_uniform(m, 0, &note);
         at = m->g->node[1].at[0];
         count = ctt_volume(&m->g->node[1].w[0]);
         small_compare(was, m, 3, 0);
         CU_ASSERT_EQUAL(memcmp(m->w + at, was->w + at, (size_t)count *
                                sizeof(float)) != 0, can);
         CU_ASSERT_EQUAL(*note != '\0', can);
+        ctt_model_free(&m);
+        CHECK_OK(ctt_model_copy(was, &m));
+        make_uniform(m, 1, &note);    /* no conv will read bytes */
+        CU_ASSERT_EQUAL(*note, '\0');
         ctt_model_free(&was);
         ctt_model_free(&m);
     }
@@ -122,7 +129,7 @@ static void test_relu6(void)
         m->w[n->at[0] + i] *= i / each % 8 == 0 ? 100.0f : 0.1f;
     CHECK_OK(int8_sample(NULL, m, 0, &relu, 1, CTT_SAMPLE_VALUES, take_largest,
                          before));
-    make_uniform(m, &note);
+    make_uniform(m, 0, &note);
     CHECK_OK(int8_sample(NULL, m, 0, &relu, 1, CTT_SAMPLE_VALUES, take_largest,
                          after));
     for (int c = 0; c < 24; c++) {
@@ -153,7 +160,7 @@ static void test_gains(void)
     const char *note;
 
     make_unlike(m);
-    make_uniform(m, &note);
+    make_uniform(m, 0, &note);
     CU_ASSERT_EQUAL(sscanf(note, "channels differ by %lf, now %lf", &before,
                            &after), 2);
     CU_ASSERT(before > 500);

@@ -39,6 +39,10 @@ static const struct known fields[] = {
       "conv c in=u out=2 kernel=3 pad=1\n", 4, 4, 1 },
     { "conv a in=x out=4 kernel=31 pad=15\n"
       "conv b in=a out=4 kernel=31 pad=15\n", 32, 48, 1 },
+    { "patch p in=x by=4\nconv a in=p out=16 kernel=3 pad=1\n", 12, 12, 1 },
+    { "patch p in=x by=4\nconv a in=p out=16 kernel=3 pad=1\n"
+      "patch q in=a by=4 back=1\nconv b in=q out=2 kernel=3 pad=1\n", 14, 14,
+      1 },
     { "pool p in=x kind=avg\n", 32, 48, 1 },
     { "state s of=x delay=3\nadd d in=x,s\n", 1, 1, 4 },
     { "pool p in=x kind=avg\nclip\nwindow v in=p steps=4 every=2\n"
