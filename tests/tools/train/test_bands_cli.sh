@@ -122,9 +122,14 @@ cp -r video/1 lost
 learnt 2 deep.net lost.txt gone bands=2 > out && fail 'a clip is gone'
 grep -q 'learn: rank [0-9]: step [0-9]*: .*lost: .*read before' err ||
     fail "a clip is gone: $(cat err)"
+# A run does without some memory, such as a cache's, and the order of threads
+# says which allocation has that number: the next ones are tried, too.
 for k in 1 40 400; do
-    learnt 2 deep.net train.txt $k bands=2 > out && fail "allocation $k"
-    grep -q 'learn: rank ' err || fail "allocation $k: $(head -5 err)"
+    for ((next = k; next < k + 5; next++)); do
+        learnt 2 deep.net train.txt $next bands=2 > out || break
+    done
+    [ "$next" -lt $((k + 5)) ] || fail "allocations $k to $next"
+    grep -q 'learn: rank ' err || fail "allocation $next: $(head -5 err)"
 done
 
 # 4. What cannot be is said in one line.
