@@ -5,7 +5,6 @@
 #include "libtrain/doctor/doctor.h"
 #include "net/field.h"
 #include "libtrain/data/augment.h"
-#include "libtrain/recognise/baseline.h"
 
 #include <limits.h>
 #include <math.h>
@@ -23,26 +22,9 @@ static const double SPREAD_MOST = 2;
 static const double STILL_MOST = 0.5;
 static const double RATES_APART = 1.25;
 static const double BORDER_MOST = 0.5;
-static const double CLASSES_APART = 20;   /* clips, most to fewest */
-static const double FEW_APART = 5;        /* for fewer than FEW, and by the
-                                             doctor */
-enum { FEW = 5, ENOUGH = 20 };            /* clips of a class */
-static const double FRAME_MOST = 0.5;
 static const double LOSS_OVER = 1;        /* nats over an even guess */
 
-/* Input of the checks. */
-struct patient {
-    const struct ctt_model     *m;
-    const struct ctt_train_cfg *cfg;
-    struct ctt_data            *train, *val;
-    int                         deep;
-    struct ctt_survey           of;
-    struct ctt_first_steps      steps;
-};
-
-#define FOUND(f, ...) snprintf((f)->found, sizeof((f)->found), __VA_ARGS__)
 #define AUTO "mean=auto std=auto in the input line of a model text"
-#define MENDS(f, ...) snprintf((f)->mends, sizeof((f)->mends), __VA_ARGS__)
 
 /* "0.45" if all are the same, or "0.41,0.43,0.38". */
 static const char *channels(int n, const double *x, char *buf, size_t size)
@@ -60,7 +42,7 @@ static const char *channels(int n, const double *x, char *buf, size_t size)
 
 /* ---- the clips ---- */
 
-static int light(struct patient *p, struct ctt_finding *f)
+static int light(struct ctt_patient *p, struct ctt_finding *f)
 {
     const struct ctt_input *in = &p->train->in;
     const struct ctt_survey *s = &p->of;
@@ -93,7 +75,7 @@ static int light(struct patient *p, struct ctt_finding *f)
 }
 
 /* One mean and deviation suits no set of dark and bright cameras. */
-static int lights(struct patient *p, struct ctt_finding *f)
+static int lights(struct ctt_patient *p, struct ctt_finding *f)
 {
     const struct ctt_survey *s = &p->of;
 
@@ -107,7 +89,7 @@ static int lights(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
-static int black_and_white(struct patient *p, struct ctt_finding *f)
+static int black_and_white(struct ctt_patient *p, struct ctt_finding *f)
 {
     FOUND(f, "%.0f%% of the values are 0, %.0f%% are 255", 100 * p->of.black,
           100 * p->of.white);
@@ -117,7 +99,7 @@ static int black_and_white(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
-static int flat(struct patient *p, struct ctt_finding *f)
+static int flat(struct ctt_patient *p, struct ctt_finding *f)
 {
     FOUND(f, "%d of %d clips show one value only", p->of.flat, p->of.clips);
     if (p->of.flat)
@@ -125,7 +107,7 @@ static int flat(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
-static int still(struct patient *p, struct ctt_finding *f)
+static int still(struct ctt_patient *p, struct ctt_finding *f)
 {
     float fps = p->train->in.fps;
 
@@ -150,7 +132,7 @@ static const char *file_rate(const struct ctt_survey *s, char *buf,
     return buf;
 }
 
-static int find_frame_rate(struct patient *p, struct ctt_finding *f)
+static int find_frame_rate(struct ctt_patient *p, struct ctt_finding *f)
 {
     double least = (double)p->of.fps_least, most = (double)p->of.fps_most;
     char file[64];
@@ -188,7 +170,7 @@ out:
 }
 
 /* "2 s", or nothing if the rate is unknown. */
-static const char *seconds(const struct patient *p, int frames, char *buf,
+static const char *seconds(const struct ctt_patient *p, int frames, char *buf,
                            size_t size)
 {
     buf[0] = '\0';
@@ -198,7 +180,7 @@ static const char *seconds(const struct patient *p, int frames, char *buf,
     return buf;
 }
 
-static int length(struct patient *p, struct ctt_finding *f)
+static int length(struct ctt_patient *p, struct ctt_finding *f)
 {
     int seen = frames_seen(p->m->g), n;
     char a[32], b[32];
@@ -223,185 +205,14 @@ static int length(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
-/* ---- classes and parts ---- */
-
-/* "a 3, b 7": the classes with fewer clips than limit, as many as there is room
- * for. */
-static const char *name_few(const struct ctt_data *d, const int *clips,
-                            double limit, char *buf, size_t size)
-{
-    size_t n = 0, more = sizeof(", ...");
-    char one[64];
-
-    buf[0] = '\0';
-    for (int k = 0; k < d->list->labels; k++) {
-        if (!clips[k] || clips[k] >= limit)
-            continue;
-        snprintf(one, sizeof(one), "%s%.40s %d", n ? ", " : "",
-                 d->list->label[k], clips[k]);
-        if (n + strlen(one) + more > size)
-            snprintf(one, sizeof(one), ", ...");
-        n += (size_t)snprintf(buf + n, size - n, "%s", one);
-        if (strcmp(one, ", ...") == 0)
-            break;
-    }
-    return buf;
-}
-
-/* Warns of classes with few clips, or with much fewer than the largest. */
-static void judge_sizes(const struct patient *p, const int *clips, int least,
-                        int most, struct ctt_finding *f)
-{
-    double apart = least < FEW || p->deep ? FEW_APART : CLASSES_APART;
-    int few = p->deep && least < ENOUGH, n = (int)strlen(f->found);
-    double limit = few ? ENOUGH : most / apart;
-    char names[100];
-
-    if (most > apart * least && !p->cfg->sampler && !p->cfg->class_weights)
-        MENDS(f, "--sampler balanced, --class-weights balanced, --classes FILE "
-              "without the small ones, or more clips of these");
-    else if (few)
-        MENDS(f, "more clips of these classes, or --classes FILE without them: "
-              "of fewer than %d little is learnt", ENOUGH);
-    if (f->mends[0])
-        snprintf(f->found + n, sizeof(f->found) - (size_t)n, "; few: %s",
-                 name_few(p->train, clips, limit, names, sizeof(names)));
-}
-
-/* Counts the training clips of each class; returns how many classes have
- * some. */
-static int count_clips(const struct ctt_data *d, int *clips, int *least,
-                       int *most)
-{
-    int used = 0;
-
-    *least = INT_MAX;
-    *most = 0;
-    for (int i = 0; i < d->clips; i++)
-        for (int k = 0, c; (c = ctt_clip_label(d, &d->clip[i], k)) >= 0; k++)
-            clips[c]++;
-    for (int k = 0; k < d->list->labels; k++) {
-        *least = clips[k] && clips[k] < *least ? clips[k] : *least;
-        *most = clips[k] > *most ? clips[k] : *most;
-        used += clips[k] > 0;
-    }
-    return used;
-}
-
-static int classes(struct patient *p, struct ctt_finding *f)
-{
-    const struct ctt_data *d = p->train;
-    int labels = d->list->labels, least, most, used;
-    int *clips = ctt_calloc((size_t)labels + 1, sizeof(*clips));
-
-    if (!clips)
-        return CTT_ENOMEM;
-    used = count_clips(d, clips, &least, &most);
-    if (p->m->g->several) {
-        FOUND(f, "%d classes with %d to %d of %d clips, several labels per "
-              "clip", labels, least, most, d->clips);
-        if (most == d->clips)
-            MENDS(f, "no class that every clip has: its answer says nothing");
-    } else if (used < 2) {
-        FOUND(f, "all clips are of one class: there is nothing to learn");
-        MENDS(f, "--data PATH with clips of other classes, or a list of clips "
-              "and labels if folders are none");
-    } else {
-        FOUND(f, "%d classes with %d to %d clips; always naming the most "
-              "frequent is right for %.0f%%", labels, least, most,
-              100.0 * most / d->clips);
-        judge_sizes(p, clips, least, most, f);
-    }
-    ctt_free(clips);
-    return 1;
-}
-
-static int two_classes(struct patient *p, struct ctt_finding *f)
-{
-    struct ctt_duplicates r[2] = { { 0 } };
-    int rc, other;
-
-    CTT_TRY(ctt_data_duplicates(p->train, &r[0]));
-    if (p->val)
-        CTT_TRY(ctt_data_duplicates(p->val, &r[1]));
-    other = r[0].other + r[1].other;
-    FOUND(f, "%d clips are in a set twice, %d with another class", r[0].same +
-          r[1].same + other, other);
-    if (other)
-        MENDS(f, "--strict names them: %.90s", r[!r[0].other].rivals);
-    rc = 1;
-out:
-    return rc;
-}
-
-static int unreadable(struct patient *p, struct ctt_finding *f)
-{
-    int lost = ctt_data_skipped(p->train) +
-               (p->val ? ctt_data_skipped(p->val) : 0);
-
-    FOUND(f, "%d clip%s could not be read", lost, ctt_s(lost));
-    if (lost)
-        MENDS(f, "convtt-data check PATH names them");
-    return 1;
-}
-
-static int both_parts(struct patient *p, struct ctt_finding *f)
-{
-    const char *in_train, *in_val;
-    int rc;
-
-    if (!p->val) {
-        FOUND(f, "no clips to validate on");
-        MENDS(f, "--val PATH or --val-split NAME");
-        return 1;
-    }
-    rc = ctt_data_shared(p->train, p->val, &in_train, &in_val);
-    if (rc < 0)
-        return rc;
-    FOUND(f, "%d of %d validation clips are in the training data too", rc,
-          p->val->clips);
-    if (rc)
-        MENDS(f, "--val PATH with other clips than %.90s", in_val);
-    return 1;
-}
-
-/* How much more often one frame is right than the largest class, of what that
- * leaves. */
-static int one_frame(struct patient *p, struct ctt_finding *f)
-{
-    static const struct ctt_point end = { .ratio = 1 };
-    struct ctt_baselines b = { .trained = 0 };
-    double right[CTT_BASELINES], none;
-    int rc;
-
-    if (!p->val || p->m->g->several)
-        return 0;
-    rc = ctt_baselines_measure(p->train, p->val, &end, 1, &b);
-    if (rc < 0)
-        return rc;
-    for (int k = 0; k < CTT_BASELINES; k++)
-        right[k] = ctt_metrics_top1(b.of[k], 0);
-    none = right[CTT_LARGEST_CLASS];
-    FOUND(f, "without a network %.1f%% of %d validation clips are right from "
-          "the first frame, %.1f%% from differences, %.1f%% are of the "
-          "largest class", 100 * right[CTT_FIRST_FRAME], p->val->clips,
-          100 * right[CTT_DIFFERENCES], 100 * none);
-    if (p->val->longest > 1 &&
-        right[CTT_FIRST_FRAME] - none > FRAME_MOST * (1 - none))
-        MENDS(f, "film each class in several places: the scene decides "
-              "(doc/data.md)");
-    ctt_baselines_free(&b);
-    return 1;
-}
-
 /* ---- augmentation ---- */
 
-static int changes(struct patient *p, struct ctt_finding *f)
+static int changes(struct ctt_patient *p, struct ctt_finding *f)
 {
     return ctt_augment_tell(p->cfg, f->found, sizeof(f->found));
 }
 
-static int room(struct patient *p, struct ctt_finding *f)
+static int room(struct ctt_patient *p, struct ctt_finding *f)
 {
     struct ctt_augment a = ctt_augment_of(p->cfg, 0);
     const struct ctt_data *d = p->train;
@@ -423,7 +234,7 @@ static int is_preset(const struct ctt_train_cfg *c)
            !c->rand_augment;
 }
 
-static int augmentation(struct patient *p, struct ctt_finding *f)
+static int augmentation(struct ctt_patient *p, struct ctt_finding *f)
 {
     struct ctt_augment a = ctt_augment_of(p->cfg, 0);
     double shift = 0, least = 1, most = 1;
@@ -459,14 +270,14 @@ static int augmentation(struct patient *p, struct ctt_finding *f)
 /* ---- the first steps ---- */
 
 /* The loss of equal probabilities of all classes. */
-static double even_guess(const struct patient *p)
+static double even_guess(const struct ctt_patient *p)
 {
     int labels = p->train->list->labels;
 
     return p->m->g->several ? labels * log(2) : log((double)labels);
 }
 
-static int first_loss(struct patient *p, struct ctt_finding *f)
+static int first_loss(struct ctt_patient *p, struct ctt_finding *f)
 {
     double even = even_guess(p);
     struct ctt_first_steps *s = &p->steps;
@@ -494,7 +305,7 @@ static const double falls[] = { [CTT_RECOGNISE] = 0.5, [CTT_PREDICT] = 0.9,
                                 [CTT_BOTH] = 0.5 };
 
 /* Or, of a model that was trained before, how low it must be. */
-static int is_learnt(const struct patient *p)
+static int is_learnt(const struct ctt_patient *p)
 {
     const struct ctt_first_steps *s = &p->steps;
 
@@ -503,7 +314,7 @@ static int is_learnt(const struct patient *p)
             s->lowest <= 0.5 * even_guess(p));
 }
 
-static int one_batch(struct patient *p, struct ctt_finding *f)
+static int one_batch(struct ctt_patient *p, struct ctt_finding *f)
 {
     const struct ctt_first_steps *s = &p->steps;
     double lr = (double)p->cfg->lr;
@@ -531,7 +342,7 @@ static const struct check {
     const char *name;
     int         task;
     enum when   when;
-    int       (*look)(struct patient *p, struct ctt_finding *f);
+    int       (*look)(struct ctt_patient *p, struct ctt_finding *f);
 } checks[] = {
     { "light", CTT_RECOGNISE, ALWAYS, light },    /* a predictor may end in
                                                      values of 0..1 */
@@ -541,11 +352,11 @@ static const struct check {
     { "frames repeated", ANY, WRONG, still },
     { "frame rate", ANY, WRONG, find_frame_rate },
     { "length", CTT_RECOGNISE, ALWAYS, length },
-    { "classes", CTT_RECOGNISE, WRONG, classes },
-    { "clips twice", CTT_RECOGNISE, DEEP, two_classes },
-    { "in both parts", ANY, DEEP, both_parts },
-    { "clips skipped", ANY, DEEP, unreadable },
-    { "one frame", CTT_RECOGNISE, DEEP, one_frame },
+    { "classes", CTT_RECOGNISE, WRONG, ctt_find_classes },
+    { "clips twice", CTT_RECOGNISE, DEEP, ctt_find_twice },
+    { "in both parts", ANY, DEEP, ctt_find_shared },
+    { "clips skipped", ANY, DEEP, ctt_find_skipped },
+    { "one frame", CTT_RECOGNISE, DEEP, ctt_find_scene },
     { "changes", ANY, ALWAYS, changes },
     { "room to move", ANY, WRONG, room },
     { "augmentation", CTT_RECOGNISE, DEEP, augmentation },
@@ -557,7 +368,7 @@ int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val, int deep,
                struct ctt_findings *out)
 {
-    struct patient p = { .m = m, .cfg = cfg, .train = train, .val = val,
+    struct ctt_patient p = { .m = m, .cfg = cfg, .train = train, .val = val,
                          .deep = deep };
     int rc;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * doctor.h: measurements of the checks of ctt_doctor(). */
+ * doctor.h: the checks of ctt_doctor() and their measurements. */
 #ifndef CTT_DOCTOR_H
 #define CTT_DOCTOR_H
 
@@ -15,6 +15,26 @@ struct ctt_first_steps {
     double first, lowest;
     char   failed[128];
 };
+
+/* Input of the checks. */
+struct ctt_patient {
+    const struct ctt_model     *m;
+    const struct ctt_train_cfg *cfg;
+    struct ctt_data            *train, *val;
+    int                         deep;
+    struct ctt_survey           of;
+    struct ctt_first_steps      steps;
+};
+
+#define FOUND(f, ...) snprintf((f)->found, sizeof((f)->found), __VA_ARGS__)
+#define MENDS(f, ...) snprintf((f)->mends, sizeof((f)->mends), __VA_ARGS__)
+
+/* doctor_classes.c: as a check's look(). */
+int ctt_find_classes(struct ctt_patient *p, struct ctt_finding *f);
+int ctt_find_twice(struct ctt_patient *p, struct ctt_finding *f);
+int ctt_find_skipped(struct ctt_patient *p, struct ctt_finding *f);
+int ctt_find_shared(struct ctt_patient *p, struct ctt_finding *f);
+int ctt_find_scene(struct ctt_patient *p, struct ctt_finding *f);
 
 /* Trains a copy of m with the optimizer and learning rate of cfg, and without
  * augmentation, for up to 60 steps or 2 minutes on a batch of up to 8 clips
