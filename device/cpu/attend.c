@@ -16,7 +16,8 @@ struct attention {
     float  *kt, *dkt, *stat;
 };
 
-static int attention_open(struct ctt_dev *d, const struct ctt_call *c,
+/* back: with dkt and stat. */
+static int attention_open(struct ctt_dev *d, const struct ctt_call *c, int back,
                           struct attention *a)
 {
     int64_t size;
@@ -26,13 +27,13 @@ static int attention_open(struct ctt_dev *d, const struct ctt_call *c,
                              .c = c->out.c, .groups = c->in[1].c / c->out.c };
     a->blocks = (a->pixels + CTT_PIECE - 1) / CTT_PIECE;
     size = a->groups * a->blocks * a->c * CTT_PIECE;
-    a->kt = ctt_dev_scratch(d, (size_t)(2 * size + 3 * a->rows) *
+    a->kt = ctt_dev_scratch(d, (size_t)(size + back * (size + 3 * a->rows)) *
                                sizeof(float));
     if (!a->kt)
         return ctt_error(CTT_ENOMEM, "%s: no memory for the memories",
                          c->node->name);
-    a->dkt = a->kt + size;
-    a->stat = a->dkt + size;
+    a->dkt = back ? a->kt + size : NULL;
+    a->stat = back ? a->dkt + size : NULL;
     return 0;
 }
 
@@ -168,7 +169,7 @@ int K(attend_fwd)(struct ctt_dev *d, const struct ctt_call *c)
     struct attention a;
     int rc = 0;
 
-    CTT_TRY(attention_open(d, c, &a));
+    CTT_TRY(attention_open(d, c, 0, &a));
     for (; a.sample < c->out.n; a.sample++) {
         transpose_blocks(d, &a);
         PARALLEL(d, 2 * attention_work(&a))
@@ -261,7 +262,7 @@ int K(attend_bwd)(struct ctt_dev *d, const struct ctt_call *c)
     struct attention a;
     int rc = 0;
 
-    CTT_TRY(attention_open(d, c, &a));
+    CTT_TRY(attention_open(d, c, 1, &a));
     for (; a.sample < c->out.n; a.sample++) {
         transpose_blocks(d, &a);
         attend_stats(d, &a);
