@@ -290,7 +290,7 @@ static int e3dlstm(char **text, const char *name, const struct cell *c)
 {
     const char *of = c->memory ? c->memory : name;
     char memory[2 * CTT_NAME];
-    int rc = 0;
+    int rc = 0, above;
 
     CTT_CHECK(strlen(of) + 2 < CTT_NAME, CTT_EFORMAT, "%s: memory=%s: the name "
               "is too long", name, of);
@@ -298,7 +298,13 @@ static int e3dlstm(char **text, const char *name, const struct cell *c)
               "%s: %d memories of %d channels are more than %d", name,
               c->steps, c->hidden, CTT_MAX_SIZE);
     snprintf(memory, sizeof(memory), "%s.g", of);
-    if (ctt_graph_find(c->graph, memory) < 0) {
+    above = ctt_graph_find(c->graph, memory);
+    CTT_CHECK(above >= 0 || ctt_graph_find(c->graph, of) < 0, CTT_EINVAL,
+              "%s: memory=%s is no e3dlstm", name, of);
+    CTT_CHECK(above < 0 || c->graph->node[above].out.c == c->hidden,
+              CTT_EINVAL, "%s: memory=%s has another number of channels than "
+              "%d", name, of, c->hidden);
+    if (above < 0) {
         ADD("state %s.g1 of=%s like=%s c=%d", name, memory, c->in, c->hidden);
         snprintf(memory, sizeof(memory), "%s.g1", name);
     }

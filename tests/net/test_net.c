@@ -142,6 +142,11 @@ static const struct { const char *text, *says; } wrong[] = {
       "the third input must be one pixel of 3 channels" },
     { "input x c=2\ne3dlstm y in=x hidden=3 steps=1", "steps: bad value" },
     { "input x c=2\ne3dlstm y in=x hidden=3 memory=z", "y.g1" },
+    { "input x c=2\nconv z in=x out=3\ne3dlstm y in=x hidden=3 memory=z",
+      "y: memory=z is no e3dlstm" },
+    { "input x c=2\ne3dlstm z in=x hidden=2 steps=2\n"
+      "e3dlstm y in=z hidden=3 memory=z",
+      "y: memory=z has another number of channels than 3" },
     { "input x c=1\nact y in=x kind=swish", "no choice 'swish'" },
     { "input x c=1\nact y in=x kind=leaky slope=-1", "slope: bad value" },
     { "input x c=1\nact y in=x kind=silu slope=0.2", "kind=leaky" },
