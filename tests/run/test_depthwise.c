@@ -208,6 +208,13 @@ static void test_along(void)
           "conv d in=e out=24 kernel=2,3,3 pad=0,1,1 groups=24\n", 0 },
         { "input x d=2 h=9 w=9 c=8\nconv e in=x out=24\n"
           "conv d in=e out=24 kernel=1,3,3 pad=0,1,1 groups=24\n", 2 },
+        { "input x h=1 w=1 c=8\nconv e in=x out=24\n"
+          "conv d in=e out=24 kernel=7 pad=3 groups=24\n", 2 },
+        { "input x h=3 w=2 c=8\nconv e in=x out=24\n"
+          "conv d in=e out=24 kernel=7 pad=3 groups=24\n", 2 },
+        { FRAME "conv s in=x out=40\nslice e in=s from=8 to=32\n" DEPTHWISE,
+          1 },
+        { FRAME "conv e in=x out=24\n" DEPTHWISE "concat y in=d,e\n", 1 },
         /* a chain has one depthwise conv, and one 1x1 conv on each side */
         { FRAME "conv a in=x out=16\nconv e in=a out=24\n" DEPTHWISE, 2 },
         { FRAME "conv a in=x out=16\nact b in=a kind=relu\n"
