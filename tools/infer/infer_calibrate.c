@@ -64,9 +64,9 @@ int ctt_calibrate_check(const char *path)
 {
     int rc = 0;
 
-    CTT_CHECK(!ctt_output_is(path, &ctt_output_checkpoint), CTT_EINVAL,
-              "%s: is a checkpoint of a training: calibrate the model that the "
-              "training writes", path);
+    CTT_TRY(ctt_output_is(path, &ctt_output_checkpoint));
+    CTT_CHECK(!rc, CTT_EINVAL, "%s: is a checkpoint of a training: calibrate "
+              "the model that the training writes", path);
     CTT_TRY(ctt_output_check(path, &ctt_output_model));
     CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write: %s", path,
               strerror(errno));

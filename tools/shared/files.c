@@ -78,10 +78,12 @@ static int check_kind(const char *path, const struct ctt_output_kind *kind)
     struct stat st;
     int rc = 0;
 
-    CTT_CHECK(stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-              st.st_size == 0 || ctt_output_is(path, kind), CTT_EIO,
-              "%s: is there already and is no %s; remove it first", path,
-              kind->name);
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        goto out;
+    CTT_TRY(ctt_output_is(path, kind));
+    CTT_CHECK(rc, CTT_EIO, "%s: is there already and is no %s; remove it first",
+              path, kind->name);
+    rc = 0;
 out:
     return rc;
 }

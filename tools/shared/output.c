@@ -33,16 +33,21 @@ int ctt_output_is(const char *path, const struct ctt_output_kind *kind)
 static int is_checkpoint(const char *path)
 {
     struct ctt_model *m = NULL;
-    int is = ctt_model_load(path, 1, &m) >= 0 && m->train;
+    int rc = ctt_model_load(path, 1, &m), is = rc >= 0 && m->train;
 
     ctt_model_free(&m);
-    return is;
+    return rc == CTT_ENOMEM ? rc : is;
 }
 
 /* By its end, so that a damaged model may be replaced. */
 static int is_model(const char *path)
 {
-    return ctt_kind_at(path) == CTT_KIND_MODEL && !is_checkpoint(path);
+    int checkpoint;
+
+    if (ctt_kind_at(path) != CTT_KIND_MODEL)
+        return 0;
+    checkpoint = is_checkpoint(path);
+    return checkpoint < 0 ? checkpoint : !checkpoint;
 }
 
 /* WebM, and MP4. */

@@ -14,7 +14,8 @@ struct ctt_output_kind {
     const char *name;                  /* "model" */
     const char *begin;                 /* the first bytes of such a file, at
                                           most CTT_OUTPUT_BEGIN; */
-    int       (*is)(const char *path); /* or, if not NULL, a test of a file */
+    int       (*is)(const char *path); /* or, if not NULL, a test of a file:
+                                          1, 0, or CTT_ENOMEM */
     int         in_place;              /* 0: a new file replaces it; 1: lines
                                           are appended, also to a device or a
                                           pipe */
@@ -26,7 +27,7 @@ enum { CTT_OUTPUT_BEGIN = 64 };
 extern const struct ctt_output_kind ctt_output_model, ctt_output_checkpoint,
     ctt_output_picture, ctt_output_video;
 
-/* Returns 1 if the file at path is of this kind. */
+/* Returns 1 if the file at path is of this kind, 0 or CTT_ENOMEM. */
 int ctt_output_is(const char *path, const struct ctt_output_kind *kind);
 
 /* Returns 1 if the file has this text at an offset; for tests of a kind. */

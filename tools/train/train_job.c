@@ -4,6 +4,7 @@
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
 #include "net/init.h"
+#include "net/kind.h"
 #include "tools/profile/profile.h"
 #include "exchange/board.h"
 #include "tools/report/page.h"
@@ -379,7 +380,7 @@ int ctt_training_claim(struct ctt_training *j)
     if (c->checkpoint)
         CTT_TRY(ctt_newfile_claim(c->checkpoint, &j->claim[1]));
     CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
-    if (!c->resume && ctt_output_is(c->out, &ctt_output_model))
+    if (!c->resume && ctt_kind_at(c->out) == CTT_KIND_MODEL)
         ctt_tool_say("warning: %s is a model already, which this training "
                      "replaces; another --out keeps it", c->out);
     if (c->checkpoint)
