@@ -19,6 +19,11 @@ struct ctt_winograd_work {
     int     window, lanes, sums;
 };
 
+/* 1 if a conv of 3x3 with c channels in and this result takes less time in
+ * tiles of 2x2 than of 4x4: their 16 weights for 36 are read sooner than few
+ * tiles are computed. */
+int ctt_winograd_small_tiles(const struct ctt_tensor *out, int64_t c);
+
 /* The reason why direct sums of floats are as fast, in a few words; NULL: they
  * are slower. */
 const char *ctt_winograd_loses(const struct ctt_winograd_work *w);

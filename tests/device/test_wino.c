@@ -3,6 +3,7 @@
  * the input and to the weights, for each instruction set that is here. */
 #include "tests/lib/check.h"
 #include "device/cpu/conv/winograd/wino.h"
+#include "net/winograd.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,9 @@ static const struct ctt_wino_shape shapes[] = {
     { 1, 10, 10, 44, 24, 5, 2, 2 },
     { 1, 6, 23, 1, 3, 5, 2, 2 },
     { 2, 8, 8, 11, 52, 3, 1, 1 },
+    { 1, 7, 7, 33, 40, 3, 1, 1, 0, 0, 1 },    /* tiles of 2x2 */
+    { 3, 6, 9, 20, 24, 3, 0, 2, 0, 0, 1 },
+    { 30, 8, 5, 3, 5, 3, 1, 1, 0, 0, 1 },
 };
 
 enum { THREADS = 3 };
@@ -37,8 +41,9 @@ static int64_t larger(int64_t a, int64_t b)
 static void rig_open(struct rig *r, const struct ctt_wino_shape *s,
                      const struct ctt_wino_isa *i)
 {
-    struct ctt_wino_shape b = *s;
+    struct ctt_wino_shape b = *s, large = *s;
 
+    large.small = 0;
     b.h += 2 * s->pad_h - s->r + 1;
     b.w += 2 * s->pad_w - s->r + 1;
     b.c = s->k;
@@ -63,7 +68,7 @@ static void rig_open(struct rig *r, const struct ctt_wino_shape *s,
     r->scratch = ctt_check_floats(larger(larger(ctt_wino_scratch(i, s, THREADS),
                                                 ctt_wino_scratch(i, &b,
                                                                  THREADS)),
-                                         ctt_wino_grad_scratch(i, s)),
+                                         ctt_wino_grad_scratch(i, &large)),
                                   8);
 }
 
@@ -171,6 +176,7 @@ static void check_shape(const struct ctt_wino_shape *s,
     compare("to input", r.dx, old, dx, r.nx / r.ldx, s->c, r.ldx);
     for (int64_t q = 0; q < r.nw; q++)
         dw[q] += oldw[q];
+    r.s.small = 0;
     ctt_wino_grad(i, &(struct ctt_wino_back){ .s = &r.s, .x = r.x,
                   .ldx = r.ldx, .dy = r.plus, .lddy = r.ldy }, threads,
                   r.scratch, r.dw);
@@ -337,7 +343,25 @@ static void test_batch(void)
     rig_close(&r);
 }
 
+/* Tiles of 2x2 where many weights are read for few tiles of 4x4. */
+static void test_small_tiles(void)
+{
+    static const struct { int n, h, w, c, k, small; } rows[] = {
+        { 1, 7, 7, 512, 512, 1 }, { 1, 7, 7, 160, 160, 0 },
+        { 1, 14, 14, 512, 512, 0 }, { 16, 7, 7, 512, 512, 0 },
+        { 1, 8, 8, 300, 300, 1 }, { 1, 4, 4, 512, 512, 0 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        struct ctt_tensor out = { .n = rows[i].n, .d = 1, .h = rows[i].h,
+                                  .w = rows[i].w, .c = rows[i].k };
+        CU_ASSERT_EQUAL(ctt_winograd_small_tiles(&out, rows[i].c),
+                        rows[i].small);
+    }
+}
+
 static CU_TestInfo tests[] = {
+    { "small tiles", test_small_tiles },
     { "avx2", test_avx2 },
     { "avx512", test_avx512 },
     { "batch", test_batch },

@@ -184,7 +184,7 @@ void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
             float *to = u + q * p.freqs * p.c * panel;
             struct windows x;
             read_windows(s, &part[c >= s->c], i->lanes, c, j, x.win);
-            i->forth(s->r, x.win, x.u);
+            i->forth(p.side, x.win, x.u);
             if (width < i->lanes)
                 put_half(s, &p, i->lanes, c, x.u, to);
             for (int f = 0; f < p.freqs && width >= i->lanes; f++)
@@ -205,7 +205,7 @@ static int is_far(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
 
     return i->lanes == line && j->ldy % line == 0 && !j->end->plus &&
            !j->end->add && !j->s->hidden && (uintptr_t)j->y % 64 == 0 &&
-           p->tiles * 16 * j->s->k * (int64_t)sizeof(float) > FAR;
+           p->tiles * p->tile * p->tile * j->s->k * (int64_t)sizeof(float) > FAR;
 }
 
 struct items {
@@ -256,7 +256,7 @@ static void add_windows(const struct ctt_wino_isa *i,
             for (int f = 0; f < p.freqs; f++)
                 memcpy(x.u + f * i->lanes, b->du + (f * p.c + c) * p.kp + j,
                        (size_t)n * sizeof(float));
-            i->back(s->r, x.u, x.win);
+            i->back(p.side, x.u, x.win);
             for (int64_t k = 0; k < n; k++)
                 for (int64_t t = 0; t < taps; t++)
                     dw[((j + k) * taps + t) * s->c + c] +=

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wino.h: Winograd convolution of stride 1, 3x3 and 5x5, channels last:
- * F(4x4,3x3) and F(4x4,5x5) (Winograd 1980; Lavin and Gray 2016).
+ * F(4x4,3x3), F(2x2,3x3) and F(4x4,5x5) (Winograd 1980; Lavin and Gray 2016).
  *
  * Tiles of 4x4 results are computed in the transform domain, where a
  * convolution is one matrix product per frequency (36 or 64 of them) of tiles x
  * in and in x out: 4 and 6.25 times fewer multiplications than the direct sum.
+ * Tiles of 2x2 have 16 frequencies, and so fewer weights to read: 2.25 times
+ * fewer multiplications.
  * Errors are 4e-6 to 2e-5 of the largest value.
  *
  * A second input with weights of its own costs its products only: both are
@@ -18,11 +20,13 @@
 /* A convolution over n images of h x w pixels, c channels, and c2 channels of a
  * second input (0: none), to k channels.  The window is r x r, the padding
  * zeros, the result h + 2 pad - r + 1 high. hidden: LSTM cells per pixel, whose
- * gates the k results are; 0: none. */
+ * gates the k results are; 0: none.  small: tiles of 2x2, for a forward pass of
+ * 3x3 without both. */
 struct ctt_wino_shape {
     int64_t n, h, w, c, k;
     int     r, pad_h, pad_w;
     int64_t c2, hidden;
+    int     small;
 };
 
 /* The cells' states: old is read, h and c are written (c may be NULL). */
@@ -81,10 +85,10 @@ struct ctt_wino_isa {
                    int64_t to);
     void (*sums)(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
                  int64_t to);
-    /* Windows [tap][lane] to frequencies, [freq][lane], and, the gradient,
-     * back. */
-    void (*forth)(int r, const float *win, float *u);
-    void (*back)(int r, const float *u, float *win);
+    /* Windows [tap][lane] to frequencies, [freq][lane], of tiles of this side,
+     * and, the gradient, back. */
+    void (*forth)(int side, const float *win, float *u);
+    void (*back)(int side, const float *u, float *win);
 };
 
 extern const struct ctt_wino_isa ctt_wino_avx2, ctt_wino_avx512;

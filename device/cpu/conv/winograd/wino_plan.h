@@ -13,7 +13,7 @@ struct ctt_wino_plan {
     int64_t c, cp;            /* channels in, and floats a tile for them */
     int64_t panels, kp;       /* of channels out, floats a tile for them */
     int64_t block;            /* tiles computed together */
-    int     side, freqs;      /* 6, 36 or 8, 64 */
+    int     tile, side, freqs;    /* 2, 4, 16; 4, 6, 36 or 4, 8, 64 */
 };
 
 /* Floats of panel p of a result of k channels. */
@@ -55,12 +55,13 @@ ctt_wino_plan(const struct ctt_wino_shape *s, int lanes, int64_t block)
     p.cp = s->c2 ? ctt_align(s->c + ctt_align(s->c2, lanes / 2), lanes / 2)
                  : ctt_align(s->c, lanes / 2);
     p.block = block;
-    p.side = s->r + 3;
+    p.tile = s->small ? 2 : 4;
+    p.side = s->r + p.tile - 1;
     p.freqs = p.side * p.side;
     p.oh = s->h + 2 * s->pad_h - s->r + 1;
     p.ow = s->w + 2 * s->pad_w - s->r + 1;
-    p.th = (p.oh + 3) / 4;
-    p.tw = (p.ow + 3) / 4;
+    p.th = (p.oh + p.tile - 1) / p.tile;
+    p.tw = (p.ow + p.tile - 1) / p.tile;
     p.tiles = s->n * p.th * p.tw;
     p.panels = s->hidden ? (2 * s->hidden + lanes - 1) / lanes
                          : (s->k + 2 * lanes - 1) / (2 * lanes);

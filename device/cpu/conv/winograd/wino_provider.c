@@ -10,6 +10,7 @@
 struct packed {
     float   *u;
     int64_t  room, c2, hidden;
+    int      small;
     uint64_t stamp;
 };
 
@@ -41,6 +42,8 @@ static struct ctt_wino_shape part_shape(const struct ctt_conv_ask *q)
     if (q->part == CTT_CONV_OUT) {
         s.c2 = c->pair.node ? c->pair.in.c : 0;
         s.hidden = c->lstm.node ? c->lstm.h.c : 0;
+        s.small = s.r == 3 && !s.c2 && !s.hidden &&
+                  ctt_winograd_small_tiles(&c->out, s.c);
     }
     return s;
 }
@@ -85,7 +88,7 @@ static int get_packed(const struct ctt_conv_ask *q,
 {
     const struct ctt_wino_isa *isa = q->state;
     const struct ctt_call *c = q->call;
-    int same = p->c2 == s->c2 && p->hidden == s->hidden;
+    int same = p->c2 == s->c2 && p->hidden == s->hidden && p->small == s->small;
     int64_t n = ctt_wino_packed(isa, s);
 
     if (n > p->room) {
@@ -103,6 +106,7 @@ static int get_packed(const struct ctt_conv_ask *q,
     p->stamp = c->stamp;
     p->c2 = s->c2;
     p->hidden = s->hidden;
+    p->small = s->small;
     return 0;
 }
 

@@ -7,10 +7,10 @@
 struct place { int64_t n, i0, j0; };
 
 static struct place place_of_tile(int64_t tile, int64_t th, int64_t tw,
-                                  int64_t up, int64_t left)
+                                  int size, int64_t up, int64_t left)
 {
-    return (struct place){ tile / (th * tw), tile / tw % th * 4 - up,
-                           tile % tw * 4 - left };
+    return (struct place){ tile / (th * tw), tile / tw % th * size - up,
+                           tile % tw * size - left };
 }
 
 /* Images, channels last. */
@@ -91,7 +91,9 @@ enum source { IMAGE, GRADIENT };
  * source as constants here and below, so that the other cases leave no code. */
 INLINE void forward(enum source source, int side, vec d[MAXT])
 {
-    if (source == IMAGE && side == 6)
+    if (source == IMAGE && side == 4)
+        in4(d);
+    else if (source == IMAGE && side == 6)
         in6(d);
     else if (source == IMAGE)
         in8(d);
@@ -182,6 +184,7 @@ static void name(const struct view *x, int64_t c,                         \
     if (at < c)                                                           \
         scatter_pair(source, side, x, at, c - at, p, two, v, cp, step);   \
 }
+SCATTER(scatter4, IMAGE, 4)
 SCATTER(scatter6, IMAGE, 6)
 SCATTER(scatter8, IMAGE, 8)
 SCATTER(spread6, GRADIENT, 6)
@@ -231,10 +234,18 @@ INLINE vec get_bias(const struct ctt_wino_epilogue *end, int64_t at, int64_t n)
     return b;
 }
 
-/* One direction of the inverse transform: 4 results of `side` frequencies. */
+/* Results of a row of a tile of `side` frequencies. */
+INLINE int results(int side)
+{
+    return side == 4 ? 2 : 4;
+}
+
+/* One direction of the inverse transform. */
 INLINE void backward(int side, vec d[MAXT])
 {
-    if (side == 6)
+    if (side == 4)
+        out4(d);
+    else if (side == 6)
         out6(d);
     else
         out8(d);
@@ -249,7 +260,7 @@ INLINE void halfway(int side, const float *m, int64_t step, vec d[4][MAXT])
         UNROLL for (int i = 0; i < side; i++)
             col[i] = load(m + (i * side + j) * step);
         backward(side, col);
-        UNROLL for (int i = 0; i < 4; i++)
+        UNROLL for (int i = 0; i < results(side); i++)
             d[i][j] = col[i];
     }
 }
@@ -266,7 +277,7 @@ INLINE void halfway_pair(int side, const float *m, int64_t ldm, int64_t step,
             col[i] = join_halves(load_half(f), load_half(f + ldm));
         }
         backward(side, col);
-        UNROLL for (int i = 0; i < 4; i++)
+        UNROLL for (int i = 0; i < results(side); i++)
             d[i][j] = col[i];
     }
 }
@@ -278,18 +289,26 @@ INLINE void gather_tile(int side, const float *m, int64_t step,
 {
     vec d[4][MAXT], bias = get_bias(job->end, at, n);
     int64_t top = (p.n * w->oh + p.i0) * w->ow + p.j0;
+    int many = results(side);
 
     halfway(side, m, step, d);
-    for (int i = 0; i < 4 && p.i0 + i < w->oh; i++) {
+    for (int i = 0; i < many && p.i0 + i < w->oh; i++) {
         backward(side, d[i]);
-        if (n >= LANES && p.j0 + 4 <= w->ow)
-            UNROLL for (int j = 0; j < 4; j++)
+        if (n >= LANES && p.j0 + many <= w->ow)
+            UNROLL for (int j = 0; j < results(side); j++)
                 write_pixel(d[i][j], job, bias, at, top + i * w->ow + j,
                             LANES);
         else
-            for (int j = 0; j < 4 && p.j0 + j < w->ow; j++)
+            for (int j = 0; j < many && p.j0 + j < w->ow; j++)
                 write_pixel(d[i][j], job, bias, at, top + i * w->ow + j, n);
     }
+}
+
+static void gather4(const float *m, int64_t step, struct place p,
+                    const struct ctt_wino_plan *w, int64_t at, int64_t n,
+                    const struct ctt_wino_job *job)
+{
+    gather_tile(4, m, step, p, w, at, n, job);
 }
 
 static void gather6(const float *m, int64_t step, struct place p,
@@ -315,7 +334,7 @@ INLINE void write_pairs(const vec d[4], const struct ctt_wino_job *job,
         int64_t r = (p[t].n * w->oh + p[t].i0 + i) * w->ow + p[t].j0;
         if (p[t].i0 + i >= w->oh)
             continue;
-        for (int j = 0; j < 4 && p[t].j0 + j < w->ow; j++) {
+        for (int j = 0; j < w->tile && p[t].j0 + j < w->ow; j++) {
             half v = t ? high(d[j]) : low(d[j]);
             write_pixel(join_halves(v, v), job, bias, at, r + j, n);
         }
@@ -330,10 +349,18 @@ INLINE void gather_pair(int side, const float *m, int64_t ldm, int64_t step,
     vec d[4][MAXT], bias = get_bias(job->end, at, n);
 
     halfway_pair(side, m, two * ldm, step, d);
-    LOOP for (int i = 0; i < 4; i++) {
+    LOOP for (int i = 0; i < results(side); i++) {
         backward(side, d[i]);
         write_pairs(d[i], job, bias, p, two, i, w, at, n);
     }
+}
+
+static void pair4(const float *m, int64_t ldm, int64_t step,
+                  const struct place p[2], int two,
+                  const struct ctt_wino_plan *w, int64_t at, int64_t n,
+                  const struct ctt_wino_job *job)
+{
+    gather_pair(4, m, ldm, step, p, two, w, at, n, job);
 }
 
 static void pair6(const float *m, int64_t ldm, int64_t step,
@@ -350,4 +377,27 @@ static void pair8(const float *m, int64_t ldm, int64_t step,
                   const struct ctt_wino_job *job)
 {
     gather_pair(8, m, ldm, step, p, two, w, at, n, job);
+}
+
+/* By the side of a tile. */
+static scatter_fn *scatter_of(int side)
+{
+    return side == 4 ? scatter4 : side == 6 ? scatter6 : scatter8;
+}
+
+typedef void gather_fn(const float *, int64_t, struct place,
+                       const struct ctt_wino_plan *, int64_t, int64_t,
+                       const struct ctt_wino_job *);
+typedef void pair_fn(const float *, int64_t, int64_t, const struct place *, int,
+                     const struct ctt_wino_plan *, int64_t, int64_t,
+                     const struct ctt_wino_job *);
+
+static gather_fn *gather_of(int side)
+{
+    return side == 4 ? gather4 : side == 6 ? gather6 : gather8;
+}
+
+static pair_fn *pair_of(int side)
+{
+    return side == 4 ? pair4 : side == 6 ? pair6 : pair8;
 }

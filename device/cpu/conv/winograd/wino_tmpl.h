@@ -38,8 +38,8 @@ static int two_places(const struct ctt_wino_plan *p, int64_t first,
 {
     int two = t + 1 < tiles;
 
-    at[0] = place_of_tile(first + t, p->th, p->tw, up, left);
-    at[1] = place_of_tile(first + t + two, p->th, p->tw, up, left);
+    at[0] = place_of_tile(first + t, p->th, p->tw, p->tile, up, left);
+    at[1] = place_of_tile(first + t + two, p->th, p->tw, p->tile, up, left);
     return two;
 }
 
@@ -50,7 +50,7 @@ static void scatter(const struct ctt_wino_job *j,
                     int64_t from, int64_t to, float *v)
 {
     const struct ctt_wino_shape *s = j->s;
-    scatter_fn *fn = s->r == 3 ? scatter6 : scatter8;
+    scatter_fn *fn = scatter_of(p->side);
     int64_t step = ctt_wino_step(p->block * p->cp);
     struct place at[2];
 
@@ -78,13 +78,11 @@ static void gather_panel(const struct ctt_wino_job *j,
     for (int64_t i = 0; i < width && c + i < s->k; i += LANES) {
         int64_t n = s->k - c - i;
         if (n <= HALF) {
-            (s->r == 3 ? pair6 : pair8)(m + i, width, step, at, two, p, c + i,
-                                        n, j);
+            pair_of(p->side)(m + i, width, step, at, two, p, c + i, n, j);
             break;
         }
         for (int t = 0; t <= two; t++)
-            (s->r == 3 ? gather6 : gather8)(m + t * width + i, step, at[t], p,
-                                            c + i, n, j);
+            gather_of(p->side)(m + t * width + i, step, at[t], p, c + i, n, j);
     }
 }
 

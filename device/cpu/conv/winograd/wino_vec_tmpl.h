@@ -36,6 +36,17 @@ INLINE void store_half(float *p, half v)
 
 /* ---- the one-dimensional transforms, on registers ---- */
 
+/* B^T of the points 0, 1, -1, infinity. */
+INLINE void in4(vec d[MAXT])
+{
+    vec a = d[1] + d[2], b = d[2] - d[1];
+
+    d[0] = d[0] - d[2];
+    d[3] = d[3] - d[1];
+    d[1] = a;
+    d[2] = b;
+}
+
 /* B^T of the points 0, 1, -1, 2, -2, infinity. */
 INLINE void in6(vec d[MAXT])
 {
@@ -69,7 +80,15 @@ INLINE void in8(vec d[MAXT])
     d[6] = f - g;
 }
 
-/* A^T: 6 frequencies to 4 results. */
+/* A^T: 4 frequencies to 2 results, 6 to 4. */
+INLINE void out4(vec m[MAXT])
+{
+    vec s = m[1] + m[2], d = m[1] - m[2];
+
+    m[0] = m[0] + s;
+    m[1] = d + m[3];
+}
+
 INLINE void out6(vec m[MAXT])
 {
     vec s = m[1] + m[2], d = m[1] - m[2], t = m[3] + m[4], e = m[3] - m[4];

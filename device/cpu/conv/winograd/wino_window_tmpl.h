@@ -2,9 +2,15 @@
  * wino_window_tmpl.h: transforms windows of weights to frequencies and back,
  * LANES of them at once.  Windows are [tap][LANES]. */
 
-/* G of the points 0, 1, -1, 2, -2, infinity, and with 1/2, -1/2: a window's
- * coefficients to its frequencies.  The factors belong to the input and output
+/* G of the points 0, 1, -1, infinity, with 2, -2, and with 1/2, -1/2: the
+ * coefficients of a window to its frequencies.  The factors belong to the input and output
  * transforms of wino_vec_tmpl.h. */
+static const float g4[4][5] = {
+    { 1, 0, 0 },
+    { 1 / 2.f, 1 / 2.f, 1 / 2.f },
+    { 1 / 2.f, -1 / 2.f, 1 / 2.f },
+    { 0, 0, 1 },
+};
 static const float g6[6][5] = {
     { 1 / 4.f, 0, 0 },
     { -1 / 6.f, -1 / 6.f, -1 / 6.f },
@@ -24,7 +30,7 @@ static const float g8[8][5] = {
     { 0, 0, 0, 0, 1 },
 };
 
-/* u[freq][LANES] = G window G^T; r and side = r + 3 are constants. */
+/* u[freq][LANES] = G window G^T; r and side are constants. */
 INLINE void forth_window(const float g[][5], int r, int side,
                          const float *win, float *u)
 {
@@ -45,9 +51,11 @@ INLINE void forth_window(const float g[][5], int r, int side,
         }
 }
 
-static void windows_to_freq(int r, const float *win, float *u)
+static void windows_to_freq(int side, const float *win, float *u)
 {
-    if (r == 3)
+    if (side == 4)
+        forth_window(g4, 3, 4, win, u);
+    else if (side == 6)
         forth_window(g6, 3, 6, win, u);
     else
         forth_window(g8, 5, 8, win, u);
@@ -74,9 +82,9 @@ INLINE void back_window(const float g[][5], int r, int side, const float *u,
         }
 }
 
-static void windows_from_freq(int r, const float *u, float *win)
+static void windows_from_freq(int side, const float *u, float *win)
 {
-    if (r == 3)
+    if (side == 6)
         back_window(g6, 3, 6, u, win);
     else
         back_window(g8, 5, 8, u, win);
