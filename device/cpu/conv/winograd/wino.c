@@ -205,7 +205,8 @@ static int is_far(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
 
     return i->lanes == line && j->ldy % line == 0 && !j->end->plus &&
            !j->end->add && !j->s->hidden && (uintptr_t)j->y % 64 == 0 &&
-           p->tiles * p->tile * p->tile * j->s->k * (int64_t)sizeof(float) > FAR;
+           p->tiles * p->tile * p->tile * j->s->k >
+               FAR / (int64_t)sizeof(float);
 }
 
 struct items {

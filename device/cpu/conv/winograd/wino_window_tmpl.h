@@ -3,8 +3,8 @@
  * LANES of them at once.  Windows are [tap][LANES]. */
 
 /* G of the points 0, 1, -1, infinity, with 2, -2, and with 1/2, -1/2: the
- * coefficients of a window to its frequencies.  The factors belong to the input and output
- * transforms of wino_vec_tmpl.h. */
+ * coefficients of a window to its frequencies.  The factors belong to the input
+ * and output transforms of wino_vec_tmpl.h. */
 static const float g4[4][5] = {
     { 1, 0, 0 },
     { 1 / 2.f, 1 / 2.f, 1 / 2.f },
