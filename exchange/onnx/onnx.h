@@ -202,4 +202,12 @@ int  ctt_onnx_translate(struct ctt_onnx *o, struct ctt_onnx_node *n);
  * the reason. */
 int  ctt_onnx_blame(struct ctt_onnx *o, const struct ctt_onnx_node *n);
 
+/* inputs.c.  s: "NAME=1,3,224,224 ...", the shapes that --input-shape gives, or
+ * NULL.  CTT_EINVAL: no such input, or another shape than that in the file. */
+int ctt_onnx_set_shapes(struct ctt_onnx *o, const char *s);
+
+/* Makes a line of each input that the answer depends on; leaves out the others.
+ * CTT_EINVAL: a shape is not known; CTT_EUNSUP: one that no line says. */
+int ctt_onnx_make_inputs(struct ctt_onnx *o);
+
 #endif
