@@ -4,7 +4,6 @@
 #include "net/file/thresholds.h"
 #include "net/file/h5.h"
 #include "base/limits.h"
-#include "net/code/code.h"
 #include "net/file/store.h"
 #include "net/file/texts.h"
 #include "net/code/zip.h"
@@ -14,16 +13,6 @@
 #include <string.h>
 
 enum { OBJECTS = 64 };    /* of a file, besides weights */
-
-/* Puts the path before the messages of other modules. */
-#define IN_FILE(expr)                                                   \
-    do {                                                                \
-        rc = (expr);                                                    \
-        if (rc < 0) {                                                   \
-            rc = ctt_error(rc, "%s: %s", ctt_h5_path(f), ctt_errmsg()); \
-            goto out;                                                   \
-        }                                                               \
-    } while (0)
 
 /* ---- texts ---- */
 
@@ -48,7 +37,7 @@ static int check_canonical(struct ctt_h5 *f, const struct ctt_graph *g,
     char *print = ctt_net_print(g);
     int rc = 0, line;
 
-    IN_FILE(print ? 0 : CTT_ENOMEM);
+    CTT_IN_FILE(f, print ? 0 : CTT_ENOMEM);
     line = first_other(text, print);
     CTT_CHECK(!line, CTT_EFORMAT, "%s: net: line %d is not in canonical form",
               ctt_h5_path(f), line);
@@ -114,11 +103,11 @@ static int read_labels(struct ctt_h5 *f, char *text, int64_t n,
               "are more than the limit of %d classes", ctt_h5_path(f), labels,
               ctt_limits()->classes);
     label = ctt_calloc((size_t)labels, sizeof(*label));
-    IN_FILE(label ? 0 : CTT_ENOMEM);
+    CTT_IN_FILE(f, label ? 0 : CTT_ENOMEM);
     label[0] = text;
     for (int k = 1; k < labels; k++)
         label[k] = label[k - 1] + strlen(label[k - 1]) + 1;
-    IN_FILE(ctt_model_labels(m, label, labels));
+    CTT_IN_FILE(f, ctt_model_labels(m, label, labels));
     CTT_TRY(check_labels(f, m, label, labels));
 out:
     ctt_free(label);
@@ -134,9 +123,9 @@ static int read_decision(struct ctt_h5 *f, struct ctt_model *m)
     CTT_TRY(ctt_texts_one(f, CTT_STORE_DECISION, 0, CTT_DECISION_TEXT,
                           &m->decision));
     if (m->decision && m->g->several)
-        IN_FILE(ctt_thresholds_parse(m->decision, &t));
+        CTT_IN_FILE(f, ctt_thresholds_parse(m->decision, &t));
     else if (m->decision)
-        IN_FILE(ctt_decision_parse(m->decision, &d));
+        CTT_IN_FILE(f, ctt_decision_parse(m->decision, &d));
 out:
     return rc;
 }
@@ -174,151 +163,6 @@ out:
     return rc;
 }
 
-/* ---- weights ---- */
-
-/* The state of the loop over the weights. */
-struct reader {
-    struct ctt_h5          *f;
-    struct ctt_model       *m;
-    const struct ctt_model *like;    /* or NULL */
-    uint8_t          *packed;    /* NULL: plain datasets */
-    int64_t           at, size;  /* in packed */
-};
-
-static int check_crc(struct ctt_h5 *f, const struct ctt_entry *e, uint32_t crc)
-{
-    if (crc == e->crc)
-        return 0;
-    return ctt_error(CTT_EFORMAT, "%s: weight '%s' is damaged (CRC-32 %08"
-                     PRIx32 ", not %08" PRIx32 ")", ctt_h5_path(f), e->s.name,
-                     crc, e->crc);
-}
-
-static int read_plain(struct reader *j, const struct ctt_node *n, int k,
-                      const struct ctt_entry *e)
-{
-    struct ctt_h5_shape s = { .size = 4 };
-    char name[CTT_WEIGHT_NAME + 2] = "w/";
-    const float *w = (j->like ? j->like : j->m)->w + n->at[k];
-    int rc = 0;
-
-    s.rank = ctt_weight_shape(n, k, s.dim);
-    strcpy(name + 2, e->s.name);
-    CTT_CHECK(strcmp(e->s.positions, "all") == 0 &&
-              strcmp(e->s.values, "f32") == 0 &&
-              strcmp(e->s.bytes, "raw") == 0 && e->s.kept == e->s.params &&
-              e->s.size == 4 * e->s.params, CTT_EFORMAT,
-              "%s: weight '%s' is encoded, but there is no 'packed'",
-              ctt_h5_path(j->f), e->s.name);
-    CTT_TRY(j->like ? ctt_h5_check(j->f, name, &s, w)
-                    : ctt_h5_read(j->f, name, &s, j->m->w + n->at[k]));
-    CTT_TRY(check_crc(j->f, e, ctt_crc32(0, w, 4, e->s.params)));
-out:
-    return rc;
-}
-
-static int read_packed(struct reader *j, const struct ctt_node *n, int k,
-                       const struct ctt_entry *e)
-{
-    const struct ctt_coding how = { e->s.positions, e->s.values, e->s.bytes };
-    const uint8_t *in = j->packed + j->at;
-    struct ctt_constraint *c = &j->m->constraint;
-    const struct ctt_decoded to = {
-        j->m->w + n->at[k], c->keep + n->at[k],
-        c->share ? c->share + n->at[k] : NULL };
-    int rc = 0;
-
-    CTT_CHECK(e->s.size <= j->size - j->at, CTT_EFORMAT,
-              "%s: weight '%s' ends behind 'packed'", ctt_h5_path(j->f),
-              e->s.name);
-    CTT_TRY(check_crc(j->f, e, ctt_crc32(0, in, 1, e->s.size)));
-    rc = ctt_decode(&how, in, e->s.size, &n->w[k], e->s.kept, &to);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "%s: weight '%s': %s", ctt_h5_path(j->f),
-                          e->s.name, ctt_errmsg()));
-    j->at += e->s.size;
-out:
-    return rc;
-}
-
-static int any_pruned(const struct ctt_entry *e, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (e[i].s.kept < e[i].s.params)
-            return 1;
-    return 0;
-}
-
-/* Removes the constraints that constrain nothing. */
-static void drop_unused(struct ctt_model *m, const struct ctt_entry *e,
-                        int count)
-{
-    struct ctt_constraint *c = &m->constraint;
-
-    if (!any_pruned(e, count)) {
-        ctt_free(c->keep);
-        c->keep = NULL;
-    }
-    if (!ctt_constraint_shares(c, m->g->weights)) {
-        ctt_free(c->share);
-        c->share = NULL;
-    }
-}
-
-static int any_shared(const struct ctt_entry *e, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (ctt_coding_shares(e[i].s.values))
-            return 1;
-    return 0;
-}
-
-static int open_packed(struct reader *j, const struct ctt_entry *e, int count)
-{
-    struct ctt_h5 *f = j->f;
-    struct ctt_h5_shape s;
-    int rc = 0;
-
-    CTT_TRY(ctt_h5_shape(f, "packed", &s));
-    CTT_CHECK(s.rank == 1 && s.size == 1, CTT_EFORMAT,
-              "%s: packed is not a row of bytes", ctt_h5_path(f));
-    j->size = s.dim[0];
-    j->packed = ctt_calloc((size_t)j->size, 1);
-    IN_FILE(j->packed ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_h5_read(f, "packed", &s, j->packed));
-    IN_FILE(ctt_constraint_mask(&j->m->constraint, j->m->g->weights));
-    if (any_shared(e, count))
-        IN_FILE(ctt_constraint_share(&j->m->constraint, j->m->g->weights));
-out:
-    return rc;
-}
-
-/* plain: 1 if the weights are plain datasets, which are compared if there is a
- * model `like`. */
-static int read_weights(struct ctt_h5 *f, struct ctt_model *m,
-                        const struct ctt_model *like,
-                        const struct ctt_entry *e, int count, int *plain)
-{
-    struct reader j = { .f = f, .m = m, .like = like };
-    int rc = 0, at = 0, packed;
-
-    CTT_TRY(packed = ctt_h5_has(f, "packed"));
-    *plain = !packed;
-    if (packed)
-        CTT_TRY(open_packed(&j, e, count));
-    for (int i = 0; i < m->g->count; i++)
-        for (int k = 0; k < m->g->node[i].nw; k++, at++)
-            CTT_TRY((packed ? read_packed : read_plain)
-                    (&j, &m->g->node[i], k, &e[at]));
-    CTT_CHECK(j.at == j.size, CTT_EFORMAT,
-              "%s: 'packed' has bytes of no weight", ctt_h5_path(f));
-    if (packed)
-        drop_unused(m, e, count);
-out:
-    ctt_free(j.packed);
-    return rc;
-}
-
 /* ---- the training state ---- */
 
 static int read_array(struct ctt_h5 *f, const struct ctt_array *a,
@@ -333,7 +177,7 @@ static int read_array(struct ctt_h5 *f, const struct ctt_array *a,
     snprintf(name, sizeof(name), "train/%s", a->name);
     CTT_CHECK(a->count <= ctt_h5_bytes(f) / a->size, CTT_EFORMAT,
               "%s: %s is larger than the file", ctt_h5_path(f), name);
-    IN_FILE(ctt_state_add(t, a->name, a->size, a->count, NULL));
+    CTT_IN_FILE(f, ctt_state_add(t, a->name, a->size, a->count, NULL));
     data = t->array[t->count - 1].data;
     CTT_TRY(ctt_h5_read(f, name, &s, data));
     CTT_CHECK(ctt_crc32(0, data, a->size, a->count) == crc, CTT_EFORMAT,
@@ -353,7 +197,7 @@ static int read_train(struct ctt_h5 *f, struct ctt_state **out)
     CTT_TRY(ctt_h5_has(f, "train"));
     if (!rc)
         return 0;
-    IN_FILE(ctt_state_new(&t));
+    CTT_IN_FILE(f, ctt_state_new(&t));
     CTT_TRY(ctt_texts_one(f, "train/settings", 0, CTT_STORE_TEXT,
                           &t->settings));
     CTT_TRY(ctt_texts_one(f, "train/index", 1, CTT_STORE_TEXT, &text));
@@ -386,7 +230,7 @@ static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
     CTT_TRY(packed = ctt_h5_has(f, "packed"));
     need = g->weights * (int64_t)sizeof(float) +
            (packed ? 2 * g->weights + ctt_h5_bytes(f) : 0);
-    IN_FILE(ctt_memory_check("the weights", need));
+    CTT_IN_FILE(f, ctt_memory_check("the weights", need));
 out:
     return rc;
 }
@@ -401,7 +245,7 @@ static int read_head(struct ctt_h5 *f, const struct ctt_texts *t,
     CTT_TRY(read_net(f, t->text[CTT_TEXT_NET], &g));
     ctt_h5_expect(f, ctt_weight_count(g) + OBJECTS);
     CTT_TRY(check_size(f, g));
-    IN_FILE(ctt_index_parse(t->text[CTT_TEXT_INDEX], g, e, count));
+    CTT_IN_FILE(f, ctt_index_parse(t->text[CTT_TEXT_INDEX], g, e, count));
     rc = ctt_model_new(g, out);
     g = NULL;
     if (rc < 0)
@@ -448,7 +292,7 @@ static int read_parts(struct ctt_h5 **file, struct parts *p,
     CTT_TRY(ctt_texts_read(f, &t));
     CTT_TRY(p->like ? check_like(f, t.text[CTT_TEXT_NET], p->like) : 0);
     CTT_TRY(read_head(f, &t, &m, &p->e, &p->count));
-    CTT_TRY(read_weights(f, m, p->like, p->e, p->count, &plain));
+    CTT_TRY(ctt_store_weights(f, m, p->like, p->e, p->count, &plain));
     p->compared = p->like && plain;
     CTT_TRY(read_labels(f, t.text[CTT_TEXT_LABELS], t.size[CTT_TEXT_LABELS],
                         m));

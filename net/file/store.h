@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * store.h: constants and parts of the model file (doc/format.md), shared by
- * file_write.c, file_read.c and index.c. */
+ * file_write.c, file_read.c, file_weights.c and index.c. */
 #ifndef CTT_STORE_H
 #define CTT_STORE_H
 
@@ -49,5 +49,23 @@ int ctt_index_parse(char *text, const struct ctt_graph *g,
 int ctt_index_print_array(const struct ctt_array *a, uint32_t crc,
                           char line[CTT_STORE_LINE]);
 int ctt_index_parse_array(char **text, struct ctt_array *a, uint32_t *crc);
+
+/* file_weights.c: reads the weights of m, whose entries are e[count], from f.
+ * *plain: 1 if they are plain datasets, which are compared with those of `like`
+ * if it is given.  CTT_EFORMAT, CTT_EIO. */
+struct ctt_h5;
+int ctt_store_weights(struct ctt_h5 *f, struct ctt_model *m,
+                      const struct ctt_model *like, const struct ctt_entry *e,
+                      int count, int *plain);
+
+/* Puts the path of f before the messages of other modules. */
+#define CTT_IN_FILE(f, expr)                                            \
+    do {                                                                \
+        rc = (expr);                                                    \
+        if (rc < 0) {                                                   \
+            rc = ctt_error(rc, "%s: %s", ctt_h5_path(f), ctt_errmsg()); \
+            goto out;                                                   \
+        }                                                               \
+    } while (0)
 
 #endif
