@@ -178,6 +178,14 @@ void ctt_trial_say_full(const struct ctt_recipe_calls *calls, const char *what)
         calls->say(calls->arg, line);
 }
 
+int64_t ctt_trial_named(const struct ctt_trial *t, const char *name)
+{
+    struct ctt_weight_row row = { .cores = 2 };
+
+    snprintf(row.name, sizeof(row.name), "%s", name);
+    return ctt_trial_weight(t, &row);
+}
+
 int64_t ctt_trial_weight(const struct ctt_trial *t,
                          const struct ctt_weight_row *row)
 {

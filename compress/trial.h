@@ -61,6 +61,7 @@ void ctt_trial_say_full(const struct ctt_recipe_calls *calls, const char *what);
 /* The bytes that t stores for a weight and its cores. */
 int64_t ctt_trial_weight(const struct ctt_trial *t,
                          const struct ctt_weight_row *row);
+int64_t ctt_trial_named(const struct ctt_trial *t, const char *name);
 
 /* A report with copies of the rows of weights of r, for stages to write to. */
 int  ctt_trial_rows(const struct ctt_report *r, struct ctt_report **out);

@@ -289,6 +289,20 @@ out:
     return rc;
 }
 
+/* Bytes of the file with everything else as in that of the original: where one
+ * weight is pruned or shared all are coded, which shortens others, too. */
+static int64_t bytes_alone(const struct sensing *a,
+                           const struct ctt_sensitivity_point *p,
+                           const struct ctt_trial *t)
+{
+    const char *name = a->s->weight[p->weight].name;
+
+    return p->ladder->kind != CTT_OPTION_PRUNE &&
+           p->ladder->kind != CTT_OPTION_SHARE ? t->bytes
+        : a->base.bytes - ctt_trial_named(&a->base, name) +
+          ctt_trial_named(t, name);
+}
+
 /* m: the changed model. */
 static int measure_changed(const struct sensing *a,
                            struct ctt_sensitivity_point *p,
@@ -302,7 +316,7 @@ static int measure_changed(const struct sensing *a,
         give_reason(p, ctt_errmsg());
         goto out;
     }
-    p->bytes = t.bytes;
+    p->bytes = bytes_alone(a, p, &t);
     CTT_TRY(a->calls->change(a->calls->arg, m, &p->change));
     CTT_TRY(compare_times(a, p, &t));
 out:
@@ -352,6 +366,25 @@ int ctt_sensitivity_missing(const struct ctt_sensitivity *s, int timed)
     return n;
 }
 
+/* Sets s->rest by a file in which all is coded. */
+static int measure_rest(struct ctt_sensitivity *s, const char *path)
+{
+    struct ctt_opt tab[CTT_OPT_MAX + 1] = { { .name = NULL } };
+    struct ctt_trial t = { .file = NULL };
+    struct ctt_recipe o;
+    int rc;
+
+    CTT_TRY(ctt_recipe_options(0, tab, CTT_OPT_MAX));
+    CTT_TRY(ctt_opt_defaults(tab, &o));
+    CTT_TRY(ctt_trial_recipe(s->m, ctt_stages, NULL, &o, path, &t));
+    s->rest = t.bytes;
+    for (int i = 0; i < s->weights; i++)
+        s->rest -= ctt_trial_named(&t, s->weight[i].name);
+out:
+    ctt_trial_drop(&t);
+    return rc < 0 ? rc : 0;
+}
+
 int ctt_sensitivity_run(struct ctt_sensitivity *s,
                         const struct ctt_sensitivity_calls *calls,
                         const char *path)
@@ -362,6 +395,7 @@ int ctt_sensitivity_run(struct ctt_sensitivity *s,
     CTT_TRY(full = ctt_trial_plain(s->m, path, &a.base));
     CTT_TRY(full ? CTT_ENOMEM : 0);
     s->bytes = a.base.bytes;
+    CTT_TRY(measure_rest(s, path));
     for (int i = 0; i < s->points; i++)
         if (!is_known(s, &s->point[i], calls->recipe->compare != NULL))
             CTT_TRY(sense_point(&a, i));

@@ -83,7 +83,8 @@ struct ctt_sensitivity_point {
     double            fit;         /* the mean of change.kl over the shares, in
                                       an order that rises along the ladder;
                                       NAN: not measured */
-    int64_t           bytes;       /* of the file */
+    int64_t           bytes;       /* of the file, with everything else
+                                      stored as in that of the original */
     double            faster;      /* than the original; NAN: not timed */
     int               busy;        /* the machine was, so that tables leave it
                                       out */
@@ -94,6 +95,7 @@ struct ctt_sensitivity_point {
 struct ctt_sensitivity {
     struct ctt_model        *m;    /* as given, batch norms folded into convs */
     int64_t                  bytes;    /* of its file */
+    int64_t                  rest;     /* of a file without these weights */
     struct ctt_sensitivity_weight *weight;
     int                      weights;
     struct ctt_sensitivity_point  *point;    /* by weight, ladder and value */

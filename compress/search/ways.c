@@ -280,15 +280,14 @@ void ctt_ways_free(struct ctt_ways **w)
     *w = NULL;
 }
 
-/* Sensitivity is measured without rounding, and floats then have 4 bytes; of
- * the original all stages have run. */
+/* Of the original all stages have run. */
 static void set_rest_costs(struct listing *a)
 {
     double *rest = a->w->rest, all = 0;
 
     for (int i = 0; i < a->s->weights; i++)
         all += (double)a->s->weight[i].params;
-    rest[CTT_COST_BYTES] = fmax(0, (double)a->s->bytes - 4 * all);
+    rest[CTT_COST_BYTES] = (double)a->s->rest;
     a->bits = fmax(1, fmin(32, 8 * (a->given->cost[CTT_COST_BYTES] -
                                     rest[CTT_COST_BYTES]) / all));
     for (int k = CTT_COST_MS; k < CTT_COSTS; k++)

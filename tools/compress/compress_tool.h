@@ -282,7 +282,7 @@ int ctt_sensitivity_log_add(struct ctt_sensitivity_log *log,
                             const struct ctt_sensitivity *s, int point);
 
 /* How the file begins. */
-#define CTT_SENSITIVITY_LOG_BEGIN "{\"sense\":1,"
+#define CTT_SENSITIVITY_LOG_BEGIN "{\"sense\":2,"
 
 /* ---- sensitivity_page.c ---- */
 
@@ -404,7 +404,7 @@ struct ctt_budget_job {
     struct ctt_budget_calls     calls;
     struct ctt_recipe_calls     times;
     struct ctt_sensitivity_log *log;
-    struct ctt_data            *whole, *half[2];
+    struct ctt_data            *whole, *half[2], *trained, *untested;
     struct ctt_metrics         *was[2];
 };
 

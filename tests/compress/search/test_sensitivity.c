@@ -192,7 +192,8 @@ static void test_alone(void)
 }
 
 /* A weight that is pruned more takes less of the file, or as much where no
- * value more is pruned. */
+ * value more is pruned.  It saves no more than it has: coding of the other
+ * weights is no saving of it. */
 static void test_bytes(void)
 {
     struct ctt_sensitivity *s = open_small();
@@ -208,6 +209,7 @@ static void test_bytes(void)
         CU_ASSERT(p->value > 0.99 ? p->bytes <= q->bytes
                                   : p->bytes < q->bytes);
         CU_ASSERT(q->bytes < s->bytes);
+        CU_ASSERT(s->bytes - p->bytes < 4 * s->weight[p->weight].params);
     }
     CU_ASSERT_EQUAL(count_done(s, "int8"), 0);
     ctt_sensitivity_free(&s);

@@ -79,7 +79,7 @@ static void test_bytes(void)
             for (int i = 0; i < w->weights; i++)
                 pick[i] = (5 + 7 * seed + 3 * i) %
                           (w->first[i + 1] - w->first[i]);
-            CU_ASSERT(fabs(ratio_of(s, m, w, &common[c], pick) - 1) < 0.35);
+            CU_ASSERT(fabs(ratio_of(s, m, w, &common[c], pick) - 1) < 0.2);
             ctt_ways_free(&w);
         }
     ctt_sensitivity_free(&s);
