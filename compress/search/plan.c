@@ -11,8 +11,9 @@
 
 /* The share of a limit that is aimed at, as the next measurement moves bytes
  * and time a little; and that is near enough. */
-#define AIM 0.985
-#define NEAR 0.955
+#define AIM 0.99
+#define NEAR 0.98
+enum { TRIES = 8 };
 
 void ctt_budget_plan_free(struct ctt_budget_plan **p)
 {
@@ -30,12 +31,8 @@ void ctt_budget_plan_free(struct ctt_budget_plan **p)
 static void count_stored(const struct ctt_budget_run *r,
                          const struct ctt_trial *t, double *stored)
 {
-    struct ctt_weight_row row = { .cores = 2 };
-
-    for (int i = 0; i < r->s->weights; i++) {
-        snprintf(row.name, sizeof(row.name), "%s", r->s->weight[i].name);
-        stored[i] = (double)ctt_trial_weight(t, &row);
-    }
+    for (int i = 0; i < r->s->weights; i++)
+        stored[i] = (double)ctt_trial_named(t, r->s->weight[i].name);
 }
 
 int ctt_budget_plan_costs(struct ctt_budget_run *r,
@@ -332,7 +329,7 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_style *style,
 
     for (int k = 0; k < CTT_COSTS; k++)    /* a square: channels both ways */
         t.now.most[k] *= AIM / ((1 - style->thin) * (1 - style->thin));
-    for (int i = 0; i < CTT_BUDGET_ROUNDS && !end; i++) {
+    for (int i = 0; i < TRIES && !end; i++) {
         CTT_TRY(choose_plan(r, style, &t.now, &p));
         correct_limits(a, p, &t);
         p->meets = ctt_costs_meet(a->most, p->tried.cost);

@@ -64,7 +64,8 @@ struct ctt_budget_calls {
                  const char *what, const char *path, struct ctt_model **m,
                  struct ctt_report **report);
     /* Tests m on a half of the clips, 0: those of the search, 1: those that
-     * accept; loss may be NULL. */
+     * accept; 2: as 0, but the loss is that of training clips, too, as those of
+     * the search are few; loss may be NULL. */
     int (*test)(void *arg, const struct ctt_model *m, int half, double *loss,
                 struct ctt_paired seen[CTT_ACCURACIES]);
     /* Keeps a row. */
@@ -94,6 +95,7 @@ struct ctt_budget_run {
     int      timed;      /* 1: everything tried is timed; 0: the chosen one */
     int      dry_run;
     int      steps;      /* of the first short retraining; 0: none */
+    int      whole;      /* steps of a whole one */
     int      classes;
     /* Set by the search: */
     struct ctt_costs given;            /* of the original */
@@ -189,6 +191,7 @@ struct ctt_short {
     const struct ctt_assignment *a;
     const char *what;
     int         at, all, steps;
+    int         race;        /* 1: of a race, with the loss of more clips */
     double      loss, bytes;
 };
 int ctt_budget_short(struct ctt_budget_run *r, struct ctt_short *t);
@@ -214,9 +217,9 @@ const char *ctt_budget_try_name(const struct ctt_budget_run *r, int n, char *to,
 enum { CTT_CANDIDATES = 4 };
 extern const struct ctt_style ctt_candidates[CTT_CANDIDATES];
 
-/* Plans candidates and retrains them for a few steps: *out is the one that then
- * loses least.  past: texts that are no candidates.  *out NULL: there is
- * none. */
+/* Plans candidates and retrains them for a few steps, and the best two longer:
+ * *out is the one that then loses least.  past: texts that are no candidates.
+ * *out NULL: there is none. */
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
              char *const *past, int pasts, struct ctt_budget_plan **out);
 

@@ -87,7 +87,8 @@ static int run_short(struct ctt_budget_run *r, const struct ctt_short *t,
     CTT_TRY(train_short(r, t, path, &m));
     if (m) {
         CTT_TRY(ctt_model_costs(m, path, &row->costs));
-        CTT_TRY(r->calls->test(r->calls->arg, m, 0, &row->loss, row->seen[0]));
+        CTT_TRY(r->calls->test(r->calls->arg, m, t->race ? 2 : 0, &row->loss,
+                               row->seen[0]));
     }
     row->loss = isfinite(row->loss) ? row->loss : NAN;
     CTT_TRY(add_result(r, row));

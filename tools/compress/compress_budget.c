@@ -37,22 +37,36 @@ void ctt_budget_pair(const struct ctt_metrics *was,
     }
 }
 
+static double mean_loss(const struct ctt_metrics *m)
+{
+    double sum = 0;
+
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        sum += ctt_metrics_loss(m, k);
+    return sum / CTT_ACCURACIES;
+}
+
+/* half: 2: the mean loss is that of training clips, too. */
 static int test_half(void *arg, const struct ctt_model *m, int half,
                      double *loss, struct ctt_paired seen[CTT_ACCURACIES])
 {
     struct ctt_budget_job *r = arg;
-    struct ctt_metrics *is = NULL;
-    double sum = 0;
-    int rc;
+    struct ctt_metrics *is = NULL, *more = NULL;
+    int at = half % 2, rc;
 
-    CTT_TRY(ctt_budget_test(r, m, r->half[half], &is));
-    ctt_budget_pair(r->was[half], is, ctt_data_clips(r->half[half]), seen);
-    for (int k = 0; k < CTT_ACCURACIES; k++)
-        sum += ctt_metrics_loss(is, k);
+    CTT_TRY(ctt_budget_test(r, m, r->half[at], &is));
+    ctt_budget_pair(r->was[at], is, ctt_data_clips(r->half[at]), seen);
     if (loss)
-        *loss = sum / CTT_ACCURACIES;
+        *loss = mean_loss(is);
+    if (half == 2) {
+        CTT_TRY(ctt_budget_test(r, m, r->trained ? r->trained : r->j->data,
+                                &more));
+        *loss += (mean_loss(more) - *loss) * more->clips /
+                 (more->clips + is->clips);
+    }
 out:
     ctt_metrics_free(&is);
+    ctt_metrics_free(&more);
     return rc;
 }
 
@@ -129,6 +143,21 @@ out:
     return rc;
 }
 
+/* The training clips by which assignments are compared: all, or so many. */
+enum { COMPARED = 1000 };
+static int take_trained(struct ctt_budget_job *r)
+{
+    struct ctt_compress_job *j = r->j;
+    struct ctt_train_cfg cfg = j->c.train;
+    int rc;
+
+    cfg.folds = ctt_data_clips(j->data) / COMPARED;
+    if (cfg.folds < 2)
+        return 0;
+    rc = ctt_fold_open(j->data, &cfg, 0, &r->untested, &r->trained);
+    return rc == CTT_EINVAL ? 0 : rc;    /* they cannot be divided */
+}
+
 /* Whether plans depend on times or memory, which are measured together: if they
  * are limited, or if the aim is not bytes alone. */
 static int is_timed(const struct ctt_budget_job *r)
@@ -195,18 +224,16 @@ out:
     return rc;
 }
 
-/* Of --budget-steps auto: about 22 times as many are made, which then take
- * about half as long as one whole retraining.  Fewer than ENOUGH tell little,
- * but are no more than an eighth of it. */
+/* Of --budget-steps auto, of the steps of a whole retraining: a dozen options
+ * are retrained so long, which takes a quarter of its time.  Fewer than ENOUGH
+ * tell little, but are no more than an eighth of it. */
 enum { PART = 60, MOST = 8, ENOUGH = 24, LEAST = 8 };
-static int choose_steps(const struct ctt_compress_job *j)
+static int choose_steps(int whole)
 {
-    int64_t all = (j->c.recipe.epochs + j->c.recipe.share.epochs) *
-                  ctt_compress_batches(j);
-    int64_t steps = all / PART > ENOUGH ? all / PART : ENOUGH;
+    int steps = whole / PART > ENOUGH ? whole / PART : ENOUGH;
 
-    steps = steps > all / MOST ? all / MOST : steps;
-    return (int)(steps > LEAST ? steps : LEAST);
+    steps = steps > whole / MOST ? whole / MOST : steps;
+    return steps > LEAST ? steps : LEAST;
 }
 
 static int read_row(void *arg, const struct ctt_value *line)
@@ -236,6 +263,7 @@ static int open_inputs(struct ctt_budget_job *r)
     CTT_TRY(open_teachers(j));
     CTT_TRY(ctt_compress_open_clips(j));
     CTT_TRY(split_clips(r));
+    CTT_TRY(take_trained(r));
 out:
     return rc;
 }
@@ -258,8 +286,10 @@ static int set_search(struct ctt_budget_job *r)
     s->o = j->c.recipe;
     s->timed = is_timed(r);
     s->dry_run = j->c.dry_run;
+    s->whole = (int)fmin(1 << 30, (double)ctt_compress_batches(j) *
+                         (j->c.recipe.epochs + j->c.recipe.share.epochs));
     if (j->c.budget_steps == CTT_OPT_WORD)
-        j->c.budget_steps = choose_steps(j);
+        j->c.budget_steps = choose_steps(s->whole);
     s->steps = j->c.budget_steps;
     CTT_TRY(ctt_compress_how(j, &s->how));
     CTT_TRY(ctt_sensitivity_new(j->m, &s->s));
@@ -300,6 +330,8 @@ int ctt_compress_budget(struct ctt_compress_job *j)
     if (r.whole) {
         ctt_fold_close(&r.half[1]);
         ctt_fold_close(&r.half[0]);
+        ctt_fold_close(&r.trained);
+        ctt_fold_close(&r.untested);
         j->val = r.whole;
     }
     return rc;
