@@ -143,7 +143,8 @@ out:
     return rc;
 }
 
-/* The training clips by which assignments are compared: all, or so many. */
+/* The training clips by which assignments are compared: all, or at least so
+ * many. */
 enum { COMPARED = 1000 };
 static int take_trained(struct ctt_budget_job *r)
 {
