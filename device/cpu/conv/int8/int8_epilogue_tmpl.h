@@ -248,7 +248,8 @@ INLINE void put_quick(int R, int bytes, const struct ending *of, int64_t row,
         UNROLL for (int r = 0; r < R; r++) {
             f[r] = SUMS(sum[r]) * factor[r] + bias[r];
             if (plus)
-                f[r] += load_plus(&e.plus, plus, r, LANES);
+                f[r] += load_plus(&e.plus, plus, r, r < R - 1 ? LANES :
+                                  channels - r * LANES);
         }
         put_row(R, bytes, e, f, y, channels);
         plus = plus ? plus + e.plus.ld : NULL;
@@ -277,10 +278,31 @@ INLINE void put_tile(int R, const struct ending *e, int64_t row, int64_t rows,
 {
     int full = channels >= R * LANES;
 
-    if (e->quick && e->bytes && (full || !e->plus.x))
+    if (e->quick && e->bytes && full)
+        put_quick(R, 1, e, row, rows, from, at, R * LANES, sum);
+    else if (e->quick && e->bytes)
         put_quick(R, 1, e, row, rows, from, at, channels, sum);
-    else if (e->quick && !e->bytes && full)
-        put_quick(R, 0, e, row, rows, from, at, channels, sum);
+    else if (e->quick && full)
+        put_quick(R, 0, e, row, rows, from, at, R * LANES, sum);
     else
         put_any(e, row, rows, from, at, channels, sum, R);
 }
+
+#if defined(WIDEN_BYTES) && !defined(FLOATS)
+#define AT_ONCE (5 * REGS)    /* registers of a tile that is written so */
+#define SIMPLE 1              /* bytes of a result */
+
+/* 1 if the result of R registers of sums is bytes with the usual epilogue:
+ * full registers, bias, another input of bytes or none; the lower bound of
+ * bytes is that of the activation. */
+INLINE int is_simple(int R, const struct ending *e, int64_t channels)
+{
+    return e->quick && e->bytes && e->bias && channels >= R * LANES &&
+           !(e->relu && e->zero) && (!e->plus.x || e->plus.scale > 0);
+}
+
+INLINE fvec plus_simple(const struct plus *p, const char *at, int r)
+{
+    return plus_bytes(p, at + r * LANES, LANES);
+}
+#endif

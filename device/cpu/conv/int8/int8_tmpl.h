@@ -77,6 +77,60 @@ INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
     }
 }
 
+#ifdef AT_ONCE
+/* Writes a tile as put_quick() does.  PLUS: a constant. */
+INLINE void put_rows_simple(int P, int R, int PLUS, const struct ending *of,
+                            int64_t row, int64_t from, int64_t at,
+                            svec sum[WIDE][REGS])
+{
+    struct ending e = *of;
+    const char *plus = plus_at(&e.plus, row, from);
+    char *y = e.y + (row * e.ldy + from) * SIMPLE;
+
+    e.relu = 0;
+    UNROLL for (int p = 0; p < P; p++, y += e.ldy * SIMPLE) {
+        fvec f[REGS];
+        UNROLL for (int r = 0; r < R; r++) {
+            f[r] = SUMS(total(sum[p][r])) * load(e.factor + at + r * LANES) +
+                   load(e.bias + at + r * LANES);
+            if (PLUS)
+                f[r] += plus_simple(&e.plus, plus, r);
+        }
+        put_row(R, 1, e, f, y, R * LANES);
+        if (PLUS)
+            plus += e.plus.ld;
+    }
+}
+
+INLINE void put_simple(int P, int R, const struct ending *e, int64_t row,
+                       int64_t from, int64_t at, svec sum[WIDE][REGS])
+{
+    if (e->plus.x)
+        put_rows_simple(P, R, 1, e, row, from, at, sum);
+    else
+        put_rows_simple(P, R, 0, e, row, from, at, sum);
+}
+#endif
+
+/* Writes the sums of a tile: those of large tiles, of which a large conv has
+ * most, from their registers. */
+INLINE void end_tile(int P, int R, const struct tile *t, svec sum[WIDE][REGS])
+{
+    int64_t at = t->block * BLOCK;
+    ivec done[PIXELS * REGS];
+
+#ifdef AT_ONCE
+    if (P * R >= AT_ONCE && is_simple(R, &t->end, t->left)) {
+        put_simple(P, R, &t->end, t->row, t->from, at, sum);
+        return;
+    }
+#endif
+    UNROLL for (int p = 0; p < P; p++)
+        UNROLL for (int r = 0; r < R; r++)
+            done[p * R + r] = total(sum[p][r]);
+    puts_of[R](&t->end, t->row, P, t->from, at, t->left, done);
+}
+
 INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
                      const struct tile *t)
 {
@@ -84,7 +138,6 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     int64_t runs = k[0] * k[1], each = j->steps * UNIT;
     const int8_t *w = j->w + t->block * runs * each * BLOCK;
     svec sum[WIDE][REGS];
-    ivec done[PIXELS * REGS];
 
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++)
@@ -98,10 +151,7 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
         for (int64_t h = 0; h < k[1]; h++, w += each * R * LANES)
             add_run(P, R, j, t->x,
                     (d * j->size[1] + h) * j->size[2] * j->pixel, w, sum);
-    UNROLL for (int p = 0; p < P; p++)
-        UNROLL for (int r = 0; r < R; r++)
-            done[p * R + r] = total(sum[p][r]);
-    puts_of[R](&t->end, t->row, P, t->from, t->block * BLOCK, t->left, done);
+    end_tile(P, R, t, sum);
 }
 
 #define TILE(P, R)                                                      \
