@@ -40,7 +40,7 @@ INLINE ivec widened(const char *at, int64_t n)
     if (n == LANES)
         memcpy(&b, at, sizeof(b));
     else
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n && i < LANES; i++)
             b[i] = (uint8_t)at[i];
     h = __builtin_convertvector(b, hvec);
     return __builtin_convertvector(h, ivec);

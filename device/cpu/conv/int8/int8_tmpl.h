@@ -89,10 +89,12 @@ INLINE void put_rows_simple(int P, int R, int PLUS, const struct ending *of,
 {
     struct ending e = *of;
     const char *plus = plus_at(&e.plus, row, from);
-    char *y = e.y + (row * e.ldy + from) * SIMPLE;
+    int64_t size = SIMPLE ? 1 : sizeof(float);
+    char *y = e.y + (row * e.ldy + from) * size;
 
-    e.relu = 0;
-    UNROLL for (int p = 0; p < P; p++, y += e.ldy * SIMPLE) {
+    if (SIMPLE)
+        e.relu = 0;    /* saturation does it */
+    UNROLL for (int p = 0; p < P; p++, y += e.ldy * size) {
         fvec f[REGS];
         UNROLL for (int r = 0; r < R; r++) {
             f[r] = SUMS(total(sum[p][r])) * load(e.factor + at + r * LANES) +
@@ -100,7 +102,7 @@ INLINE void put_rows_simple(int P, int R, int PLUS, const struct ending *of,
             if (PLUS)
                 f[r] += plus_simple(&e.plus, plus, r);
         }
-        put_row(R, 1, e, f, y, R * LANES);
+        put_row(R, SIMPLE, e, f, y, R * LANES);
         if (PLUS)
             plus += e.plus.ld;
     }
