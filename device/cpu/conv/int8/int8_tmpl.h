@@ -209,8 +209,8 @@ static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
     t->left = left;
 }
 
-/* What of a window along axis i lies inside the image, `at` steps from the
- * image's start. */
+/* The part of a window along axis i, `at` pixels from the image's start, that
+ * lies inside the image. */
 static inline struct cut inside(const struct ctt_int8_job *j, int i, int64_t at)
 {
     int64_t before = j->c->node->attr.conv.pad[i] - at;
@@ -236,7 +236,7 @@ static int skips_lines(const struct ctt_int8_job *j)
     return 10 * skipped >= high * k[1];
 }
 
-/* Sets what is multiplied for pixels of one plane, or from plane p->d to `last`,
+/* Sets the multiplied part of the window for pixels of planes p->d to `last`,
  * and of one row if `line`. */
 static inline void set_cuts(const struct ctt_int8_job *j, const struct pixel *p,
                             int64_t last, int line, struct tile *t)

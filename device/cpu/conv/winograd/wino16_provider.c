@@ -64,9 +64,9 @@ static int wino16_supports(struct ctt_conv_ask *q)
  * products of READ tiles, or of FAR if they exceed the caches (FAR_BYTES).
  * Where an instruction adds four products of bytes, direct sums need 3/5 of the
  * time: of 10 calls that were timed on a Zen 4 the faster one is chosen.
- * (Without, measured on x86, 196 calls, 1 to 512 channels, images of 2x2 to 28x28,
- * against direct sums at 1.6 times the rate of sgemm: it chose the faster one,
- * or one at most a quarter slower, in 189.) */
+ * (The others were measured on AVX2, 196 calls, 1 to 512 channels, images of
+ * 2x2 to 28x28, against direct sums at 1.6 times the rate of sgemm: it chose
+ * the faster one, or one at most a quarter slower, in 189.) */
 enum { BACK = 12, FORTH = 10, READ = 2, FAR = 16, FAR_BYTES = 3 << 20 };
 
 static int is_faster(struct ctt_conv_ask *q)
