@@ -106,6 +106,10 @@ static void max_bytes(const struct ctt_call *c, const struct box *b, int64_t r)
 
     for (; j + CTT_PIECE <= n; j += CTT_PIECE)
         max_piece(&c->in[0], b, j, CTT_PIECE, y + j);
+    for (; j + 16 <= n; j += 16)
+        max_piece(&c->in[0], b, j, 16, y + j);
+    for (; j + 4 <= n; j += 4)
+        max_piece(&c->in[0], b, j, 4, y + j);
     if (j < n)
         max_piece(&c->in[0], b, j, n - j, y + j);
 }

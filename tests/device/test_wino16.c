@@ -27,11 +27,14 @@ static const struct ctt_wino16_shape shapes[] = {
 enum { THREADS = 3, GAP = 3 };
 
 /* What the results become; plus: 1: floats, 2: bytes. */
+/* bytes: 2: their lower bound is 0. */
 static const struct kind { int act, bias, plus, bytes; } kinds[] = {
     { 0, 0, 0, 0 }, { CTT_ACT_RELU + 1, 1, 1, 0 }, { 0, 1, 0, 1 },
     { CTT_ACT_TANH + 1, 1, 1, 0 }, { CTT_ACT_SIGMOID + 1, 0, 1, 1 },
     { CTT_ACT_RELU + 1, 0, 1, 1 }, { CTT_ACT_RELU + 1, 1, 2, 1 },
-    { 0, 0, 2, 1 }, { 0, 1, 2, 0 },
+    { 0, 0, 2, 1 }, { 0, 1, 2, 0 }, { CTT_ACT_RELU6 + 1, 1, 0, 1 },
+    { CTT_ACT_RELU6 + 1, 1, 2, 2 }, { CTT_ACT_RELU + 1, 0, 0, 2 },
+    { CTT_ACT_RELU6 + 1, 1, 1, 0 },
 };
 
 struct rig {
@@ -152,8 +155,8 @@ static void set_call(struct rig *r, const struct kind *kind, float *y)
     r->call.w[1].t.data = kind->bias ? r->bias : NULL;
     if (kind->bytes) {
         r->call.out.dtype = CTT_U8;
-        r->call.out.scale = 0.013f;
-        r->call.out.zero = 90;
+        r->call.out.scale = kind->bytes == 2 ? 0.05f : 0.013f;
+        r->call.out.zero = kind->bytes == 2 ? 0 : 90;
     }
 }
 

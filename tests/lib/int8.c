@@ -76,6 +76,10 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
     { "c=9 d=3 h=5 w=7", "out=9 kernel=3 pad=0 after=1,2,1 groups=9", 9 },
     { "c=70 h=6 w=6", "out=70 kernel=3 pad=0,2,1 after=0,0,2 groups=70", 9 },
     { "c=64 h=8 w=8", "out=32 kernel=3 pad=0,2,0 after=0,0,2", 128 },
+    /* rows and planes of windows in padding of zeros, also in bands */
+    { "c=20 d=3 h=5 w=9", "out=70 kernel=3,5,5 pad=1,2,2", 0 },
+    { "c=24 h=7 w=7", "out=130 kernel=5 stride=2 pad=2", 0 },
+    { "c=300 h=16 w=90", "out=2 kernel=1,8,1 pad=0,4,0", 0 },
     { NULL, NULL, 0 },
 };
 
@@ -110,8 +114,12 @@ static void fill_bytes(uint8_t *bytes, float *x, int64_t n, int zero,
     }
 }
 
+/* The lower bound of bytes is that of relu in every other case. */
 static void be_bytes(struct ctt_int8_try *j, int bytes)
 {
+    int cuts = j->call.act == CTT_ACT_RELU + 1 ||
+               j->call.act == CTT_ACT_RELU6 + 1;
+
     if (bytes & 1) {
         j->call.in[0].dtype = CTT_U8;
         j->call.in[0].data = j->bytes;
@@ -119,7 +127,7 @@ static void be_bytes(struct ctt_int8_try *j, int bytes)
     if (bytes & 2) {
         j->call.out.dtype = CTT_U8;
         j->call.out.scale = CTT_INT8_OUT_STEP;
-        j->call.out.zero = CTT_INT8_OUT_ZERO;
+        j->call.out.zero = bytes & 1 && cuts ? 0 : CTT_INT8_OUT_ZERO;
     }
     if (bytes & 4) {
         j->call.in[1].dtype = CTT_U8;
@@ -203,9 +211,9 @@ static int same_bytes(const struct ctt_int8_try *a,
 
     for (int64_t r = 0; r < ctt_rows(y); r++)
         for (int64_t j = 0; j < y->c; j++)
-            if (got[r * y->ld + j] != CTT_INT8_OUT_ZERO +
+            if (got[r * y->ld + j] != b->call.out.zero +
                 (int)ctt_quant(a->y[r * y->ld + j], 1 / CTT_INT8_OUT_STEP,
-                               CTT_INT8_OUT_ZERO))
+                               (float)b->call.out.zero))
                 return 0;
     return 1;
 }

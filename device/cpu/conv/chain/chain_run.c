@@ -109,6 +109,7 @@ static void compute(struct piece *v, int64_t d, int64_t row, int64_t n,
     j->size[1] = v->band->high;
     j->first_row = ((v->sample * y->d + d) * y->h + row) * y->w;
     j->first_plane = d;
+    j->top = row * j->c->node->attr.conv.stride[1];
     j->out[0] = 1;
     j->out[1] = n;
     j->rows = j->chunk = n * y->w;

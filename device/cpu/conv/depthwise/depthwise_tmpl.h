@@ -155,10 +155,10 @@ INLINE void filter_results(int P, int64_t high, int64_t wide, int64_t stride,
 
     UNROLL for (int p = 0; p < P; p++)
         sum[p] = lanes_at(l->bias + r * LANES);
-    _Pragma("GCC unroll 5")
+    _Pragma("GCC unroll 7")
     for (int64_t h = 0; h < high; h++) {
         const float *x = l->row[h] + at * stride * l->pixel + r * LANES;
-        _Pragma("GCC unroll 5")
+        _Pragma("GCC unroll 7")
         for (int64_t i = 0; i < wide; i++, w += l->tap) {
             const float *v = x + i * l->pixel;
             fvec b = lanes_at(w);
@@ -196,16 +196,18 @@ INLINE void filter_any_line(int64_t high, int64_t wide, int64_t stride,
     {                                                                     \
         filter_any_line(K, K, S, l);                                      \
     }
-LINE(3, 1) LINE(3, 2) LINE(5, 1) LINE(5, 2)
+LINE(3, 1) LINE(3, 2) LINE(5, 1) LINE(5, 2) LINE(7, 1) LINE(7, 2)
 
 static void filter_line(const struct ctt_dw_line *l)
 {
     int64_t k = l->kernel[0], s = l->stride;
 
-    if (k != l->kernel[1] || (k != 3 && k != 5) || s > 2)
+    if (k != l->kernel[1] || (k != 3 && k != 5 && k != 7) || s > 2)
         filter_any_line(k, l->kernel[1], s, l);
     else if (k == 3)
         (s == 1 ? line_3_1 : line_3_2)(l);
-    else
+    else if (k == 5)
         (s == 1 ? line_5_1 : line_5_2)(l);
+    else
+        (s == 1 ? line_7_1 : line_7_2)(l);
 }

@@ -18,6 +18,17 @@ static inline fvec lanes_min(fvec a, fvec b)
 #ifndef CTT_EMULATED    /* SIMDe may lack it */
 #define WHOLE(v) ((ivec)_mm512_cvtps_epi32((__m512)(v)))
 
+/* The first n <= LANES bytes as integers. */
+static inline __attribute__((always_inline))
+ivec widen_bytes(const void *p, int64_t n)
+{
+    __m128i b = n == LANES ? _mm_loadu_si128(p) :
+                _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), p);
+
+    return (ivec)_mm512_cvtepu8_epi32(b);
+}
+#define WIDEN_BYTES widen_bytes
+
 /* Loads the first n lanes, n < LANES. */
 #define LOAD_FEW(p, n) \
     ((fvec)_mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p))

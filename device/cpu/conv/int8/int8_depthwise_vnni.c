@@ -82,8 +82,23 @@ static int64_t fours_read(const struct ctt_call *c)
     return (kernel[2] + results_at_once(c) - 1 + FOUR - 1) / FOUR;
 }
 
-/* Bytes are read in place.  Rows of floats are laid out with extra pixels,
- * which are read and multiplied by 0. */
+/* 1 if windows partly outside the image, which read copies, copy more pixels
+ * than laying out the image would. */
+static int edges_are_wide(const struct ctt_int8_job *j)
+{
+    const struct ctt_node *n = j->c->node;
+    int64_t many = results_at_once(j->c), reach = fours_read(j->c) * FOUR;
+    int64_t pad = n->attr.conv.pad[2], stride = n->attr.conv.stride[2];
+    int64_t inside = (j->in[2] + pad - reach) / stride + 1;
+    int64_t left = (pad + stride - 1) / stride, right = j->out[2] - inside;
+    int64_t cut = (left + many - 1) / many + (right + many - 1) / many;
+
+    return cut * reach * n->attr.conv.kernel[0] * n->attr.conv.kernel[1] >
+           j->size[2] * n->attr.conv.stride[1];
+}
+
+/* Bytes are read in place, mostly.  Rows of others are laid out with extra
+ * pixels, which are read and multiplied by 0. */
 static void vnni_plan(struct ctt_int8_job *j)
 {
     const struct ctt_call *c = j->c;
@@ -95,7 +110,7 @@ static void vnni_plan(struct ctt_int8_job *j)
     j->pixel = ctt_align(j->ins, BLOCK);
     j->run = fours_read(c) * results_at_once(c) * FOUR;
     j->size[2] = wide;
-    if (ctt_is_bytes(&c->in[0]))
+    if (ctt_is_bytes(&c->in[0]) && !edges_are_wide(j))
         j->x = c->in[0].data;
 }
 

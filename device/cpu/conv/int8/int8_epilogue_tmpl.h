@@ -58,7 +58,7 @@ INLINE fvec load_few(const float *p, int64_t n)
 #else
     float few[LANES] = { 0 };
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && i < LANES; i++)
         few[i] = p[i];
     return load(few);
 #endif
@@ -76,7 +76,7 @@ INLINE void store_few(float *p, fvec v, int64_t n)
     float few[LANES];
 
     store(few, v);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && i < LANES; i++)
         p[i] = few[i];
 #endif
 }
@@ -207,7 +207,8 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
     }
 }
 
-/* Writes R registers of a row as bytes, or as floats of full registers. */
+/* Writes R registers of a row as bytes or floats; the last one perhaps in
+ * part. */
 INLINE void put_row(int R, int bytes, struct ending e, const fvec *f, char *y,
                     int64_t channels)
 {
@@ -221,7 +222,8 @@ INLINE void put_row(int R, int bytes, struct ending e, const fvec *f, char *y,
         }
         if (e.relu)
             one = lanes_min((fvec){ 0 } + e.most, relu_of(one));
-        store((float *)(void *)y + r * LANES, one);
+        store_few((float *)(void *)y + r * LANES, one,
+                  r < R - 1 ? LANES : channels - r * LANES);
     }
     if (bytes)
         put_lows(R, (uint8_t *)y, v, e.zero, channels);
@@ -248,7 +250,8 @@ INLINE void put_quick(int R, int bytes, const struct ending *of, int64_t row,
         UNROLL for (int r = 0; r < R; r++) {
             f[r] = SUMS(sum[r]) * factor[r] + bias[r];
             if (plus)
-                f[r] += load_plus(&e.plus, plus, r, LANES);
+                f[r] += load_plus(&e.plus, plus, r, r < R - 1 ? LANES :
+                                  channels - r * LANES);
         }
         put_row(R, bytes, e, f, y, channels);
         plus = plus ? plus + e.plus.ld : NULL;
@@ -277,10 +280,39 @@ INLINE void put_tile(int R, const struct ending *e, int64_t row, int64_t rows,
 {
     int full = channels >= R * LANES;
 
-    if (e->quick && e->bytes && (full || !e->plus.x))
+    if (e->quick && e->bytes && full)
+        put_quick(R, 1, e, row, rows, from, at, R * LANES, sum);
+    else if (e->quick && e->bytes)
         put_quick(R, 1, e, row, rows, from, at, channels, sum);
-    else if (e->quick && !e->bytes && full)
+    else if (e->quick && full)
+        put_quick(R, 0, e, row, rows, from, at, R * LANES, sum);
+    else if (e->quick)
         put_quick(R, 0, e, row, rows, from, at, channels, sum);
     else
         put_any(e, row, rows, from, at, channels, sum, R);
 }
+
+#ifdef WIDEN_BYTES
+#define AT_ONCE (5 * REGS)    /* registers of a tile that is written so */
+#ifdef FLOATS
+enum { SIMPLE = 0 };
+#else
+enum { SIMPLE = 1 };          /* the result is bytes */
+#endif
+
+/* 1 if the result of R registers of sums has the usual type and epilogue: full
+ * registers, bias, another input of that type or none; the lower bound of bytes
+ * is that of the activation. */
+INLINE int is_simple(int R, const struct ending *e, int64_t channels)
+{
+    return e->quick && e->bytes == SIMPLE && e->bias &&
+           channels >= R * LANES && !(SIMPLE && e->relu && e->zero) &&
+           (!e->plus.x || (e->plus.scale > 0) == SIMPLE);
+}
+
+INLINE fvec plus_simple(const struct plus *p, const char *at, int r)
+{
+    return SIMPLE ? plus_bytes(p, at + r * LANES, LANES)
+                  : load((const float *)(const void *)at + r * LANES);
+}
+#endif

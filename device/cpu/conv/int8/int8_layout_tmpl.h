@@ -48,6 +48,10 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
         lay_floats(x, nothing(j), (const float *)x->data + at, to, n);
         return;
     }
+    if (sizeof(elem) == 1 && zero == 0) {
+        memcpy(to, b, (size_t)n);
+        return;
+    }
     SIMD for (int64_t i = 0; i < n; i++)
         to[i] = (elem)(b[i] - zero);
 }

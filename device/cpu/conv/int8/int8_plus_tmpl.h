@@ -24,9 +24,13 @@ INLINE const char *plus_at(const struct plus *p, int64_t row, int64_t from)
     return p->x ? p->x + row * p->ld + (p->scale > 0 ? from : 4 * from) : NULL;
 }
 
-/* Loads n <= LANES bytes as numbers, from 8 to 32 bits by way of 16: for a
- * single step GCC 12 splits registers, in 40 instructions. */
-INLINE fvec plus_bytes(const struct plus *p, const char *at, int64_t n)
+/* Loads n <= LANES bytes as integers. */
+#ifdef WIDEN_BYTES
+#define widened WIDEN_BYTES
+#else
+/* From 8 to 32 bits by way of 16: for a single step GCC 12 splits registers, in
+ * 40 instructions. */
+INLINE ivec widened(const char *at, int64_t n)
 {
     typedef uint8_t bvec __attribute__((vector_size(LANES)));
     typedef uint16_t hvec __attribute__((vector_size(2 * LANES)));
@@ -36,10 +40,17 @@ INLINE fvec plus_bytes(const struct plus *p, const char *at, int64_t n)
     if (n == LANES)
         memcpy(&b, at, sizeof(b));
     else
-        memcpy(&b, at, (size_t)n);
+        for (int64_t i = 0; i < n && i < LANES; i++)
+            b[i] = (uint8_t)at[i];
     h = __builtin_convertvector(b, hvec);
-    return __builtin_convertvector(__builtin_convertvector(h, ivec) - p->zero,
-                                   fvec) * p->scale;
+    return __builtin_convertvector(h, ivec);
+}
+#endif
+
+/* Loads n <= LANES bytes as numbers. */
+INLINE fvec plus_bytes(const struct plus *p, const char *at, int64_t n)
+{
+    return __builtin_convertvector(widened(at, n) - p->zero, fvec) * p->scale;
 }
 
 /* Loads n <= LANES numbers, r registers after `at`. */

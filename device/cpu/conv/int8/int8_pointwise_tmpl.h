@@ -85,7 +85,8 @@ static void pixels(const struct ctt_int8_job *j, int64_t block, int64_t row,
                    int64_t n, uint8_t *y)
 {
     struct tile t = { .block = block, .left = j->outs - block * BLOCK,
-                      .high = 1, .end = ending_of(j) };
+                      .planes = { 0, 1 }, .lines = { 0, 1 },
+                      .end = ending_of(j) };
     const elem *x = (const elem *)j->x + row * j->pixel;
     int64_t regs = (t.left + LANES - 1) / LANES, most = n / FEW * FEW;
 

@@ -27,11 +27,15 @@ typedef ivec svec;
 #endif
 enum { PIXELS = 6, BLOCK = REGS * LANES };
 
+/* Planes or rows of a window that are multiplied: low .. high - 1. */
+struct cut { int64_t low, high; };
+
 /* A tile: its first row of the result; its block, the block's first channel and
- * the group's channels from there on; the multiplied planes of the window, low
- * .. high - 1; addresses of its windows. */
+ * the group's channels from there on; what of the window is multiplied;
+ * addresses of its windows. */
 struct tile {
-    int64_t       row, block, from, left, low, high;
+    int64_t       row, block, from, left;
+    struct cut    planes, lines;
     const elem   *x[WIDE];
     struct ending end;
 };
@@ -77,6 +81,62 @@ INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
     }
 }
 
+#ifdef AT_ONCE
+/* Writes a tile as put_quick() does.  PLUS: a constant. */
+INLINE void put_rows_simple(int P, int R, int PLUS, const struct ending *of,
+                            int64_t row, int64_t from, int64_t at,
+                            svec sum[WIDE][REGS])
+{
+    struct ending e = *of;
+    const char *plus = plus_at(&e.plus, row, from);
+    int64_t size = SIMPLE ? 1 : sizeof(float);
+    char *y = e.y + (row * e.ldy + from) * size;
+
+    if (SIMPLE)
+        e.relu = 0;    /* saturation does it */
+    UNROLL for (int p = 0; p < P; p++, y += e.ldy * size) {
+        fvec f[REGS];
+        UNROLL for (int r = 0; r < R; r++) {
+            f[r] = SUMS(total(sum[p][r])) * load(e.factor + at + r * LANES) +
+                   load(e.bias + at + r * LANES);
+            if (PLUS)
+                f[r] += plus_simple(&e.plus, plus, r);
+        }
+        put_row(R, SIMPLE, e, f, y, R * LANES);
+        if (PLUS)
+            plus += e.plus.ld;
+    }
+}
+
+INLINE void put_simple(int P, int R, const struct ending *e, int64_t row,
+                       int64_t from, int64_t at, svec sum[WIDE][REGS])
+{
+    if (e->plus.x)
+        put_rows_simple(P, R, 1, e, row, from, at, sum);
+    else
+        put_rows_simple(P, R, 0, e, row, from, at, sum);
+}
+#endif
+
+/* Writes the sums of a tile: those of large tiles, of which a large conv has
+ * most, from their registers. */
+INLINE void end_tile(int P, int R, const struct tile *t, svec sum[WIDE][REGS])
+{
+    int64_t at = t->block * BLOCK;
+    ivec done[PIXELS * REGS];
+
+#ifdef AT_ONCE
+    if (P * R >= AT_ONCE && is_simple(R, &t->end, t->left)) {
+        put_simple(P, R, &t->end, t->row, t->from, at, sum);
+        return;
+    }
+#endif
+    UNROLL for (int p = 0; p < P; p++)
+        UNROLL for (int r = 0; r < R; r++)
+            done[p * R + r] = total(sum[p][r]);
+    puts_of[R](&t->end, t->row, P, t->from, at, t->left, done);
+}
+
 INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
                      const struct tile *t)
 {
@@ -84,7 +144,6 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     int64_t runs = k[0] * k[1], each = j->steps * UNIT;
     const int8_t *w = j->w + t->block * runs * each * BLOCK;
     svec sum[WIDE][REGS];
-    ivec done[PIXELS * REGS];
 
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++)
@@ -93,15 +152,12 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
             else
                 memcpy(&sum[p][r], j->start + t->block * BLOCK + r * LANES,
                        sizeof(ivec));
-    w += t->low * k[1] * each * R * LANES;
-    for (int64_t d = t->low; d < t->high; d++)
-        for (int64_t h = 0; h < k[1]; h++, w += each * R * LANES)
+    for (int64_t d = t->planes.low; d < t->planes.high; d++)
+        for (int64_t h = t->lines.low; h < t->lines.high; h++)
             add_run(P, R, j, t->x,
-                    (d * j->size[1] + h) * j->size[2] * j->pixel, w, sum);
-    UNROLL for (int p = 0; p < P; p++)
-        UNROLL for (int r = 0; r < R; r++)
-            done[p * R + r] = total(sum[p][r]);
-    puts_of[R](&t->end, t->row, P, t->from, t->block * BLOCK, t->left, done);
+                    (d * j->size[1] + h) * j->size[2] * j->pixel,
+                    w + (d * k[1] + h) * each * R * LANES, sum);
+    end_tile(P, R, t, sum);
 }
 
 #define TILE(P, R)                                                      \
@@ -153,29 +209,49 @@ static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
     t->left = left;
 }
 
-/* Sets the window's planes for pixels of plane d to `last` of the part.  Planes
- * in the padding are skipped if padding is 0 and d equals `last`. */
-static inline void set_planes(const struct ctt_int8_job *j, int64_t d,
-                              int64_t last, struct tile *t)
+/* The part of a window along axis i, `at` pixels from the image's start, that
+ * lies inside the image. */
+static inline struct cut inside(const struct ctt_int8_job *j, int i, int64_t at)
+{
+    int64_t before = j->c->node->attr.conv.pad[i] - at;
+    int64_t end = before + j->in[i], k = j->c->node->attr.conv.kernel[i];
+
+    return (struct cut){ before > 0 ? before : 0, end < k ? end : k };
+}
+
+/* 1 if tiles end with a row of the image, so that rows of the window that lie
+ * in the padding, of zeros, are left out: these have to be a tenth. */
+static int skips_lines(const struct ctt_int8_job *j)
 {
     const int *k = j->c->node->attr.conv.kernel;
-#ifdef FLOATS
-    int64_t before = j->c->node->attr.conv.pad[0] -
-                     (j->first_plane + d) *
-                     j->c->node->attr.conv.stride[0];
-    int64_t end = before + j->in[0];
+    const int *stride = j->c->node->attr.conv.stride;
+    int64_t skipped = 0, high = j->c->out.h;
 
-    if (k[0] > 1 && d == last) {
-        t->low = before > 0 ? before : 0;
-        t->high = end < k[0] ? end : k[0];
-        return;
+    if (nothing(j) != 0 || k[1] == 1 || high > 4 * k[1])
+        return 0;
+    for (int64_t h = 0; h < high; h++) {
+        struct cut c = inside(j, 1, h * stride[1]);
+        skipped += k[1] - (c.high - c.low);
     }
-#else
-    (void)d;
-    (void)last;
-#endif
-    t->low = 0;
-    t->high = k[0];
+    return 10 * skipped >= high * k[1];
+}
+
+/* Sets the multiplied part of the window for pixels of planes p->d to `last`,
+ * and of one row if `line`. */
+static inline void set_cuts(const struct ctt_int8_job *j, const struct pixel *p,
+                            int64_t last, int line, struct tile *t)
+{
+    const int *k = j->c->node->attr.conv.kernel;
+    const int *stride = j->c->node->attr.conv.stride;
+
+    t->planes = (struct cut){ 0, k[0] };
+    t->lines = (struct cut){ 0, k[1] };
+    if (nothing(j) != 0)
+        return;
+    if (k[0] > 1 && p->d == last)
+        t->planes = inside(j, 0, (j->first_plane + p->d) * stride[0]);
+    if (line)
+        t->lines = inside(j, 1, p->h * stride[1] + j->top);
 }
 
 static void task(const struct ctt_int8_job *j, int64_t at)
@@ -190,18 +266,21 @@ static void task(const struct ctt_int8_job *j, int64_t at)
     const elem *x = (const elem *)j->x + group * j->plane;
     struct pixel p = pixel_at(j, x, row * j->chunk);
     int64_t most = j->outs > 2 * LANES ? PIXELS : WIDE;
+    int line = skips_lines(j);
 
     left = j->rows - row * j->chunk;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {
-        int64_t parts = (left + most - 1) / most;
-        int64_t n = (left + parts - 1) / parts;    /* as even as possible */
-        int64_t d = p.d, last = d;
+        int64_t end = line && j->out[2] - p.w < left ? j->out[2] - p.w : left;
+        int64_t parts = (end + most - 1) / most;
+        int64_t n = (end + parts - 1) / parts;    /* as even as possible */
+        int64_t last = p.d;
+        struct pixel start = p;
         for (int64_t i = 0; i < n; i++, step_on(j, x, &p)) {
             t.x[i] = p.x;
-            last = p.d == d ? last : -1;
+            last = p.d == start.d ? last : -1;
         }
-        set_planes(j, d, last, &t);
+        set_cuts(j, &start, last, line, &t);
         run_blocks(j, &t, n);
         t.row += n;
         left -= n;

@@ -156,7 +156,8 @@ INLINE ivec divided(vec times, int side, int i, int j)
 #include "device/cpu/conv/int8/int8_plus_tmpl.h"
 
 /* Epilogue of a register of channels, from .. from + n - 1, as
- * ctt_int8_epilogue.  Activations other than relu are left to K(int8_epilogue).
+ * ctt_int8_epilogue.  Activations other than relu, and relu6 of bytes, are left
+ * to K(int8_epilogue).
  * bias: -0 without a bias, which changes no sum. */
 enum ending { FLOATS, QUANTISED, OTHER };
 
@@ -178,7 +179,8 @@ static struct finish finish_of(const struct ctt_int8_epilogue *end,
     const struct ctt_call *c = end->c;
     const struct ctt_tensor *y = &c->out;
     const float *bias = c->w[1].t.data;
-    int relu = c->act == CTT_ACT_RELU + 1, bytes = ctt_is_bytes(y);
+    int bytes = ctt_is_bytes(y), six = bytes && c->act == CTT_ACT_RELU6 + 1;
+    int relu = six || c->act == CTT_ACT_RELU + 1;
     int64_t size = bytes ? 1 : (int64_t)sizeof(float);
     struct finish f = { .end = end, .how = bytes ? QUANTISED : FLOATS,
                         .cuts = relu, .plus = plus_of(c), .ldout = y->ld * size,
@@ -193,6 +195,8 @@ static struct finish finish_of(const struct ctt_int8_epilogue *end,
         f.inv = (fvec){ 0 } + 1 / y->scale;
         f.limits.low = (fvec){ 0 } - (float)y->zero;
         f.limits.high = (fvec){ 0 } + (255.0f - (float)y->zero);
+        if (six)
+            f.limits.high = lanes_min(f.limits.high, f.inv * 6);
         f.limits.zero = y->zero;
         f.cuts = relu && y->zero > 0;    /* else saturation does relu */
     }
