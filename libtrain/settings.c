@@ -191,3 +191,28 @@ out:
     ctt_free(now);
     return rc;
 }
+
+const char *ctt_resume_length(const struct ctt_model *m,
+                              const struct ctt_train_cfg *cfg, char *buf,
+                              size_t size)
+{
+    static const char *const names[] = { "epochs", "max-steps", "time-limit" };
+    const char *was = m->train ? m->train->settings : NULL, *s;
+    char value[32];
+    size_t at = 0;
+    int n;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < CTT_LEN(names); i++) {
+        int k = ctt_opt_find(ctt_train_opts, names[i]);
+
+        if (cfg->schedule != CTT_COSINE ||
+            !(s = ctt_card_find(was, names[i], &n)))
+            continue;
+        snprintf(value, sizeof(value), "%.*s", n, s);
+        if (at < size && !ctt_opt_is(&ctt_train_opts[k], cfg, value))
+            at += (size_t)snprintf(buf + at, size - at, " --%s=%s", names[i],
+                                   value);
+    }
+    return buf;
+}
