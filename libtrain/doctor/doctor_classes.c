@@ -114,8 +114,8 @@ int ctt_find_twice(struct ctt_patient *p, struct ctt_finding *f)
     if (p->val)
         CTT_TRY(ctt_data_duplicates(p->val, &r[1]));
     other = r[0].other + r[1].other;
-    FOUND(f, "%d clips are in a set twice, %d with another class", r[0].same +
-          r[1].same + other, other);
+    FOUND(f, "in a set twice: %d of the clips, %d of them with another class",
+          r[0].same + r[1].same + other, other);
     if (other)
         MENDS(f, "--strict names them: %.90s", r[!r[0].other].rivals);
     rc = 1;

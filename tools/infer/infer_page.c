@@ -208,7 +208,7 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "Every --stats seconds and at the end are printed: decoded frames, "
       "divided into those between two frames of the model's rate, dropped "
       "ones, taken ones and waiting ones; late: taken more than one frame of "
-      "the model after they arrived; steps given to the model and skipped "
+      "the model after they arrived, of sources that do not wait; steps given to the model and skipped "
       "ones; frames inferred; answers and events; damaged frames, and missing "
       "ones, which a file or stream that was cut short says that it has; jumps "
       "of the time stamps, resets, slides of --sliding, reconnects; the times "

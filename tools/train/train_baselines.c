@@ -118,7 +118,7 @@ int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
     if (!cfg->baselines || scores->several)
         goto out;
     CTT_TRY(take_shares(scores, clips, &page->model));
-    ctt_tool_progress(NULL, "answers without a network");
+    ctt_tool_progress(NULL, "measuring answers without a network");
     rc = ctt_baselines_measure(train, test, shares, SHARES, b);
     CTT_TRY(rc == CTT_EUNSUP ? 0 : rc);
     if (!b->trained)
