@@ -133,8 +133,8 @@ struct ctt_program {
 int  ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
                   char **argv, int *done);
 
-/* 1 if a misspelt word of n letters may mean this name, and means it more likely
- * than those before: *most, which starts as 0. */
+/* 1 if a misspelt word of n letters may mean this name, and rather than those
+ * before: *most, which starts as 0. */
 int  ctt_opt_meant(const char *word, size_t n, const char *name, int *most);
 
 /* Prints the answer to --help, --help=..., or --version to stdout; 0: word is

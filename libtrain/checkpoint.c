@@ -29,9 +29,9 @@ out:
     return rc;
 }
 
-/* Checksums of the clips: CLIPS to train on, VAL to test on, 0 without.  The low
- * half is of names and classes, the high one of frames; 0: of none, as of an
- * older convtt. */
+/* Checksums of the clips: CLIPS to train on, VAL to test on, 0 without.  The
+ * low half is of names and classes, the high one of frames; 0: of none, as of
+ * an older convtt. */
 enum { CLIPS, VAL, SETS };
 
 static int64_t sum_of_clips(const struct ctt_data *d)

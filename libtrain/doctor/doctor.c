@@ -51,9 +51,9 @@ static int light(struct ctt_patient *p, struct ctt_finding *f)
 
     if (in->normalise == CTT_NORMALISE_CLIP) {
         FOUND(f, "pixels of mean %s and standard deviation %s; "
-              "normalise=clip makes them 0 and 1 in each clip", channels(s->channels, s->mean,
-              text[0], sizeof(text[0])), channels(s->channels, s->dev, text[1],
-              sizeof(text[1])));
+              "normalise=clip makes them 0 and 1 in each clip",
+              channels(s->channels, s->mean, text[0], sizeof(text[0])),
+              channels(s->channels, s->dev, text[1], sizeof(text[1])));
         return 1;
     }
     for (int c = 0; c < s->channels; c++) {
@@ -65,7 +65,8 @@ static int light(struct ctt_patient *p, struct ctt_finding *f)
             under = fmax(under, std[c] / s->dev[c]);
     }
     FOUND(f, "pixels (0 to 1) of mean %s and standard deviation %s; the input "
-          "line has mean=%s std=%s", channels(s->channels, s->mean, text[0], sizeof(text[0])),
+          "line has mean=%s std=%s",
+          channels(s->channels, s->mean, text[0], sizeof(text[0])),
           channels(s->channels, s->dev, text[1], sizeof(text[1])),
           channels(s->channels, mean, text[2], sizeof(text[2])),
           channels(s->channels, std, text[3], sizeof(text[3])));
@@ -91,8 +92,8 @@ static int lights(struct ctt_patient *p, struct ctt_finding *f)
 
 static int black_and_white(struct ctt_patient *p, struct ctt_finding *f)
 {
-    FOUND(f, "%.0f%% of the pixels are black (0), %.0f%% white (255)", 100 * p->of.black,
-          100 * p->of.white);
+    FOUND(f, "%.0f%% of the pixels are black (0), %.0f%% white (255)",
+          100 * p->of.black, 100 * p->of.white);
     if (p->train->in.fit == CTT_FIT_PAD && p->of.black > BORDER_MOST)
         MENDS(f, "fit=crop or fit=stretch in the input line: borders fill the "
               "frame");

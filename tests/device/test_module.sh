@@ -20,7 +20,7 @@ plan() { "$bin/convtt-info" --plan tiny.net --device "$@"; }
 
 # 1. A missing or broken module.
 CTT_MODULES=/nonexistent says 1 \
-    '^convtt-info: device cuda: no convtt-cuda\.so in /nonexistent; configure ' \
+    '^convtt-info: device cuda: no convtt-cuda\.so in /nonexistent; configure' \
     plan cuda
 mkdir empty broken
 CTT_MODULES=$PWD/empty says 1 "no convtt-cuda\.so in $PWD/empty; configure " \

@@ -76,8 +76,8 @@ const char *ctt_tool_given(const char *path);
  * end; a second signal, at least half a second later, ends the program. */
 void ctt_tool_catch(void);
 
-/* A reader of standard output that ends counts as such a signal, in programs that
- * have files to put in order. */
+/* A reader of standard output that ends counts as such a signal, in programs
+ * that have files to put in order. */
 void ctt_tool_catch_pipe(void);
 int  ctt_tool_stop(void);
 /* Sets a function that the second signal's handler calls first; only

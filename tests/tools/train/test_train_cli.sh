@@ -503,7 +503,7 @@ last='s/"file":\("[^"]*"\).*\("top":.*\),"ms".*/\1 \2/p'
     --device ref | sed -n "$last" > stream
 [ -s whole ] && cmp whole stream || fail "a stream answers otherwise"
 grep -q '^warning: light' err && fail "normalise=clip: $(cat err)"
-says 3 '^light +fine +values of .*normalise=clip makes them 0 and 1' $train \
+says 3 '^light +fine +pixels of .*normalise=clip makes them 0 and 1' $train \
     light.net --data clips --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html light.html
 says 0 'ms' "$bin/convtt-infer" --bench light.ctt --threads 1 --runs 20
@@ -525,8 +525,8 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong: few
 # clips of a class.
-says 3 '^light +fine +pixels \(0 to 1\) of mean' $train tiny.net --data clips --batch 8 \
-    --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
+says 3 '^light +fine +pixels \(0 to 1\) of mean' $train tiny.net \
+    --data clips --batch 8 --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html s.html
 grep -q '^1 of 16 checks found a problem' out || fail "doctor: $(cat out)"
 grep -qE '^classes +wrong +12 classes with .*; few: .* [0-9]+, ' out ||
