@@ -36,8 +36,8 @@ struct ctt_pair ctt_metrics_pair(const struct ctt_metrics *a,
 int  ctt_metrics_better(const struct ctt_metrics *a,
                         const struct ctt_metrics *b, int clips);
 
-/* The better of the first and the last frame if one frame is right more often
- * than the largest class, by more than chance, or NULL: the scene may decide. */
+/* The better of the first and the last frame if it is right more often than the
+ * largest class, by more than chance, or NULL: the scene may decide. */
 const struct ctt_metrics *ctt_baselines_scene(const struct ctt_baselines *b,
                                               int clips);
 void ctt_baselines_free(struct ctt_baselines *b);
