@@ -91,6 +91,10 @@ int  ctt_opt_is_default(const struct ctt_opt *o, const void *cfg);
  * A condition on an option that the table does not have holds. */
 int  ctt_opt_check(const struct ctt_opt *tab, const void *cfg);
 
+/* 1 if these conditions of a row hold: its setting has an effect. */
+int  ctt_opt_counts(const struct ctt_opt *tab, const struct ctt_opt *o,
+                    const void *cfg);
+
 /* The range of a row, "1 to 1024T", "0, or 1M to 1024T" or "0 to 9, or auto";
  * returns 0 if it has none. */
 enum { CTT_OPT_RANGE = 128 };
@@ -128,6 +132,10 @@ struct ctt_program {
  * unknown option or a bad value is an error in one line. */
 int  ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
                   char **argv, int *done);
+
+/* 1 if a misspelt word of n letters may mean this name, and rather than those
+ * before: *most, which starts as 0. */
+int  ctt_opt_meant(const char *word, size_t n, const char *name, int *most);
 
 /* Prints the answer to --help, --help=..., or --version to stdout; 0: word is
  * none of these. */

@@ -27,15 +27,15 @@ static int option_row(const struct ctt_opt *tab, const char *word,
     return ctt_opt_find_n(tab, word, n);
 }
 
-/* The edits of a letter that make one name of another (Levenshtein 1966), or
- * more than `most`. */
-static int edits(const char *a, size_t n, const char *b, int most)
+/* The edits of a letter that make the n letters of a name another one
+ * (Levenshtein 1966), or a large number. */
+static int edits(const char *a, size_t n, const char *b)
 {
     enum { NAME = 40 };
     int row[NAME + 1], m = (int)strlen(b);
 
     if (n > NAME || m > NAME)
-        return most + 1;
+        return NAME;
     for (int k = 0; k <= m; k++)
         row[k] = k;
     for (size_t i = 0; i < n; i++)
@@ -49,18 +49,29 @@ static int edits(const char *a, size_t n, const char *b, int most)
     return row[m];
 }
 
+int ctt_opt_meant(const char *word, size_t n, const char *name, int *most)
+{
+    int far = edits(word, n, name), limit = *most ? *most : n > 4 ? 3 : 2;
+
+    /* the same but for the end, as slide and sliding */
+    if (n > 3 && strncmp(word, name, n - 1) == 0 && far > 2)
+        far = 2;
+    if (n < 2 || far >= limit)
+        return 0;
+    *most = far;
+    return 1;
+}
+
 /* The option that a misspelt word most likely means, or NULL. */
 static const char *meant(const struct ctt_opt *tab, const char *word)
 {
     size_t n = strcspn(word += strspn(word, "-"), "=");
     const char *best = NULL;
-    int most = n > 4 ? 2 : 1;
+    int most = 0;
 
-    for (; n > 1 && tab->name; tab++)
-        if (edits(word, n, tab->name, most) <= most) {
-            most = edits(word, n, tab->name, most) - 1;
+    for (; tab->name; tab++)
+        if (ctt_opt_meant(word, n, tab->name, &most))
             best = tab->name;
-        }
     return best;
 }
 

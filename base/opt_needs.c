@@ -158,6 +158,17 @@ static int check_row(const struct ctt_opt *tab, const struct ctt_opt *o,
     return 0;
 }
 
+int ctt_opt_counts(const struct ctt_opt *tab, const struct ctt_opt *o,
+                   const void *cfg)
+{
+    const char *s = o->needs ? o->needs : "";
+    int holds = 1;
+
+    while (*s && holds)
+        holds = condition(tab, cfg, &s);
+    return holds;
+}
+
 int ctt_opt_check(const struct ctt_opt *tab, const void *cfg)
 {
     int rc = 0;

@@ -37,6 +37,20 @@ static int add_history(struct ctt_model *m, const char *line)
     return 0;
 }
 
+/* Adds what a round that is not retrained makes of the accuracy: the last score
+ * of a history is the model's. */
+static int note_score(const struct ctt_walk *k, const struct ctt_score *s)
+{
+    char line[CTT_NAME + 40];
+
+    if (k->same || isnan(s->top1[CTT_ACCURACIES - 1]))
+        return 0;
+    snprintf(line, sizeof(line), "%s: val_%s=%.4f", k->name,
+             (*k->m)->g->several ? "map" : "top1",
+             s->top1[CTT_ACCURACIES - 1]);
+    return add_history(*k->m, line);
+}
+
 /* Adds a row to the report, measured on the saved model, whose file is then
  * dropped. */
 static int measure_stage(struct run *a, struct ctt_stage_row **row)
@@ -298,6 +312,8 @@ static int finish_round(struct run *a, const struct ctt_stage *s)
     more = more && is_hurt(a, s, &after);
     if (more)
         CTT_TRY(retrain_stage(a, &c, &after));
+    else if (s)
+        CTT_TRY(note_score(k, &after));
     CTT_TRY(measure_stage(a, &row));
     row->after = after;
     if (more)

@@ -60,7 +60,10 @@ static int find_kind(const char *name, const struct ctt_dev_kind **out)
         goto out;
     rc = ctt_module_load(name, NULL, &what);
     if (rc < 0)
-        CTT_TRY(ctt_error(rc, "device %s: %s", name, ctt_errmsg()));
+        CTT_TRY(ctt_error(rc, "device %s: %s%s", name, ctt_errmsg(),
+                          rc == CTT_EUNSUP && !strncmp(ctt_errmsg(), "no ", 3)
+                          ? "; configure --with-cuda builds it where CUDA is "
+                          "(INSTALL.md)" : ""));
     *out = what;
 out:
     return rc;

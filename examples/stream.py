@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """stream.py MODEL < FRAMES: what is seen in raw frames, by ctypes and numpy.
 
+FRAMES are bytes, rows x columns x channels a frame, of the size and rate that
+convtt-info MODEL says, and no video file; python/README.md has one:
+
+    ffmpeg -i CLIP -vf fps=6,scale=48:48 -f rawvideo -pix_fmt rgb24 - |
+        stream.py MODEL
+
 CONVTT_LIBRARY names the library if it is not installed."""
 import ctypes as c
 import os

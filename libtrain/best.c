@@ -13,16 +13,19 @@ static double score_of(const struct ctt_trainer *t,
     return *(const double *)((const char *)s + t->task->score);
 }
 
-/* The history with a line on this run. */
+/* The history with a line on this run, which says of which epoch the weights
+ * are; 0: they are as given. */
 static int history(const struct ctt_trainer *t, char **out)
 {
-    char test[64] = "";
+    int64_t best = t->at.best_epoch;
+    int several = t->m->g->several;
+    char test[96] = "";
 
-    if (t->at.best_epoch && t->m->g->several)
-        snprintf(test, sizeof(test), " val_map=%.4f", t->at.val.map);
-    else if (t->at.best_epoch)
-        snprintf(test, sizeof(test), " %s=%.4f", t->task->word,
-                 score_of(t, &t->at.val));
+    if (best)
+        snprintf(test, sizeof(test), " best-epoch=%lld %s=%.4f",
+                 best == CTT_BEST_GIVEN ? 0 : (long long)best,
+                 several ? "val_map" : t->task->word,
+                 several ? t->at.val.map : score_of(t, &t->at.val));
     return ctt_history(t->m, t->cfg, t->data, t->at.step, test, out);
 }
 

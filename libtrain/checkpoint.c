@@ -4,6 +4,7 @@
 #include "libtrain/data/data.h"
 #include "libtrain/optim.h"
 #include "libtrain/settings.h"
+#include "base/warn.h"
 
 #include <string.h>
 
@@ -28,13 +29,24 @@ out:
     return rc;
 }
 
-/* Checksums of the clips: CLIPS to train on, VAL to test on, 0 without. */
+/* Checksums of the clips: CLIPS to train on, VAL to test on, 0 without.  The
+ * low half is of names and classes, the high one of frames; 0: of none, as of
+ * an older convtt. */
 enum { CLIPS, VAL, SETS };
+
+static int64_t sum_of_clips(const struct ctt_data *d)
+{
+    uint64_t frames = 0;
+
+    for (int i = 0; d && i < d->clips; i++)
+        frames = 31 * frames + (d->clip[i].sum ^ d->clip[i].sum >> 32);
+    return d ? (int64_t)(frames << 32 | ctt_data_crc(d)) : 0;
+}
 
 static int add_clips(struct ctt_state *s, const struct ctt_data *d,
                      const struct ctt_data *val)
 {
-    const int64_t crc[SETS] = { ctt_data_crc(d), val ? ctt_data_crc(val) : 0 };
+    const int64_t crc[SETS] = { sum_of_clips(d), sum_of_clips(val) };
 
     return ctt_state_add(s, "data", 8, SETS, crc);
 }
@@ -197,7 +209,7 @@ static int same_clips(const struct ctt_state *s, int set,
                       const struct ctt_data *d, const char *path)
 {
     const struct ctt_array *a = ctt_state_find(s, "data");
-    int64_t crc[SETS];
+    int64_t crc[SETS], now = sum_of_clips(d);
     int rc = 0;
 
     if (!a)
@@ -205,9 +217,13 @@ static int same_clips(const struct ctt_state *s, int set,
     CTT_CHECK(a->size == 8 && a->count == SETS, CTT_EFORMAT,
               "the checkpoint has no usable 'data'");
     memcpy(crc, a->data, sizeof(crc));
-    CTT_CHECK(crc[set] == (d ? (int64_t)ctt_data_crc(d) : 0), CTT_EINVAL,
+    CTT_CHECK((uint32_t)crc[set] == (uint32_t)now, CTT_EINVAL,
               "%s: not the clips of the checkpoint: other names, classes or "
               "order", path ? path : "the data");
+    if (crc[set] != now && crc[set] >> 32 && now >> 32)
+        ctt_warn("%s: clips of these names have other frames now than when "
+                 "the checkpoint was written; the run goes on with these",
+                 path ? path : "the data");
 out:
     return rc;
 }

@@ -155,10 +155,19 @@ static int is_removed(const char *line, int *same)
     return 0;
 }
 
+/* 1 if the setting of a line has no effect with the others; an earlier version
+ * took such options. */
+static int is_idle(const struct ctt_train_cfg *cfg, const char *line)
+{
+    int k = ctt_opt_find_n(ctt_train_opts, line, strcspn(line, "="));
+
+    return k >= 0 && !ctt_opt_counts(ctt_train_opts, &ctt_train_opts[k], cfg);
+}
+
 /* CTT_EINVAL names the first line of `these` that is missing in `those` and
  * must not change. */
-static int compare_settings(const char *these, const char *those,
-                            const char *how)
+static int compare_settings(const struct ctt_train_cfg *cfg, const char *these,
+                            const char *those, const char *how)
 {
     int rc = 0;
 
@@ -171,7 +180,8 @@ static int compare_settings(const char *these, const char *those,
                       s + skip);
             continue;
         }
-        CTT_CHECK(has_line(those, s, (size_t)n) || is_free(s + skip),
+        CTT_CHECK(has_line(those, s, (size_t)n) || is_free(s + skip) ||
+                  is_idle(cfg, s + skip),
                   CTT_EINVAL, "the checkpoint was made %s --%.*s", how,
                   n - skip, s + skip);
     }
@@ -185,9 +195,34 @@ int ctt_settings_same(const struct ctt_train_cfg *cfg, const char *was)
     int rc = 0;
 
     CTT_TRY(ctt_settings_print(cfg, &now));
-    CTT_TRY(compare_settings(was, now, "with"));
-    CTT_TRY(compare_settings(now, was, "without"));
+    CTT_TRY(compare_settings(cfg, was, now, "with"));
+    CTT_TRY(compare_settings(cfg, now, was, "without"));
 out:
     ctt_free(now);
     return rc;
+}
+
+const char *ctt_resume_length(const struct ctt_model *m,
+                              const struct ctt_train_cfg *cfg, char *buf,
+                              size_t size)
+{
+    static const char *const names[] = { "epochs", "max-steps", "time-limit" };
+    const char *was = m->train ? m->train->settings : NULL, *s;
+    char value[32];
+    size_t at = 0;
+    int n;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < CTT_LEN(names); i++) {
+        int k = ctt_opt_find(ctt_train_opts, names[i]);
+
+        if (cfg->schedule != CTT_COSINE ||
+            !(s = ctt_card_find(was, names[i], &n)))
+            continue;
+        snprintf(value, sizeof(value), "%.*s", n, s);
+        if (at < size && !ctt_opt_is(&ctt_train_opts[k], cfg, value))
+            at += (size_t)snprintf(buf + at, size - at, " --%s=%s", names[i],
+                                   value);
+    }
+    return buf;
 }

@@ -467,6 +467,12 @@ int  ctt_pause_save(const char *path, struct ctt_model *m,
 int  ctt_checkpoint_suits(const struct ctt_model *m,
                           const struct ctt_train_cfg *cfg);
 
+/* " --epochs=40": what of the length of that run, on which a cosine schedule
+ * depends, was otherwise; "": nothing. */
+const char *ctt_resume_length(const struct ctt_model *m,
+                              const struct ctt_train_cfg *cfg, char *buf,
+                              size_t size);
+
 /* Finds in a model, loaded with its training state, the text wiring.recipe of
  * the run that saved it, which the caller frees.  CTT_EINVAL if a setting that
  * affects the result differs, CTT_EFORMAT if m is no such checkpoint. */

@@ -195,6 +195,21 @@ static void say_loss(const struct ctt_walk *k, const struct try *t, int most)
         k->calls->say(k->calls->arg, line);
 }
 
+/* A loss that may be chance keeps INT8. */
+static void say_chance(const struct ctt_walk *k, const struct try *t)
+{
+    char line[200];
+
+    snprintf(line, sizeof(line), "int8: kept: %.1f points lost, but on %d "
+             "clips up to %.1f may be chance (1.96 standard errors); more "
+             "clips by --val tell, --int8 off keeps floats",
+             100 * t->lost.mean, k->calls->clips,
+             100 * SURE * t->lost.error);
+    if (suffices(k, t) && t->lost.mean > (double)k->o->int8.harm &&
+        k->calls->say)
+        k->calls->say(k->calls->arg, line);
+}
+
 /* Takes over the result of a try. */
 static void accept_try(const struct ctt_walk *k, struct ctt_int8_plan *p,
                        struct try *t, struct ctt_model **out)
@@ -267,6 +282,7 @@ int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
         else if (!best.m && t.m && k->epochs <= 0)
             swap_tries(&best, &t);
     }
+    say_chance(k, best.m ? &best : &all);
     accept_try(k, p, best.m ? &best : &all, &m);
     CTT_TRY(check_gain(k, p, best.out, &m));
     *out = m;

@@ -50,10 +50,10 @@ static int light(struct ctt_patient *p, struct ctt_finding *f)
     char text[4][32];
 
     if (in->normalise == CTT_NORMALISE_CLIP) {
-        FOUND(f, "values of mean %s and deviation %s; normalise=clip makes "
-              "them 0 and 1 in each clip", channels(s->channels, s->mean,
-              text[0], sizeof(text[0])), channels(s->channels, s->dev, text[1],
-              sizeof(text[1])));
+        FOUND(f, "pixels of mean %s and standard deviation %s; "
+              "normalise=clip makes them 0 and 1 in each clip",
+              channels(s->channels, s->mean, text[0], sizeof(text[0])),
+              channels(s->channels, s->dev, text[1], sizeof(text[1])));
         return 1;
     }
     for (int c = 0; c < s->channels; c++) {
@@ -64,8 +64,9 @@ static int light(struct ctt_patient *p, struct ctt_finding *f)
         if (s->dev[c] > 0)
             under = fmax(under, std[c] / s->dev[c]);
     }
-    FOUND(f, "values of mean %s and deviation %s; the input line has mean=%s "
-          "std=%s", channels(s->channels, s->mean, text[0], sizeof(text[0])),
+    FOUND(f, "pixels (0 to 1) of mean %s and standard deviation %s; the input "
+          "line has mean=%s std=%s",
+          channels(s->channels, s->mean, text[0], sizeof(text[0])),
           channels(s->channels, s->dev, text[1], sizeof(text[1])),
           channels(s->channels, mean, text[2], sizeof(text[2])),
           channels(s->channels, std, text[3], sizeof(text[3])));
@@ -81,8 +82,8 @@ static int lights(struct ctt_patient *p, struct ctt_finding *f)
 
     if (p->train->in.normalise == CTT_NORMALISE_CLIP || s->clips < 2)
         return 0;
-    FOUND(f, "the means of the clips have a deviation of %.2g, values in a "
-          "clip one of %.2g", s->between, s->within);
+    FOUND(f, "standard deviation %.2g from clip to clip, of the brightness of "
+          "whole clips, and %.2g inside a clip", s->between, s->within);
     if (s->between > LIGHTS_APART * s->within)
         MENDS(f, "normalise=clip in place of mean= and std= in the input line: "
               "clips differ most in their light");
@@ -91,8 +92,8 @@ static int lights(struct ctt_patient *p, struct ctt_finding *f)
 
 static int black_and_white(struct ctt_patient *p, struct ctt_finding *f)
 {
-    FOUND(f, "%.0f%% of the values are 0, %.0f%% are 255", 100 * p->of.black,
-          100 * p->of.white);
+    FOUND(f, "%.0f%% of the pixels are black (0), %.0f%% white (255)",
+          100 * p->of.black, 100 * p->of.white);
     if (p->train->in.fit == CTT_FIT_PAD && p->of.black > BORDER_MOST)
         MENDS(f, "fit=crop or fit=stretch in the input line: borders fill the "
               "frame");
@@ -101,7 +102,7 @@ static int black_and_white(struct ctt_patient *p, struct ctt_finding *f)
 
 static int flat(struct ctt_patient *p, struct ctt_finding *f)
 {
-    FOUND(f, "%d of %d clips show one value only", p->of.flat, p->of.clips);
+    FOUND(f, "%d of %d clips show one colour only", p->of.flat, p->of.clips);
     if (p->of.flat)
         MENDS(f, "--data without them: nothing can be learnt from these");
     return 1;
@@ -252,9 +253,9 @@ static int augmentation(struct ctt_patient *p, struct ctt_finding *f)
         least = fmin(least, spread);
         most = fmax(most, spread);
     }
-    FOUND(f, "of %d clips it moves the mean by up to %.2g deviations and makes "
-          "the deviation %.2g to %.2g of what it was", look[0].clips, shift,
-          least, most);
+    FOUND(f, "tried on %d clips, it shifts the brightness by up to %.2g "
+          "standard deviations and makes the contrast %.2g to %.2g times "
+          "what it was", look[0].clips, shift, least, most);
     if (is_preset(p->cfg))
         f->mends[0] = '\0';
     else if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 ||
@@ -346,9 +347,9 @@ static const struct check {
 } checks[] = {
     { "light", CTT_RECOGNISE, ALWAYS, light },    /* a predictor may end in
                                                      values of 0..1 */
-    { "lights", CTT_RECOGNISE, WRONG, lights },
+    { "light of clips", CTT_RECOGNISE, WRONG, lights },
     { "black and white", ANY, WRONG, black_and_white },
-    { "one value", ANY, WRONG, flat },
+    { "one colour", ANY, WRONG, flat },
     { "frames repeated", ANY, WRONG, still },
     { "frame rate", ANY, WRONG, find_frame_rate },
     { "length", CTT_RECOGNISE, ALWAYS, length },

@@ -5,6 +5,7 @@
 #include "libtrain/recognise/baseline.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 static const double CLASSES_APART = 20;   /* clips, most to fewest */
@@ -113,8 +114,8 @@ int ctt_find_twice(struct ctt_patient *p, struct ctt_finding *f)
     if (p->val)
         CTT_TRY(ctt_data_duplicates(p->val, &r[1]));
     other = r[0].other + r[1].other;
-    FOUND(f, "%d clips are in a set twice, %d with another class", r[0].same +
-          r[1].same + other, other);
+    FOUND(f, "in a set twice: %d of the clips, %d of them with another class",
+          r[0].same + r[1].same + other, other);
     if (other)
         MENDS(f, "--strict names them: %.90s", r[!r[0].other].rivals);
     rc = 1;
@@ -153,13 +154,13 @@ int ctt_find_shared(struct ctt_patient *p, struct ctt_finding *f)
     return 1;
 }
 
-/* How much more often one frame is right than the largest class, of what that
- * leaves. */
+/* Whether one frame is right in most of what the largest class leaves, by more
+ * than chance: without a model to compare with, as a training has. */
 int ctt_find_scene(struct ctt_patient *p, struct ctt_finding *f)
 {
     static const struct ctt_point end = { .ratio = 1 };
     struct ctt_baselines b = { .trained = 0 };
-    double right[CTT_BASELINES], none;
+    double right[CTT_BASELINES], none, one;
     int rc;
 
     if (!p->val || p->m->g->several)
@@ -170,12 +171,13 @@ int ctt_find_scene(struct ctt_patient *p, struct ctt_finding *f)
     for (int k = 0; k < CTT_BASELINES; k++)
         right[k] = ctt_metrics_top1(b.of[k], 0);
     none = right[CTT_LARGEST_CLASS];
+    one = fmax(right[CTT_FIRST_FRAME], right[CTT_LAST_FRAME]);
     FOUND(f, "without a network %.1f%% of %d validation clips are right from "
-          "the first frame, %.1f%% from differences, %.1f%% are of the "
-          "largest class", 100 * right[CTT_FIRST_FRAME], p->val->clips,
+          "the first or last frame alone, %.1f%% from differences of frames; "
+          "%.1f%% are of the largest class", 100 * one, p->val->clips,
           100 * right[CTT_DIFFERENCES], 100 * none);
-    if (p->val->longest > 1 &&
-        right[CTT_FIRST_FRAME] - none > FRAME_MOST * (1 - none))
+    if (p->val->longest > 1 && one - none > FRAME_MOST * (1 - none) &&
+        ctt_baselines_scene(&b, p->val->clips))
         MENDS(f, "film each class in several places: the scene decides "
               "(doc/data.md)");
     ctt_baselines_free(&b);

@@ -2,6 +2,7 @@
  * baseline.c: linear answers from no frame, from one frame, and from
  * differences of frames. */
 #include "libtrain/recognise/baseline.h"
+#include "base/statistics/mcnemar.h"
 #include "libtrain/data/data.h"
 #include "libtrain/recognise/ridge.h"
 
@@ -311,6 +312,41 @@ out:
     if (rc < 0)
         ctt_baselines_free(out);
     return rc;
+}
+
+struct ctt_pair ctt_metrics_pair(const struct ctt_metrics *a,
+                                 const struct ctt_metrics *b, int clips)
+{
+    struct ctt_pair n = { 0, 0 };
+
+    for (int i = 1; i <= clips; i++) {
+        int x = a->verdict[i * a->points - 1];
+        int y = b->verdict[i * b->points - 1];
+
+        n.first += x == CTT_RIGHT && y == CTT_WRONG;
+        n.second += x == CTT_WRONG && y == CTT_RIGHT;
+    }
+    return n;
+}
+
+int ctt_metrics_better(const struct ctt_metrics *a,
+                       const struct ctt_metrics *b, int clips)
+{
+    struct ctt_pair n = ctt_metrics_pair(a, b, clips);
+
+    return n.first > n.second && ctt_mcnemar(n.second, n.first) < 0.01;
+}
+
+const struct ctt_metrics *ctt_baselines_scene(const struct ctt_baselines *b,
+                                              int clips)
+{
+    const struct ctt_metrics *frame = b->of[CTT_FIRST_FRAME];
+    int last = frame->points - 1;
+
+    if (b->of[CTT_LAST_FRAME]->top1[last] > frame->top1[last])
+        frame = b->of[CTT_LAST_FRAME];
+    return ctt_metrics_better(frame, b->of[CTT_LARGEST_CLASS], clips) ? frame
+                                                                     : NULL;
 }
 
 void ctt_baselines_free(struct ctt_baselines *b)

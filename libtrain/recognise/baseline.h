@@ -25,6 +25,21 @@ struct ctt_baselines {
 int  ctt_baselines_measure(struct ctt_data *train, struct ctt_data *test,
                            const struct ctt_point *point, int points,
                            struct ctt_baselines *out);
+
+/* Clips that only one of two has right at the last point. */
+struct ctt_pair { int64_t first, second; };
+struct ctt_pair ctt_metrics_pair(const struct ctt_metrics *a,
+                                 const struct ctt_metrics *b, int clips);
+
+/* 1 if a is right more often than b at the last point, by more than chance
+ * (McNemar's test, p < 0.01). */
+int  ctt_metrics_better(const struct ctt_metrics *a,
+                        const struct ctt_metrics *b, int clips);
+
+/* The better of the first and the last frame if it is right more often than the
+ * largest class, by more than chance, or NULL: the scene may decide. */
+const struct ctt_metrics *ctt_baselines_scene(const struct ctt_baselines *b,
+                                              int clips);
 void ctt_baselines_free(struct ctt_baselines *b);
 
 #endif

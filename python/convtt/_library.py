@@ -128,7 +128,9 @@ class _Place(c.Structure):
 
 @dataclass(frozen=True)
 class Library:
-    """The loaded libconvtt-infer: its file, version, and built-in devices."""
+    """The loaded libconvtt-infer: its file, its version, and the names that
+    device= knows; "cuda" opens where the library was built with it and a GPU
+    is there."""
     path: str
     version: str
     devices: Tuple[str, ...]

@@ -20,9 +20,11 @@ plan() { "$bin/convtt-info" --plan tiny.net --device "$@"; }
 
 # 1. A missing or broken module.
 CTT_MODULES=/nonexistent says 1 \
-    '^convtt-info: device cuda: no convtt-cuda\.so in /nonexistent$' plan cuda
+    '^convtt-info: device cuda: no convtt-cuda\.so in /nonexistent; configure' \
+    plan cuda
 mkdir empty broken
-CTT_MODULES=$PWD/empty says 1 "no convtt-cuda\.so in $PWD/empty\$" plan cuda
+CTT_MODULES=$PWD/empty says 1 "no convtt-cuda\.so in $PWD/empty; configure " \
+    plan cuda
 echo 'no library' > broken/convtt-cuda.so
 CTT_MODULES=$PWD/broken says 1 'broken/convtt-cuda\.so: ' plan cuda
 says 2 "no choice 'gpu'" plan gpu

@@ -88,11 +88,57 @@ static void removed_options(void)
     ctt_free(now);
 }
 
+/* A setting without an effect may be another one: earlier versions took it. */
+static void settings_without_effect(void)
+{
+    struct ctt_train_cfg cfg = { .data = NULL };
+    char *was = NULL;
+
+    CHECK_OK(ctt_opt_defaults(ctt_train_opts, &cfg));
+    cfg.momentum = 0.5f;
+    CHECK_OK(ctt_settings_print(&cfg, &was));
+    cfg.momentum = 0.9f;
+    CHECK_OK(ctt_settings_same(&cfg, was));
+    cfg.optimizer = CTT_SGD;
+    ctt_check_refused(ctt_settings_same(&cfg, was), CTT_EINVAL, "the "
+                      "checkpoint was made with --");
+    ctt_free(was);
+    was = NULL;
+    CHECK_OK(ctt_settings_print(&cfg, &was));
+    cfg.momentum = 0.5f;
+    ctt_check_refused(ctt_settings_same(&cfg, was), CTT_EINVAL, "the "
+                      "checkpoint was made with --momentum=0.9");
+    ctt_free(was);
+}
+
+/* What of the length of a run has changed, if its schedule depends on it. */
+static void other_length(void)
+{
+    struct ctt_train_cfg cfg = { .data = NULL };
+    struct ctt_state state = { .settings = NULL };
+    struct ctt_model m = { .train = &state };
+    char was[64];
+
+    CHECK_OK(ctt_opt_defaults(ctt_train_opts, &cfg));
+    cfg.epochs = 40;
+    CHECK_OK(ctt_settings_print(&cfg, &state.settings));
+    CU_ASSERT_STRING_EQUAL(ctt_resume_length(&m, &cfg, was, sizeof(was)), "");
+    cfg.epochs = 24;
+    cfg.max_steps = 7;
+    CU_ASSERT_STRING_EQUAL(ctt_resume_length(&m, &cfg, was, sizeof(was)),
+                           " --epochs=40 --max-steps=0");
+    cfg.schedule = CTT_CONSTANT;
+    CU_ASSERT_STRING_EQUAL(ctt_resume_length(&m, &cfg, was, sizeof(was)), "");
+    ctt_free(state.settings);
+}
+
 static CU_TestInfo tests[] = {
     { "every condition names a setting", every_condition_names_a_setting },
     { "every setting has a section", every_setting_has_a_section },
     { "what may change at resume", resume_may_change },
     { "removed options", removed_options },
+    { "settings without effect", settings_without_effect },
+    { "another length", other_length },
     CU_TEST_INFO_NULL
 };
 

@@ -356,6 +356,7 @@ int main(int argc, char **argv)
     if (rc < 0)
         return ctt_tool_fail(ctt_tool_status(rc));
     ctt_tool_catch();
+    ctt_tool_catch_pipe();
     rc = run_profiled(&j);
     if (rc < 0)
         ctt_tool_fail(j.status);

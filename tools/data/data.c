@@ -113,6 +113,7 @@ static int open_parts(const struct ctt_data_cfg *c, const char *path,
         goto out;
     part[0].name = splits[0];
     CTT_TRY(open_split_source(c, path, 1, NULL, &part[0]));
+    part[0].name = "clips";
     *count = 1;
 out:
     return rc;
@@ -298,7 +299,6 @@ static int check_clips(const struct ctt_data_cfg *c, const char *path)
     ctt_tool_catch();
     CTT_TRY(open_parts(c, path, part, &parts));
     tell_found(path, part, parts);
-    CTT_TRY(tell_few(path, part));
     for (int i = 0; i < parts; i++) {
         int clips = list_of(&part[i])->count;
         sum[i] = ctt_calloc((size_t)clips, sizeof(*sum[i]));
@@ -309,6 +309,11 @@ static int check_clips(const struct ctt_data_cfg *c, const char *path)
             CTT_TRY(check_labels(c, path, part, i, &bad));
         all += clips;
     }
+    if (all && bad >= all)
+        ctt_tool_say("%s: nothing in it can be used; each line of a list has "
+                     "the path of a clip and its class", path);
+    else
+        CTT_TRY(tell_few(path, part));
     ctt_tool_say("%s: %d clip%s, %d bad", path, all, ctt_s(all), bad);
     rc = bad ? 1 : 0;
 out:
@@ -437,7 +442,8 @@ static int run_command(int k, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const char *word = argc > 1 ? argv[1] : "";
+    const char *word = argc > 1 ? argv[1] : "", *meant = NULL;
+    int most = 0;
 
     ctt_tool_start("convtt-data", argv);
     for (int k = 0; k < CTT_DATA_COMMANDS; k++)
@@ -445,6 +451,12 @@ int main(int argc, char **argv)
             return run_command(k, argc - 1, argv + 1);
     if (ctt_opt_answer(&ctt_data_program, word))
         return ctt_tool_end(0);
+    for (int k = 0; k < CTT_DATA_COMMANDS; k++)
+        if (ctt_opt_meant(word, strlen(word), word_of(k), &most))
+            meant = word_of(k);
+    if (meant)
+        return ctt_tool_die(CTT_EXIT_USAGE, "no command '%s': is %s meant?",
+                            word, meant);
     return ctt_tool_die(CTT_EXIT_USAGE, word[0]
                         ? "no command '%s' (see --help)"
                         : "no command given%s (see --help)", word);

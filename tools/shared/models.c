@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * models.c: installed models, which the programs find by name. */
+#define _XOPEN_SOURCE 700    /* realpath() */
 #include "tools/shared/output.h"
+#include "base/opt.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,29 +25,29 @@ static int look_in_folder(const char *folder, const char *name, char path[PATH])
 }
 
 /* The models of an installation that was moved, where the program is in bin/,
- * and of a checkout, where it is in build/ or, below libtool's script, in
- * build/.libs/. */
-static const char *const beside[] = {
+ * of a checkout, where it is in build/ or, below libtool's script, in
+ * build/.libs/, and as configured. */
+static const char *const folders[] = {
     "../share/convtt/models", "../models", "../../models",
+    CTT_PKGDATADIR "/models",
 };
 
-static int look_beside_program(const char *name, char path[PATH])
+/* The k-th folder, or "" if the program's is unknown. */
+static const char *name_folder(size_t k, char out[2 * PATH])
 {
-    char exe[PATH], folder[2 * PATH];
+    char exe[PATH];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
     char *slash;
 
     exe[n > 0 ? n : 0] = '\0';
     slash = strrchr(exe, '/');
-    if (!slash)
-        return 0;
-    *slash = '\0';
-    for (size_t i = 0; i < CTT_LEN(beside); i++) {
-        snprintf(folder, sizeof(folder), "%s/%s", exe, beside[i]);
-        if (look_in_folder(folder, name, path))
-            return 1;
-    }
-    return 0;
+    out[0] = '\0';
+    if (*folders[k] == '/')
+        snprintf(out, 2 * PATH, "%s", folders[k]);
+    else if (slash)
+        snprintf(out, 2 * PATH, "%.*s/%s", (int)(slash - exe), exe,
+                 folders[k]);
+    return out;
 }
 
 /* A name that is neither a file nor a model. */
@@ -51,20 +56,52 @@ static const char *lost;
 char *ctt_tool_model(char *name)
 {
     static char path[PATH];
+    char folder[2 * PATH];
 
     if (!name || !*name || strchr(name, '/') || access(name, F_OK) == 0)
         return name;
-    if (look_beside_program(name, path) ||
-        look_in_folder(CTT_PKGDATADIR "/models", name, path))
-        return path;
+    for (size_t k = 0; k < CTT_LEN(folders); k++)
+        if (*name_folder(k, folder) && look_in_folder(folder, name, path))
+            return path;
     lost = strchr(name, '.') ? NULL : name;
     return name;
 }
 
+/* The model of a folder that the lost name most likely means, or "". */
+static void find_meant(const char *folder, char best[PATH])
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    int most = 0;
+
+    best[0] = '\0';
+    while (d && (e = readdir(d)) != NULL) {
+        char name[PATH];
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(e->d_name, "."),
+                 e->d_name);
+        if (ctt_opt_meant(lost, strlen(lost), name, &most))
+            snprintf(best, PATH, "%s", name);
+    }
+    if (d)
+        closedir(d);
+}
+
 const char *ctt_tool_model_hint(const char *message)
 {
-    size_t n = lost ? strlen(lost) : 0;
+    static char hint[2 * PATH_MAX];
+    size_t n = lost ? strlen(lost) : 0, k = 0;
+    char folder[2 * PATH], real[PATH_MAX], best[PATH];
 
-    return n && strncmp(message, lost, n) == 0 && message[n] == ':'
-           ? ", nor a model of this name in " CTT_PKGDATADIR "/models" : "";
+    if (!n || strncmp(message, lost, n) != 0 || message[n] != ':')
+        return "";
+    while (k + 1 < CTT_LEN(folders) && !realpath(name_folder(k, folder), real))
+        k++;
+    if (!realpath(name_folder(k, folder), real))
+        snprintf(real, sizeof(real), "%s", folder);
+    find_meant(real, best);
+    snprintf(hint, sizeof(hint), ", nor a model of this name in %s%s%s%s",
+             real, *best ? ": is " : ", which has one in each file", best,
+             *best ? " meant?" : "");
+    return hint;
 }

@@ -301,6 +301,18 @@ static void on_signal(int sig)
     catch_by(on_second, sig);
 }
 
+/* Each further write fails. */
+static void on_pipe(int sig)
+{
+    signal(SIGPIPE, SIG_IGN);
+    stop = sig;
+}
+
+void ctt_tool_catch_pipe(void)
+{
+    signal(SIGPIPE, on_pipe);
+}
+
 void ctt_tool_at_last(void (*f)(void))
 {
     at_last = f;

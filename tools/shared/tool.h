@@ -75,6 +75,10 @@ const char *ctt_tool_given(const char *path);
  * also to the libraries (ctt_stop_set()), so that decoding and waits for pipes
  * end; a second signal, at least half a second later, ends the program. */
 void ctt_tool_catch(void);
+
+/* A reader of standard output that ends counts as such a signal, in programs
+ * that have files to put in order. */
+void ctt_tool_catch_pipe(void);
 int  ctt_tool_stop(void);
 /* Sets a function that the second signal's handler calls first; only
  * async-signal-safe calls are allowed in it. */

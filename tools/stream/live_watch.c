@@ -461,7 +461,8 @@ static int tables(struct ctt_watch *w)
     ctt_table_row(&times, "ms\tcount\tp50\tp95\tp99\tmax");
     times_row(&times, "step", &w->step.all);
     times_row(&times, "arrival to answer", &w->answer.all);
-    ctt_tool_say("\n%.1f seconds", ctt_seconds() - w->start);
+    ctt_tool_say("\nran for %.1f seconds; frames, answers and events (STREAMS "
+                 "in the manual):", ctt_seconds() - w->start);
     CTT_TRY(ctt_table_print(&counts));
     ctt_tool_say("%s", "");
     CTT_TRY(ctt_table_print(&times));

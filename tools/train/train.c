@@ -235,6 +235,7 @@ int main(int argc, char **argv)
     if (rc == CTT_EUNSUP || rc == CTT_EINVAL)    /* it stays wrong */
         j.status = CTT_EXIT_USAGE;
     ctt_tool_catch();
+    ctt_tool_catch_pipe();
     if (rc >= 0)
         rc = do_profiled(&j, &status);
     ctt_ranks_unwatch();

@@ -37,24 +37,6 @@ out:
     return rc;
 }
 
-/* Clips that only one of two has right at a point. */
-struct pair { int64_t first, second; };
-
-static struct pair compare(const struct ctt_metrics *a,
-                           const struct ctt_metrics *b, int clips, int point)
-{
-    struct pair n = { 0, 0 };
-
-    for (int i = 0; i < clips; i++) {
-        int x = a->verdict[i * a->points + point];
-        int y = b->verdict[i * b->points + point];
-
-        n.first += x == CTT_RIGHT && y == CTT_WRONG;
-        n.second += x == CTT_WRONG && y == CTT_RIGHT;
-    }
-    return n;
-}
-
 static void add_row(struct ctt_table *t, const char *name,
                     const struct ctt_metrics *m)
 {
@@ -98,7 +80,7 @@ static void tell_gain(const struct ctt_baselines *b,
                       const struct ctt_metrics *m, int clips)
 {
     int last = m->points - 1, best = best_of(b, last);
-    struct pair n = compare(m, b->of[best], clips, last);
+    struct ctt_pair n = ctt_metrics_pair(m, b->of[best], clips);
     double more = 100 * (ctt_metrics_top1(m, last) -
                          ctt_metrics_top1(b->of[best], last));
 
@@ -110,28 +92,15 @@ static void tell_gain(const struct ctt_baselines *b,
                  ctt_mcnemar(n.second, n.first));
 }
 
-/* 1 if a is right more often than b at the end of the clips, by more than
- * chance. */
-static int is_better(const struct ctt_metrics *a, const struct ctt_metrics *b,
-                     int clips)
-{
-    struct pair n = compare(a, b, clips, a->points - 1);
-
-    return n.first > n.second && ctt_mcnemar(n.second, n.first) < 0.01;
-}
-
 /* One frame knows the class, and about as well as the model. */
 static void warn_of_scene(const struct ctt_baselines *b,
                           const struct ctt_metrics *m, int clips)
 {
-    const struct ctt_metrics *none = b->of[CTT_LARGEST_CLASS];
-    const struct ctt_metrics *frame = b->of[CTT_FIRST_FRAME];
+    const struct ctt_metrics *frame = ctt_baselines_scene(b, clips);
     int last = m->points - 1;
 
-    if (b->of[CTT_LAST_FRAME]->top1[last] > frame->top1[last])
-        frame = b->of[CTT_LAST_FRAME];
-    if (is_better(frame, none, clips) && is_better(m, none, clips) &&
-        !is_better(m, frame, clips))
+    if (frame && ctt_metrics_better(m, b->of[CTT_LARGEST_CLASS], clips) &&
+        !ctt_metrics_better(m, frame, clips))
         ctt_tool_warn("one frame (%.1f%%) says as much as the model (%.1f%%): "
                       "the scene may decide, not the action; film each class "
                       "in several places, and validate on others "
@@ -149,7 +118,7 @@ int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
     if (!cfg->baselines || scores->several)
         goto out;
     CTT_TRY(take_shares(scores, clips, &page->model));
-    ctt_tool_progress(NULL, "answers without a network");
+    ctt_tool_progress(NULL, "measuring answers without a network");
     rc = ctt_baselines_measure(train, test, shares, SHARES, b);
     CTT_TRY(rc == CTT_EUNSUP ? 0 : rc);
     if (!b->trained)

@@ -244,6 +244,7 @@ out:
 /* Where the checkpoint cannot go on as the command line says. */
 static int resume_suits(struct ctt_training *j)
 {
+    char was[128];
     int rc = 0;
 
     if (j->text)
@@ -251,6 +252,10 @@ static int resume_suits(struct ctt_training *j)
     rc = ctt_checkpoint_suits(j->m, &j->cfg);
     if (rc < 0)
         j->status = ctt_tool_status(rc);
+    else if (*ctt_resume_length(j->m, &j->cfg, was, sizeof(was)))
+        ctt_tool_warn("%s: the run so far had%s; from here on the learning "
+                      "rate falls as for the new length, so the model will be "
+                      "that of neither run", j->cfg.checkpoint, was);
 out:
     return rc;
 }

@@ -76,8 +76,10 @@ static const char *choice(const struct ctt_train_cfg *cfg)
     if (ctt_val_chose(cfg))
         return "they chose the epoch, so their figures flatter it";
     return cfg->backbone
-           ? "they made no choice, as the head is fitted to training clips"
-           : "they made no choice, as the weights are the last epoch's";
+           ? "they chose nothing, as the head is fitted to training clips "
+             "alone, so their figures do not flatter it"
+           : "they chose nothing, as the weights are the last epoch's, so "
+             "their figures do not flatter it";
 }
 
 /* The role of the held-out clips, in words; opened: the result of opening split
@@ -86,8 +88,8 @@ static const char *proof(const struct ctt_train_cfg *cfg,
                          const struct ctt_data *test, int opened, int shared)
 {
     static const char *const words[2][2] = {
-        { "those of split 'test' do not", "nor did split 'test'" },
-        { "those of --test do not", "nor did --test" },
+        { "those of split 'test' do not", "nor do those of split 'test'" },
+        { "those of --test do not", "nor do those of --test" },
     };
 
     if (test && shared)

@@ -171,7 +171,8 @@ static void take_oldest(struct ctt_live *l)
     memmove(l->queue, l->queue + 1, sizeof(l->queue[0]) * (size_t)l->queued);
     l->counts.taken++;
     l->counts.resets += s->fresh && s->fresh != CTT_FRESH_START;
-    l->counts.late += l->step > 0 && ctt_seconds() - s->arrived > l->step;
+    l->counts.late += l->step > 0 && (l->paced || !l->waits) &&
+                      ctt_seconds() - s->arrived > l->step;
     pthread_cond_signal(&l->room);
 }
 

@@ -105,7 +105,7 @@ static void test_blame_frames(void)
 
 /* ---- auto ---- */
 
-static int may, says_lost;
+static int may, says_lost, says_kept;
 
 /* All is well while at most `may` convs read bytes. */
 static int few(void *arg, const char *stage, const struct ctt_model *m,
@@ -123,6 +123,8 @@ static void hear(void *arg, const char *line)
 {
     (void)arg;
     says_lost += strstr(line, "even with") != NULL;
+    says_kept += strstr(line, "int8: kept: 2.0 points lost, but on 100 clips "
+                        "up to 2.0 may be chance") != NULL;
 }
 
 /* Of four convs. */
@@ -204,8 +206,8 @@ static int loss(void *arg, const char *stage, const struct ctt_model *m,
 
 static void test_chance(void)
 {
-    static const struct { struct ctt_loss loss; int stay; } rows[] = {
-        { { 0.02, 0.01 }, 0 }, { { 0.03, 0.01 }, 3 }, { { -0.01, 0 }, 0 },
+    static const struct { struct ctt_loss loss; int stay, kept; } rows[] = {
+        { { 0.02, 0.01 }, 0, 1 }, { { 0.03, 0.01 }, 3 }, { { -0.01, 0 }, 0 },
         { { 0.006, 0 }, 3 }, { { 0.004, 0 }, 0 },
     };
 
@@ -213,14 +215,16 @@ static void test_chance(void)
         struct ctt_recipe o = { .int8 = { .method = 1, .except = "auto",
             .harm = 0.005f } };
         struct ctt_recipe_calls calls = { .accuracy = few, .loss = loss,
-            .sample = int8_sample, .clips = 100 };
+            .sample = int8_sample, .say = hear, .clips = 100 };
         struct ctt_model *m;
         struct ctt_report *r;
 
         may = 4;
+        says_kept = 0;
         measured = rows[i].loss;
         r = int8_report(&o, &calls, classes, &m);
         CU_ASSERT_EQUAL(int8_convs(m->g), 4 - rows[i].stay);
+        CU_ASSERT_EQUAL(says_kept, rows[i].kept);
         ctt_report_free(&r);
         ctt_model_free(&m);
     }

@@ -78,6 +78,11 @@ grep -qE '^all together +[0-9.e-]+ +- ' out || fail "no sum: $(cat out)"
 [ "$(sed '/^stages:/,$d' out | sed '1,/what reading/d' |
     grep -cE '^(e|h.zx|h.z|y) +[0-9.e-]+ +[0-9.]+ +[0-9.]+ ')" = 4 ] ||
     fail "not all convs are blamed: $(cat out)"
+# The last score of the history is the model's.
+[ "$(sed -n 's/.*"top1": \[[^]]*, \([0-9.]*\)\].*/\1/p' b.json | tail -1 |
+    xargs printf %.4f)" = "$("$bin/convtt-info" b.ctt |
+    sed -n 's/^int8: val_top1=//p')" ] ||
+    fail "the history: $("$bin/convtt-info" b.ctt | grep val_top1)"
 sed -n '/"int8":/,/\]/p' b.json > rows
 [ "$(grep -cE '"conv": "[^"]+", "kl_nats": [0-9.e-]+, ' rows)" = 5 ] ||
     fail "the report lacks convs: $(cat b.json)"

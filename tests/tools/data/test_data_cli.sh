@@ -203,4 +203,9 @@ for log in set/train-labels-idx1-ubyte set/t10k-images-idx3-ubyte; do
         --data digits:set --log-csv $log
 done
 
+# A text that is no list.
+echo 'filmed on monday' > notes.txt
+says 1 'notes.txt: nothing in it can be used; each line of a list has' \
+    "$bin/convtt-data" check notes.txt
+grep -q 'film each' out && fail "advice on a text: $(cat out)"
 exit $failed

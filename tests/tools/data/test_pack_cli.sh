@@ -114,7 +114,7 @@ says 0 "1 clip of 'validation' is also in 'train', such as .*y.webm .*x.webm" \
     's/.* //; 3p' train.txt)"; } > twice.txt
 says 0 'training: 2 clips have the frames of another one, such as .* and ' \
     train tiny.net --data twice.txt --strict --val none
-says 0 "'train'|train: 2 clips have the frames of another one, such as" \
+says 0 "'train'|clips: 2 clips have the frames of another one, such as" \
     "$data" check twice.txt --strict
 grep -q 'another class' err && fail "the same class is another: $(cat err)"
 { cat train.txt; echo 'renamed.webm a'; } > both.txt
@@ -122,7 +122,7 @@ pair='such as .*\(b\) and .*renamed.webm \(a\)'
 says 0 "training: 1 clip has the frames of another one but .* class, $pair" \
     train tiny.net --data both.txt --val none
 says 0 '^both.txt: 10 clips, 0 bad' "$data" check both.txt
-grep -q 'train: 1 clip has .* another class' err || fail "check: $(cat err)"
+grep -q 'clips: 1 clip has .* another class' err || fail "check: $(cat err)"
 says 0 'both.h5: 10 clips' "$data" pack both.txt -o both.h5 --model tiny.net
 says 1 'both.h5: the same frames have two classes: ' train tiny.net \
     --data both.h5 --strict

@@ -91,6 +91,13 @@ grep -q 'one frame.*100.0% of 90 validation clips are right from' log &&
     grep -q 'film each class in several places' log ||
     fail "--doctor: $(cat log)"
 
+# Six validation clips show nothing beyond chance, to neither.
+{ sed -n 1p v.csv; sed -n 2,7p v.csv; } > six.csv
+"$bin/convtt-train" tiny.net --data t.csv --val six.csv -o six.h5 --doctor \
+    > log 2>&1
+grep -q 'one frame *fine .* 100.0% of 6 validation clips' log ||
+    fail "--doctor of six clips: $(cat log)"
+
 learn 3 --epochs 12
 within "$(at 'differences of frames' 2)" 95 100
 within "$(at 'last frame alone' 2)" 40 75

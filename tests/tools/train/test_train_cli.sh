@@ -105,6 +105,13 @@ says 2 'end.ctt.ckpt: 2 epochs are trained already, --epochs=1 is fewer' \
 says 2 'end.ctt.ckpt: 18 steps are trained already, --max-steps=17 is fewer' \
     "$bin/convtt-train" $common -o end.ctt --resume --max-steps 17
 [ -e end.ctt.ckpt ] || fail "beyond the end: $(ls end*)"
+cp end.ctt.ckpt more.ctt.ckpt
+"$bin/convtt-train" $common -o more.ctt --resume --epochs 4 --pause 3 \
+    > out 2>&1 < /dev/null || fail "--pause 3: $(cat out)"
+grep -q 'the run so far had --epochs=3; from here on the learning rate' out ||
+    fail "--resume with other --epochs says nothing: $(cat out)"
+# The history says of which epoch the weights are.
+says 0 'best-epoch=[1-3] val_top1=' "$bin/convtt-info" whole.ctt
 # It says how many steps this run made.
 says 0 'end.ctt written' "$bin/convtt-train" $common -o end.ctt --resume \
     --epochs 2
@@ -137,6 +144,44 @@ done
 says 2 'not a name of SPDX' "$bin/convtt-train" $common -o no.ctt \
     --licence 'mine, all mine'
 says 0 '^conv e in=x' "$bin/convtt-info" --net whole.ctt
+says 1 'tinny: .*nor a model of this name in /.*models' "$bin/convtt-info" tinny
+says 1 "of this name in /.*models: is early-convttlstm meant" \
+    "$bin/convtt-info" early-convtlstm
+says 2 "no command 'chek': is check meant" "$bin/convtt-data" chek clips
+says 2 "unknown option '--epoch.': is --epochs meant" "$bin/convtt-train" \
+    --epochz 3
+# Clips of the same names with other frames are told; a reader of standard
+# output that ends stops the run, with a checkpoint and without a lock.
+mkdir two
+for class in a b; do
+    for k in 1 2 3 4 5 6; do
+        mkdir -p two/$class/$k
+        for i in 1 2 3; do
+            { printf 'P5\n8 8\n255\n'; printf '%064d' $k$i; } \
+                > two/$class/$k/$i.pgm
+        done
+    done
+done
+cat > two.net << 'END'
+input x h=8 w=8 c=1 colour=gray
+conv e in=x out=2 kernel=3
+pool p in=e kind=avg
+conv y in=p out=2
+END
+two="two.net --data two --val none --batch 4 --threads 1 -o two.h5 --epochs 4"
+says 0 'paused after 1 of 4' "$bin/convtt-train" $two --pause 1
+says 0 'paused after 2 of 4' "$bin/convtt-train" $two --pause 2 --resume
+grep -q 'other frames' out err && fail "the same frames are others: $(cat err)"
+cp two/a/1/1.pgm two/a/2/2.pgm
+"$bin/convtt-train" $two --pause 3 --resume > out 2>&1 < /dev/null
+grep -q 'two: clips of these names have other frames now' out ||
+    fail "other frames: $(cat out)"
+rm two.h5.ckpt
+"$bin/convtt-train" $two --epochs 9999 2> err < /dev/null | head -1 > out
+[ "${PIPESTATUS[0]}" = 1 ] && grep -q 'stopped after step' err ||
+    fail "a closed pipe: $(cat err)"
+[ -e two.h5.ckpt ] && ! ls two.h5*.lock > list 2>&1 ||
+    fail "a closed pipe leaves $(ls two.h5*)"
 says 0 'convttlstm' "$bin/convtt-info" --ops
 says 0 'at 100%' "$bin/convtt-info" --data clips whole.ctt
 says 0 'at 100%' "$bin/convtt-info" --data t.pack whole.ctt
@@ -458,7 +503,7 @@ last='s/"file":\("[^"]*"\).*\("top":.*\),"ms".*/\1 \2/p'
     --device ref | sed -n "$last" > stream
 [ -s whole ] && cmp whole stream || fail "a stream answers otherwise"
 grep -q '^warning: light' err && fail "normalise=clip: $(cat err)"
-says 3 '^light +fine +values of .*normalise=clip makes them 0 and 1' $train \
+says 3 '^light +fine +pixels of .*normalise=clip makes them 0 and 1' $train \
     light.net --data clips --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html light.html
 says 0 'ms' "$bin/convtt-infer" --bench light.ctt --threads 1 --runs 20
@@ -480,8 +525,8 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong: few
 # clips of a class.
-says 3 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
-    --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
+says 3 '^light +fine +pixels \(0 to 1\) of mean' $train tiny.net \
+    --data clips --batch 8 --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html s.html
 grep -q '^1 of 16 checks found a problem' out || fail "doctor: $(cat out)"
 grep -qE '^classes +wrong +12 classes with .*; few: .* [0-9]+, ' out ||
