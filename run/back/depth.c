@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * depth.c: runs a step by its plan of recomputation across nodes, and chooses
+ * the plan. */
+#include "run/back/depth.h"
+#include "run/place.h"
+#include "base/clock.h"
+
+#include <math.h>
+
+/* ---- choosing ---- */
+
+/* Until seconds are measured: multiplications, and numbers written, of which a
+ * processor moves one in the time of 8 multiplications. */
+static void guess_costs(struct ctt_depth *d)
+{
+    const struct ctt_graph *g = d->r->g;
+
+    for (int i = 0; i < d->count; i++) {
+        double each = (double)ctt_node_macs(g, i) +
+                      8 * (double)ctt_volume(&g->node[i].out);
+
+        d->cost[0][d->place[i]] += each;
+        d->cost[1][d->place[i]] += 2 * each;
+    }
+}
+
+/* The plan of a clip's memory with that of a window. */
+static void adopt(struct ctt_back *y)
+{
+    y->values = y->depth->bytes;
+    y->transient = y->grads = 0;
+    y->plan.bytes = y->values + (y->stores + 1) * y->history;
+    y->plan.calls = y->depth->positions;
+    y->plan.again = 0;
+    for (int t = 0; t < y->depth->visits; t++)
+        y->plan.again += y->depth->visit[t].turn == CTT_AGAIN;
+}
+
+/* What a schedule of the chain does not reach, as its sizes are upper bounds,
+ * the other plan may. */
+static int plan(struct ctt_back *y)
+{
+    int64_t bytes = y->limit - (y->stores + 1) * y->history;
+    int rc = y->limit ? ctt_depth_plan_within(y->depth, bytes) : CTT_ENOMEM;
+
+    if (rc == CTT_ENOMEM)
+        CTT_TRY(ctt_depth_plan_sqrt(y->depth));
+    else
+        CTT_TRY(rc);
+    adopt(y);
+    rc = y->limit && y->plan.bytes > y->limit ? CTT_ENOMEM : 0;
+out:
+    return rc;
+}
+
+int ctt_depth_open(struct ctt_back *y, const struct ctt_run *r, int64_t limit)
+{
+    int rc = 0;
+
+    y->limit = limit;
+    CTT_TRY(ctt_depth_new(y, r, &y->depth));
+    guess_costs(y->depth);
+    CTT_TRY(plan(y));
+out:
+    return rc;
+}
+
+/* ---- measuring ---- */
+
+/* Runs a window, whose inputs are zeros and whose results are dropped; each
+ * position has the shortest of its times, after a run in which kernels are
+ * prepared. */
+static int time_positions(struct ctt_exec *x)
+{
+    struct ctt_depth *d = x->back->depth;
+    int steps = x->back->plan.window, rc = 0;
+    const struct ctt_job job = { .steps = steps, .feedback = steps };
+
+    x->r->recompute = 1;
+    for (d->timed = 1; d->timed <= 3; d->timed++) {
+        for (int k = 0; k < d->positions && d->timed == 2; k++)
+            d->cost[0][k] = d->cost[1][k] = INFINITY;
+        CTT_TRY(ctt_exec_forward(x, &job));
+        CTT_TRY(ctt_exec_backward(x, &job));
+    }
+out:
+    x->r->recompute = 0;
+    d->timed = 0;
+    return rc;
+}
+
+int ctt_depth_choose(struct ctt_exec *x)
+{
+    struct ctt_back *y = x->back;
+    void *value = y->value;
+    int rc = 0;
+
+    CTT_TRY(time_positions(x));
+    CTT_TRY(plan(y));
+    y->plan.times = ctt_depth_times(y->depth);
+    ctt_back_replays_free(x);
+    CTT_TRY(ctt_back_replays_new(x));
+    ctt_dev_free(x->r->dev, &value);
+    y->value = NULL;
+    CTT_TRY(ctt_dev_alloc(x->r->dev, "values", y->values, &value));
+    y->value = x->r->base[CTT_TRANSIENT] = value;
+out:
+    return rc;
+}
+
+/* ---- running ---- */
+
+static void set_life(struct ctt_exec *x, const struct ctt_life *l)
+{
+    struct ctt_depth *d = x->back->depth;
+    struct ctt_run *r = x->r;
+    int i = l->memory < d->count ? l->memory : l->memory - d->count;
+    int64_t at = l->at + ctt_place_before(r, i);
+
+    if (l->memory < d->count)
+        r->slot[i].at = at;
+    else
+        d->grad[i] = at;
+}
+
+void ctt_depth_begin(struct ctt_exec *x)
+{
+    const struct ctt_depth *d = x->back->depth;
+
+    for (int i = 0; i < d->visit[0].life; i++)
+        set_life(x, &d->life[i]);
+    ctt_place_names(x->r);
+}
+
+/* Values and gradients that begin to live; a gradient that calls add to begins
+ * as 0. */
+static int begin_lives(struct ctt_exec *x, const struct ctt_visit *v)
+{
+    const struct ctt_depth *d = x->back->depth;
+    int rc = 0;
+
+    for (int i = v->life; i < v->life + v->lives; i++)
+        set_life(x, &d->life[i]);
+    if (v->lives)
+        ctt_place_names(x->r);
+    for (int i = v->life; i < v->life + v->lives; i++) {
+        int node = d->life[i].memory - d->count;
+
+        if (node >= 0 && !x->back->overwrite[node])
+            CTT_TRY(ctt_back_clear_node(x, node));
+    }
+out:
+    return rc;
+}
+
+static int visit(struct ctt_exec *x, const struct ctt_visit *v)
+{
+    struct ctt_depth *d = x->back->depth;
+    double *cost = &d->cost[v->turn == CTT_BACK][v->position], start = 0;
+    const struct ctt_window *p = &x->back->part[x->back->hand];
+    int was = x->r->recompute, rc = 0;
+
+    if (d->timed)
+        start = ctt_seconds();
+    CTT_TRY(begin_lives(x, v));
+    x->r->recompute |= v->turn == CTT_AGAIN;
+    rc = v->turn == CTT_BACK
+       ? ctt_back_position(x, v->position)
+       : ctt_run_position(x->r, v->position, p->steps, p->asks);
+    x->r->recompute = was;
+    CTT_TRY(rc);
+    if (d->timed) {
+        CTT_TRY(ctt_dev_sync(x->r->dev));
+        *cost = fmin(*cost, ctt_seconds() - start);
+    }
+out:
+    return rc;
+}
+
+static int run_visits(struct ctt_exec *x, int from, int to)
+{
+    const struct ctt_depth *d = x->back->depth;
+    int rc = 0;
+
+    for (int t = from; t < to; t++)
+        CTT_TRY(visit(x, &d->visit[t]));
+out:
+    return rc;
+}
+
+int ctt_depth_forward(struct ctt_exec *x)
+{
+    return run_visits(x, 0, x->back->depth->positions);
+}
+
+int ctt_depth_backward(struct ctt_exec *x)
+{
+    const struct ctt_depth *d = x->back->depth;
+
+    return run_visits(x, d->positions, d->visits);
+}
