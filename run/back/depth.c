@@ -15,6 +15,8 @@ static void guess_costs(struct ctt_depth *d)
 {
     const struct ctt_graph *g = d->r->g;
 
+    for (int k = 0; k < d->positions; k++)
+        d->cost[0][k] = d->cost[1][k] = 0;
     for (int i = 0; i < d->count; i++) {
         double each = (double)ctt_node_macs(g, i) +
                       8 * (double)ctt_volume(&g->node[i].out);
@@ -89,21 +91,40 @@ out:
     return rc;
 }
 
-int ctt_depth_choose(struct ctt_exec *x)
+/* Gives the block of values the size of the plan. */
+static int new_block(struct ctt_exec *x)
 {
     struct ctt_back *y = x->back;
     void *value = y->value;
     int rc = 0;
 
-    CTT_TRY(time_positions(x));
-    CTT_TRY(plan(y));
-    y->plan.times = ctt_depth_times(y->depth);
     ctt_back_replays_free(x);
-    CTT_TRY(ctt_back_replays_new(x));
     ctt_dev_free(x->r->dev, &value);
     y->value = NULL;
+    CTT_TRY(ctt_back_replays_new(x));
     CTT_TRY(ctt_dev_alloc(x->r->dev, "values", y->values, &value));
     y->value = x->r->base[CTT_TRANSIENT] = value;
+out:
+    return rc;
+}
+
+/* Kernels may need more memory for themselves than was left to them, which the
+ * first run shows: then the values get less. */
+int ctt_depth_choose(struct ctt_exec *x)
+{
+    struct ctt_back *y = x->back;
+    int rc;
+
+    while ((rc = time_positions(x)) == CTT_ENOMEM) {
+        y->limit = y->plan.bytes / 8 * 7;
+        guess_costs(y->depth);
+        CTT_TRY(plan(y) < 0 ? CTT_ENOMEM : 0);    /* says what did not fit */
+        CTT_TRY(new_block(x));
+    }
+    CTT_TRY(rc);
+    CTT_TRY(plan(y));
+    y->plan.times = ctt_depth_times(y->depth);
+    CTT_TRY(new_block(x));
 out:
     return rc;
 }

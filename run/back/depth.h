@@ -62,8 +62,8 @@ int  ctt_depth_crosses(const struct ctt_depth *d, int node, int cut);
 /* Removes the cut whose two stages lose least by being one. */
 void ctt_depth_merge(struct ctt_depth *d);
 
-/* depth_plan.c.  sqrt: one recomputation of each stage, with the number of cuts
- * that needs the fewest bytes.  within: the fastest plan by d->cost that fits
+/* depth_plan.c.  sqrt: the plan with the fewest bytes among those that take no
+ * longer than one more forward pass (Chen et al. 2016).  within: the fastest plan by d->cost that fits
  * into `bytes`; CTT_ENOMEM without a message if there is none.  Both set
  * visit, life and bytes. */
 int  ctt_depth_plan_sqrt(struct ctt_depth *d);

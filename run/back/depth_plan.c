@@ -222,36 +222,6 @@ out:
     return rc;
 }
 
-int ctt_depth_plan_sqrt(struct ctt_depth *d)
-{
-    size_t n = (size_t)d->cuts + 1;
-    int *all = ctt_calloc(n, sizeof(*all)), *best = ctt_calloc(n, sizeof(*all));
-    int cuts = d->cuts, some = 0, rc = all && best ? 0 : CTT_ENOMEM;
-    int64_t least = INT64_MAX;
-
-    CTT_TRY(rc);
-    memcpy(all, d->cut, n * sizeof(*all));
-    for (;; ctt_depth_merge(d)) {
-        CTT_TRY(each_once(d));
-        if (d->bytes < least) {
-            least = d->bytes;
-            some = d->cuts;
-            memcpy(best, d->cut, (size_t)(some + 1) * sizeof(*best));
-        }
-        if (d->cuts == 1)
-            break;
-    }
-    memcpy(d->cut, best, (size_t)(some + 1) * sizeof(*best));
-    d->cuts = some;
-    CTT_TRY(each_once(d));
-    memcpy(d->cut, all, n * sizeof(*all));
-    d->cuts = cuts;
-out:
-    ctt_free(all);
-    ctt_free(best);
-    return rc;
-}
-
 /* ---- the chain ---- */
 
 static int64_t larger(int64_t a, int64_t b)
@@ -358,34 +328,136 @@ static int64_t fixed_bytes(const struct ctt_depth *d)
     return sum;
 }
 
+/* The schedule of the chain for so many slots. */
+static int chain_plan(struct ctt_depth *d, const struct ctt_rotor_plan *p,
+                      int slots)
+{
+    int rc = 0;
+
+    CTT_TRY(begin_plan(d));
+    CTT_TRY(follow(d, p, 0, d->cuts - 1, slots));
+    CTT_TRY(place_lives(d));
+out:
+    return rc;
+}
+
+/* The next fewer slots whose schedule takes longer, by at least 1/64 of a
+ * forward pass; 0: there are none.  *time: of the schedule before, and then of
+ * this one. */
+static int next_slots(const struct ctt_depth *d, const struct ctt_rotor_plan *p,
+                      int slots, double forward, double *time)
+{
+    double before = *time;
+
+    while (--slots > 0) {
+        *time = ctt_rotor_time(p, 0, d->cuts - 1, slots);
+        if (!(*time < INFINITY))
+            return 0;
+        if (before < 0 || *time >= before + forward / 64)
+            return slots;
+    }
+    return 0;
+}
+
+static double forward_cost(const struct ctt_depth *d)
+{
+    double sum = 0;
+
+    for (int k = 0; k < d->positions; k++)
+        sum += d->cost[0][k];
+    return sum;
+}
+
 /* A stage's sizes are upper bounds, so a schedule for more than there is may
  * fit: the fastest ones are tried first. */
 int ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes)
 {
     struct ctt_rotor c;
     struct ctt_rotor_plan *p = NULL;
-    double before = -1;
-    int rc = 0;
+    double time = -1;
+    int slots = CTT_ROTOR_SLOTS + 1, rc = 0;
 
     CTT_TRY(fill_chain(d, &c));
     CTT_TRY(ctt_rotor_solve(&c, (bytes - fixed_bytes(d)) / 3 * 4, &p));
-    for (int m = CTT_ROTOR_SLOTS; m > 0; m--) {
-        double time = ctt_rotor_time(p, 0, c.stages - 1, m);
-
-        if (!(time < INFINITY))
-            break;
-        if (time <= before)
-            continue;
-        before = time;
-        CTT_TRY(begin_plan(d));
-        CTT_TRY(follow(d, p, 0, c.stages - 1, m));
-        CTT_TRY(place_lives(d));
-        if (d->bytes <= bytes)
-            goto out;
-    }
-    rc = CTT_ENOMEM;
+    do {
+        slots = next_slots(d, p, slots, forward_cost(d), &time);
+        CTT_TRY(slots ? chain_plan(d, p, slots) : CTT_ENOMEM);
+    } while (d->bytes > bytes);
 out:
     ctt_rotor_free(&p);
+    return rc;
+}
+
+/* One recomputation of each stage, with the number of cuts that needs the
+ * fewest bytes.  best, all: room for the cuts. */
+static int equal_parts(struct ctt_depth *d, int *best, int *all)
+{
+    size_t n = (size_t)d->cuts + 1;
+    int cuts = d->cuts, some = 0, rc = 0;
+    int64_t least = INT64_MAX;
+
+    memcpy(all, d->cut, n * sizeof(*all));
+    for (;; ctt_depth_merge(d)) {
+        CTT_TRY(each_once(d));
+        if (d->bytes < least) {
+            least = d->bytes;
+            some = d->cuts;
+            memcpy(best, d->cut, (size_t)(some + 1) * sizeof(*best));
+        }
+        if (d->cuts == 1)
+            break;
+    }
+    memcpy(d->cut, best, (size_t)(some + 1) * sizeof(*best));
+    d->cuts = some;
+    CTT_TRY(each_once(d));
+out:
+    memcpy(d->cut, all, n * sizeof(*all));
+    d->cuts = cuts;
+    return rc;
+}
+
+/* Schedules of the chain that recompute no more than one forward pass: the one
+ * with the fewest bytes, if they are less than d->bytes.  *slots 0: none. */
+static int fewer_bytes(struct ctt_depth *d, struct ctt_rotor_plan *p,
+                       int *slots)
+{
+    double forward = forward_cost(d), time = -1;
+    int64_t least = d->bytes;
+    int at = CTT_ROTOR_SLOTS + 1, rc = 0;
+
+    *slots = 0;
+    while ((at = next_slots(d, p, at, forward, &time)) && time <= forward) {
+        CTT_TRY(chain_plan(d, p, at));
+        if (d->bytes < least) {
+            least = d->bytes;
+            *slots = at;
+        }
+    }
+out:
+    return rc;
+}
+
+int ctt_depth_plan_sqrt(struct ctt_depth *d)
+{
+    size_t n = (size_t)d->cuts + 1;
+    int *all = ctt_calloc(n, sizeof(*all)), *best = ctt_calloc(n, sizeof(*all));
+    struct ctt_rotor_plan *p = NULL;
+    struct ctt_rotor c;
+    int slots, rc = all && best ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(equal_parts(d, best, all));
+    CTT_TRY(fill_chain(d, &c));
+    CTT_TRY(ctt_rotor_solve(&c, (d->bytes - fixed_bytes(d)) / 4 * 5, &p));
+    CTT_TRY(fewer_bytes(d, p, &slots));
+    if (slots)
+        CTT_TRY(chain_plan(d, p, slots));
+    else
+        CTT_TRY(equal_parts(d, best, all));
+out:
+    ctt_rotor_free(&p);
+    ctt_free(all);
+    ctt_free(best);
     return rc;
 }
 
