@@ -38,15 +38,15 @@ static void adopt(struct ctt_back *y)
         y->plan.again += y->depth->visit[t].turn == CTT_AGAIN;
 }
 
-/* What a schedule of the chain does not reach, as its sizes are upper bounds,
- * the other plan may. */
-static int plan(struct ctt_back *y)
+/* share: of a step's time that may be spent, if no limit of bytes says what must
+ * be. */
+static int plan(struct ctt_back *y, double share)
 {
     int64_t bytes = y->limit - (y->stores + 1) * y->history;
     int rc = y->limit ? ctt_depth_plan_within(y->depth, bytes) : CTT_ENOMEM;
 
     if (rc == CTT_ENOMEM)
-        CTT_TRY(ctt_depth_plan_sqrt(y->depth));
+        CTT_TRY(ctt_depth_plan_few(y->depth, y->limit ? INFINITY : share));
     else
         CTT_TRY(rc);
     adopt(y);
@@ -62,7 +62,7 @@ int ctt_depth_open(struct ctt_back *y, const struct ctt_run *r, int64_t limit)
     y->limit = limit;
     CTT_TRY(ctt_depth_new(y, r, &y->depth));
     guess_costs(y->depth);
-    CTT_TRY(plan(y));
+    CTT_TRY(plan(y, INFINITY));
 out:
     return rc;
 }
@@ -109,20 +109,33 @@ out:
 }
 
 /* Kernels may need more memory for themselves than was left to them, which the
- * first run shows: then the values get less. */
+ * first run shows: then the values get less.  The rest of the program needs some,
+ * too: tests and files have copies of the weights. */
+static int is_short(const struct ctt_exec *x)
+{
+    int64_t weights = x->r->g->weights * (int64_t)sizeof(float);
+
+    return ctt_dev_room(x->r->dev) < x->back->limit / 8 + 12 * weights;
+}
+
 int ctt_depth_choose(struct ctt_exec *x)
 {
     struct ctt_back *y = x->back;
     int rc;
 
-    while ((rc = time_positions(x)) == CTT_ENOMEM) {
+    while ((rc = time_positions(x)) == CTT_ENOMEM ||
+           (rc == 0 && y->limit && is_short(x))) {
         y->limit = y->plan.bytes / 8 * 7;
         guess_costs(y->depth);
-        CTT_TRY(plan(y) < 0 ? CTT_ENOMEM : 0);    /* says what did not fit */
+        if (plan(y, INFINITY) < 0)
+            CTT_TRY(ctt_error(CTT_ENOMEM, "the values of a step need %lld MB, "
+                              "beside which kernels and the rest of the "
+                              "program do not fit",
+                              (long long)(y->plan.bytes >> 20)));
         CTT_TRY(new_block(x));
     }
     CTT_TRY(rc);
-    CTT_TRY(plan(y));
+    CTT_TRY(plan(y, 0.3));
     y->plan.times = ctt_depth_times(y->depth);
     CTT_TRY(new_block(x));
 out:

@@ -62,23 +62,25 @@ int  ctt_depth_crosses(const struct ctt_depth *d, int node, int cut);
 /* Removes the cut whose two stages lose least by being one. */
 void ctt_depth_merge(struct ctt_depth *d);
 
-/* depth_plan.c.  sqrt: the plan with the fewest bytes among those that take no
- * longer than one more forward pass (Chen et al. 2016).  within: the fastest plan by d->cost that fits
+/* depth_plan.c.  few: the plan with the fewest bytes among those that recompute
+ * each position once, with 2 * sqrt(L) values of L or so (Chen et al. 2016),
+ * and those that take this share of a step's time more.  within: the fastest plan by d->cost that fits
  * into `bytes`; CTT_ENOMEM without a message if there is none.  Both set
  * visit, life and bytes. */
-int  ctt_depth_plan_sqrt(struct ctt_depth *d);
+int  ctt_depth_plan_few(struct ctt_depth *d, double share);
 int  ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes);
 
 /* How many times the step's time without recomputation, by d->cost. */
 double ctt_depth_times(const struct ctt_depth *d);
 
-/* depth.c: the plan of an exec, whose windows have been chosen: limit 0: sqrt,
+/* depth.c: the plan of an exec, whose windows have been chosen: limit 0: few,
  * otherwise within.  Sets y->plan and the sizes of blocks.  CTT_ENOMEM without
  * a message: y->plan.bytes is more than the limit. */
 int  ctt_depth_open(struct ctt_back *y, const struct ctt_run *r,
                     int64_t limit);
 
-/* Measures the time of each position and plans again. */
+/* Measures the time of each position with the plan of the fewest bytes, and
+ * plans again: without a limit for 0.3 of the time of a step more. */
 int  ctt_depth_choose(struct ctt_exec *x);
 
 /* The first visits, which are the forward pass, and the others.  begin: where

@@ -359,12 +359,12 @@ static int next_slots(const struct ctt_depth *d, const struct ctt_rotor_plan *p,
     return 0;
 }
 
-static double forward_cost(const struct ctt_depth *d)
+static double cost_of(const struct ctt_depth *d, int back)
 {
     double sum = 0;
 
     for (int k = 0; k < d->positions; k++)
-        sum += d->cost[0][k];
+        sum += d->cost[back][k];
     return sum;
 }
 
@@ -380,7 +380,7 @@ int ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes)
     CTT_TRY(fill_chain(d, &c));
     CTT_TRY(ctt_rotor_solve(&c, (bytes - fixed_bytes(d)) / 3 * 4, &p));
     do {
-        slots = next_slots(d, p, slots, forward_cost(d), &time);
+        slots = next_slots(d, p, slots, cost_of(d, 0), &time);
         CTT_TRY(slots ? chain_plan(d, p, slots) : CTT_ENOMEM);
     } while (d->bytes > bytes);
 out:
@@ -416,17 +416,17 @@ out:
     return rc;
 }
 
-/* Schedules of the chain that recompute no more than one forward pass: the one
- * with the fewest bytes, if they are less than d->bytes.  *slots 0: none. */
+/* Schedules of the chain that recompute for at most `most`: the one with the
+ * fewest bytes, if they are less than d->bytes.  *slots 0: none. */
 static int fewer_bytes(struct ctt_depth *d, struct ctt_rotor_plan *p,
-                       int *slots)
+                       double most, int *slots)
 {
-    double forward = forward_cost(d), time = -1;
+    double forward = cost_of(d, 0), time = -1;
     int64_t least = d->bytes;
     int at = CTT_ROTOR_SLOTS + 1, rc = 0;
 
     *slots = 0;
-    while ((at = next_slots(d, p, at, forward, &time)) && time <= forward) {
+    while ((at = next_slots(d, p, at, forward, &time)) && time <= most) {
         CTT_TRY(chain_plan(d, p, at));
         if (d->bytes < least) {
             least = d->bytes;
@@ -437,7 +437,7 @@ out:
     return rc;
 }
 
-int ctt_depth_plan_sqrt(struct ctt_depth *d)
+int ctt_depth_plan_few(struct ctt_depth *d, double share)
 {
     size_t n = (size_t)d->cuts + 1;
     int *all = ctt_calloc(n, sizeof(*all)), *best = ctt_calloc(n, sizeof(*all));
@@ -449,7 +449,7 @@ int ctt_depth_plan_sqrt(struct ctt_depth *d)
     CTT_TRY(equal_parts(d, best, all));
     CTT_TRY(fill_chain(d, &c));
     CTT_TRY(ctt_rotor_solve(&c, (d->bytes - fixed_bytes(d)) / 4 * 5, &p));
-    CTT_TRY(fewer_bytes(d, p, &slots));
+    CTT_TRY(fewer_bytes(d, p, share * (cost_of(d, 0) + cost_of(d, 1)), &slots));
     if (slots)
         CTT_TRY(chain_plan(d, p, slots));
     else

@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-struct choice { double time; int at; };
+struct choice { float time; int at; };
 
-/* best: [first][last][slots]. */
+/* best: [last][first][slots], first <= last. */
 struct ctt_rotor_plan {
     const struct ctt_rotor *c;
     double                  slot;    /* bytes */
@@ -18,10 +18,9 @@ struct ctt_rotor_plan {
 static struct choice *best_of(const struct ctt_rotor_plan *p, int first,
                               int last, int slots)
 {
-    int n = p->c->stages;
+    int pair = last * (last + 1) / 2 + first;
 
-    return p->best + ((int64_t)first * n + last) * (CTT_ROTOR_SLOTS + 1) +
-           slots;
+    return p->best + (int64_t)pair * (CTT_ROTOR_SLOTS + 1) + slots;
 }
 
 /* A need is rounded up, so a plan never needs more than it says. */
@@ -58,7 +57,7 @@ static void keep_all(const struct ctt_rotor_plan *p, int first, int last,
     if (first < last)
         time += best_of(p, first + 1, last, left)->time;
     if (time < b->time)
-        *b = (struct choice){ time, first };
+        *b = (struct choice){ (float)time, first };
 }
 
 int ctt_rotor_right(const struct ctt_rotor_plan *p, int first, int at,
@@ -89,7 +88,7 @@ static void keep_cuts(const struct ctt_rotor_plan *p, int first, int last,
         time = forth + best_of(p, at, last, left)->time +
                best_of(p, first, at - 1, slots)->time;
         if (time < b->time)
-            *b = (struct choice){ time, at };
+            *b = (struct choice){ (float)time, at };
     }
 }
 
@@ -97,7 +96,7 @@ int ctt_rotor_solve(const struct ctt_rotor *c, int64_t bytes,
                     struct ctt_rotor_plan **out)
 {
     struct ctt_rotor_plan *p = ctt_calloc(1, sizeof(*p));
-    size_t pairs = (size_t)c->stages * (size_t)c->stages;
+    size_t pairs = (size_t)c->stages * ((size_t)c->stages + 1) / 2;
     int rc = p ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -110,7 +109,7 @@ int ctt_rotor_solve(const struct ctt_rotor *c, int64_t bytes,
             for (int m = 0; m <= CTT_ROTOR_SLOTS; m++) {
                 struct choice *b = best_of(p, i, i + length - 1, m);
 
-                *b = (struct choice){ INFINITY, -1 };
+                *b = (struct choice){ (float)INFINITY, -1 };
                 keep_all(p, i, i + length - 1, m, b);
                 keep_cuts(p, i, i + length - 1, m, b);
             }

@@ -36,7 +36,7 @@ int  ctt_rotor_solve(const struct ctt_rotor *c, int64_t bytes,
                      struct ctt_rotor_plan **out);
 void ctt_rotor_free(struct ctt_rotor_plan **p);
 
-enum { CTT_ROTOR_SLOTS = 400 };
+enum { CTT_ROTOR_SLOTS = 240 };
 
 /* slots: of the CTT_ROTOR_SLOTS equal parts of `bytes`.  time: seconds
  * recomputed; the first pass, which always runs, counts as 0. */

@@ -128,8 +128,8 @@ static void test_limits(void)
     batch_close(&all);
 }
 
-/* 24 equal convs: what is kept are about 2 * sqrt(24) of 48 values and
- * gradients, for at most one forward pass more. */
+/* 24 equal convs: what is there are about 2 * sqrt(24) of 48 values and
+ * gradients, for a part of the time that was measured. */
 static void test_chain_of_convs(void)
 {
     char text[4096] = "input x h=8 w=8 c=4\nconv c0 in=x out=4 kernel=3 pad=1\n"
@@ -142,8 +142,9 @@ static void test_chain_of_convs(void)
                 "act a%d in=c%d kind=relu\n", i, i - 1, i, i);
     CHECK_OK(batch_open(&all, &m, "cpu", 0, ALL));
     CHECK_OK(batch_open(&some, &m, "cpu", 0, CTT_KEEP_DEPTH));
+    CHECK_OK(ctt_exec_choose(some.x));
+    CU_ASSERT(ctt_exec_plan(some.x).times <= 1.301);
     CU_ASSERT(4 * ctt_exec_plan(some.x).bytes < ctt_exec_plan(all.x).bytes);
-    CU_ASSERT(ctt_exec_plan(some.x).again < 24);
     CHECK_OK(batch_run(&all));
     CHECK_OK(batch_run(&some));
     batch_same(&all, &some, "24 convs");
