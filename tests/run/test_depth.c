@@ -114,7 +114,7 @@ static void test_limits(void)
             p = ctt_exec_plan(some.x);
             CU_ASSERT(p.calls && p.bytes <= bytes * part / 16);
             CU_ASSERT((int64_t)malloc_usable_size(some.x->back->value) <=
-                      p.bytes + 128);
+                      p.bytes + 4096);
             again = p.again;
             CHECK_OK(batch_run(&some));
             batch_same(&all, &some, "within a limit");
