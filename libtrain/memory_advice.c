@@ -48,7 +48,8 @@ int ctt_memory_tell(const struct ctt_train_cfg *cfg,
     snprintf(line, size, "memory: %lld MB for values and gradients; %d of %d "
              "windows of up to %d steps are kept%s%s%s",
              (long long)(p->bytes >> 20), p->kept, p->windows, p->window, rest,
-             each, p->parts ? "; norms then use the statistics of a window" : "");
+             each, p->parts ? "; norms then use the statistics of a window"
+             : "");
     return ctt_memory_auto(cfg) || p->kept < p->windows || p->calls ||
            p->parts;
 }

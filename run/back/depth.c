@@ -27,7 +27,7 @@ static void guess_costs(struct ctt_depth *d)
 }
 
 /* The plan of a clip's memory with that of a window. */
-static void adopt(struct ctt_back *y)
+static void adopt_nodes(struct ctt_back *y)
 {
     y->values = y->depth->bytes;
     y->transient = y->grads = 0;
@@ -38,19 +38,20 @@ static void adopt(struct ctt_back *y)
         y->plan.again += y->depth->visit[t].turn == CTT_AGAIN;
 }
 
-/* share: of a step's time that may be spent, if no limit of bytes says what must
- * be. */
-static int plan(struct ctt_back *y, double share)
+/* Returns 1 if no plan fits.  share: of a step's time that may be spent, if
+ * there is no limit of bytes. */
+static int plan_nodes(struct ctt_back *y, double share)
 {
     int64_t bytes = y->limit - (y->stores + 1) * y->history;
     int rc = y->limit ? ctt_depth_plan_within(y->depth, bytes) : CTT_ENOMEM;
 
     if (rc == CTT_ENOMEM)
-        CTT_TRY(ctt_depth_plan_few(y->depth, y->limit ? INFINITY : share));
+        CTT_TRY(ctt_depth_plan_few(y->depth,
+                                   y->limit ? INFINITY : share));
     else
         CTT_TRY(rc);
-    adopt(y);
-    rc = y->limit && y->plan.bytes > y->limit ? CTT_ENOMEM : 0;
+    adopt_nodes(y);
+    rc = y->limit && y->plan.bytes > y->limit;
 out:
     return rc;
 }
@@ -62,7 +63,7 @@ int ctt_depth_open(struct ctt_back *y, const struct ctt_run *r, int64_t limit)
     y->limit = limit;
     CTT_TRY(ctt_depth_new(y, r, &y->depth));
     guess_costs(y->depth);
-    CTT_TRY(plan(y, INFINITY));
+    rc = plan_nodes(y, INFINITY);
 out:
     return rc;
 }
@@ -70,7 +71,7 @@ out:
 /* ---- measuring ---- */
 
 /* On a host others may compute at the same time, which must not count. */
-static double now(const struct ctt_exec *x)
+static double time_of_work(const struct ctt_exec *x)
 {
     return ctt_dev_shared(x->r->dev) ? ctt_thread_seconds() : ctt_seconds();
 }
@@ -98,16 +99,22 @@ out:
     return rc;
 }
 
-/* Gives the block of values the size of the plan. */
-static int new_block(struct ctt_exec *x)
+static void drop_block(struct ctt_exec *x)
 {
-    struct ctt_back *y = x->back;
-    void *value = y->value;
-    int rc = 0;
+    void *value = x->back->value;
 
     ctt_back_replays_free(x);
     ctt_dev_free(x->r->dev, &value);
-    y->value = NULL;
+    x->back->value = NULL;
+}
+
+/* A block of the size of the plan. */
+static int take_block(struct ctt_exec *x)
+{
+    struct ctt_back *y = x->back;
+    void *value = NULL;
+    int rc = 0;
+
     CTT_TRY(ctt_back_replays_new(x));
     CTT_TRY(ctt_dev_alloc(x->r->dev, "values", y->values, &value));
     y->value = x->r->base[CTT_TRANSIENT] = value;
@@ -116,8 +123,8 @@ out:
 }
 
 /* Kernels may need more memory for themselves than was left to them, which the
- * first run shows: then the values get less.  The rest of the program needs some,
- * too: tests and files have copies of the weights. */
+ * first run shows: then the values get less.  The rest of the program needs
+ * some, too: tests and files have copies of the weights. */
 static int is_short(const struct ctt_exec *x)
 {
     int64_t weights = x->r->g->weights * (int64_t)sizeof(float);
@@ -134,17 +141,21 @@ int ctt_depth_choose(struct ctt_exec *x)
            (rc == 0 && y->limit && is_short(x))) {
         y->limit = y->plan.bytes / 8 * 7;
         guess_costs(y->depth);
-        if (plan(y, INFINITY) < 0)
+        drop_block(x);
+        rc = plan_nodes(y, INFINITY);
+        if (rc > 0)
             CTT_TRY(ctt_error(CTT_ENOMEM, "the values of a step need %lld MB, "
                               "beside which kernels and the rest of the "
                               "program do not fit",
                               (long long)(y->plan.bytes >> 20)));
-        CTT_TRY(new_block(x));
+        CTT_TRY(rc);
+        CTT_TRY(take_block(x));
     }
     CTT_TRY(rc);
-    CTT_TRY(plan(y, 0.3));
+    drop_block(x);
+    CTT_TRY(plan_nodes(y, 0.3));
     y->plan.times = ctt_depth_times(y->depth);
-    CTT_TRY(new_block(x));
+    CTT_TRY(take_block(x));
 out:
     return rc;
 }
@@ -194,7 +205,7 @@ out:
     return rc;
 }
 
-static int visit(struct ctt_exec *x, const struct ctt_visit *v)
+static int make_visit(struct ctt_exec *x, const struct ctt_visit *v)
 {
     struct ctt_depth *d = x->back->depth;
     double *cost = &d->cost[v->turn == CTT_BACK][v->position], start = 0;
@@ -202,7 +213,7 @@ static int visit(struct ctt_exec *x, const struct ctt_visit *v)
     int was = x->r->recompute, rc = 0;
 
     if (d->timed)
-        start = now(x);
+        start = time_of_work(x);
     CTT_TRY(begin_lives(x, v));
     x->r->recompute |= v->turn == CTT_AGAIN;
     rc = v->turn == CTT_BACK
@@ -212,7 +223,7 @@ static int visit(struct ctt_exec *x, const struct ctt_visit *v)
     CTT_TRY(rc);
     if (d->timed && v->turn != CTT_AGAIN) {    /* as often as the others */
         CTT_TRY(ctt_dev_sync(x->r->dev));
-        *cost = fmin(*cost, now(x) - start);
+        *cost = fmin(*cost, time_of_work(x) - start);
     }
 out:
     return rc;
@@ -224,7 +235,7 @@ static int run_visits(struct ctt_exec *x, int from, int to)
     int rc = 0;
 
     for (int t = from; t < to; t++)
-        CTT_TRY(visit(x, &d->visit[t]));
+        CTT_TRY(make_visit(x, &d->visit[t]));
 out:
     return rc;
 }

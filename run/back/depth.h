@@ -64,9 +64,9 @@ void ctt_depth_merge(struct ctt_depth *d);
 
 /* depth_plan.c.  few: the plan with the fewest bytes among those that recompute
  * each position once, with 2 * sqrt(L) values of L or so (Chen et al. 2016),
- * and those that take this share of a step's time more.  within: the fastest plan by d->cost that fits
- * into `bytes`; CTT_ENOMEM without a message if there is none.  Both set
- * visit, life and bytes. */
+ * and those that take this share of a step's time more.  within: the fastest
+ * plan by d->cost that fits into `bytes`; CTT_ENOMEM without a message if there
+ * is none.  Both set visit, life and bytes. */
 int  ctt_depth_plan_few(struct ctt_depth *d, double share);
 int  ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes);
 
@@ -74,8 +74,8 @@ int  ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes);
 double ctt_depth_times(const struct ctt_depth *d);
 
 /* depth.c: the plan of an exec, whose windows have been chosen: limit 0: few,
- * otherwise within.  Sets y->plan and the sizes of blocks.  CTT_ENOMEM without
- * a message: y->plan.bytes is more than the limit. */
+ * otherwise within.  Sets y->plan and the sizes of blocks.  Returns 1 if
+ * y->plan.bytes is more than the limit. */
 int  ctt_depth_open(struct ctt_back *y, const struct ctt_run *r,
                     int64_t limit);
 

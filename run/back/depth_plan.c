@@ -9,7 +9,7 @@
 
 /* ---- visits ---- */
 
-static int push(struct ctt_depth *d, int position, enum ctt_turn turn)
+static int push_visit(struct ctt_depth *d, int position, enum ctt_turn turn)
 {
     struct ctt_visit *more = ctt_grown(d->visit, &d->room, d->visits,
                                        sizeof(*more));
@@ -21,8 +21,8 @@ static int push(struct ctt_depth *d, int position, enum ctt_turn turn)
     return 0;
 }
 
-/* What is recomputed: what lies at the next cut; all that the backward pass of
- * the stages reads and what lies there; or only what that pass reads, as what
+/* The values that are recomputed: those at the next cut; all that the backward
+ * pass of the stages reads and what lies there; or only what that pass reads, as what
  * lies at the next cut is still there. */
 enum redo { REDO_CUT, REDO_ALL, REDO_BACK };
 
@@ -71,7 +71,7 @@ static int forth_again(struct ctt_depth *d, int from, int to, enum redo what)
     mark_redo(d, from, to, what);
     for (int k = d->cut[from]; k < d->cut[to]; k++)
         if (d->redo[k])
-            CTT_TRY(push(d, k, CTT_AGAIN));
+            CTT_TRY(push_visit(d, k, CTT_AGAIN));
 out:
     return rc;
 }
@@ -81,14 +81,14 @@ static int go_back(struct ctt_depth *d, int from, int to)
     int rc = 0;
 
     for (int k = d->cut[to] - 1; k >= d->cut[from]; k--)
-        CTT_TRY(push(d, k, CTT_BACK));
+        CTT_TRY(push_visit(d, k, CTT_BACK));
 out:
     return rc;
 }
 
 /* Stages first .. last of the chosen schedule; their depth is at most that of
  * the stages. */
-static int follow(struct ctt_depth *d, const struct ctt_rotor_plan *p,
+static int follow_rotor(struct ctt_depth *d, const struct ctt_rotor_plan *p,
                   int first, int last, int slots)
 {
     int at = ctt_rotor_choice(p, first, last, slots), rc = 0;
@@ -98,15 +98,15 @@ static int follow(struct ctt_depth *d, const struct ctt_rotor_plan *p,
     if (at > first) {
         if (again)
             CTT_TRY(forth_again(d, first, at, REDO_CUT));
-        CTT_TRY(follow(d, p, at, last, left));
-        CTT_TRY(follow(d, p, first, at - 1, slots));
+        CTT_TRY(follow_rotor(d, p, at, last, left));
+        CTT_TRY(follow_rotor(d, p, first, at - 1, slots));
         goto out;
     }
     if (again)
         CTT_TRY(forth_again(d, first, first + 1,
                             first == last ? REDO_BACK : REDO_ALL));
     if (first < last)
-        CTT_TRY(follow(d, p, first + 1, last, left));
+        CTT_TRY(follow_rotor(d, p, first + 1, last, left));
     CTT_TRY(go_back(d, first, first + 1));
 out:
     return rc;
@@ -200,7 +200,7 @@ static int begin_plan(struct ctt_depth *d)
 
     d->visits = 0;
     for (int k = 0; k < d->positions; k++)
-        CTT_TRY(push(d, k, CTT_FORTH));
+        CTT_TRY(push_visit(d, k, CTT_FORTH));
 out:
     return rc;
 }
@@ -224,7 +224,7 @@ out:
 
 /* ---- the chain ---- */
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t more_bytes(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -280,14 +280,14 @@ static void fill_stage(struct ctt_depth *d, struct ctt_rotor *c, int s,
     for (int i = 0; i < d->count; i++)
         d->mark[i] = (char)ctt_depth_crosses(d, i, to);
     for (int k = from; k < to; k++)
-        c->thru[s] = larger(c->thru[s], forward_bytes(d, from, to, k));
+        c->thru[s] = more_bytes(c->thru[s], forward_bytes(d, from, to, k));
     for (int u = d->used[1][from]; u < d->used[1][to]; u++)
         if (d->use[1][u].memory < d->count)
             d->mark[d->use[1][u].memory] = 1;
     c->saved[s] = forward_bytes(d, from, to, to - 1);
     for (int k = from; k < to; k++) {
-        c->full[s] = larger(c->full[s], forward_bytes(d, from, to, k));
-        c->back[s] = larger(c->back[s], c->saved[s] +
+        c->full[s] = more_bytes(c->full[s], forward_bytes(d, from, to, k));
+        c->back[s] = more_bytes(c->back[s], c->saved[s] +
                             gradient_bytes(d, low, high, k));
         c->ahead[s] += d->cost[0][k];
     }
@@ -335,7 +335,7 @@ static int chain_plan(struct ctt_depth *d, const struct ctt_rotor_plan *p,
     int rc = 0;
 
     CTT_TRY(begin_plan(d));
-    CTT_TRY(follow(d, p, 0, d->cuts - 1, slots));
+    CTT_TRY(follow_rotor(d, p, 0, d->cuts - 1, slots));
     CTT_TRY(place_lives(d));
 out:
     return rc;

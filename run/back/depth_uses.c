@@ -27,7 +27,7 @@ static const int *nodes_at(const struct ctt_run *r, int k, int *clip,
 struct list { struct ctt_use *use; int count; };
 
 /* use NULL: only counts. */
-static void add(struct list *l, int memory, int writes)
+static void add_use(struct list *l, int memory, int writes)
 {
     if (l->use)
         l->use[l->count] = (struct ctt_use){ memory, writes };
@@ -42,12 +42,12 @@ static void forward_uses(const struct ctt_depth *d, int i, struct list *l)
     const struct ctt_node *n = &r->g->node[i];
 
     if (!r->slot[i].skip)
-        add(l, r->slot[i].alias, 1);
+        add_use(l, r->slot[i].alias, 1);
     if (n->op == CTT_OP_LSTM && n->cell >= 0)
-        add(l, r->slot[n->cell].alias, 1);
-    add(l, r->slot[i].alias, 0);
+        add_use(l, r->slot[n->cell].alias, 1);
+    add_use(l, r->slot[i].alias, 0);
     for (int k = 0; k < n->nin; k++)
-        add(l, r->slot[n->in[k]].alias, 0);
+        add_use(l, r->slot[n->in[k]].alias, 0);
     if (r->slot[i].lstm >= 0)    /* the conv's kernel does their work */
         forward_uses(d, r->slot[i].lstm, l);
     if (r->slot[i].pair >= 0)
@@ -64,15 +64,15 @@ static void backward_uses(const struct ctt_depth *d, int i, struct list *l)
         !ctt_back_wants(r->g, d->need, i))
         return;
     if (reads & CTT_READS_OUT)
-        add(l, r->slot[i].alias, 0);
-    add(l, d->count + r->slot[i].alias, 0);
+        add_use(l, r->slot[i].alias, 0);
+    add_use(l, d->count + r->slot[i].alias, 0);
     if (n->cell >= 0)
-        add(l, d->count + r->slot[n->cell].alias, 0);
+        add_use(l, d->count + r->slot[n->cell].alias, 0);
     for (int k = 0; k < n->nin; k++) {
         if (reads >> k & 1)
-            add(l, r->slot[n->in[k]].alias, 0);
+            add_use(l, r->slot[n->in[k]].alias, 0);
         if (d->need[n->in[k]])
-            add(l, d->count + r->slot[n->in[k]].alias, 0);
+            add_use(l, d->count + r->slot[n->in[k]].alias, 0);
     }
 }
 
@@ -107,7 +107,7 @@ static int make_uses(struct ctt_depth *d, int back)
 
 /* ---- memories ---- */
 
-static void fix(struct ctt_depth *d, int node)
+static void fix_node(struct ctt_depth *d, int node)
 {
     d->fixed[d->r->slot[node].alias] = 1;
 }
@@ -118,15 +118,15 @@ static void find_fixed(struct ctt_depth *d, const char *wanted)
 {
     const struct ctt_graph *g = d->r->g;
 
-    fix(d, ctt_graph_output(g));
+    fix_node(d, ctt_graph_output(g));
     for (int i = 0; i < g->count; i++) {
         int loss = g->node[i].op == CTT_OP_LOSS;
 
         if (loss || g->node[i].op == CTT_OP_INPUT || (wanted && wanted[i]) ||
             ctt_slot_before(&d->r->slot[i]) > 0)
-            fix(d, i);
+            fix_node(d, i);
         for (int k = 0; loss && k < g->node[i].nin; k++)
-            fix(d, g->node[i].in[k]);
+            fix_node(d, g->node[i].in[k]);
     }
 }
 
@@ -243,7 +243,7 @@ void ctt_depth_merge(struct ctt_depth *d)
 
 /* ---- all of it ---- */
 
-static int fill(struct ctt_depth *d, const struct ctt_back *y)
+static int fill_uses(struct ctt_depth *d, const struct ctt_back *y)
 {
     char *joined = ctt_calloc((size_t)d->positions + 1, 1);
     int rc = joined ? 0 : CTT_ENOMEM;
@@ -285,7 +285,7 @@ int ctt_depth_new(const struct ctt_back *y, const struct ctt_run *r,
     d->cut = ctt_calloc((size_t)d->positions + 2, sizeof(*d->cut));
     CTT_TRY(d->fixed && d->size && d->writer && d->reader && d->place &&
             d->mark && d->redo && d->grad && d->cut ? 0 : CTT_ENOMEM);
-    CTT_TRY(fill(d, y));
+    CTT_TRY(fill_uses(d, y));
     *out = d;
     d = NULL;
 out:

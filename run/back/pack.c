@@ -20,13 +20,13 @@ static int by_length(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int meet(const struct ctt_packed *a, const struct ctt_packed *b)
+static int lives_meet(const struct ctt_packed *a, const struct ctt_packed *b)
 {
     return a->from <= b->to && b->from <= a->to;
 }
 
 /* placed: `count` items in the order of their offsets. */
-static void place(struct ctt_packed **placed, int count, struct ctt_packed *x)
+static void place_item(struct ctt_packed **placed, int count, struct ctt_packed *x)
 {
     int64_t at = 0;
     int i;
@@ -34,7 +34,7 @@ static void place(struct ctt_packed **placed, int count, struct ctt_packed *x)
     for (i = 0; i < count; i++) {
         const struct ctt_packed *p = placed[i];
 
-        if (!meet(p, x))
+        if (!lives_meet(p, x))
             continue;
         if (p->at >= at + x->bytes)
             break;
@@ -61,7 +61,7 @@ int64_t ctt_pack(struct ctt_packed *item, int count)
     if (most >= 0)
         qsort(order, (size_t)count, sizeof(*order), by_length);
     for (int i = 0; i < count && most >= 0; i++) {
-        place(placed, i, order[i]);
+        place_item(placed, i, order[i]);
         if (order[i]->at + order[i]->bytes > most)
             most = order[i]->at + order[i]->bytes;
     }

@@ -147,7 +147,7 @@ int ctt_back_plan_depth(struct ctt_back *y, const struct ctt_run *r,
     y->rest = CTT_RECOMPUTED;
     sizes(y, r, m->window, 1);
     rc = ctt_depth_open(y, r, limit);
-    if (rc == CTT_ENOMEM && limit && y->plan.bytes > limit)
+    if (rc > 0)
         CTT_TRY(too_small(y, r, y->norm && m->window == y->room, y->plan.bytes,
                           limit));
 out:

@@ -31,7 +31,7 @@ static int slots_of(const struct ctt_rotor_plan *p, int64_t bytes)
     return n > CTT_ROTOR_SLOTS ? CTT_ROTOR_SLOTS + 1 : (int)n;
 }
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t larger_need(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -47,7 +47,8 @@ static void keep_all(const struct ctt_rotor_plan *p, int first, int last,
                      int slots, struct choice *b)
 {
     const struct ctt_rotor *c = p->c;
-    int64_t need = larger(c->full[first] + c->grad[last + 1], c->back[first]);
+    int64_t need = larger_need(c->full[first] + c->grad[last + 1],
+                               c->back[first]);
     double time = is_first_pass(p, last) ? 0
                 : first == last ? c->again[first] : c->ahead[first];
     int left = slots - slots_of(p, c->saved[first]);
@@ -101,7 +102,7 @@ int ctt_rotor_solve(const struct ctt_rotor *c, int64_t bytes,
 
     CTT_TRY(rc);
     p->c = c;
-    p->slot = (double)larger(bytes, 1) / CTT_ROTOR_SLOTS;
+    p->slot = (double)larger_need(bytes, 1) / CTT_ROTOR_SLOTS;
     p->best = ctt_calloc(pairs * (CTT_ROTOR_SLOTS + 1), sizeof(*p->best));
     CTT_TRY(p->best ? 0 : CTT_ENOMEM);
     for (int length = 1; length <= c->stages; length++)
