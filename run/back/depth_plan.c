@@ -22,8 +22,8 @@ static int push_visit(struct ctt_depth *d, int position, enum ctt_turn turn)
 }
 
 /* The values that are recomputed: those at the next cut; all that the backward
- * pass of the stages reads and what lies there; or only what that pass reads, as what
- * lies at the next cut is still there. */
+ * pass of the stages reads, and those at the next cut; or only what that pass
+ * reads, as those are still there. */
 enum redo { REDO_CUT, REDO_ALL, REDO_BACK };
 
 enum { NEEDED = 1, THERE = 2 };

@@ -26,7 +26,8 @@ static int lives_meet(const struct ctt_packed *a, const struct ctt_packed *b)
 }
 
 /* placed: `count` items in the order of their offsets. */
-static void place_item(struct ctt_packed **placed, int count, struct ctt_packed *x)
+static void place_item(struct ctt_packed **placed, int count,
+                       struct ctt_packed *x)
 {
     int64_t at = 0;
     int i;
