@@ -456,8 +456,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "many as fit in 3/4 of the memory that --memory leaves (on a GPU: of "
       "its memory, without --memory); the others are recomputed; offload=N "
       "keeps N (2) and copies the others out and back during other windows; "
-      "auto does so, too, where that is faster, with --offload or a GPU; the "
-      "result is the same, bit for bit", .arg = "N|all|auto|offload[=N]",
+      "auto does so, too, where that is faster, with --offload or a GPU; depth "
+      "recomputes nodes of the model, for up to about 1.3 times the time, and "
+      "auto does where windows do not fit; the result is the same, bit for "
+      "bit", .arg = "N|all|auto|depth|offload[=N]",
       .section = "Memory", .tags = STEP | RESUME },
     { "offload", CTT_STRING, FIELD(offload), "", "folder of the file for "
       "offloaded values; the file has no name there and ends with the "

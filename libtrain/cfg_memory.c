@@ -20,7 +20,7 @@ static int parse_windows(const char *keep, const char *s, int least, int *n)
     v = strtol(s, &end, 10);
     CTT_CHECK(*s >= '0' && *s <= '9' && !*end && !errno && v >= least &&
               v <= 4096, CTT_EINVAL, "--keep: bad value '%s' (all, auto, "
-              "windows 0..4096, offload, or offload=1..4096)", keep);
+              "depth, windows 0..4096, offload, or offload=1..4096)", keep);
     *n = (int)v;
 out:
     return rc;
@@ -40,6 +40,8 @@ static int parse_keep(const char *s, struct ctt_memory *m)
         goto out;
     if (strcmp(s, "auto") == 0) {
         m->keep = CTT_KEEP_AUTO;
+    } else if (strcmp(s, "depth") == 0) {
+        m->keep = CTT_KEEP_DEPTH;
     } else if (strncmp(s, offload, n) == 0 && (!s[n] || s[n] == '=')) {
         m->rest = CTT_OFFLOADED;
         m->keep = OFFLOAD_KEEPS;

@@ -38,15 +38,20 @@ int ctt_memory_tell(const struct ctt_train_cfg *cfg,
                     const struct ctt_memory_plan *p, char *line, size_t size)
 {
     struct ctt_memory m = { .window = 0 };
-    char rest[CTT_FOLDER + 256];
+    char rest[CTT_FOLDER + 256], each[80] = "";
 
     ctt_memory_parse(cfg, &m);    /* has been checked */
     tell_rest(p, m.folder, rest, sizeof(rest));
+    if (p->calls)    /* in place of kept windows */
+        snprintf(each, sizeof(each), "; in a window %d of %d nodes are run "
+                 "again", p->again, p->calls);
     snprintf(line, size, "memory: %lld MB for values and gradients; %d of %d "
-             "windows of up to %d steps are kept%s%s",
+             "windows of up to %d steps are kept%s%s%s",
              (long long)(p->bytes >> 20), p->kept, p->windows, p->window, rest,
-             p->parts ? "; norms then use the statistics of a window" : "");
-    return ctt_memory_auto(cfg) || p->kept < p->windows || p->parts;
+             each, p->parts ? "; norms then use the statistics of a window"
+             : "");
+    return ctt_memory_auto(cfg) || p->kept < p->windows || p->calls ||
+           p->parts;
 }
 
 /* Constants of a trial of settings. */

@@ -14,10 +14,10 @@ static void touch_node(const struct ctt_run *r, const struct ctt_node *n,
         ctt_touch(t, ctt_run_memory(r, n->cell, 0), 1);
 }
 
-/* Nodes of a sliding run share memory, so they run in order in one stream. */
+/* Nodes that share memory run in order in one stream. */
 static int order_call(struct ctt_run *r, const struct ctt_touch *t)
 {
-    return r->slides ? 0 : ctt_streams_call(r->streams, r->dev, t);
+    return r->slides || r->shares ? 0 : ctt_streams_call(r->streams, r->dev, t);
 }
 
 static int touch(struct ctt_run *r, const struct ctt_call *c)
@@ -82,18 +82,35 @@ const struct ctt_schedule *ctt_run_schedule(const struct ctt_run *r)
     return r->sched[r->feedback && r->sched[1]];
 }
 
+static int run_loop(struct ctt_run *r, const struct ctt_schedule *s, int k,
+                    int at, int steps)
+{
+    int once = s->bound[k] ? 1 : steps, rc = 0;
+
+    for (int t = 0; t < steps; t += once)
+        CTT_TRY(run_component(r, s, k, at + t, once, steps == 1));
+out:
+    return rc;
+}
+
 static int run_all(struct ctt_run *r, const struct ctt_schedule *s, int at,
                    int steps)
 {
     int rc = 0;
 
-    for (int k = 0; k < s->comps; k++) {
-        int once = s->bound[k] ? 1 : steps;
-        for (int t = 0; t < steps; t += once)
-            CTT_TRY(run_component(r, s, k, at + t, once, steps == 1));
-    }
+    for (int k = 0; k < s->comps; k++)
+        CTT_TRY(run_loop(r, s, k, at, steps));
 out:
     return rc;
+}
+
+int ctt_run_position(struct ctt_run *r, int position, int steps, int asks)
+{
+    const struct ctt_schedule *s = ctt_run_schedule(r);
+
+    if (position < s->comps)
+        return run_loop(r, s, position, 0, steps);
+    return asks ? run_node(r, r->g->clip + position - s->comps, 0, asks, 0) : 0;
 }
 
 static int run_in_streams(struct ctt_run *r, int at, int steps)

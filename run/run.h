@@ -106,6 +106,8 @@ struct ctt_run {
     int                     feedback;     /* a mix may take its second input */
     int                     recompute;    /* the window runs again: running
                                              statistics are not updated */
+    int                     shares;  /* values share memory: calls run in
+                                        order */
     unsigned                plain;   /* CTT_RUN_NO_... */
     int                     n, room, max_asks;
     int                     active;  /* samples that a step is run for, the
@@ -271,6 +273,10 @@ const struct ctt_schedule *ctt_run_schedule(const struct ctt_run *r);
 /* Runs the step part for `steps` steps from the cursor and advances the
  * cursor. */
 int  ctt_run_steps(struct ctt_run *r, int steps);
+
+/* Runs one component of the schedule for the first `steps` steps, or behind
+ * them in number one node of the clip part for `asks` asks. */
+int  ctt_run_position(struct ctt_run *r, int position, int steps, int asks);
 
 /* Runs the clip part for r->ask[0 .. asks - 1], whose steps count from the
  * start of the window and are less than cursor. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * backward.c: the backward pass through one window. */
 #include "run/back/backward.h"
+#include "run/back/depth.h"
 #include "run/place.h"
 #include "base/half.h"
 #include "net/op.h"
@@ -13,11 +14,15 @@ static char *gradient_place(const struct ctt_exec *x, int node,
 {
     const struct ctt_run *r = x->r;
     const struct ctt_window *p = &x->back->part[x->back->hand];
-    enum ctt_block b = r->slot[node].block;
+    const struct ctt_slot *s = &r->slot[node];
+    enum ctt_block b = s->block;
     int64_t before = b == CTT_SAVED ? 0
                    : ctt_extent_bytes(&r->extent[CTT_SAVED], p->steps,
                                       p->asks);
 
+    if (x->back->depth)
+        return x->back->value + x->back->depth->grad[s->alias] +
+               ((const char *)value - r->base[b] - s->at);
     return x->back->grad + before + ((const char *)value - r->base[b]);
 }
 
@@ -45,7 +50,7 @@ static int64_t old_bytes(const struct ctt_exec *x, int node)
     return old_numbers(x, node) * ctt_dtype_size(x->r->slot[node].type);
 }
 
-static int clear(const struct ctt_exec *x, int i)
+int ctt_back_clear_node(const struct ctt_exec *x, int i)
 {
     const struct ctt_graph *g = x->r->g;
     const struct ctt_window *p = &x->back->part[x->back->hand];
@@ -64,8 +69,9 @@ int ctt_back_clear(struct ctt_exec *x)
 
     for (int i = 0; i < x->r->g->count; i++)
         if (x->r->slot[i].alias == i && x->back->need[i] &&
-            !x->back->overwrite[i])
-            CTT_TRY(clear(x, i));
+            !x->back->overwrite[i] &&
+            (!x->back->depth || x->back->depth->fixed[i]))
+            CTT_TRY(ctt_back_clear_node(x, i));
 out:
     return rc;
 }
@@ -91,7 +97,7 @@ static int claim(const struct ctt_exec *x, int node)
         return 0;
     x->back->overwrite[of] = 0;
     x->back->overwrites++;
-    return clear(x, of);
+    return ctt_back_clear_node(x, of);
 }
 
 int ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
@@ -232,6 +238,8 @@ static int touch(struct ctt_exec *x, int node)
     const struct ctt_node *n = &r->g->node[node];
     struct ctt_touch t = { .count = 0 };
 
+    if (r->shares)
+        return 0;
     ctt_touch(&t, ctt_run_memory(r, node, 0), 0);
     ctt_touch(&t, ctt_run_memory(r, node, 1), 1);
     if (n->cell >= 0)
@@ -254,7 +262,8 @@ static int give_first(struct ctt_exec *x, int state)
     struct ctt_touch t = { .count = 0 };
 
     ctt_touch(&t, ctt_run_memory(r, of, 1), 1);
-    CTT_TRY(ctt_streams_call(r->streams, r->dev, &t));
+    if (!r->shares)
+        CTT_TRY(ctt_streams_call(r->streams, r->dev, &t));
     for (int k = 1; k <= r->slot[state].delay; k++) {
         char *before = grad(x, of, -k);
 
@@ -313,23 +322,30 @@ out:
     return rc;
 }
 
-static int back(struct ctt_exec *x)
+int ctt_back_position(struct ctt_exec *x, int position)
 {
     const struct ctt_schedule *s = ctt_run_schedule(x->r);
     const struct ctt_window *p = &x->back->part[x->back->hand];
-    const struct ctt_graph *g = x->r->g;
-    int rc = 0;
+    int k = position < s->comps ? position : s->comps;
+    const int *node = s->order + s->first[k];
 
-    for (int i = g->count - 1; i >= g->clip && p->asks > 0; i--)
-        CTT_TRY(run_free(x, i, p->asks));
-    for (int k = s->comps - 1; k >= 0; k--) {
-        const int *node = s->order + s->first[k];
-        int count = s->first[k + 1] - s->first[k];
-        if (s->bound[k])
-            CTT_TRY(run_bound(x, node, count, p->steps));
-        else
-            CTT_TRY(run_free(x, *node, p->steps));
-    }
+    if (k < position || k == s->comps)
+        return p->asks > 0 ? run_free(x, x->r->g->clip + position - k, p->asks)
+                           : 0;
+    return s->bound[k] ? run_bound(x, node, s->first[k + 1] - s->first[k],
+                                   p->steps)
+                       : run_free(x, *node, p->steps);
+}
+
+static int back(struct ctt_exec *x)
+{
+    const struct ctt_graph *g = x->r->g;
+    int k = ctt_run_schedule(x->r)->comps + g->count - g->clip, rc = 0;
+
+    if (x->back->depth)
+        return ctt_depth_backward(x);
+    while (--k >= 0)
+        CTT_TRY(ctt_back_position(x, k));
 out:
     return rc;
 }

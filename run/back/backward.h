@@ -47,6 +47,10 @@ struct ctt_back {
     char   *grad;      /* of its values: first the saved, then the others */
     char   *store;     /* histories at the start of the recomputed windows
                           except the first, and of the current window */
+    const char *wanted;    /* as of the run's specification */
+    int64_t limit;     /* of depth, or 0 */
+    struct ctt_depth *depth;    /* NULL: values of a window are not recomputed
+                                   one by one */
     char   *carry;     /* gradients of the history, for the window before */
     struct ctt_replays *replays;    /* replay.c's */
 };
@@ -62,10 +66,18 @@ int  ctt_back_overwrites(const struct ctt_run *r, char *overwrite);
 enum { CTT_WANT_DIN = 1, CTT_WANT_DW = 2 };
 int  ctt_back_wants(const struct ctt_graph *g, const char *need, int node);
 
+/* The values that this reads: as of `reads` in net/op.h. */
+unsigned ctt_back_reads(const struct ctt_graph *g, const char *need, int node);
+
 /* recompute.c: fills plan and the sizes in bytes.  CTT_ENOMEM: m->bytes is too
  * small for any window. */
 int  ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
                    const struct ctt_memory *m);
+
+/* The same for one window at a time that recomputes its values one by one:
+ * within the allowed memory with CTT_KEEP_AUTO, otherwise with few bytes. */
+int  ctt_back_plan_depth(struct ctt_back *y, const struct ctt_run *r,
+                         const struct ctt_memory *m);
 
 /* Bytes of the saved values of `kept` windows of at most `window` steps,
  * wherever the clip is cut. */
@@ -102,6 +114,11 @@ int  ctt_back_clear(struct ctt_exec *x);
 int  ctt_back_carry_in(struct ctt_exec *x);
 int  ctt_back_carry_out(struct ctt_exec *x);
 int  ctt_back_window(struct ctt_exec *x);
+
+/* Zeroes the gradient of a node with memory; the backward pass through one
+ * position (run/back/depth.h). */
+int  ctt_back_clear_node(const struct ctt_exec *x, int node);
+int  ctt_back_position(struct ctt_exec *x, int position);
 
 /* replay.c: runs fn on the current window, or replays the device's recording of
  * an earlier window with the same shape and addresses. */

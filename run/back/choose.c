@@ -2,6 +2,7 @@
  * choose.c: the choice between offloading and recomputing for windows that are
  * not kept, by the times of both on this machine. */
 #include "run/back/backward.h"
+#include "run/back/depth.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
@@ -146,6 +147,8 @@ int ctt_exec_choose(struct ctt_exec *x)
     struct ctt_back_cost c = { .windows = p->windows, .kept = p->kept };
     int rc = 0;
 
+    if (y->depth)
+        return ctt_depth_choose(x);
     if (y->rest != CTT_CHEAPEST || p->windows <= p->kept || p->away <= 0 ||
         p->windows > WINDOWS || most(y) < 1)
         goto out;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exec.c: the forward and backward pass of a batch through its windows. */
 #include "run/back/backward.h"
+#include "run/back/depth.h"
 #include "net/op.h"
 
 /* ---- open ---- */
@@ -57,12 +58,31 @@ static int new_back(const struct ctt_run_spec *spec, struct ctt_back **out)
     y->asks = g->clip < g->count ? spec->asks : 0;
     y->mixes = ctt_run_mixes(g);
     y->norm = ctt_exec_norm(g);
+    y->wanted = spec->wanted;
     y->need = ctt_calloc(count, 1);
     y->overwrite = ctt_calloc(count, 1);
     y->saved = ctt_calloc(count, 1);
     CTT_TRY(y->need && y->overwrite && y->saved ? 0 : CTT_ENOMEM);
     ctt_back_needs(g, spec->wanted, y->need);
     ctt_back_saved(g, y->need, y->saved);
+out:
+    return rc;
+}
+
+/* A run that recomputes values one by one, of short windows if the clip does
+ * not fit and no norm needs its statistics. */
+static int open_depth(struct ctt_exec *x, const struct ctt_run_spec *spec,
+                      const struct ctt_memory *m)
+{
+    struct ctt_back *y = x->back;
+    struct ctt_memory part = *m;
+    int rc = 0;
+
+    if (m->window <= 0 || m->window > y->room)
+        part.window = m->keep == CTT_KEEP_AUTO && !y->norm ? 1 : y->room;
+    CTT_TRY(ctt_run_open_bare(spec, y->saved, part.window < y->room, &x->r));
+    x->r->shares = 1;
+    CTT_TRY(ctt_back_plan_depth(y, x->r, &part));
 out:
     return rc;
 }
@@ -77,6 +97,8 @@ static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
     struct ctt_memory part = *m;
     int rc;
 
+    if (m->keep == CTT_KEEP_DEPTH)
+        return open_depth(x, spec, m);
     for (;; several = 1) {
         rc = ctt_run_open_bare(spec, y->saved, several, &x->r);
         if (rc < 0)
@@ -86,6 +108,10 @@ static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
         if (rc != CTT_ENOMEM || several || m->window > 0 || y->norm)
             break;
         ctt_run_close(&x->r);
+    }
+    if (rc == CTT_ENOMEM && x->r && m->keep == CTT_KEEP_AUTO && !y->mixes) {
+        ctt_run_close(&x->r);
+        rc = open_depth(x, spec, m);
     }
     return rc;
 }
@@ -123,7 +149,7 @@ static int make_memory(struct ctt_exec *x)
     CTT_TRY(alloc_bytes(d, "states", y->stores * y->history, &y->store));
     CTT_TRY(alloc_bytes(d, "states", y->history, &y->carry));
     x->r->base[CTT_SAVED] = y->value;
-    x->r->base[CTT_TRANSIENT] = y->transient_at;
+    x->r->base[CTT_TRANSIENT] = y->depth ? y->value : y->transient_at;
     if (y->plan.offloaded)
         CTT_TRY(ctt_back_offload(x, y->plan.offloaded));
 out:
@@ -190,6 +216,7 @@ out:
 
 static void free_back(struct ctt_back *y)
 {
+    ctt_depth_free(&y->depth);
     ctt_free(y->need);
     ctt_free(y->overwrite);
     ctt_free(y->saved);
@@ -244,7 +271,10 @@ static void enter_window(struct ctt_exec *x, const struct ctt_job *job, int k)
 
     x->back->hand = k;
     r->base[CTT_SAVED] = x->back->value + x->back->lie[k].at;
-    ctt_run_place(r, p->steps, p->asks);
+    if (x->back->depth)
+        ctt_depth_begin(x);
+    else
+        ctt_run_place(r, p->steps, p->asks);
     r->cursor = p->steps;    /* as if it had been run */
     r->past = p->first;
     r->feedback = p->first >= job->feedback;
@@ -271,6 +301,8 @@ static int forward_window(struct ctt_exec *x)
     const struct ctt_window *p = &x->back->part[k];
 
     CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k) : NULL));
+    if (x->back->depth)
+        return ctt_depth_forward(x);
     x->r->cursor = 0;
     CTT_TRY(ctt_run_steps(x->r, p->steps));
     if (p->asks > 0)

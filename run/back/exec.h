@@ -12,7 +12,7 @@
 
 #include "run/run.h"
 
-enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2 };
+enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2, CTT_KEEP_DEPTH = -3 };
 
 /* The treatment of windows that are not kept.  CHEAPEST: chosen by
  * ctt_exec_choose(); until then they are recomputed. */
@@ -24,7 +24,9 @@ struct ctt_memory {
     int     window;    /* steps per window; 0: the clip (CTT_KEEP_AUTO: any
                           length, or the clip if a norm needs its statistics) */
     int     keep;      /* windows whose values are kept: a number, or all, or
-                          auto: as fits into bytes, recomputing the least */
+                          auto: as fits into bytes, recomputing the least;
+                          depth: of one window, values at about sqrt(L) of its
+                          L nodes */
     int64_t bytes;     /* for values and gradients; 0: ctt_exec_room() */
     enum ctt_rest rest;
     int     sharers;   /* processes that offload to the host's memory; 0:
@@ -80,6 +82,8 @@ struct ctt_memory_plan {
     int64_t bytes;
     int     offloaded;    /* windows of the longest clip */
     int64_t away, gone;   /* bytes of one of them, and of all, at most */
+    int     again, calls; /* of the nodes of a window, runs of some that are
+                             recomputed one by one */
     double  rate, times;  /* chosen by ctt_exec_choose(): bytes a second there
                              and back, and how many times the step takes that
                              keeps all windows; else 0 */

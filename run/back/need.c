@@ -55,9 +55,13 @@ int ctt_back_wants(const struct ctt_graph *g, const char *need, int node)
     return want;
 }
 
-static unsigned values_read(const struct ctt_node *n, const char *need)
+unsigned ctt_back_reads(const struct ctt_graph *g, const char *need, int node)
 {
+    const struct ctt_node *n = &g->node[node];
     unsigned din = 0;
+
+    if (!ctt_back_wants(g, need, node))
+        return 0;
 
     for (int k = 0; k < n->nin; k++)
         din |= need[n->in[k]] ? 1u << k : 0;
@@ -68,7 +72,7 @@ void ctt_back_saved(const struct ctt_graph *g, const char *need, char *saved)
 {
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
-        unsigned r = ctt_back_wants(g, need, i) ? values_read(n, need) : 0;
+        unsigned r = ctt_back_reads(g, need, i);
 
         for (int k = 0; k < n->nin; k++)
             if (r >> k & 1)

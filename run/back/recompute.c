@@ -2,6 +2,7 @@
  * recompute.c: chooses the steps per window and the number of windows whose
  * values are kept (Chen et al. 2016), and cuts a batch into windows. */
 #include "run/back/backward.h"
+#include "run/back/depth.h"
 
 #include <stdio.h>
 
@@ -125,15 +126,40 @@ out:
     return rc;
 }
 
+static void take_settings(struct ctt_back *y, const struct ctt_run *r,
+                          const struct ctt_memory *m)
+{
+    y->past = ctt_run_history_bytes(r);
+    y->rest = m->rest;
+    y->sharers = m->sharers > 0 ? m->sharers : 1;
+    snprintf(y->folder, sizeof(y->folder), "%s", m->folder);
+}
+
+int ctt_back_plan_depth(struct ctt_back *y, const struct ctt_run *r,
+                        const struct ctt_memory *m)
+{
+    int64_t limit = m->keep == CTT_KEEP_AUTO ? allowed(r, m) : 0;
+    int rc = 0;
+
+    CTT_CHECK(!y->mixes, CTT_EUNSUP, "--keep=depth: a model whose frames are "
+              "fed back can only recompute windows of steps: --keep=0");
+    take_settings(y, r, m);
+    y->rest = CTT_RECOMPUTED;
+    sizes(y, r, m->window, 1);
+    rc = ctt_depth_open(y, r, limit);
+    if (rc > 0)
+        CTT_TRY(too_small(y, r, y->norm && m->window == y->room, y->plan.bytes,
+                          limit));
+out:
+    return rc;
+}
+
 int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
                   const struct ctt_memory *m)
 {
     int window = m->window > 0 && m->window < y->room ? m->window : y->room;
 
-    y->past = ctt_run_history_bytes(r);
-    y->rest = m->rest;
-    y->sharers = m->sharers > 0 ? m->sharers : 1;
-    snprintf(y->folder, sizeof(y->folder), "%s", m->folder);
+    take_settings(y, r, m);
     if (m->keep == CTT_KEEP_AUTO)
         return choose_windows(y, r, m);
     sizes(y, r, window, m->keep == CTT_KEEP_ALL ? y->room

@@ -241,7 +241,11 @@ static void test_auto_norms(void)
     whole = ctt_exec_plan(r.x).bytes;
     CU_ASSERT(!ctt_exec_plan(r.x).parts);
     batch_close(&r);
-    open_auto(m, whole - 1, 0, &r, &rc);
+    open_auto(m, whole - 1, 0, &r, &rc);    /* nodes, not windows */
+    CHECK_OK(rc);
+    CU_ASSERT(ctt_exec_plan(r.x).calls && !ctt_exec_plan(r.x).parts);
+    batch_close(&r);
+    open_auto(m, 64, 0, &r, &rc);
     ctt_check_refused(rc, CTT_ENOMEM, "b.");
     ctt_check_refused(rc, CTT_ENOMEM, "kind=batch takes the statistics of the "
                       "whole clip; ");
@@ -358,6 +362,7 @@ static void test_settings(void)
         { "auto", 0, AUTO, "" },
         { "0", 0, 0, "" },
         { "12", 0, 12, "" },
+        { "depth", 0, CTT_KEEP_DEPTH, "" },
         { "offload", 0, 2, "" },
         { "offload=1", 0, 1, "" },
         { "offload=", CTT_EINVAL, 0, "--keep: bad value 'offload='" },
