@@ -157,7 +157,7 @@ static int is_removed(const char *line, int *same)
 
 /* 1 if the setting of a line has no effect with the others; an earlier version
  * took such options. */
-static int is_idle(const struct ctt_train_cfg *cfg, const char *line)
+static int has_no_use(const struct ctt_train_cfg *cfg, const char *line)
 {
     int k = ctt_opt_find_n(ctt_train_opts, line, strcspn(line, "="));
 
@@ -181,7 +181,7 @@ static int compare_settings(const struct ctt_train_cfg *cfg, const char *these,
             continue;
         }
         CTT_CHECK(has_line(those, s, (size_t)n) || is_free(s + skip) ||
-                  is_idle(cfg, s + skip),
+                  has_no_use(cfg, s + skip),
                   CTT_EINVAL, "the checkpoint was made %s --%.*s", how,
                   n - skip, s + skip);
     }

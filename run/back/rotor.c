@@ -15,7 +15,7 @@ struct ctt_rotor_plan {
     struct choice          *best;
 };
 
-static struct choice *best_of(const struct ctt_rotor_plan *p, int first,
+static struct choice *choice_of(const struct ctt_rotor_plan *p, int first,
                               int last, int slots)
 {
     int pair = last * (last + 1) / 2 + first;
@@ -56,7 +56,7 @@ static void keep_all(const struct ctt_rotor_plan *p, int first, int last,
     if (slots_of(p, need) > slots || (first < last && left < 0))
         return;
     if (first < last)
-        time += best_of(p, first + 1, last, left)->time;
+        time += choice_of(p, first + 1, last, left)->time;
     if (time < b->time)
         *b = (struct choice){ (float)time, first };
 }
@@ -86,8 +86,8 @@ static void keep_cuts(const struct ctt_rotor_plan *p, int first, int last,
         forth += is_first_pass(p, last) ? 0 : c->ahead[at - 1];
         if (left < 0)
             continue;
-        time = forth + best_of(p, at, last, left)->time +
-               best_of(p, first, at - 1, slots)->time;
+        time = forth + choice_of(p, at, last, left)->time +
+               choice_of(p, first, at - 1, slots)->time;
         if (time < b->time)
             *b = (struct choice){ (float)time, at };
     }
@@ -108,7 +108,7 @@ int ctt_rotor_solve(const struct ctt_rotor *c, int64_t bytes,
     for (int length = 1; length <= c->stages; length++)
         for (int i = 0; i + length <= c->stages; i++)
             for (int m = 0; m <= CTT_ROTOR_SLOTS; m++) {
-                struct choice *b = best_of(p, i, i + length - 1, m);
+                struct choice *b = choice_of(p, i, i + length - 1, m);
 
                 *b = (struct choice){ (float)INFINITY, -1 };
                 keep_all(p, i, i + length - 1, m, b);
@@ -132,11 +132,11 @@ void ctt_rotor_free(struct ctt_rotor_plan **p)
 int ctt_rotor_choice(const struct ctt_rotor_plan *p, int first, int last,
                      int slots)
 {
-    return best_of(p, first, last, slots)->at;
+    return choice_of(p, first, last, slots)->at;
 }
 
 double ctt_rotor_time(const struct ctt_rotor_plan *p, int first, int last,
                       int slots)
 {
-    return best_of(p, first, last, slots)->time;
+    return choice_of(p, first, last, slots)->time;
 }
