@@ -16,7 +16,7 @@ struct ctt_rotor_plan {
 };
 
 static struct choice *choice_of(const struct ctt_rotor_plan *p, int first,
-                              int last, int slots)
+                                int last, int slots)
 {
     int pair = last * (last + 1) / 2 + first;
 
