@@ -73,8 +73,8 @@ int  ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes);
 /* How many times the step's time without recomputation, by d->cost. */
 double ctt_depth_times(const struct ctt_depth *d);
 
-/* depth.c: the plan of an exec, whose windows have been chosen: limit 0: few,
- * otherwise within.  Sets y->plan and the sizes of blocks.  Returns 1 if
+/* depth_choose.c: the plan of an exec, whose windows have been chosen: limit 0:
+ * few, otherwise within.  Sets y->plan and the sizes of blocks.  Returns 1 if
  * y->plan.bytes is more than the limit. */
 int  ctt_depth_open(struct ctt_back *y, const struct ctt_run *r,
                     int64_t limit);
