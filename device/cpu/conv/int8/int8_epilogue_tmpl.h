@@ -279,14 +279,16 @@ INLINE void put_tile(int R, const struct ending *e, int64_t row, int64_t rows,
                      const ivec *sum)
 {
     int full = channels >= R * LANES;
+    int quick = e->quick && channels > (R - 1) * LANES;    /* else registers
+                                                              are unused */
 
-    if (e->quick && e->bytes && full)
+    if (quick && e->bytes && full)
         put_quick(R, 1, e, row, rows, from, at, R * LANES, sum);
-    else if (e->quick && e->bytes)
+    else if (quick && e->bytes)
         put_quick(R, 1, e, row, rows, from, at, channels, sum);
-    else if (e->quick && full)
+    else if (quick && full)
         put_quick(R, 0, e, row, rows, from, at, R * LANES, sum);
-    else if (e->quick)
+    else if (quick)
         put_quick(R, 0, e, row, rows, from, at, channels, sum);
     else
         put_any(e, row, rows, from, at, channels, sum, R);
