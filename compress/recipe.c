@@ -166,8 +166,9 @@ static int say_end(const struct run *a, enum end end, double miss)
     int n;
 
     if (end == BACK) {
-        n = snprintf(line, sizeof(line), "%s: accuracy is back after %lld "
-                     "epochs of retraining, within %.1f points in the mean",
+        n = snprintf(line, sizeof(line), "%s: validation accuracy is back "
+                     "after %lld epochs of retraining, within %.1f points in "
+                     "the mean",
                      k->name,
                      (long long)spent, 100 * may_miss(a) / clips);
         if (!(*k->m)->g->several)    /* a clip is right or wrong */

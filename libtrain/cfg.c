@@ -457,9 +457,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "its memory, without --memory); the others are recomputed; offload=N "
       "keeps N (2) and copies the others out and back during other windows; "
       "auto does so, too, where that is faster, with --offload or a GPU; depth "
-      "recomputes nodes of the model, for up to about 1.3 times the time, and "
+      "recomputes nodes of the model, for 1.3 to 1.5 times the time, and "
       "auto does where windows do not fit; the result is the same, bit for "
-      "bit", .arg = "N|all|auto|depth|offload[=N]",
+      "bit, with the same --window", .arg = "N|all|auto|depth|offload[=N]",
       .section = "Memory", .tags = STEP | RESUME },
     { "offload", CTT_STRING, FIELD(offload), "", "folder of the file for "
       "offloaded values; the file has no name there and ends with the "

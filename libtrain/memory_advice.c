@@ -43,8 +43,8 @@ int ctt_memory_tell(const struct ctt_train_cfg *cfg,
     ctt_memory_parse(cfg, &m);    /* has been checked */
     tell_rest(p, m.folder, rest, sizeof(rest));
     if (p->calls)    /* in place of kept windows */
-        snprintf(each, sizeof(each), "; in a window %d of %d nodes are run "
-                 "again", p->again, p->calls);
+        snprintf(each, sizeof(each), "; in a window %d runs of its %d nodes "
+                 "are repeated", p->again, p->calls);
     snprintf(line, size, "memory: %lld MB for values and gradients; %d of %d "
              "windows of up to %d steps are kept%s%s%s",
              (long long)(p->bytes >> 20), p->kept, p->windows, p->window, rest,

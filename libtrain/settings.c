@@ -216,7 +216,8 @@ const char *ctt_resume_length(const struct ctt_model *m,
     for (size_t i = 0; i < CTT_LEN(names); i++) {
         int k = ctt_opt_find(ctt_train_opts, names[i]);
 
-        if (cfg->schedule != CTT_COSINE ||
+        if (cfg->schedule != CTT_COSINE || !m->train ||
+            ctt_state_find(m->train, "recipe") ||    /* convtt-compress */
             !(s = ctt_card_find(was, names[i], &n)))
             continue;
         snprintf(value, sizeof(value), "%.*s", n, s);

@@ -174,8 +174,9 @@ out:
 }
 
 /* Plans a candidate again for the bytes that its retraining left of the limit,
- * or lacked. */
-static int fill_runner(const struct race *x, struct runner *u)
+ * or lacked, unless an earlier round retrained that plan whole. */
+static int fill_runner(const struct race *x, struct runner *u,
+                       char *const *past, int pasts)
 {
     double most = x->a->most[CTT_COST_BYTES], is = u->plan->bytes;
     double grown = is / u->plan->tried.cost[CTT_COST_BYTES];
@@ -186,7 +187,8 @@ static int fill_runner(const struct race *x, struct runner *u)
         (is <= SAFE * most && is > FILLED * most))
         goto out;
     CTT_TRY(plan_below(x->r, u->style, x->a, FULL / grown, &p));
-    if (!p || !p->meets || (is <= SAFE * most && p->harm >= u->plan->harm))
+    if (!p || !p->meets || is_listed(p->mix, past, pasts) ||
+        (is <= SAFE * most && p->harm >= u->plan->harm))
         goto out;
     p->bytes = p->tried.cost[CTT_COST_BYTES] * grown;
     ctt_budget_plan_free(&u->plan);
@@ -197,7 +199,7 @@ out:
     return rc;
 }
 
-/* The best two go on, without those that an earlier round retrained whole. */
+/* The best two go on. */
 enum { FINAL = 2 };
 static int halve(struct race *x, char *const *past, int pasts)
 {
@@ -208,8 +210,8 @@ static int halve(struct race *x, char *const *past, int pasts)
 
         x->at[i].plan = NULL;
         if (n < FINAL)
-            rc = fill_runner(x, &u);
-        if (rc >= 0 && n < FINAL && !is_listed(u.plan->mix, past, pasts))
+            rc = fill_runner(x, &u, past, pasts);
+        if (rc >= 0 && n < FINAL)
             x->at[n++] = u;
         else
             ctt_budget_plan_free(&u.plan);

@@ -11,7 +11,8 @@
 static const double CLASSES_APART = 20;   /* clips, most to fewest */
 static const double FEW_APART = 5;        /* for fewer than FEW, and by the
                                              doctor */
-enum { FEW = 5, ENOUGH = 20 };            /* clips of a class */
+enum { FEW = 5, ENOUGH = 16 };            /* clips of a class, as a fifth of
+                                             20 is held out */
 static const double FRAME_MOST = 0.5;
 
 /* "a 3, b 7": the classes with fewer clips than limit, as many as there is room
@@ -50,8 +51,9 @@ static void judge_sizes(const struct ctt_patient *p, const int *clips,
         MENDS(f, "--sampler balanced, --class-weights balanced, --classes FILE "
               "without the small ones, or more clips of these");
     else if (few)
-        MENDS(f, "more clips of these classes, or --classes FILE without them: "
-              "of fewer than %d little is learnt", ENOUGH);
+        MENDS(f, "more clips of these classes%s: of fewer than %d little is "
+              "learnt", most < ENOUGH ? "" : ", or --classes FILE without them",
+              ENOUGH);
     if (f->mends[0])
         snprintf(f->found + n, sizeof(f->found) - (size_t)n, "; few: %s",
                  name_few(p->train, clips, limit, names, sizeof(names)));

@@ -99,5 +99,8 @@ int ctt_depth_backward(struct ctt_exec *x)
 {
     const struct ctt_depth *d = x->back->depth;
 
+    for (int i = 0; i < d->visit[d->positions].life; i++)
+        set_life(x, &d->life[i]);    /* a replayed forward pass did not */
+    ctt_place_names(x->r);
     return run_visits(x, d->positions, d->visits);
 }

@@ -34,14 +34,14 @@ static void adopt_nodes(struct ctt_back *y)
         y->plan.again += y->depth->visit[t].turn == CTT_AGAIN;
 }
 
-/* Returns 1 if no plan fits.  share: of a step's time that may be spent, if
- * there is no limit of bytes. */
+/* Returns 1 if the plan does not fit.  share: of a step's time that may be
+ * spent, if there is no limit of bytes. */
 static int plan_nodes(struct ctt_back *y, double share)
 {
     int64_t bytes = y->limit - (y->stores + 1) * y->history;
-    int rc = y->limit ? ctt_depth_plan_within(y->depth, bytes) : CTT_ENOMEM;
+    int rc = y->limit ? ctt_depth_plan_within(y->depth, bytes) : 1;
 
-    if (rc == CTT_ENOMEM)
+    if (rc > 0)
         CTT_TRY(ctt_depth_plan_few(y->depth,
                                    y->limit ? INFINITY : share));
     else
@@ -73,9 +73,14 @@ static int time_positions(struct ctt_exec *x)
 {
     enum { RUNS = 3 };
     struct ctt_depth *d = x->back->depth;
-    int steps = x->back->plan.window, rc = 0;
-    const struct ctt_job job = { .steps = steps, .feedback = steps };
+    int steps = x->back->plan.window, asks = x->back->asks, rc = 0;
+    struct ctt_ask *ask = ctt_calloc((size_t)asks + 1, sizeof(*ask));
+    const struct ctt_job job = { .steps = steps, .feedback = steps,
+                                 .ask = ask, .asks = asks };
 
+    CTT_TRY(ask ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < asks; i++)
+        ask[i] = (struct ctt_ask){ i % x->r->n, steps - 1 };
     x->r->recompute = 1;
     for (d->timed = 1; d->timed <= 1 + RUNS; d->timed++) {
         for (int k = 0; k < d->positions && d->timed == 2; k++)
@@ -84,6 +89,7 @@ static int time_positions(struct ctt_exec *x)
         CTT_TRY(ctt_exec_backward(x, &job));
     }
 out:
+    ctt_free(ask);
     x->r->recompute = 0;
     d->timed = 0;
     return rc;
@@ -137,13 +143,17 @@ int ctt_depth_choose(struct ctt_exec *x)
             CTT_TRY(ctt_error(CTT_ENOMEM, "the values of a step need %lld MB, "
                               "beside which kernels and the rest of the "
                               "program do not fit",
-                              (long long)(y->plan.bytes >> 20)));
+                              (long long)(y->plan.bytes >> 20) + 1));
         CTT_TRY(rc);
         CTT_TRY(take_block(x));
     }
     CTT_TRY(rc);
     drop_block(x);
     CTT_TRY(plan_nodes(y, 0.3));
+    if (rc > 0) {    /* by guessed times one fitted */
+        guess_costs(y->depth);
+        CTT_TRY(plan_nodes(y, INFINITY));
+    }
     y->plan.times = ctt_depth_times(y->depth);
     CTT_TRY(take_block(x));
 out:

@@ -381,8 +381,8 @@ int ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes)
     CTT_TRY(ctt_rotor_solve(&c, (bytes - fixed_bytes(d)) / 3 * 4, &p));
     do {
         slots = next_slots(d, p, slots, cost_of(d, 0), &time);
-        CTT_TRY(slots ? chain_plan(d, p, slots) : CTT_ENOMEM);
-    } while (d->bytes > bytes);
+        CTT_TRY(slots ? chain_plan(d, p, slots) : 1);
+    } while (slots && d->bytes > bytes);
 out:
     ctt_rotor_free(&p);
     return rc;

@@ -62,7 +62,6 @@ unsigned ctt_back_reads(const struct ctt_graph *g, const char *need, int node)
 
     if (!ctt_back_wants(g, need, node))
         return 0;
-
     for (int k = 0; k < n->nin; k++)
         din |= need[n->in[k]] ? 1u << k : 0;
     return ctt_ops[n->op].reads(n, din, !(n->fixed & 1));

@@ -2,6 +2,7 @@
  * replay.c: finds out whether the work on a window equals earlier work, so that
  * the device can replay its recording (a CUDA graph). */
 #include "run/back/backward.h"
+#include "run/back/depth.h"
 
 #include <string.h>
 
@@ -72,7 +73,8 @@ int ctt_back_replay(struct ctt_exec *x, enum ctt_phase phase,
                     int (*fn)(struct ctt_exec *x))
 {
     struct form f = window_form(x, phase);
-    void **place = recording_of(x->back->replays, &f);
+    int timed = x->back->depth && x->back->depth->timed;    /* it waits */
+    void **place = timed ? NULL : recording_of(x->back->replays, &f);
     struct work w = { x, fn };
 
     return place ? ctt_dev_repeat(x->r->dev, place, do_work, &w) : fn(x);

@@ -142,7 +142,7 @@ static void test_chain_of_convs(void)
     CHECK_OK(batch_open(&all, &m, "cpu", 0, ALL));
     CHECK_OK(batch_open(&some, &m, "cpu", 0, CTT_KEEP_DEPTH));
     CHECK_OK(ctt_exec_choose(some.x));
-    CU_ASSERT(ctt_exec_plan(some.x).times <= 1.301);
+    CU_ASSERT(ctt_exec_plan(some.x).times <= 1.5);
     CU_ASSERT(4 * ctt_exec_plan(some.x).bytes < ctt_exec_plan(all.x).bytes);
     CHECK_OK(batch_run(&all));
     CHECK_OK(batch_run(&some));

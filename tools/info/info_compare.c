@@ -322,6 +322,24 @@ out:
     return rc;
 }
 
+/* The same at the shares before the end, which early recognition is about. */
+static void say_early(const struct ctt_compared *first,
+                      const struct ctt_compared *got)
+{
+    char line[80 * RATIOS] = "";
+    size_t n = 0;
+
+    for (int k = 0; k < RATIOS - 1; k++) {
+        struct ctt_compared_pair p = ctt_compare_pair(first, got, k);
+
+        n += (size_t)snprintf(line + n, sizeof(line) - n, "%s at %g%% of each "
+                              "clip %d lost, %d won, p = %.2g", k ? "," : "",
+                              100 * ctt_compare_shares[k], p.lost, p.won,
+                              ctt_mcnemar(p.lost, p.won));
+    }
+    ctt_tool_say("%s:%s", got->path, line);
+}
+
 int ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
@@ -354,6 +372,8 @@ int ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count)
                      "the other model; p: McNemar's test, above 0.05 it may be "
                      "chance",
                      path[0]);
+    for (int i = 1; cfg->data && i < count; i++)
+        say_early(&got[0], &got[i]);
 out:
     for (int i = 0; got && i < count; i++)
         ctt_free(got[i].verdict);

@@ -70,21 +70,23 @@ char *ctt_tool_model(char *name)
 /* The model of a folder that the lost name most likely means, or "". */
 static void find_meant(const char *folder, char best[PATH])
 {
-    DIR *d = opendir(folder);
-    struct dirent *e;
-    int most = 0;
+    struct dirent **e = NULL;
+    int n = scandir(folder, &e, NULL, alphasort), most = 0;
 
     best[0] = '\0';
-    while (d && (e = readdir(d)) != NULL) {
-        char name[PATH];
+    for (int i = 0; i < n; i++) {
+        char name[PATH], path[PATH];
+        const char *end = strrchr(e[i]->d_name, '.');
 
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(e->d_name, "."),
-                 e->d_name);
-        if (ctt_opt_meant(lost, strlen(lost), name, &most))
+        snprintf(name, sizeof(name), "%.*s", end ? (int)(end - e[i]->d_name)
+                 : 0, e[i]->d_name);
+        if (end && (strcmp(end, ".net") == 0 || strcmp(end, ".h5") == 0) &&
+            look_in_folder(folder, name, path) &&
+            ctt_opt_meant(lost, strlen(lost), name, &most))
             snprintf(best, PATH, "%s", name);
+        free(e[i]);
     }
-    if (d)
-        closedir(d);
+    free(e);
 }
 
 const char *ctt_tool_model_hint(const char *message)

@@ -310,7 +310,8 @@ static void on_pipe(int sig)
 
 void ctt_tool_catch_pipe(void)
 {
-    signal(SIGPIPE, on_pipe);
+    if (signal(SIGPIPE, on_pipe) == SIG_IGN)    /* the parent's wish */
+        signal(SIGPIPE, SIG_IGN);
 }
 
 void ctt_tool_at_last(void (*f)(void))

@@ -101,10 +101,10 @@ static void warn_of_scene(const struct ctt_baselines *b,
 
     if (frame && ctt_metrics_better(m, b->of[CTT_LARGEST_CLASS], clips) &&
         !ctt_metrics_better(m, frame, clips))
-        ctt_tool_warn("one frame (%.1f%%) says as much as the model (%.1f%%): "
-                      "the scene may decide, not the action; film each class "
-                      "in several places, and validate on others "
-                      "(doc/data.md)", 100 * ctt_metrics_top1(frame, last),
+        ctt_tool_warn("that one frame (%.1f%%) says less than the model "
+                      "(%.1f%%) may be chance: the scene may decide, not the "
+                      "action; film each class in several places, and validate "
+                      "on others (doc/data.md)", 100 * ctt_metrics_top1(frame, last),
                       100 * ctt_metrics_top1(m, last));
 }
 

@@ -244,7 +244,6 @@ out:
 /* Where the checkpoint cannot go on as the command line says. */
 static int resume_suits(struct ctt_training *j)
 {
-    char was[128];
     int rc = 0;
 
     if (j->text)
@@ -252,12 +251,18 @@ static int resume_suits(struct ctt_training *j)
     rc = ctt_checkpoint_suits(j->m, &j->cfg);
     if (rc < 0)
         j->status = ctt_tool_status(rc);
-    else if (*ctt_resume_length(j->m, &j->cfg, was, sizeof(was)))
+out:
+    return rc;
+}
+
+static void tell_length(const struct ctt_training *j)
+{
+    char was[128];
+
+    if (*ctt_resume_length(j->m, &j->cfg, was, sizeof(was)))
         ctt_tool_warn("%s: the run so far had%s; from here on the learning "
                       "rate falls as for the new length, so the model will be "
                       "that of neither run", j->cfg.checkpoint, was);
-out:
-    return rc;
 }
 
 /* A node of --nodes or a name of --set that is not there is wrong usage, a text
@@ -441,6 +446,8 @@ int ctt_training_begin(struct ctt_training *j)
     if (rc < 0)
         j->status = ctt_tool_status(rc);
     CTT_TRY(rc);
+    if (j->cfg.resume)
+        tell_length(j);
     tell_model(j);
 out:
     return rc;

@@ -93,7 +93,8 @@ static const char *proof(const struct ctt_train_cfg *cfg,
     };
 
     if (test && shared)
-        return "those of the test flatter it too, as some are training clips";
+        return "some test clips are training clips, so those of the test "
+               "flatter it";
     return test ? words[cfg->test != NULL][!ctt_val_chose(cfg)]
                 : ctt_held_out_missing(opened);
 }

@@ -81,7 +81,7 @@ within "$(at 'last frame alone' 2)" 97 100
 within "$(at 'the model' 2)" 97 100
 [ "$(at 'first frame alone' 2)" = "$(at 'first frame alone' 4)" ] ||
     fail "the first frame is another at 25%: $(cat log)"
-grep -q 'warning: one frame (.*) says as much as the model' log ||
+grep -q 'warning: that one frame (.*) says less than the model' log ||
     fail "no word of the scene: $(cat log)"
 grep -q '^the model beside the best of these at 100% (.*): .* points' log ||
     fail "no comparison: $(cat log)"

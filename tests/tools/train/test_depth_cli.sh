@@ -31,7 +31,7 @@ done
 } > deep.net
 train="$bin/convtt-train deep.net --data pics --batch 8 --epochs 2
        --max-steps 3 --threads 1 --val-batch 1"
-line='^memory: .* in a window [1-9][0-9]* of [0-9]+ nodes are run again'
+line='^memory: .* in a window [1-9][0-9]* runs of its [0-9]+ nodes are repeated'
 
 # same NAME OPTION...: the plans give the file that all values give.
 same() {

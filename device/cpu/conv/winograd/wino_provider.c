@@ -10,13 +10,13 @@
 struct packed {
     float   *u;
     int64_t  room, c2, hidden;
-    int      small;
     uint64_t stamp;
 };
 
-/* A call's cache: transformed weights of the forward pass, of the gradient of
- * the input, and of a forward pass with pair or lstm. */
-enum way { FORWARD, TO_INPUT, ALONG, WAYS };
+/* A call's cache: transformed weights of the forward pass in large and small
+ * tiles, of the gradient of the input, and of a forward pass with pair or
+ * lstm. */
+enum way { FORWARD, SMALL, TO_INPUT, ALONG, WAYS };
 struct wino_cache { struct packed way[WAYS]; };
 
 /* ---- the choice ---- */
@@ -88,7 +88,7 @@ static int get_packed(const struct ctt_conv_ask *q,
 {
     const struct ctt_wino_isa *isa = q->state;
     const struct ctt_call *c = q->call;
-    int same = p->c2 == s->c2 && p->hidden == s->hidden && p->small == s->small;
+    int same = p->c2 == s->c2 && p->hidden == s->hidden;
     int64_t n = ctt_wino_packed(isa, s);
 
     if (n > p->room) {
@@ -106,7 +106,6 @@ static int get_packed(const struct ctt_conv_ask *q,
     p->stamp = c->stamp;
     p->c2 = s->c2;
     p->hidden = s->hidden;
-    p->small = s->small;
     return 0;
 }
 
@@ -165,7 +164,8 @@ static int forward_pass(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
         end.plus = c->in[1].data;
         end.ldplus = c->in[1].ld;
     }
-    CTT_TRY(convolve(q, &job, s->c2 || s->hidden ? ALONG : FORWARD));
+    CTT_TRY(convolve(q, &job, s->c2 || s->hidden ? ALONG
+                              : s->small ? SMALL : FORWARD));
     if (c->act && !relu)
         ctt_cpu_of(q->dev)->isa->row_ops->finish(q->dev, &c->out, NULL,
                                                  c->act);
