@@ -53,10 +53,11 @@ static void test_automatic(void)
 {
     static const struct { int rounds, limit, epochs; const char *says; }
     expect[] = {
-        { 0, 96, 16, "pruned: validation accuracy is back after 16 epochs of retraining, "
-          "within 1.0 points in the mean: on 100 clips a loss below 6.0 may be "
-          "chance" },
-        { 1, 16, 16, "pruned 1/1: validation accuracy is back after 16 epochs" },
+        { 0, 96, 16, "pruned: validation accuracy is back after 16 epochs of "
+          "retraining, within 1.0 points in the mean: on 100 clips a loss "
+          "below 6.0 may be chance" },
+        { 1, 16, 16, "pruned 1/1: validation accuracy is back after 16 "
+          "epochs" },
         { 1, 8, 8, "pruned 1/1: 40.0 points of top-1 are missing after 8 epochs"
                    " of retraining: the limit (--retrain-limit)" },
         { 0, 4, 4, "pruned: 70.0 points of top-1 are missing after 4 epochs" },
@@ -108,8 +109,10 @@ static void test_no_gain(void)
         { 0.5, 100, 1, 16, "pruned 1/1: 40.0 points of top-1 are missing after "
           "16 epochs of retraining: the last two repetitions gained nothing" },
         { 0.85, 100, 4.9f, 16, "pruned 1/1: 5.0 points" },
-        { 0.85, 100, 5, 4, "pruned 1/1: validation accuracy is back after 4 epochs" },
-        { 0.85, 10, 1, 4, "pruned 1/1: validation accuracy is back after 4 epochs" },
+        { 0.85, 100, 5, 4, "pruned 1/1: validation accuracy is back after 4 "
+          "epochs" },
+        { 0.85, 10, 1, 4, "pruned 1/1: validation accuracy is back after 4 "
+          "epochs" },
         { 0.79, 10, 1, 16, "pruned 1/1: 11.0 points" },
     };
 

@@ -104,7 +104,8 @@ static void warn_of_scene(const struct ctt_baselines *b,
         ctt_tool_warn("that one frame (%.1f%%) says less than the model "
                       "(%.1f%%) may be chance: the scene may decide, not the "
                       "action; film each class in several places, and validate "
-                      "on others (doc/data.md)", 100 * ctt_metrics_top1(frame, last),
+                      "on others (doc/data.md)",
+                      100 * ctt_metrics_top1(frame, last),
                       100 * ctt_metrics_top1(m, last));
 }
 
