@@ -146,7 +146,7 @@ says 2 'not a name of SPDX' "$bin/convtt-train" $common -o no.ctt \
 says 0 '^conv e in=x' "$bin/convtt-info" --net whole.ctt
 says 1 'tinny: .*nor a model of this name in /.*models' "$bin/convtt-info" tinny
 says 1 "of this name in /.*models: is early-convttlstm meant" \
-    "$bin/convtt-info" early-convtlstm
+    "$bin/convtt-info" early-convttlstn
 says 2 "no command 'chek': is check meant" "$bin/convtt-data" chek clips
 says 2 "unknown option '--epoch.': is --epochs meant" "$bin/convtt-train" \
     --epochz 3
