@@ -263,7 +263,7 @@ static const struct ctt_chapter chapters[] = {
       "A picture, or a window, is computed by many nodes. --keep=depth keeps "
       "the values of a few of them, recomputes the others when the backward "
       "pass reaches them, and lets values and gradients share memory, for the "
-      "fewest bytes that 0.3 of the time of a step buys; with --window, of one "
+      "fewest bytes that about 0.3 to 0.5 of a step buy; with --window, of one "
       "window at a time. --keep=auto does that where windows do not fit into "
       "--memory, as with pictures or batch norms, as fast as the memory "
       "allows.\n\n"
