@@ -19,6 +19,7 @@ def args():
     p.add_argument("calibrate", help="pictures that give the ranges")
     p.add_argument("pictures", help="other pictures, which are compared")
     p.add_argument("--resize", type=int, default=256, help="the shorter side")
+    p.add_argument("--bgr", action="store_true", help="blue comes first")
     p.add_argument("--mean", default="0.485,0.456,0.406")
     p.add_argument("--std", default="0.229,0.224,0.225")
     return p.parse_args()
@@ -38,6 +39,7 @@ class Pictures(list):
             x = x.resize([round(n * k) for n in x.size], Image.BILINEAR)
             left, top = (x.size[0] - w) // 2, (x.size[1] - h) // 2
             x = np.asarray(x.crop((left, top, left + w, top + h)), np.float32)
+            x = x[..., ::-1] if a.bgr else x
             x = (x / 255 - numbers(a.mean)) / numbers(a.std)
             self.append(x.transpose(2, 0, 1).reshape(shape))
 

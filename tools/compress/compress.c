@@ -331,6 +331,26 @@ out:
     return rc;
 }
 
+static void close_job(struct ctt_compress_job *j)
+{
+    ctt_free(j->place);
+    ctt_model_free(&j->from);
+    ctt_teachers_free(&j->teachers);
+    ctt_model_free(&j->given);
+    ctt_metrics_free(&j->base);
+    ctt_metrics_free(&j->was);
+    if (j->whole) {
+        ctt_fold_close(&j->val);
+        ctt_fold_close(&j->data);
+    }
+    ctt_data_close(&j->val);
+    ctt_data_close(&j->data);
+    ctt_data_close(&j->whole);
+    ctt_model_free(&j->m);
+    for (size_t i = 0; i < CTT_LEN(j->claim); i++)
+        ctt_newfile_drop(&j->claim[i]);
+}
+
 int main(int argc, char **argv)
 {
     struct ctt_compress_job j = { .status = CTT_EXIT_FAIL };
@@ -360,21 +380,6 @@ int main(int argc, char **argv)
     rc = run_profiled(&j);
     if (rc < 0)
         ctt_tool_fail(j.status);
-    ctt_free(j.place);
-    ctt_model_free(&j.from);
-    ctt_teachers_free(&j.teachers);
-    ctt_model_free(&j.given);
-    ctt_metrics_free(&j.base);
-    ctt_metrics_free(&j.was);
-    if (j.whole) {
-        ctt_fold_close(&j.val);
-        ctt_fold_close(&j.data);
-    }
-    ctt_data_close(&j.val);
-    ctt_data_close(&j.data);
-    ctt_data_close(&j.whole);
-    ctt_model_free(&j.m);
-    for (size_t i = 0; i < CTT_LEN(j.claim); i++)
-        ctt_newfile_drop(&j.claim[i]);
+    close_job(&j);
     return ctt_tool_end(rc < 0 ? j.status : 0);
 }

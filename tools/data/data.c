@@ -7,6 +7,7 @@
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
+#include "video/synth/synth.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,22 @@ static void tell_done(void *arg, int i, int n)
     CTT_PROGRESS(i, n, "clip %d of %d", i, n);
 }
 
+/* Few clips leave a split empty: each takes whole blocks of all classes. */
+static void say_splits(const struct ctt_synth *s, const char *path)
+{
+    int n[3] = { 0 }, classes = ctt_synth_classes(s);
+
+    for (int i = 0; i < s->clips + s->test; i++)
+        n[ctt_synth_split(s, i)]++;
+    ctt_tool_say("%s: %d clips of %d classes: %d to train, %d to validate, %d "
+                 "to test", path, s->clips + s->test, classes, n[0], n[1],
+                 n[2]);
+    if (!n[1] || !n[2])
+        ctt_tool_warn("%s: no clip %s; --clips %d or more has some of each "
+                      "class", path, n[1] ? "to test" : n[2] ? "to validate" :
+                      "to validate or to test", (s->test ? 2 : 3) * classes);
+}
+
 static int synth(const struct ctt_data_cfg *c, const char *path)
 {
     struct ctt_synth s = { .clips = c->clips, .size = c->size,
@@ -30,8 +47,7 @@ static int synth(const struct ctt_data_cfg *c, const char *path)
 
     CTT_TRY(ctt_synth_choose(&s, c->actions));
     CTT_TRY(ctt_synth_write(&s, path, tell_done, NULL));
-    ctt_tool_say("%s: %d clips of %d classes", path, c->clips + c->test,
-                 ctt_synth_classes(&s));
+    say_splits(&s, path);
 out:
     return rc;
 }

@@ -289,6 +289,7 @@ struct done {
 static void apply_thresholds(const struct ctt_calibrator *c, struct done *d)
 {
     const struct ctt_trials *t = &c->t;
+    double seen;
 
     for (int i = 0; i < t->clips; i++) {
         int k = ctt_trials_stop(t, i, c->d.threshold);
@@ -296,11 +297,12 @@ static void apply_thresholds(const struct ctt_calibrator *c, struct done *d)
             d->seen += 1;
             continue;
         }
-        d->seen += (double)ctt_decision_frame(k) /
-                   c->answers.of[c->fitted + i]->frames;
+        seen = (double)ctt_decision_frame(k) /
+               c->answers.of[c->fitted + i]->frames;
+        d->seen += seen;
         d->decided[k]++;
         d->lost[k] += t->lost[(int64_t)i * t->checks + k];
-        d->early++;
+        d->early += seen < 1;    /* the last frame is no earlier than the end */
         d->losses += t->lost[(int64_t)i * t->checks + k];
     }
 }
@@ -368,9 +370,10 @@ static int say_calibrated(const struct ctt_calibrator *c, int json)
     if (json)
         printf("]}}\n");
     else
-        ctt_tool_say("\n%s: %s guarantee for a gap of %g%% with probability "
-                     "%g, from %d clips, of which %.1f%% of the frames are "
-                     "seen, %.1f%% are decided early and %.1f%% are lost%s",
+        ctt_tool_say("\n%s now has thresholds: %s guarantee for a gap of "
+                     "%g%% with probability %g, from %d clips, of which %.1f%% "
+                     "of the frames are seen, %.1f%% are decided early and "
+                     "%.1f%% are lost%s",
                      c->path, ctt_guarantee_words[c->d.guarantee],
                      100 * c->d.max_gap, 1 - c->d.delta, (int)c->d.clips,
                      100 * d.seen / n, 100 * d.early / n, 100 * d.losses / n,

@@ -28,6 +28,12 @@ static double share(const struct clip *c)
     return (double)c->made.frame / c->f->count;
 }
 
+/* A threshold that the last frame meets saves nothing. */
+static int before_end(const struct clip *c)
+{
+    return c->made.early && c->made.frame < c->f->count;
+}
+
 /* ---- output ---- */
 
 static void json_clip(const struct ctt_recogniser *r, const struct clip *c)
@@ -36,7 +42,7 @@ static void json_clip(const struct ctt_recogniser *r, const struct clip *c)
     ctt_json_put(stdout, c->item->path);
     printf(",\"frame\":%d,\"frames\":%d,\"seen\":%.4f,\"early\":%s",
            (int)c->made.frame, c->f->count, share(c),
-           c->made.early ? "true" : "false");
+           before_end(c) ? "true" : "false");
     if (c->f->fps > 0)
         printf(",\"seconds\":%.3f", (double)c->made.frame / (double)c->f->fps);
     if (ctt_recognise_label(r, c->item) >= 0) {
@@ -58,7 +64,7 @@ static void plain_clip(const struct ctt_recogniser *r, const struct clip *c)
            (int)c->made.frame, c->f->count);
     if (c->f->fps > 0)
         printf(" %6.2f s", (double)c->made.frame / (double)c->f->fps);
-    printf("  %-5s  %5.1f%% %s\n", c->made.early ? "early" : "end",
+    printf("  %-5s  %5.1f%% %s\n", before_end(c) ? "early" : "end",
            100 * (double)c->made.confidence,
            ctt_visible(r->label[c->made.answer], 0, text, sizeof(text)));
 }
@@ -194,7 +200,7 @@ int ctt_decide_clip(struct ctt_recogniser *r, const struct ctt_item *item,
     CTT_TRY(run_until_sure(r, &c));
     say_clip(r, &c);
     s->clips++;
-    s->early += c.made.early;
+    s->early += before_end(&c);
     s->seen += share(&c);
     tenth = (int)(10 * share(&c) - 1e-9);
     s->at[tenth]++;

@@ -56,11 +56,9 @@ static const char *profile_of(const struct ctt_train_cfg *c)
     return ctt_ranks_writes(c) ? c->profile : NULL;
 }
 
-static int train(struct ctt_training *j, int *status)
+/* All that comes before the first step. */
+static int prepare(struct ctt_training *j)
 {
-    struct ctt_events ev = ctt_say_events;
-    struct ctt_result r;
-    char scale[96];
     int rc = 0;
 
     if (ctt_ranks_writes(&j->cfg))
@@ -74,6 +72,43 @@ static int train(struct ctt_training *j, int *status)
     if (!j->cfg.backbone && !j->cfg.resume)    /* the model text is decided */
         CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
     CTT_TRY(ctt_profile_open(profile_of(&j->cfg)));    /* trials are over */
+out:
+    return rc;
+}
+
+/* A line about the steps made.  Returns 1 if training goes on another time,
+ * with *status if that is a failure. */
+static int say_end(const struct ctt_training *j, const struct ctt_result *r,
+                   int *status)
+{
+    char scale[96];
+
+    if (r->stopped) {
+        *status = CTT_EXIT_FAIL;
+        if (ctt_tool_rank(-1) == 0)
+            ctt_tool_die(*status, "stopped after step %lld; --resume continues "
+                         "from %s", (long long)r->steps, j->cfg.checkpoint);
+        return 1;
+    }
+    ctt_tool_say("%lld step%s in %.0f s: %.1f clips/s, %.1f%% of the time "
+                 "waiting for clips%s%s", (long long)r->made, ctt_s(r->made),
+                 r->seconds,
+                 r->clips_a_second, 100 * r->wait, j->cfg.amp ? "; " : "",
+                 j->cfg.amp ? ctt_say_scale(r->scale, r->skipped, scale,
+                                            sizeof(scale)) : "");
+    if (r->paused)
+        ctt_tool_say("paused after %d of %d epochs; --resume continues from %s",
+                     r->epochs, j->cfg.epochs, j->cfg.checkpoint);
+    return r->paused;
+}
+
+static int train(struct ctt_training *j, int *status)
+{
+    struct ctt_events ev = ctt_say_events;
+    struct ctt_result r;
+    int rc = 0;
+
+    CTT_TRY(prepare(j));
     if (j->cfg.backbone)
         return ctt_train_head(j);
     ev.arg = j;
@@ -83,24 +118,8 @@ static int train(struct ctt_training *j, int *status)
         ev.weights = on_weights;
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ev, &r));
     ctt_ranks_unwatch();
-    if (r.stopped) {
-        *status = CTT_EXIT_FAIL;
-        if (ctt_tool_rank(-1) == 0)
-            ctt_tool_die(*status, "stopped after step %lld; --resume continues "
-                         "from %s", (long long)r.steps, j->cfg.checkpoint);
+    if (say_end(j, &r, status))
         goto out;
-    }
-    ctt_tool_say("%lld step%s in %.0f s: %.1f clips/s, %.1f%% of the time "
-                 "waiting for clips%s%s", (long long)r.made, ctt_s(r.made),
-                 r.seconds,
-                 r.clips_a_second, 100 * r.wait, j->cfg.amp ? "; " : "",
-                 j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,
-                                            sizeof(scale)) : "");
-    if (r.paused) {
-        ctt_tool_say("paused after %d of %d epochs; --resume continues from %s",
-                     r.epochs, j->cfg.epochs, j->cfg.checkpoint);
-        goto out;
-    }
     CTT_TRY(ctt_aux_head_drop_from(&j->m));    /* as it was written */
     if (!j->cfg.pause)
         CTT_TRY(ctt_train_result(&j->cfg, j->m, j));

@@ -208,4 +208,10 @@ echo 'filmed on monday' > notes.txt
 says 1 'notes.txt: nothing in it can be used; each line of a list has' \
     "$bin/convtt-data" check notes.txt
 grep -q 'film each' out && fail "advice on a text: $(cat out)"
+
+# Made clips: all splits have each class, or a warning says which have none.
+says 0 'clips: 24 clips of 12 classes: 12 to train, 12 to validate, 0 to test' \
+    "$data" synth --clips 24 --size 32 clips
+grep -q 'clips: no clip to test; --clips 36 or more has some' err ||
+    fail "no word of a split without clips: $(cat err)"
 exit $failed
