@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * calibrate_head.c: the confidence head of a calibration. */
-#include "tools/infer/infer_tool.h"
+#include "tools/infer/infer_decide.h"
 #include "infer/head.h"
 #include "base/key.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_answers.c: the answers of a model at each check of clips. */
-#include "tools/infer/infer_tool.h"
+#include "tools/infer/infer_decide.h"
 #include "tools/shared/tool.h"
 #include "base/newfile.h"
 

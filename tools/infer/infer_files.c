@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_files.c: checks of the files that a prediction will write. */
-#include "tools/infer/infer_tool.h"
+#include "tools/infer/infer_decide.h"
+#include "tools/infer/infer_predict.h"
 #include "net/file/h5.h"
 
 static int is_frames(const char *path)

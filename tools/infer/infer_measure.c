@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_measure.c: quality of predicted frames, and of predictions that need no
  * model. */
-#include "tools/infer/infer_tool.h"
+#include "tools/infer/infer_predict.h"
 #include "base/newfile.h"
 #include "video/baseline.h"
 #include "video/quality.h"

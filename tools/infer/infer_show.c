@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_show.c: shows predictions as a picture or a video. */
-#include "tools/infer/infer_tool.h"
+#include "tools/infer/infer_predict.h"
 #include "tools/shared/picture.h"
 #include "video/save.h"
 

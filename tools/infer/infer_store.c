@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_store.c: the predicted frames of all clips, in one HDF5 file. */
-#include "tools/infer/infer_tool.h"
+#include "tools/infer/infer_predict.h"
 #include "net/file/h5.h"
 #include "base/limits.h"
 #include "base/newfile.h"
