@@ -432,6 +432,9 @@ extern const char *const ctt_synth_template[CTT_SYNTH_CLASSES];
 int ctt_synth_choose(struct ctt_synth *s, const char *names);
 int ctt_synth_classes(const struct ctt_synth *s);
 
+/* The split of clip i: 0 train, 1 validation, 2 test. */
+int ctt_synth_split(const struct ctt_synth *s, int i);
+
 /* Generates clip i in memory: its class, and frames in RGB, 12 per second.  The
  * same seed and i give the same bytes. */
 int ctt_synth_clip(const struct ctt_synth *s, int i, struct ctt_frames *out,

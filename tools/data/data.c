@@ -7,7 +7,6 @@
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
-#include "video/synth/synth.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -14,9 +14,7 @@ int ctt_synth_make(const struct ctt_synth *s, int i, struct ctt_frames *out,
                    struct ctt_caption *c);
 /* Class k of those that are made, as an index of ctt_synth_template. */
 int ctt_synth_class(const struct ctt_synth *s, int k);
-/* The class of clip i, without drawing it; and its split: 0 train, 1
- * validation, 2 test. */
+/* The class of clip i, without drawing it. */
 int ctt_synth_label(const struct ctt_synth *s, int i);
-int ctt_synth_split(const struct ctt_synth *s, int i);
 
 #endif
