@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_onnx_faults.c: nodes of ONNX files that cannot be imported are all named;
- * wrong graphs, settings and constants of gigabytes are errors. */
+ * test_onnx_faults.c: nodes of ONNX files that cannot be imported are all
+ * named; wrong graphs, settings and constants of gigabytes are errors. */
 #include "exchange/import.h"
 #include "base/limits.h"
 #include "tests/lib/allocs.h"
