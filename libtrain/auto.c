@@ -12,6 +12,22 @@
 enum { MOST = 4096,    /* clips of a batch, as the table of settings says */
        ALIKE = 8 };     /* processes that make the same model */
 
+struct ctt_train_cfg ctt_cfg_trial(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_train_cfg c = *cfg;
+
+    c.schedule = CTT_CONSTANT;
+    c.max_steps = 0;
+    c.time_limit = c.warmup = c.dsd = c.ema = 0;
+    c.pick = CTT_PICK_AUTO;
+    c.early_stop = c.checkpoint_every = c.resume = 0;
+    c.sampling_start = "off";
+    c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
+    c.wiring.changes = NULL;
+    c.wiring.last_of = c.wiring.or_given = 0;
+    return c;
+}
+
 /* The number that a checkpoint's settings have, as its run had found it. */
 static int read_number(const char *settings, const char *name,
                 struct ctt_train_cfg *cfg)

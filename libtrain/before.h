@@ -34,6 +34,10 @@ int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
                     struct ctt_data *train, struct ctt_data *val,
                     const struct ctt_events *ev);
 
+/* The settings of a trial of some steps before a training: a constant rate, no
+ * changes on the way, nothing that is resumed or written. */
+struct ctt_train_cfg ctt_cfg_trial(const struct ctt_train_cfg *cfg);
+
 /* ---- gpus.c ---- */
 
 /* If cfg->device is a GPU, gives each rank of a machine a GPU of its own, which

@@ -448,7 +448,8 @@ const struct ctt_opt ctt_train_opts[] = {
       .arg = "N|2^N|dynamic", .section = "Mixed precision", .needs = MIXED,
       .tags = STEP },
     { "amp-plan", CTT_FLAG, FIELD(amp_plan), "0", "print the type of each "
-      "value and its reason, and exit; no data is needed",
+      "value and its reason, and exit; with --data also, of 20 steps in fp32, "
+      "the share of each value and gradient that 16 bits lose",
       .section = "Mixed precision", .tags = RESUME | TRAINER },
 
     { "keep", CTT_STRING, FIELD(keep), "all", "windows of time steps whose "

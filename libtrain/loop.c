@@ -99,9 +99,11 @@ static void fill_progress(const struct ctt_trainer *t, struct ctt_progress *p)
         p->left = 60 * (double)t->cfg->time_limit - seconds;
 }
 
-/* A step whose loss or gradient is not finite changes no weight.  It is an
- * error if the loss is not scaled or the scale has collapsed. */
-static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
+/* A step whose loss or gradient is not finite changes no weight.  done: it has
+ * a gradient.  It is an error if the loss is not scaled or the scale has
+ * collapsed. */
+static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn,
+                     int done)
 {
     const struct ctt_strategy *s = t->strategy;
     int rc;
@@ -111,7 +113,7 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
         return 0;
     }
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
-        return 0;
+        return done && s->blames ? ctt_trainer_overflow(t) : 0;
     if (s->blames)
         rc = t->task->blame(t->step, turn);
     else
@@ -139,7 +141,7 @@ static int update_weights(struct ctt_trainer *t, const struct ctt_turn *turn,
     if (done)
         CTT_TRY(ctt_optim_norm(t->optim, t->dw, &norm));
     if (!isfinite(norm))
-        return skip_step(t, turn);
+        return skip_step(t, turn, done);
     CTT_TRY(ctt_optim_step(t->optim, norm, scale, t->lr));
     ctt_scale_after(&t->at.scale, 1);
     ctt_span_end(CTT_SPAN_UPDATE, start);
@@ -427,6 +429,7 @@ int ctt_trainer_finish(struct ctt_trainer *t, struct ctt_result *r)
     r->wait = average(t->wait, t->train_seconds);
     r->skipped = t->at.scale.skipped;
     r->scale = t->at.scale.scale;
+    ctt_trainer_overflowed(t, r);
     CTT_TRY(ctt_optim_pull(t->optim));
     if (r->stopped || r->paused)
         goto out;

@@ -11,23 +11,14 @@
 static const double DIVERGED = 4, SHARE = 10;
 enum { BESIDE = 5 };
 
-/* The same settings with a rising rate, and without settings for a whole
- * run. */
+/* The same settings with a rising rate. */
 static struct ctt_train_cfg rising_settings(const struct ctt_train_cfg *cfg)
 {
-    struct ctt_train_cfg c = *cfg;
+    struct ctt_train_cfg c = ctt_cfg_trial(cfg);
 
     c.lr = CTT_RANGE_FROM;
     c.wiring.lr_to = CTT_RANGE_TO;
-    c.schedule = CTT_CONSTANT;
     c.epochs = c.max_steps = CTT_RANGE_STEPS;
-    c.time_limit = c.dsd = c.ema = 0;
-    c.pick = CTT_PICK_AUTO;
-    c.early_stop = c.checkpoint_every = c.resume = 0;
-    c.sampling_start = "off";
-    c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
-    c.wiring.changes = NULL;
-    c.wiring.last_of = c.wiring.or_given = 0;
     if (ctt_train_has_server(cfg)) {    /* each for itself */
         c.sync = NULL;
         c.wiring.comm = NULL;

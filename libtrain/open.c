@@ -292,6 +292,7 @@ int ctt_trainer_close(struct ctt_trainer *t)
     ctt_order_free(&t->plan);
     ctt_free(t->best);
     ctt_free(t->w_first);
+    ctt_free(t->overflows);
     ctt_graph_free(&t->tested);
     ctt_dev_close(&t->dev);
     return ctt_log_close(&t->log);

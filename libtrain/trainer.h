@@ -72,6 +72,9 @@ struct ctt_trainer {
                                               ranks agree on it */
 
     /* Measurements since the start or resume. */
+    int64_t                    *overflows;    /* steps that were skipped, by the
+                                                 node that overflowed first;
+                                                 NULL: none */
     int64_t                     first;     /* step at that time */
     float                      *w_first;   /* the weights then */
     double                      start, wait;    /* clock then; seconds without
@@ -95,6 +98,12 @@ int  ctt_trainer_close(struct ctt_trainer *t);
  * root mean square of all if that is more: zeros become 1e-30 by any step. */
 int ctt_weights_moved(const struct ctt_graph *g, const float *was,
                       const float *now);
+
+/* overflow.c: counts a skipped step for the node whose gradient overflowed
+ * first, the last of those with an infinite one; sets the node of most such
+ * steps, and their number, in *r. */
+int  ctt_trainer_overflow(struct ctt_trainer *t);
+void ctt_trainer_overflowed(const struct ctt_trainer *t, struct ctt_result *r);
 
 /* open_step.c: opens t->step for the whole graph.  blame returns rc; to
  * CTT_ENOMEM it adds the longest clip and settings that fit into memory. */

@@ -15,27 +15,20 @@ enum { MINUTES = 2, CLIPS = 8 };
 /* The same settings without chance, logs and whatever begins later. */
 static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
 {
-    struct ctt_train_cfg c = *cfg;
+    struct ctt_train_cfg c = ctt_cfg_trial(cfg);
 
     c.batch = clips;
     c.shards = 1;
     c.squeeze = c.sync = NULL;
     c.epochs = CTT_FIRST_STEPS;
-    c.max_steps = 0;
     c.time_limit = MINUTES;
-    c.schedule = CTT_CONSTANT;
-    c.warmup = c.label_smooth = c.self_distil = c.dsd = 0;
-    c.early_stop = c.checkpoint_every = c.resume = 0;
+    c.label_smooth = c.self_distil = 0;
     ctt_augment_none(&c);
     c.observe = "1";
     c.frame_loss = CTT_FRAME_NONE;
     c.full_weight = 1;
     c.buckets = "1";
-    c.sampling_start = "off";
-    c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
     c.wiring.teachers = NULL;
-    c.wiring.changes = NULL;
-    c.wiring.last_of = c.wiring.or_given = 0;
     return c;
 }
 

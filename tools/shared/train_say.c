@@ -347,18 +347,6 @@ static int tell_confusion(const struct ctt_metrics *m, char *const *label)
     return ctt_table_print(&t);
 }
 
-int ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p)
-{
-    struct ctt_table t = { NULL, 0, 0, 0 };
-
-    ctt_table_row(&t, "node\top\ttype\twhy");
-    for (int i = 0; i < g->count; i++)
-        ctt_table_row(&t, "%s\t%s\t%s\t%s", g->node[i].name,
-                      ctt_ops[g->node[i].op].name,
-                      ctt_dtype_word(p->type[i]), p->why[i]);
-    return ctt_table_print(&t);
-}
-
 int ctt_say_metrics(const struct ctt_metrics *m, char *const *label)
 {
     int rc;

@@ -124,11 +124,8 @@ void ctt_say_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
 /* Appends ", " and ctt_say_scale() to buf with mixed precision. */
 void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size);
 
-/* Prints a table: the type of each node's values, and the reason; CTT_ENOMEM,
- * as the two below. */
-int ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p);
-
-/* Prints tables: accuracy by observed ratio and by class, confusion matrix. */
+/* Prints tables: accuracy by observed ratio and by class, confusion matrix;
+ * CTT_ENOMEM, as the one below. */
 int ctt_say_metrics(const struct ctt_metrics *m, char *const *label);
 
 /* Prints a table: quality of predictions and of the baselines for each frame

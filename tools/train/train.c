@@ -81,8 +81,11 @@ out:
 static int say_end(const struct ctt_training *j, const struct ctt_result *r,
                    int *status)
 {
-    char scale[96];
+    char scale[96], where[CTT_NAME + 48] = "";
 
+    if (r->overflows)
+        snprintf(where, sizeof(where), " (%lld of an overflow in %s)",
+                 (long long)r->overflows, r->overflow);
     if (r->stopped) {
         *status = CTT_EXIT_FAIL;
         if (ctt_tool_rank(-1) == 0)
@@ -91,11 +94,11 @@ static int say_end(const struct ctt_training *j, const struct ctt_result *r,
         return 1;
     }
     ctt_tool_say("%lld step%s in %.0f s: %.1f clips/s, %.1f%% of the time "
-                 "waiting for clips%s%s", (long long)r->made, ctt_s(r->made),
+                 "waiting for clips%s%s%s", (long long)r->made, ctt_s(r->made),
                  r->seconds,
                  r->clips_a_second, 100 * r->wait, j->cfg.amp ? "; " : "",
                  j->cfg.amp ? ctt_say_scale(r->scale, r->skipped, scale,
-                                            sizeof(scale)) : "");
+                                            sizeof(scale)) : "", where);
     if (r->paused)
         ctt_tool_say("paused after %d of %d epochs; --resume continues from %s",
                      r->epochs, j->cfg.epochs, j->cfg.checkpoint);
@@ -128,22 +131,6 @@ static int train(struct ctt_training *j, int *status)
     if (j->own_ckpt && ctt_ranks_writes(&j->cfg))
         unlink(j->cfg.checkpoint);
 out:
-    return rc;
-}
-
-/* --amp-plan: the plan of the model before it is adapted to data. */
-static int plan(struct ctt_training *j)
-{
-    struct ctt_amp_plan *p = NULL;
-    struct ctt_graph *g = NULL;
-    int rc = 0;
-
-    CTT_TRY(ctt_training_start(j));
-    CTT_TRY(ctt_training_types(j, &g, &p));
-    CTT_TRY(ctt_say_plan(g, p));
-out:
-    ctt_amp_free(&p);
-    ctt_graph_free(&g);
     return rc;
 }
 
@@ -222,7 +209,7 @@ out:
 
 static int do_work(struct ctt_training *j, int *status)
 {
-    return j->cfg.amp_plan ? plan(j) :
+    return j->cfg.amp_plan ? ctt_train_amp_plan(j) :
            j->cfg.doctor ? examine(j, status) :
            j->cfg.search ? ctt_train_search(j, status) :
            j->cfg.folds ? ctt_train_all_folds(j, status) : train(j, status);

@@ -245,8 +245,9 @@ static const struct ctt_chapter chapters[] = {
       "--amp=O1 computes values and gradients in fp16 (or with --amp-type=bf16 "
       "in bf16) where that is safe; weights and sums stay in fp32, and the "
       "loss scale adapts itself. --amp-plan prints the type of each node and "
-      "the reason. On a CPU, where kernels compute in fp32, mixed precision "
-      "only saves memory." },
+      "the reason and, with --data, of 20 steps in fp32, the largest value and "
+      "gradient of each node and the shares that 16 bits lose. On a CPU, where "
+      "kernels compute in fp32, mixed precision only saves memory." },
     { "MEMORY",
       "Backpropagation through time needs the values of all time steps. "
       "--memory=1G limits all that the program allocates to 1 GiB, and with "

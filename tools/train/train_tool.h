@@ -88,6 +88,12 @@ int  ctt_training_claim(struct ctt_training *j);
 /* Opens the model and the clips of a run, after ctt_training_start(). */
 int  ctt_training_begin(struct ctt_training *j);
 
+/* ---- train_amp.c ---- */
+
+/* --amp-plan: prints the type of each node's values and the reason and, with
+ * clips and --amp, magnitudes of some steps beside what 16 bits keep. */
+int ctt_train_amp_plan(struct ctt_training *j);
+
 /* ---- train_model.c ---- */
 
 /* Sets the channels of the output, which must be a conv, or acts and pools

@@ -317,9 +317,27 @@ says 0 '^e +conv +fp32 +--amp-deny$' $train tiny.net --amp O1 --amp-deny e \
 says 0 '^e +conv +fp16 +white list$' $train --init whole.ctt --amp O1 \
     --amp-plan -o plan.ctt
 [ ! -e plan.ctt ] || fail "--amp-plan has written a model"
-says 0 'loss scale 2\^[0-9]+, [0-9]+ steps? skipped$' $train tiny.net \
-    -o amp.ctt --data clips --max-steps 12 --batch 4 --amp O1 --log-csv amp.csv
+says 0 \
+    'loss scale 2\^[0-9]+, ([0-9]+) steps? skipped .\1 of an overflow in y.$' \
+    $train tiny.net -o amp.ctt --data clips --max-steps 12 --batch 4 --amp O1 \
+    --log-csv amp.csv
 grep -q ',loss_scale,skipped,' amp.csv || fail "no loss scale in the log"
+# With clips the plan has what fp16 keeps of some steps: with the largest scale
+# no gradient is lost that is not with less, and without one more are.
+lost() {   # lost [OPTION]: per cent of the gradients of e that are lost
+    $train tiny.net --data clips --batch 4 --amp O1 --amp-plan "$@" > out \
+        2> err || fail "--amp-plan $*: $(cat err)"
+    awk '$1 == "e" && $2 == "fp16" { n++; print $7 + 0 }
+         END { exit n != 1 }' out
+}
+scaled=$(lost) || fail "no row of e: $(cat out)"
+plain=$(lost --loss-scale=1) || fail "no row of e: $(cat out)"
+infinite=$(lost --loss-scale=2^40) || fail "no row of e: $(cat out)"
+awk -v a="$scaled" -v b="$plain" -v c="$infinite" \
+    'BEGIN { exit !(a < b && a < c && c > 50) }' ||
+    fail "lost with scale $scaled, without $plain, with a large one $infinite"
+grep -q 'of the multiplications are in 16 bits' out ||
+    fail "no products: $(cat out)"
 says 0 'loss scale 1, 0 steps skipped$' $next next.net -o amp.ctt --amp O2 \
     --amp-type bf16
 says 1 'loss scale of 1099511627776 after 20 steps in a row' $train tiny.net \
