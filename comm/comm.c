@@ -8,8 +8,10 @@
 
 struct ctt_comm {
     const struct ctt_comm_kind *kind;
+    void                       *on;
     struct ctt_comm_place       place;
-    _Atomic int64_t             calls;
+    struct ctt_comm            *whole;    /* that this is a part of, or NULL */
+    _Atomic int64_t             calls;    /* of it and of its parts */
 };
 
 static struct ctt_comm alone = {
@@ -61,7 +63,7 @@ int ctt_comm_open(const char *name, struct ctt_comm **out)
     c = ctt_calloc(1, sizeof(*c));
     CTT_TRY(c ? 0 : CTT_ENOMEM);
     CTT_TRY(find_comm(name, &l, &c->kind));
-    CTT_TRY(c->kind->open(&c->place));
+    CTT_TRY(c->kind->open(&c->on, &c->place));
     is_open = 1;
     if (c->kind != &ctt_comm_none)
         CTT_TRY(ctt_launch_check(&l, &c->place));
@@ -69,7 +71,7 @@ int ctt_comm_open(const char *name, struct ctt_comm **out)
     c = NULL;
 out:
     if (c && is_open)
-        c->kind->close();
+        c->kind->close(c->on);
     ctt_free(c);
     return rc;
 }
@@ -77,7 +79,7 @@ out:
 void ctt_comm_close(struct ctt_comm **c)
 {
     if (*c)
-        (*c)->kind->close();
+        (*c)->kind->close((*c)->on);
     ctt_free(*c);
     *c = NULL;
 }
@@ -104,15 +106,48 @@ out:
     return rc;
 }
 
+static void count_call(struct ctt_comm *c)
+{
+    if (c->whole)
+        c->whole->calls++;
+    else
+        c->calls++;
+}
+
+/* The engine's part first, which all ranks make together. */
+int ctt_comm_split(struct ctt_comm *c, int colour, struct ctt_comm **out)
+{
+    struct ctt_comm_place place;
+    void *on = NULL;
+    int rc;
+
+    c = or_alone(c);
+    count_call(c);
+    rc = c->kind->split(c->on, colour, &on, &place);
+    count_call(c);
+    CTT_TRY(rc);
+    *out = ctt_calloc(1, sizeof(**out));
+    if (!*out) {
+        c->kind->close(on);
+        return CTT_ENOMEM;
+    }
+    (*out)->kind = c->kind;
+    (*out)->on = on;
+    (*out)->place = place;
+    (*out)->whole = c->whole ? c->whole : c;
+out:
+    return rc;
+}
+
 int ctt_comm_allgather(struct ctt_comm *c, const void *mine, int64_t n,
                        void *all)
 {
     int rc;
 
     c = or_alone(c);
-    c->calls++;
-    rc = c->kind->allgather(mine, n, all);
-    c->calls++;
+    count_call(c);
+    rc = c->kind->allgather(c->on, mine, n, all);
+    count_call(c);
     return rc;
 }
 
@@ -122,9 +157,9 @@ int ctt_comm_alltoall(struct ctt_comm *c, const void *from, void *to,
     int rc;
 
     c = or_alone(c);
-    c->calls++;
-    rc = c->kind->alltoall(from, to, each);
-    c->calls++;
+    count_call(c);
+    rc = c->kind->alltoall(c->on, from, to, each);
+    count_call(c);
     return rc;
 }
 
@@ -133,15 +168,16 @@ int ctt_comm_send(struct ctt_comm *c, int to, const void *p, int64_t n)
     int rc;
 
     c = or_alone(c);
-    c->calls++;
-    rc = c->kind->send(to, p, n);
-    c->calls++;
+    count_call(c);
+    rc = c->kind->send(c->on, to, p, n);
+    count_call(c);
     return rc;
 }
 
 int ctt_comm_recv(struct ctt_comm *c, int from, void *p, int64_t n)
 {
-    return or_alone(c)->kind->recv(from, p, n);
+    c = or_alone(c);
+    return c->kind->recv(c->on, from, p, n);
 }
 
 int ctt_comm_wait(struct ctt_comm *c, int *from)
@@ -149,20 +185,21 @@ int ctt_comm_wait(struct ctt_comm *c, int *from)
     int rc;
 
     c = or_alone(c);
-    c->calls++;
-    rc = c->kind->wait(from);
-    c->calls++;
+    count_call(c);
+    rc = c->kind->wait(c->on, from);
+    count_call(c);
     return rc;
 }
 
 int64_t ctt_comm_calls(const struct ctt_comm *c)
 {
-    return or_alone(c)->calls;
+    c = or_alone(c);
+    return c->whole ? c->whole->calls : c->calls;
 }
 
 void ctt_comm_count(struct ctt_comm *c)
 {
-    or_alone(c)->calls++;
+    count_call(or_alone(c));
 }
 
 void ctt_comm_abort(struct ctt_comm *c, int status)

@@ -34,6 +34,12 @@ char **ctt_comm_environment(void);
  * MPI than the launcher; CTT_EIO: the engine has failed. */
 int  ctt_comm_open(const char *name, struct ctt_comm **out);
 
+/* The ranks of c with the same colour (0 or more), in their order; NULL: one
+ * rank.  Called by all ranks of c; to be closed before c, and the calls of both
+ * are in the same order on all ranks.  CTT_EIO: the engine has failed;
+ * CTT_ENOMEM: only this rank may know. */
+int  ctt_comm_split(struct ctt_comm *c, int colour, struct ctt_comm **out);
+
 /* Called by all ranks; *c becomes NULL. */
 void ctt_comm_close(struct ctt_comm **c);
 

@@ -8,15 +8,20 @@
 /* Bytes of a rank that travel at a time: MPI counts in int. */
 enum { CTT_COMM_PIECE = 1 << 24 };
 
+/* on: the engine's own for a comm, which open or split has set.  split: the
+ * ranks of `on` with the same colour.  end_all ends also those that are in no
+ * comm of this one; close: that of open is closed last. */
 struct ctt_comm_kind {
-    int  (*open)(struct ctt_comm_place *out);
-    int  (*allgather)(const void *mine, int64_t n, void *all);
-    int  (*alltoall)(const void *from, void *to, int64_t each);
-    int  (*send)(int to, const void *p, int64_t n);
-    int  (*recv)(int from, void *p, int64_t n);
-    int  (*wait)(int *from);
+    int  (*open)(void **on, struct ctt_comm_place *out);
+    int  (*split)(void *on, int colour, void **part,
+                  struct ctt_comm_place *out);
+    int  (*allgather)(void *on, const void *mine, int64_t n, void *all);
+    int  (*alltoall)(void *on, const void *from, void *to, int64_t each);
+    int  (*send)(void *on, int to, const void *p, int64_t n);
+    int  (*recv)(void *on, int from, void *p, int64_t n);
+    int  (*wait)(void *on, int *from);
     void (*end_all)(int status);
-    void (*close)(void);
+    void (*close)(void *on);
 };
 
 extern const struct ctt_comm_kind ctt_comm_none;

@@ -142,6 +142,12 @@ int ctt_run_per_input(struct ctt_dev *d, const struct ctt_call *c);
  * CTT_EUNSUP if a collect is for other parts. */
 int ctt_dev_parts(const struct ctt_dev *d);
 int ctt_dev_part(const struct ctt_dev *d);
+
+/* join.c: how many processes share the statistics of batch norms; all[parts][n]:
+ * the numbers of each, in the program's memory. */
+int ctt_dev_norms(const struct ctt_dev *d);
+int ctt_dev_norms_tell(struct ctt_dev *d, const double *mine, int64_t n,
+                       double *all);
 int ctt_dev_check_parts(const struct ctt_dev *d, const struct ctt_call *c);
 
 /* blame.c: CTT_ENAN, with a message that names the node, if a tensor that the
@@ -163,6 +169,7 @@ struct ctt_dev {
     int                        deterministic;
     int                        streams;      /* most lanes used; default 1 */
     const struct ctt_group    *group;    /* NULL: none */
+    const struct ctt_group    *norms;    /* of batch norms; NULL: none */
     void                      *own;      /* the kind's own state, by open */
     char                      *scratch;  /* valid during one call */
     size_t                     room;

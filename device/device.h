@@ -256,6 +256,11 @@ int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
  * the program's. */
 int  ctt_dev_join(struct ctt_dev *d, const struct ctt_group *group);
 
+/* From now on batch norms in training have the statistics of the calls of all
+ * parts of the group, of which only tell is called, and gradients through them;
+ * otherwise as ctt_dev_join(). */
+int  ctt_dev_join_norms(struct ctt_dev *d, const struct ctt_group *group);
+
 /* x[n], in the program's memory, becomes the sum of that of all parts, in their
  * order: the same bits on each.  room: ctt_dev_total_room(d, n) floats. */
 int     ctt_dev_total(struct ctt_dev *d, float *x, int64_t n, float *room);

@@ -3,16 +3,38 @@
 #include "device/dev.h"
 #include "net/part.h"
 
-int ctt_dev_join(struct ctt_dev *d, const struct ctt_group *group)
+static int join(struct ctt_dev *d, const struct ctt_group *group,
+                const struct ctt_group **to)
 {
     int rc = 0;
 
     CTT_CHECK(!group || group->parts == 1 || ctt_dev_shared(d), CTT_EUNSUP,
               "the device %s does not pass values between processes: cpu does",
               d->kind->name);
-    d->group = group;
+    *to = group;
 out:
     return rc;
+}
+
+int ctt_dev_join(struct ctt_dev *d, const struct ctt_group *group)
+{
+    return join(d, group, &d->group);
+}
+
+int ctt_dev_join_norms(struct ctt_dev *d, const struct ctt_group *group)
+{
+    return join(d, group, &d->norms);
+}
+
+int ctt_dev_norms(const struct ctt_dev *d)
+{
+    return d->norms ? d->norms->parts : 1;
+}
+
+int ctt_dev_norms_tell(struct ctt_dev *d, const double *mine, int64_t n,
+                       double *all)
+{
+    return d->norms->tell(d->norms->arg, mine, n * (int64_t)sizeof(*mine), all);
 }
 
 int ctt_dev_parts(const struct ctt_dev *d)

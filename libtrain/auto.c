@@ -140,11 +140,13 @@ out:
     return rc;
 }
 
-/* The shards of processes that a launcher started. */
+/* The shards of processes that a launcher started, in so many groups. */
 static int shards_of(const struct ctt_train_cfg *cfg, int ranks)
 {
     int n = ranks, clips = ctt_augment_mixes(cfg) ? 2 : 1;
 
+    if (cfg->sync_norm)
+        return n;
     if (cfg->deterministic && n < ALIKE)
         n = ALIKE;
     while (n > 1 && !ctt_auto_batch(cfg) && cfg->batch % (n * clips))
@@ -174,13 +176,16 @@ static void say_shares(const struct ctt_train_cfg *cfg,
     const struct ctt_comm_place *p = ctt_comm_place(cfg->wiring.comm);
     int shards = cfg->shards, clips = ctt_cfg_shard(cfg);
     int whole = share->parts == 1 && !share->apart;
-    char who[96], of[32] = "", line[256];
+    int each = share->group > 1 ? share->group : p->ranks;
+    char who[96], times[32] = "", of[32] = "", line[288];
 
-    ctt_strategy_of(cfg)->who(cfg, p->ranks, who, sizeof(who));
+    ctt_strategy_of(cfg)->who(cfg, each, who, sizeof(who));
+    if (each < p->ranks)
+        snprintf(times, sizeof(times), "%d times ", p->ranks / each);
     if (!whole)
         snprintf(of, sizeof(of), "%d of the ", shards / share->parts);
-    snprintf(line, sizeof(line), "%s on %d machine%s: %s%d shard%s of a "
-             "batch%s, %d clip%s %s", who, p->machines,
+    snprintf(line, sizeof(line), "%s%s on %d machine%s: %s%d shard%s of a "
+             "batch%s, %d clip%s %s", times, who, p->machines,
              ctt_s(p->machines), of, shards, ctt_s(shards),
              whole ? "" : " each", clips, ctt_s(clips),
              whole ? "each" : "a shard");
@@ -197,8 +202,9 @@ static int check_ranks(const struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_strategy_of(cfg)->share(cfg, p, &share));
     CTT_CHECK(cfg->shards % share.parts == 0, CTT_EINVAL, "--batch=%d has %d "
-              "shard%s, which %d processes cannot share equally", cfg->batch,
-              cfg->shards, ctt_s(cfg->shards), share.parts);
+              "shard%s, which %d %s cannot share equally", cfg->batch,
+              cfg->shards, ctt_s(cfg->shards), share.parts,
+              share.group > 1 ? "groups of processes" : "processes");
     if (p->ranks > 1)
         say_shares(cfg, &share, ev);
 out:

@@ -250,18 +250,23 @@ const struct ctt_opt ctt_train_opts[] = {
       .tags = STEP | TRAINER | QUIET },
     { "stages", CTT_STRING, FIELD(stages), "", "several processes: each has a "
       "section of the model, and the shards of a batch pass through all of "
-      "them; auto: sections of about equal time; NAME,..: the first nodes of "
-      "all sections but the first; the result is that of one process with as "
-      "many --shards", .arg = "auto|NAME,..", .section = "Optimiser",
-      .tags = RESUME | TRAINER },
-    { "bands", CTT_INT, FIELD(bands), "0", "N processes: each computes a band "
-      "of the rows of every image; the result is that of one process with as "
+      "them; auto: sections of about equal time, one for each process; N: so "
+      "many, and each N processes have shards of their own; NAME,..: the first "
+      "nodes of all sections but the first; the result is that of one process "
+      "with as many --shards", .arg = "auto|N|NAME,..",
+      .section = "Optimiser", .tags = RESUME | TRAINER },
+    { "bands", CTT_INT, FIELD(bands), "0", "groups of N processes, which share "
+      "the shards of a batch: each process computes a band of the rows of "
+      "every image of its group; the result is that of one process with as "
       "many --shards, but for rounding; 0: off", 0, CTT_MAX_SHARDS, .arg = "N",
       .section = "Optimiser", .tags = RESUME | TRAINER },
-    { "filters", CTT_INT, FIELD(filters), "0", "N processes: each computes a "
-      "part of the filters of every conv; the result is that of one process "
-      "with as many --shards, but for rounding; 0: off", 0, CTT_MAX_SHARDS,
+    { "filters", CTT_INT, FIELD(filters), "0", "the same with a part of the "
+      "filters of every conv in place of a band", 0, CTT_MAX_SHARDS,
       .arg = "N", .section = "Optimiser", .tags = RESUME | TRAINER },
+    { "sync-norm", CTT_FLAG, FIELD(sync_norm), "0", "several processes: batch "
+      "norms have the statistics of the whole batch, not of a shard; each "
+      "process, or group of them, has one shard", .section = "Optimiser",
+      .tags = STEP | TRAINER | QUIET },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: auto "

@@ -5,6 +5,7 @@
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
+#include "libtrain/ranks/groups.h"
 #include "run/back/exec.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ int ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b)
     CTT_CHECK(rc == 1, CTT_EINVAL, "a batch ends after %d of %d shards",
               t->shards.first + k, t->shards.count);
 out:
-    return rc < 0 ? rc : 0;
+    return ctt_groups_meet(t, b, rc < 0 ? rc : 0);
 }
 
 void ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s)
@@ -62,7 +63,7 @@ static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn, int k,
     int rc = 0;
 
     turn->shard = t->shards.first + k;
-    CTT_TRY(row->none = t->task->run(t->step, turn, &row->sums));
+    CTT_TRY(ctt_groups_run(t, turn, row));
     CTT_TRY(prefetch(t));
     if (!row->none)
         CTT_TRY(ctt_shards_add(&t->shards, k, &t->m->constraint,
@@ -89,8 +90,8 @@ out:
     return rc;
 }
 
-void ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
-                        struct ctt_turn *turn)
+int ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
+                       struct ctt_turn *turn)
 {
     int none = 0, rc = 0;
 
@@ -101,10 +102,12 @@ void ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
 
         rc = load_and_run(t, b, turn, k, none);
         none |= row->none;
-        row->rc = rc < 0 ? rc : 0;
+        if (ctt_groups_apart(t, rc))
+            return rc;
         if (rc < 0)
-            snprintf(row->why, sizeof(row->why), "%s", ctt_errmsg());
+            ctt_groups_blame(rc, row);
     }
+    return 0;
 }
 
 int ctt_trainer_rows(int rank, const struct ctt_row *row, int rows,

@@ -106,20 +106,21 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn,
                      int done)
 {
     const struct ctt_strategy *s = t->strategy;
-    int rc;
+    int alone = s->blames && !t->lock, rc;
 
     if (turn->skips && turn->scale > t->at.scale.scale) {
         t->at.scale.skipped++;    /* of a scale that was too large before */
         return 0;
     }
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
-        return done && s->blames ? ctt_trainer_overflow(t) : 0;
-    if (s->blames)
+        return done && alone ? ctt_trainer_overflow(t) : 0;
+    if (alone)
         rc = t->task->blame(t->step, turn);
     else
         rc = ctt_error(CTT_ENAN, "the gradient is not finite (without --%s the "
-                       "node is looked for)", s->option(t->cfg));
-    if (s->blames && t->shards.count > 1)
+                       "node is looked for)", s->option ? s->option(t->cfg)
+                       : "sync-norm");
+    if (alone && t->shards.count > 1)
         rc = ctt_error(rc, "%s (of one of %d shards, as the clips of others "
                        "are gone; --shards=1 looks at all clips)", ctt_errmsg(),
                        t->shards.count);

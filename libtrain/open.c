@@ -5,6 +5,7 @@
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
 #include "libtrain/ranks/gpu_exchange.h"
+#include "libtrain/ranks/groups.h"
 #include "libtrain/layers.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
@@ -19,7 +20,8 @@
 static int check_norms(const struct ctt_trainer *t)
 {
     const struct ctt_graph *g = t->m->g;
-    int clips = ctt_cfg_shard(t->cfg), frames = t->data->longest, rc = 0;
+    int clips = t->cfg->sync_norm ? t->cfg->batch : ctt_cfg_shard(t->cfg);
+    int frames = t->data->longest, rc = 0;
 
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
@@ -166,19 +168,18 @@ out:
 static int open_rows(struct ctt_trainer *t)
 {
     int peers = ctt_comm_place(t->peers)->ranks;
+    struct ctt_share share = t->share;
     struct ctt_squeeze squeeze;
-    struct ctt_share share;
     int rc;
 
-    CTT_TRY(t->strategy->share(t->cfg, ctt_comm_place(t->comm), &share));
-    share.comm = t->strategy->all_reduce ? t->peers : NULL;
+    share.comm = t->across;
     share.direct = t->direct;
     CTT_TRY(ctt_squeeze_parse(t->cfg->squeeze, &squeeze));
     squeeze.clip = t->cfg->clip_norm;
     CTT_TRY(ctt_shards_open(t->m->g, t->cfg->batch / ctt_cfg_shard(t->cfg),
                             &squeeze, t->plan, t->dev, &share, &t->shards));
     t->mine = ctt_calloc((size_t)t->shards.mine, sizeof(*t->mine));
-    t->row = ctt_calloc((size_t)t->shards.count * (size_t)peers,
+    t->row = ctt_calloc((size_t)t->shards.mine * (size_t)peers,
                         sizeof(*t->row));
     t->end = ctt_calloc((size_t)peers, sizeof(*t->end));
     CTT_TRY(t->mine && t->row && t->end ? 0 : CTT_ENOMEM);
@@ -205,6 +206,7 @@ static int open_dev(struct ctt_trainer *t)
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &t->dev));
     ctt_dev_deterministic(t->dev, cfg->deterministic);
     ctt_dev_streams(t->dev, cfg->streams);
+    CTT_TRY(ctt_dev_join_norms(t->dev, &t->norms.group));
 out:
     return rc;
 }
@@ -266,8 +268,10 @@ out:
 
 int ctt_trainer_open(struct ctt_trainer *t)
 {
-    int opened = open_dev(t), rc;
+    int opened, rc;
 
+    CTT_TRY(ctt_groups_open(t));
+    opened = open_dev(t);
     CTT_TRY(ctt_gpu_exchange_agree(t, opened >= 0));
     CTT_TRY(
         ctt_gpu_exchange_meet(t)); /* takes memory, so before it is planned */
@@ -295,5 +299,6 @@ int ctt_trainer_close(struct ctt_trainer *t)
     ctt_free(t->overflows);
     ctt_graph_free(&t->tested);
     ctt_dev_close(&t->dev);
+    ctt_groups_close(t);
     return ctt_log_close(&t->log);
 }

@@ -78,7 +78,7 @@ struct ctt_train_cfg {
     int   sequences, val_sequences, digits;
     const char *set, *keep, *offload, *freeze, *lr_scale, *squeeze, *sync;
     const char *stages;
-    int   bands, filters;
+    int   bands, filters, sync_norm;
     struct ctt_telling telling;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */

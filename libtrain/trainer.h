@@ -4,6 +4,7 @@
 #define CTT_TRAINER_H
 
 #include "libtrain/checkpoint.h"
+#include "libtrain/ranks/group_comm.h"
 #include "libtrain/ranks/replica.h"
 #include "libtrain/ranks/shards.h"
 
@@ -15,6 +16,12 @@ struct ctt_row {
     int  none;                   /* 1: its loss is not finite */
     int  rc;                     /* negative: an error, which ends the run */
     char why[CTT_ROW_TEXT];      /* its message */
+};
+
+/* State of a rank that has loaded a shard. */
+struct ctt_met {
+    int      rc, part;     /* its group */
+    uint32_t clips;        /* CRC-32 of the lengths of read clips */
 };
 
 /* State of a rank at the end of a step. */
@@ -41,6 +48,18 @@ struct ctt_trainer {
     struct ctt_comm            *peers;     /* ranks that update weights in
                                               lockstep; NULL with a parameter
                                               server */
+    struct ctt_share            share;     /* of a batch */
+    struct ctt_comm            *group;     /* ranks that compute a shard
+                                              together; NULL: this one alone */
+    struct ctt_comm            *across;    /* the ranks with the same place in
+                                              each group, which add gradients */
+    struct ctt_comm            *lock;      /* ranks that wait for each other's
+                                              values within a shard; NULL:
+                                              nobody */
+    struct ctt_group_comm       norms;     /* ranks with the statistics of batch
+                                              norms in common */
+    struct ctt_met             *met;       /* of lock */
+    int                         told;      /* 1: all of lock know the error */
     int                         stops;     /* 1: a worker was asked to stop */
     int                         direct;    /* 1: gradients go from GPU to GPU */
     struct ctt_shards           shards;    /* of each batch of the plan */
@@ -115,16 +134,17 @@ int  ctt_trainer_blame_memory(const struct ctt_trainer *t, int rc);
 void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch);
 
 /* The parts of a strategy's gradient.  load waits for this rank's
- * shard k, after shard k - 1 has been read.  weigh sets turn->weight.  shards
- * computes this rank's shards of the loader's next batch, into t->mine; b
- * becomes the last of them.  rows adds the rows of a rank to sums; returns 1 if
+ * shard k, after shard k - 1 has been read (ctt_groups_meet).  weigh sets
+ * turn->weight.  shards computes this rank's shards of the loader's next batch,
+ * into t->mine; b becomes the last of them; returns an error only if others
+ * wait for values of this rank.  rows adds the rows of a rank to sums; returns 1 if
  * a row has no gradient, or its error.  scale: the divisor of the gradient of a
  * batch with these sums.  undo: after an error rc or a batch without gradient,
  * restores the weights that the batch has moved; returns the error or none. */
 struct ctt_batch;
 int    ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b);
 void   ctt_trainer_weigh(const struct ctt_trainer *t, struct ctt_turn *turn);
-void   ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
+int    ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
                           struct ctt_turn *turn);
 int    ctt_trainer_rows(int rank, const struct ctt_row *row, int rows,
                         struct ctt_sums *sums);

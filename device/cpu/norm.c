@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * norm.c: batch and layer normalisation (Ioffe and Szegedy 2015; Ba and others
  * 2016): y = gamma (x - mean) / sqrt(var + eps) + beta.  Variances,
- * running ones included, are sums divided by the count. */
+ * running ones included, are sums divided by the count.  Processes that share
+ * the statistics of a batch norm (ctt_dev_join_norms) tell each other theirs,
+ * and in the backward pass also their sums. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
@@ -32,35 +34,105 @@ static void moments(struct ctt_dev *d, const struct ctt_tensor *x, float *part,
     ctt_join(part, 2 * n, 2 * n, sum);
 }
 
-/* Statistics of the normalisation: mean[n], and inv[n], one over the standard
- * deviation; of this call in training, else the running ones. learn: updates
- * the running ones. */
-static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
-                        int learn, float *part, float *mean, float *inv)
+/* Numbers that a process tells, and room for those of all; 0: it is alone. */
+static int64_t told_by_one(int64_t n)
+{
+    return 2 * n + 1;
+}
+
+static int64_t room_to_tell(const struct ctt_dev *d, const struct ctt_call *c)
+{
+    int parts = ctt_dev_norms(d);
+
+    return c->train && parts > 1
+           ? ctt_align((parts + 1) * told_by_one(c->out.c), 8) : 0;
+}
+
+/* told: of this process the count, means and variances.  Merges those of all in
+ * their order (Chan and others 1979). */
+static int merge_stats(struct ctt_dev *d, double *told, int64_t n, double *rows,
+                       float *mean, float *var)
+{
+    int64_t each = told_by_one(n);
+    const double *all = told + each;
+    int rc;
+
+    CTT_TRY(ctt_dev_norms_tell(d, told, each, told + each));
+    for (int64_t j = 0; j < n; j++) {
+        double count = all[0], m = all[1 + j], v = all[1 + n + j];
+
+        for (int k = 1; k < ctt_dev_norms(d); k++) {
+            const double *o = all + k * each;
+            double share = o[0] / (count + o[0]), off = o[1 + j] - m;
+
+            v += share * (o[1 + n + j] - v) + off * off * share * (1 - share);
+            m += off * share;
+            count += o[0];
+        }
+        mean[j] = (float)m;
+        var[j] = (float)v;
+        *rows = count;
+    }
+out:
+    return rc;
+}
+
+/* Mean and variance of this call, and their number of rows; with `told` of the
+ * calls of all processes. */
+static int call_stats(struct ctt_dev *d, const struct ctt_call *c, double *told,
+                      float *part, double *rows, float *mean, float *var)
 {
     const struct ctt_tensor *x = &c->in[0];
-    float *run_mean = c->w[2].t.data, *run_var = c->w[3].t.data;
-    float eps = c->node->attr.norm.eps, a = c->node->attr.norm.momentum;
-    double rows = (double)ctt_rows(x);
+    int64_t n = x->c;
 
-    if (c->train)
-        moments(d, x, part, mean);    /* inv follows mean */
-    for (int64_t j = 0; j < x->c && c->train; j++) {
-        double m = (double)mean[j] / rows, v = (double)inv[j] / rows - m * m;
-        mean[j] = (float)(m + (double)ctt_row(x, 0)[j]);
-        inv[j] = v < 0 ? 0 : (float)v;
-        if (learn) {
-            run_mean[j] = ctt_running(run_mean[j], mean[j], a);
-            run_var[j] = ctt_running(run_var[j], inv[j], a);
+    *rows = (double)ctt_rows(x);
+    moments(d, x, part, mean);    /* var follows mean */
+    for (int64_t j = 0; j < n; j++) {
+        double m = (double)mean[j] / *rows;
+        double v = (double)var[j] / *rows - m * m;
+
+        m += (double)ctt_row(x, 0)[j];
+        v = v < 0 ? 0 : v;
+        mean[j] = (float)m;
+        var[j] = (float)v;
+        if (told) {
+            told[1 + j] = m;
+            told[1 + n + j] = v;
         }
     }
-    for (int64_t j = 0; j < x->c; j++) {
+    if (!told)
+        return 0;
+    told[0] = *rows;
+    return merge_stats(d, told, n, rows, mean, var);
+}
+
+/* Statistics of the normalisation: mean[n], and inv[n], one over the standard
+ * deviation; of this call in training, else the running ones. learn: updates
+ * the running ones.  told: room_to_tell() numbers, or NULL if there are none. */
+static int batch_stats(struct ctt_dev *d, const struct ctt_call *c, int learn,
+                       double *told, float *part, double *rows, float *mean,
+                       float *inv)
+{
+    float *run_mean = c->w[2].t.data, *run_var = c->w[3].t.data;
+    float eps = c->node->attr.norm.eps, a = c->node->attr.norm.momentum;
+    int64_t n = c->in[0].c;
+    int rc = 0;
+
+    if (c->train)
+        CTT_TRY(call_stats(d, c, told, part, rows, mean, inv));
+    for (int64_t j = 0; j < n && c->train && learn; j++) {
+        run_mean[j] = ctt_running(run_mean[j], mean[j], a);
+        run_var[j] = ctt_running(run_var[j], inv[j], a);
+    }
+    for (int64_t j = 0; j < n; j++) {
         if (!c->train) {
             mean[j] = run_mean[j];
             inv[j] = run_var[j];
         }
         inv[j] = 1 / sqrtf(inv[j] + eps);
     }
+out:
+    return rc;
 }
 
 /* y = scale x + offset, with a scale and an offset per channel. */
@@ -85,22 +157,26 @@ static int batch_fwd(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t n = c->out.c, rows = ctt_rows(&c->out);
     const float *gamma = c->w[0].t.data, *beta = c->w[1].t.data;
-    float *part = ctt_dev_scratch(d, (size_t)((2 * CTT_CHUNKS + 2) * n) *
-                                     sizeof(float));
-    float *mean, *inv;
+    int64_t room = room_to_tell(d, c);
+    double *told = ctt_dev_scratch(d, (size_t)room * sizeof(double) +
+                                      (size_t)((2 * CTT_CHUNKS + 2) * n) *
+                                      sizeof(float)), count;
+    float *part, *mean, *inv;
+    int rc = told ? 0 : CTT_ENOMEM;
 
-    if (!part)
-        return CTT_ENOMEM;
+    CTT_TRY(rc);
+    part = (float *)(told + room);
     mean = part + 2 * CTT_CHUNKS * n;
     inv = mean + n;
-    batch_stats(d, c, 1, part, mean, inv);
+    CTT_TRY(batch_stats(d, c, 1, room ? told : NULL, part, &count, mean, inv));
     for (int64_t j = 0; j < n; j++) {
         part[j] = gamma[j] * inv[j];
         part[n + j] = beta[j] - mean[j] * part[j];
     }
     ctt_dev_rows(d, (double)(rows * n), rows, scale_rows,
                  &(struct scaling){ c, part });
-    return 0;
+out:
+    return rc;
 }
 
 /* part (2 n numbers per chunk): sums of dy and of dy times the normalised x.
@@ -155,41 +231,81 @@ static void batch_din(struct ctt_dev *d, const struct ctt_call *c,
     }
 }
 
-static int batch_bwd(struct ctt_dev *d, const struct ctt_call *c)
+/* all[n]: the sums of all processes, or with told NULL of this one. */
+static int total_sums(struct ctt_dev *d, double *told, const float *sum,
+                      int64_t n, float *all)
+{
+    int rc = 0;
+
+    for (int64_t j = 0; j < n; j++) {
+        all[j] = sum[j];
+        if (told)
+            told[j] = (double)sum[j];
+    }
+    if (!told)
+        goto out;
+    CTT_TRY(ctt_dev_norms_tell(d, told, n, told + n));
+    for (int64_t j = 0; j < n; j++) {
+        double total = 0;
+
+        for (int k = 1; k <= ctt_dev_norms(d); k++)
+            total += told[k * n + j];
+        all[j] = (float)total;
+    }
+out:
+    return rc;
+}
+
+/* Adds the sums of this process to the gradients of gamma and beta: those of
+ * all are added up elsewhere. */
+static void batch_dw(const struct ctt_call *c, const float *sum)
 {
     int64_t n = c->out.c;
-    float rows = (float)ctt_rows(&c->out);
-    const float *gamma = c->w[0].t.data;
-    float *part = ctt_dev_scratch(d, (size_t)((2 * CTT_CHUNKS + 7) * n) *
-                                     sizeof(float));
-    float *mean, *inv, *sum, *p, *q, *o;
 
-    if (!part)
-        return CTT_ENOMEM;
+    for (int64_t j = 0; j < n && c->dw[0].data; j++)
+        ((float *)c->dw[0].data)[j] += sum[n + j];
+    for (int64_t j = 0; j < n && c->dw[1].data; j++)
+        ((float *)c->dw[1].data)[j] += sum[j];
+}
+
+static int batch_bwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t n = c->out.c, room = room_to_tell(d, c);
+    const float *gamma = c->w[0].t.data;
+    double *told = ctt_dev_scratch(d, (size_t)room * sizeof(double) +
+                                      (size_t)((2 * CTT_CHUNKS + 9) * n) *
+                                      sizeof(float)), count = 1;
+    float *part, *mean, *inv, *sum, *all, *p, *q, *o, rows;
+    int rc = told ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    part = (float *)(told + room);
     mean = part + 2 * CTT_CHUNKS * n;
     inv = mean + n;
     sum = inv + n;
-    p = sum + 2 * n;
+    all = sum + 2 * n;
+    p = all + 2 * n;
     q = p + n;
     o = q + n;
-    batch_stats(d, c, 0, part, mean, inv);
+    told = room ? told : NULL;
+    CTT_TRY(batch_stats(d, c, 0, told, part, &count, mean, inv));
     memset(sum, 0, (size_t)(2 * n) * sizeof(float));
     if (c->train || c->dw[0].data || c->dw[1].data) {
         sums(d, c, mean, inv, 0, part);
         ctt_join(part, 2 * n, 2 * n, sum);
     }
+    CTT_TRY(total_sums(d, told, sum, 2 * n, all));
+    rows = (float)count;
     for (int64_t j = 0; j < n; j++) {
         p[j] = gamma[j] * inv[j];
-        q[j] = c->train ? -p[j] * inv[j] * sum[n + j] / rows : 0;
-        o[j] = -q[j] * mean[j] - (c->train ? p[j] * sum[j] / rows : 0);
+        q[j] = c->train ? -p[j] * inv[j] * all[n + j] / rows : 0;
+        o[j] = -q[j] * mean[j] - (c->train ? p[j] * all[j] / rows : 0);
     }
     if (c->din[0].data)
         batch_din(d, c, p, q, o);
-    for (int64_t j = 0; j < n && c->dw[0].data; j++)
-        ((float *)c->dw[0].data)[j] += sum[n + j];
-    for (int64_t j = 0; j < n && c->dw[1].data; j++)
-        ((float *)c->dw[1].data)[j] += sum[j];
-    return 0;
+    batch_dw(c, sum);
+out:
+    return rc;
 }
 
 static void row_stats(const float *x, int64_t n, float eps, float *mean,

@@ -7,6 +7,7 @@
 #include "run/back/exec.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of cut c, from 0: components 0 to c are before it. */
@@ -306,6 +307,24 @@ out:
     return rc;
 }
 
+static int is_number(const char *text)
+{
+    return *text && !text[strspn(text, "0123456789")];
+}
+
+int ctt_cuts_count(const char *text, int ranks)
+{
+    int n = 2;
+
+    if (strcmp(text, "auto") == 0)
+        return ranks;
+    if (is_number(text))
+        return strlen(text) < 5 ? atoi(text) : 0;
+    for (; *text; text++)
+        n += *text == ',';
+    return n;
+}
+
 /* ---- all ---- */
 
 static int open_cuts(struct cuts *a)
@@ -342,7 +361,7 @@ int ctt_cuts_find(const struct ctt_graph *g, const char *text, int sections,
     int rc;
 
     CTT_TRY(open_cuts(&a));
-    if (strcmp(text, "auto") == 0)
+    if (strcmp(text, "auto") == 0 || is_number(text))
         CTT_TRY(choose_cuts(&a, sections));
     else
         CTT_TRY(cut_by_name(&a, text, sections));

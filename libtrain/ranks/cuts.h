@@ -7,11 +7,14 @@
 #include "net/graph.h"
 
 /* Sets number[i], the section of node i, of so many sections of the sealed
- * graph g.  text: "auto", sections whose estimated times are as equal as cuts
- * allow, or the names of the first nodes of all sections but the first.
- * windows: 1 if clips are cut into windows of steps.  CTT_EUNSUP: g reads its
+ * graph g.  text: "auto" or their number, sections whose estimated times are as
+ * equal as cuts allow, or the names of the first nodes of all sections but the
+ * first.  windows: 1 if clips are cut into windows of steps.  CTT_EUNSUP: g reads its
  * own answer; CTT_EINVAL: why g has no such cuts. */
 int ctt_cuts_find(const struct ctt_graph *g, const char *text, int sections,
                   int windows, int *number);
+
+/* How many sections the text asks for; auto: one for each rank. */
+int ctt_cuts_count(const char *text, int ranks);
 
 #endif

@@ -2,6 +2,7 @@
  * data_parallel.c: data parallel training: each rank has all weights, computes
  * its shards of a batch with the whole graph, and an all-reduce adds the
  * gradients.  One process is the case of one rank. */
+#include "libtrain/ranks/groups.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/optim.h"
 
@@ -25,22 +26,6 @@ static void name_processes(const struct ctt_train_cfg *cfg, int ranks,
     snprintf(text, size, "%d process%s", ranks, ctt_es(ranks));
 }
 
-/* Adds up the rows of all shards, in their order, as ctt_trainer_rows(). */
-static int add_all_rows(struct ctt_trainer *t, struct ctt_sums *sums)
-{
-    int mine = t->shards.mine, rc = 0, none = 0;
-
-    CTT_TRY(ctt_comm_allgather(t->peers, t->mine,
-                               mine * (int64_t)sizeof(*t->mine), t->row));
-    for (int r = 0; r < ctt_comm_place(t->peers)->ranks; r++) {
-        CTT_TRY(ctt_trainer_rows(r, t->row + r * mine, mine, sums));
-        none |= rc;
-    }
-    rc = none;
-out:
-    return rc;
-}
-
 static int reduced_gradient(struct ctt_trainer *t, struct ctt_batch *b,
                     struct ctt_turn *turn, double *scale)
 {
@@ -48,8 +33,8 @@ static int reduced_gradient(struct ctt_trainer *t, struct ctt_batch *b,
     int rc = 0, none = 0;
 
     ctt_trainer_weigh(t, turn);
-    ctt_trainer_shards(t, b, turn);
-    CTT_TRY(none = add_all_rows(t, &sums));
+    CTT_TRY(ctt_trainer_shards(t, b, turn));
+    CTT_TRY(none = ctt_groups_rows(t, &sums));
     if (!none) {
         CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale,
                                t->optim->flat.w, t->dw));

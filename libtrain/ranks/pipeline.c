@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pipeline.c: the sections of a training graph and their steps: a batch goes
  * through all of them. */
+#include "libtrain/ranks/groups.h"
 #include "libtrain/ranks/stage_messages.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/cfg_memory.h"
@@ -42,12 +43,13 @@ static int share_by_stage(const struct ctt_train_cfg *cfg,
                           const struct ctt_comm_place *p,
                           struct ctt_share *out)
 {
-    int rc = 0;
+    char option[128];
+    int sections = ctt_cuts_count(cfg->stages, p->ranks), rc = 0;
 
-    (void)cfg;
-    CTT_CHECK(p->ranks > 1, CTT_EINVAL, "--stages are at least two processes "
+    CTT_CHECK(sections > 1, CTT_EINVAL, "--stages are at least two processes "
               "(mpirun -np N)");
-    *out = (struct ctt_share){ .parts = 1 };
+    snprintf(option, sizeof(option), "stages=%s", cfg->stages);
+    CTT_TRY(ctt_groups_share(option, sections, p, out));
 out:
     return rc;
 }
@@ -96,7 +98,7 @@ static int make_section(struct ctt_pipeline *p, const struct ctt_graph *whole)
     p->job = (struct ctt_section_job){ p->section, p->wanted,
         p->number[frames] == p->rank, p, NULL, NULL, NULL, NULL };
     ctt_stage_messages_calls(&p->job);
-    CTT_TRY(ctt_parts_open(whole, p->number, t->comm, t->dev, &p->parts));
+    CTT_TRY(ctt_parts_open(whole, p->number, t->group, t->dev, &p->parts));
 out:
     return rc;
 }
@@ -167,8 +169,8 @@ static int open_pipeline(struct ctt_trainer *t)
     t->state = p;
     CTT_TRY(rc);
     p->t = t;
-    p->rank = ctt_comm_place(t->comm)->rank;
-    p->ranks = ctt_comm_place(t->comm)->ranks;
+    p->rank = ctt_comm_place(t->group)->rank;
+    p->ranks = ctt_comm_place(t->group)->ranks;
     CTT_TRY(t->task->graph(t->m->g, t->cfg, &whole));
     CTT_TRY(make_section(p, whole));
     CTT_TRY(make_messages(p));
@@ -210,7 +212,8 @@ static int forward_shard(struct ctt_pipeline *p, struct ctt_batch *b,
 
     CTT_TRY(ctt_shards_begin(&t->shards, k, w));
     CTT_TRY(ctt_trainer_load(t, k, b));
-    turn->shard = p->shard = k;
+    p->shard = k;
+    turn->shard = t->shards.first + k;
     p->steps = b->steps;
     CTT_TRY(row->none = t->task->forward(p->step[k], turn, &row->sums));
     CTT_TRY(ctt_shards_moved(&t->shards, k, w));
@@ -254,8 +257,10 @@ static int all_forward(struct ctt_pipeline *p, struct ctt_batch *b,
         row->rc = forward_shard(p, b, turn, k);
         if (row->rc >= 0)
             continue;
+        if (ctt_groups_apart(t, row->rc))
+            return row->rc;
         if (!p->told)
-            snprintf(row->why, sizeof(row->why), "%s", ctt_errmsg());
+            ctt_groups_blame(row->rc, row);
         rc = leave_batch(p);
         break;
     }
@@ -284,28 +289,6 @@ out:
     return rc;
 }
 
-/* The first error of a rank that did not learn of it from another; the sums of
- * the last rank, which has the losses. */
-static int add_last_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
-{
-    struct ctt_trainer *t = p->t;
-    int n = t->shards.mine, rc = 0;
-
-    CTT_TRY(ctt_comm_allgather(t->comm, t->mine, n * (int64_t)sizeof(*t->mine),
-                               t->row));
-    for (int r = 0; r < p->ranks; r++)
-        for (int k = 0; k < n; k++) {
-            const struct ctt_row *row = &t->row[r * n + k];
-
-            if (row->rc < 0 && row->why[0])
-                return ctt_rank_error(row->rc, r, row->why);
-        }
-    rc = ctt_trainer_rows(p->ranks - 1, t->row + (p->ranks - 1) * n, n,
-                          sums);
-out:
-    return rc;
-}
-
 static int pipeline_gradient(struct ctt_trainer *t, struct ctt_batch *b,
                              struct ctt_turn *turn, double *scale)
 {
@@ -316,7 +299,7 @@ static int pipeline_gradient(struct ctt_trainer *t, struct ctt_batch *b,
 
     ctt_trainer_weigh(t, turn);
     CTT_TRY(all_forward(p, b, turn));
-    CTT_TRY(none = add_last_rows(p, &sums));
+    CTT_TRY(none = ctt_groups_rows(t, &sums));
     if (!none) {
         CTT_TRY(all_backward(p));
         CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale, w, t->dw));
@@ -372,7 +355,7 @@ static int tell_stages(struct ctt_trainer *t)
     int rc = all ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(ctt_comm_allgather(t->comm, &p->took, sizeof(p->took), all));
+    CTT_TRY(ctt_comm_allgather(t->group, &p->took, sizeof(p->took), all));
     units = steps > 0 ? (double)p->took.units / steps : 0;
     for (int r = 0; r < p->ranks && steps > 0; r++)
         say_section(p, r, &all[r], t->train_seconds);

@@ -199,7 +199,8 @@ int ctt_shards_open(const struct ctt_graph *g, int count,
               "--squeeze: a batch of one shard has nothing to send (see "
               "--shards)");
     CTT_CHECK(count % share->parts == 0, CTT_EINVAL, "--shards=%d: %d "
-              "processes cannot share them equally", count, share->parts);
+              "%s cannot share them equally", count, share->parts,
+              share->group > 1 ? "groups of processes" : "processes");
     s->mine = count / share->parts;
     s->first = s->mine * share->part;
     CTT_TRY(open_shard(plan, s));

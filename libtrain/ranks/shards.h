@@ -46,11 +46,12 @@ struct ctt_shards {
     struct ctt_order part;               /* of ctt_shards_plan() */
 };
 
-/* The division of shards among ranks: this rank has part `part` of `parts`.
- * The ranks of comm add the gradients (NULL: one rank, with all shards), or
- * with `apart` another rank does, to which ctt_shards_get() gives them. */
+/* The division of shards among ranks: this rank has part `part` of `parts`, and
+ * `group` ranks compute it together (groups.h; 0: one).  The ranks of comm add
+ * the gradients (NULL: one rank, with all shards), or with `apart` another rank
+ * does, to which ctt_shards_get() gives them. */
 struct ctt_share {
-    int parts, part, apart;
+    int parts, part, group, apart;
     struct ctt_comm *comm;
     int direct;    /* 1: GPUs exchange gradients (gpu_exchange.h) */
 };

@@ -43,7 +43,7 @@ double ctt_stage_messages_clock(void)
 int ctt_stage_messages_send(struct ctt_pipeline *p, int to, int64_t bytes)
 {
     double start = ctt_seconds(), used = ctt_stage_messages_clock();
-    int rc = ctt_comm_send(p->t->comm, to, ctt_stage_messages_next(p), bytes);
+    int rc = ctt_comm_send(p->t->group, to, ctt_stage_messages_next(p), bytes);
 
     p->sent++;
     p->took.bytes += (double)bytes;
@@ -58,8 +58,8 @@ int ctt_stage_messages_take(struct ctt_pipeline *p, int from)
     double start = ctt_seconds(), used = ctt_stage_messages_clock();
     int rc, who;
 
-    CTT_TRY(ctt_comm_recv(p->t->comm, from, p->in, p->room));
-    CTT_TRY(ctt_comm_wait(p->t->comm, &who));
+    CTT_TRY(ctt_comm_recv(p->t->group, from, p->in, p->room));
+    CTT_TRY(ctt_comm_wait(p->t->group, &who));
     p->took.waits += ctt_seconds() - start;
     p->posted += ctt_stage_messages_clock() - used;
 out:

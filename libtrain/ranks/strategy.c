@@ -2,6 +2,8 @@
  * strategy.c: the table of strategies, and which one the settings ask for. */
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/before.h"
+#include "libtrain/cfg_memory.h"
+#include "run/back/exec.h"
 
 /* data_parallel.c, server.c, pipeline.c, tensor_parallel.c; the last row is
  * the default. */
@@ -37,12 +39,36 @@ int ctt_train_has_server(const struct ctt_train_cfg *cfg)
     return ctt_strategy_of(cfg)->work != NULL;
 }
 
+/* Each forward pass exchanges statistics, in the same order on all ranks. */
+static int check_sync_norm(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_memory m;
+    int rc = 0;
+
+    if (!cfg->sync_norm)
+        goto out;
+    CTT_CHECK(cfg->task != CTT_PREDICT, CTT_EUNSUP, "--sync-norm: a model that "
+              "reads its own answers has no batch norms in its loop");
+    CTT_CHECK(!ctt_train_has_server(cfg), CTT_EUNSUP, "--sync-norm is for "
+              "--sync=all: a server's workers do not wait for each other");
+    CTT_CHECK(!ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), CTT_EUNSUP,
+              "--sync-norm passes statistics in the program's memory, so it is "
+              "for --device=cpu");
+    CTT_TRY(ctt_memory_parse(cfg, &m));
+    CTT_CHECK(m.keep == CTT_KEEP_ALL, CTT_EUNSUP, "--sync-norm: processes "
+              "would recompute other windows, and statistics of them: --keep "
+              "must be all");
+out:
+    return rc;
+}
+
 int ctt_strategy_check(const struct ctt_train_cfg *cfg)
 {
     int first = next_asked(cfg, 0), second = next_asked(cfg, first + 1), rc = 0;
     const struct ctt_strategy *s = strategies[first];
     struct ctt_squeeze squeeze;
 
+    CTT_TRY(check_sync_norm(cfg));
     if (first == LAST)
         goto out;
     CTT_TRY(s->why_not(cfg));

@@ -20,7 +20,7 @@ struct ctt_strategy {
     int  (*share)(const struct ctt_train_cfg *cfg,
                   const struct ctt_comm_place *p, struct ctt_share *out);
 
-    /* Names the ranks that work together, such as "3 processes". */
+    /* Names so many ranks of a group, such as "3 processes". */
     void (*who)(const struct ctt_train_cfg *cfg, int ranks, char *text,
                 size_t size);
 
@@ -48,6 +48,8 @@ struct ctt_strategy {
     /* After the loop: says how much was sent; NULL: nothing to say. */
     int  (*tell)(struct ctt_trainer *t);
 
+    int  together;      /* 1: ranks of a group wait for each other's values
+                           within a shard */
     int  all_reduce;    /* 1: gradients of ranks are added by ctt_exchange_run
                            or ctt_gather_run, so --squeeze and --comm apply */
     int  blames;        /* 1: a step can be repeated, which names the node whose

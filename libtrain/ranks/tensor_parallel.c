@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tensor_parallel.c: --bands and --filters: all ranks compute each shard
- * together, each a part of the nodes' values (net/rewrite/split.h): rows
- * (spatial partition) or filters.  Each rank has all weights and
- * updates them all, by the sum of the parts' gradients. */
-#include "libtrain/ranks/group_comm.h"
+ * tensor_parallel.c: --bands and --filters: the ranks of a group compute each
+ * of its shards together, each a part of the nodes' values
+ * (net/rewrite/split.h): rows (spatial partition) or filters.  Each rank has
+ * all weights and updates them all, by the sum of the parts' gradients. */
+#include "libtrain/ranks/groups.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/cfg_memory.h"
-#include "libtrain/data/load.h"
 #include "libtrain/layers.h"
 #include "libtrain/optim.h"
 #include "libtrain/task.h"
-#include "net/code/zip.h"
 #include "net/op.h"
 #include "net/rewrite/split.h"
 #include "run/back/exec.h"
 
 #include <string.h>
-
-/* State of a rank's clips, sent before each shard is computed. */
-struct clips_read {
-    int      rc;
-    uint32_t clips;    /* CRC-32 of the lengths of read clips */
-    char     why[CTT_ROW_TEXT];
-};
 
 /* Weights whose gradient is the sum of the parts. */
 struct stretch { int64_t at, count; };
@@ -31,7 +22,6 @@ struct tensor_parallel {
     struct ctt_group_comm between;
     struct ctt_graph  *model;      /* the whole, with frozen nodes marked */
     struct ctt_split  *split;
-    struct clips_read *read;       /* of this rank, then of all */
     struct stretch    *stretch;
     int                stretches;
     int64_t            partial;    /* floats of the stretches */
@@ -111,14 +101,11 @@ static int share_by_part(const struct ctt_train_cfg *cfg,
                          const struct ctt_comm_place *p, struct ctt_share *out)
 {
     const struct division *d = division_of(cfg);
-    int parts = parts_of(cfg, d), rc = 0;
+    int parts = parts_of(cfg, d);
+    char option[32];
 
-    CTT_CHECK(parts == p->ranks, CTT_EINVAL, "--%s=%d is for %d processes "
-              "(mpirun -np %d), and there %s %d", d->name, parts, parts, parts,
-              p->ranks > 1 ? "are" : "is", p->ranks);
-    *out = (struct ctt_share){ .parts = 1 };
-out:
-    return rc;
+    snprintf(option, sizeof(option), "%s=%d", d->name, parts);
+    return ctt_groups_share(option, parts, p, out);
 }
 
 static void name_parts(const struct ctt_train_cfg *cfg, int ranks, char *text,
@@ -244,16 +231,14 @@ out:
 static int open_parts(struct ctt_trainer *t)
 {
     struct tensor_parallel *p = ctt_calloc(1, sizeof(*p));
-    const struct ctt_comm_place *place = ctt_comm_place(t->comm);
+    const struct ctt_comm_place *place = ctt_comm_place(t->group);
     int rc = p ? 0 : CTT_ENOMEM;
 
     t->state = p;
     CTT_TRY(rc);
     CTT_TRY(check_teachers(t->cfg));
-    ctt_group_comm_open(t->comm, &p->between);
+    ctt_group_comm_open(t->group, &p->between);
     CTT_TRY(ctt_dev_join(t->dev, &p->between.group));
-    p->read = ctt_calloc((size_t)place->ranks + 1, sizeof(*p->read));
-    CTT_TRY(p->read ? 0 : CTT_ENOMEM);
     CTT_TRY(copy_graph(t, &p->model));
     CTT_TRY(division_of(t->cfg)->split(p->model, place->rank, place->ranks,
                                        &p->split));
@@ -274,7 +259,6 @@ static void close_parts(struct ctt_trainer *t)
     ctt_group_comm_close(&p->between);
     ctt_split_free(&p->split);
     ctt_graph_free(&p->model);
-    ctt_free(p->read);
     ctt_free(p->stretch);
     ctt_free(p->sum);
     ctt_free(p->w);
@@ -284,44 +268,6 @@ static void close_parts(struct ctt_trainer *t)
 }
 
 /* ---- a batch ---- */
-
-/* The first error of a rank, or a clip that only some ranks have read. */
-static int compare_clips(const struct ctt_trainer *t,
-                         const struct clips_read *mine)
-{
-    const struct tensor_parallel *p = t->state;
-    struct clips_read *all = p->read + 1;
-    int ranks = ctt_comm_place(t->comm)->ranks, rc = 0;
-
-    CTT_TRY(ctt_comm_allgather(t->comm, mine, sizeof(*mine), all));
-    for (int r = 0; r < ranks; r++)
-        if (all[r].rc < 0)
-            return ctt_rank_error(all[r].rc, r, all[r].why);
-    for (int r = 1; r < ranks; r++)
-        CTT_CHECK(all[r].clips == all[0].clips, CTT_EIO, "rank %d and rank 0 "
-                  "read different clips: --data must be the same on each "
-                  "machine", r);
-out:
-    return rc;
-}
-
-/* Loads shard k.  All ranks learn of a failure before one waits for values. */
-static int load_shard(struct ctt_trainer *t, struct ctt_batch *b, int k)
-{
-    const struct tensor_parallel *p = t->state;
-    struct clips_read *mine = p->read;
-    int rc;
-
-    memset(mine, 0, sizeof(*mine));
-    CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
-    CTT_TRY(ctt_trainer_load(t, k, b));
-    mine->clips = ctt_crc32(0, b->length, sizeof(*b->length), b->n);
-out:
-    mine->rc = rc < 0 ? rc : 0;
-    if (rc < 0)
-        snprintf(mine->why, sizeof(mine->why), "%s", ctt_errmsg());
-    return compare_clips(t, mine);
-}
 
 /* Before a step: the weights of the part. */
 static void take_weights(const struct ctt_trainer *t)
@@ -345,28 +291,42 @@ static void give_gradient(const struct ctt_trainer *t)
     ctt_split_give(p->split, 1, p->w, t->optim->flat.w);
 }
 
-/* A loss that is not finite skips the step on all ranks; a search for its node
- * would end at another one on each. */
 static int run_shard(struct ctt_trainer *t, struct ctt_batch *b,
                      struct ctt_turn *turn, int k)
 {
     struct ctt_row *row = &t->mine[k];
-    struct ctt_turn own = *turn;
     int rc;
 
-    memset(row, 0, sizeof(*row));
-    CTT_TRY(load_shard(t, b, k));
-    own.batch = b;
-    own.shard = k;
-    own.skips = 1;
+    CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
+    CTT_TRY(ctt_trainer_load(t, k, b));
+    turn->batch = b;
+    turn->shard = t->shards.first + k;
     take_weights(t);
-    CTT_TRY(row->none = t->task->run(t->step, &own, &row->sums));
+    CTT_TRY(ctt_groups_run(t, turn, row));
     give_gradient(t);
     if (!row->none)
         CTT_TRY(ctt_shards_add(&t->shards, k, &t->m->constraint,
                                t->optim->flat.w, t->dw));
 out:
-    return rc < 0 ? rc : 0;
+    return rc;
+}
+
+/* The group's shards, until one has failed or has no gradient. */
+static int run_shards(struct ctt_trainer *t, struct ctt_batch *b,
+                      struct ctt_turn *turn)
+{
+    int rc = 0, none = 0;
+
+    memset(t->mine, 0, (size_t)t->shards.mine * sizeof(*t->mine));
+    for (int k = 0; k < t->shards.mine && rc >= 0 && !none; k++) {
+        rc = run_shard(t, b, turn, k);
+        none = t->mine[k].none;
+        if (ctt_groups_apart(t, rc))
+            return rc;
+        if (rc < 0)
+            ctt_groups_blame(rc, &t->mine[k]);
+    }
+    return 0;
 }
 
 /* The stretches of dw go to p->sum, or come from it. */
@@ -409,10 +369,8 @@ static int parts_gradient(struct ctt_trainer *t, struct ctt_batch *b,
     int rc = 0, none = 0;
 
     ctt_trainer_weigh(t, turn);
-    for (int k = 0; k < t->shards.mine && !none; k++) {
-        CTT_TRY(run_shard(t, b, turn, k));
-        CTT_TRY(none = ctt_trainer_rows(0, &t->mine[k], 1, &sums));
-    }
+    CTT_TRY(run_shards(t, b, turn));
+    CTT_TRY(none = ctt_groups_rows(t, &sums));
     if (!none) {
         CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale,
                                t->optim->flat.w, t->dw));
@@ -427,7 +385,7 @@ out:
 static int tell_exchanges(struct ctt_trainer *t)
 {
     const struct tensor_parallel *p = t->state;
-    const struct ctt_group_comm *b = &p->between;
+    const struct ctt_group_comm *b = &p->between, *n = &t->norms;
     double steps = (double)(t->at.step - t->first);
     char line[192];
 
@@ -435,9 +393,9 @@ static int tell_exchanges(struct ctt_trainer *t)
         return 0;
     snprintf(line, sizeof(line), "--%s: %.3g MB sent in %.0f exchanges and "
              "%.0f%% of the time of a step, waits included",
-             division_option(t->cfg), b->bytes / steps / 1e6,
-             (double)b->calls / steps, t->train_seconds > 0
-             ? 100 * b->seconds / t->train_seconds : 0);
+             division_option(t->cfg), (b->bytes + n->bytes) / steps / 1e6,
+             (double)(b->calls + n->calls) / steps, t->train_seconds > 0
+             ? 100 * (b->seconds + n->seconds) / t->train_seconds : 0);
     ctt_trainer_say(t, line);
     return 0;
 }
@@ -446,4 +404,5 @@ const struct ctt_strategy ctt_tensor_parallel = {
     .option = division_option, .why_not = division_why_not,
     .share = share_by_part, .who = name_parts, .open = open_parts,
     .close = close_parts, .gradient = parts_gradient, .tell = tell_exchanges,
+    .together = 1,
 };

@@ -97,7 +97,7 @@ static int compute_gradient(struct worker *w)
     int rc = 0;
 
     ctt_trainer_weigh(t, &turn);
-    ctt_trainer_shards(t, &b, &turn);
+    CTT_TRY(ctt_trainer_shards(t, &b, &turn));
     if (has_gradients(t))
         CTT_TRY(ctt_shards_get(&t->shards, w->sync.kind == CTT_SYNC_ASYNC,
                                t->dw, ctt_push_sums(&w->size, w->push)));

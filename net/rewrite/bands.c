@@ -147,12 +147,8 @@ static int check_bands(const struct making *a)
     CTT_TRY(ctt_split_check(a->g));
     for (int i = 0; i < a->g->count; i++) {
         const struct ctt_node *n = &a->g->node[i];
-        int moves = ctt_is_batch_norm(n) && !n->frozen;
 
         any |= a->band[i] && ctt_is_conv(n);
-        CTT_CHECK(!a->band[i] || !moves, CTT_EUNSUP, "%s: kind=batch would be "
-                  "the statistics of a band of rows; kind=layer is not",
-                  n->name);
         CTT_CHECK(n->op != CTT_OP_DECONV || !reads_band(a, n), CTT_EUNSUP,
                   "%s: a deconv adds to rows of other bands; upsample and a "
                   "conv do not", n->name);

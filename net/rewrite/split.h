@@ -35,7 +35,8 @@ struct ctt_split {
 };
 
 /* Part `part` of `parts` of the sealed graph g, of bands of rows.  A conv or
- * pool with an odd kernel or stride reads rows of the bands beside its own.
+ * pool with an odd kernel or stride reads rows of the bands beside its own.  A
+ * batch norm of bands needs ctt_dev_join_norms().
  * CTT_EUNSUP names a node that cannot be divided, or says that none can.  The
  * caller frees *out. */
 int  ctt_split_bands(const struct ctt_graph *g, int part, int parts,
