@@ -81,8 +81,6 @@ static int division_why_not(const struct ctt_train_cfg *cfg)
                   "each other", d->name, o->name);
     CTT_CHECK(cfg->task != CTT_BOTH, CTT_EUNSUP, "--%s: --task=both has a "
               "second loss, which is not divided", d->name);
-    CTT_CHECK(cfg->amp == CTT_O0, CTT_EUNSUP, "--%s passes floats, so it does "
-              "not go with --amp", d->name);
     CTT_CHECK(!ctt_dev_has(cfg->device, CTT_DEV_OWN_MEMORY), CTT_EUNSUP,
               "--%s passes values in the program's memory, so it is for "
               "--device=cpu", d->name);
