@@ -143,8 +143,8 @@ int ctt_run_per_input(struct ctt_dev *d, const struct ctt_call *c);
 int ctt_dev_parts(const struct ctt_dev *d);
 int ctt_dev_part(const struct ctt_dev *d);
 
-/* join.c: how many processes share the statistics of batch norms; all[parts][n]:
- * the numbers of each, in the program's memory. */
+/* join.c: how many processes share the statistics of batch norms;
+ * all[parts][n]: the numbers of each, in the program's memory. */
 int ctt_dev_norms(const struct ctt_dev *d);
 int ctt_dev_norms_tell(struct ctt_dev *d, const double *mine, int64_t n,
                        double *all);

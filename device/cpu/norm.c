@@ -107,8 +107,8 @@ static int call_stats(struct ctt_dev *d, const struct ctt_call *c, double *told,
 }
 
 /* Statistics of the normalisation: mean[n], and inv[n], one over the standard
- * deviation; of this call in training, else the running ones. learn: updates
- * the running ones.  told: room_to_tell() numbers, or NULL if there are none. */
+ * deviation; of this call in training, else the running ones.  learn: updates
+ * the running ones.  told: room_to_tell() numbers; NULL: there are none. */
 static int batch_stats(struct ctt_dev *d, const struct ctt_call *c, int learn,
                        double *told, float *part, double *rows, float *mean,
                        float *inv)

@@ -9,8 +9,8 @@
 /* Sets number[i], the section of node i, of so many sections of the sealed
  * graph g.  text: "auto" or their number, sections whose estimated times are as
  * equal as cuts allow, or the names of the first nodes of all sections but the
- * first.  windows: 1 if clips are cut into windows of steps.  CTT_EUNSUP: g reads its
- * own answer; CTT_EINVAL: why g has no such cuts. */
+ * first.  windows: 1 if clips are cut into windows of steps.  CTT_EUNSUP: g
+ * reads its own answer; CTT_EINVAL: why g has no such cuts. */
 int ctt_cuts_find(const struct ctt_graph *g, const char *text, int sections,
                   int windows, int *number);
 

@@ -83,22 +83,24 @@ void ctt_groups_close(struct ctt_trainer *t)
 
 /* ---- a batch ---- */
 
-int ctt_groups_meet(struct ctt_trainer *t, const struct ctt_batch *b, int rc)
+int ctt_groups_meet(struct ctt_trainer *t, const struct ctt_batch *b,
+                    int loaded)
 {
     const struct ctt_comm_place *p = ctt_comm_place(t->lock);
-    struct ctt_met mine = { .rc = rc < 0 ? rc : 0, .part = t->share.part };
+    struct ctt_met mine = { .rc = loaded, .part = t->share.part };
+    int rc = loaded;
 
     t->told = 0;
     if (!t->lock)
-        return rc;
-    if (rc >= 0)
+        goto out;
+    if (loaded >= 0)
         mine.clips = ctt_crc32(0, b->length, sizeof(*b->length), b->n);
     CTT_TRY(ctt_comm_allgather(t->lock, &mine, sizeof(mine), t->met));
     t->told = 1;
+    CTT_TRY(loaded);
     for (int r = 0; r < p->ranks; r++)
-        if (t->met[r].rc < 0 && rc >= 0)    /* its row says why */
+        if (t->met[r].rc < 0)    /* its row says why */
             return ctt_error(t->met[r].rc, "%s", "");
-    CTT_TRY(rc);
     for (int r = 1; r < p->ranks; r++)
         CTT_CHECK(t->met[r].part != t->met[r - 1].part || t->met[r].clips ==
                   t->met[r - 1].clips, CTT_EIO, "processes that compute a "

@@ -18,10 +18,11 @@ int  ctt_groups_share(const char *option, int of,
 int  ctt_groups_open(struct ctt_trainer *t);
 void ctt_groups_close(struct ctt_trainer *t);
 
-/* After this rank has loaded a shard, with the result rc: all of t->lock learn
+/* After this rank has loaded a shard, with that result: all of t->lock learn
  * of a failure before one waits for another's values, and the ranks of a group
  * must have read the same clips. */
-int  ctt_groups_meet(struct ctt_trainer *t, const struct ctt_batch *b, int rc);
+int  ctt_groups_meet(struct ctt_trainer *t, const struct ctt_batch *b,
+                     int loaded);
 
 /* 1 if the error rc is known to this rank alone while others wait for its
  * values: it must end them all. */

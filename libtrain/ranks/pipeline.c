@@ -80,6 +80,24 @@ out:
     return rc;
 }
 
+/* The ranks with this section add the gradients of its weights, and of those
+ * that lie between them. */
+static int narrow_sums(struct ctt_pipeline *p)
+{
+    int64_t from = INT64_MAX, end = 0;
+
+    for (int i = 0; i < p->parts.parts; i++) {
+        const struct ctt_weights_part *x = &p->parts.part[i];
+
+        if (x->rank != p->rank || x->moved)
+            continue;
+        from = x->at < from ? x->at : from;
+        end = x->at + x->count > end ? x->at + x->count : end;
+    }
+    return ctt_shards_narrow(&p->t->shards, end ? from : 0,
+                             end ? end - from : 0);
+}
+
 static int make_section(struct ctt_pipeline *p, const struct ctt_graph *whole)
 {
     const struct ctt_trainer *t = p->t;
@@ -99,6 +117,7 @@ static int make_section(struct ctt_pipeline *p, const struct ctt_graph *whole)
         p->number[frames] == p->rank, p, NULL, NULL, NULL, NULL };
     ctt_stage_messages_calls(&p->job);
     CTT_TRY(ctt_parts_open(whole, p->number, t->group, t->dev, &p->parts));
+    CTT_TRY(narrow_sums(p));
 out:
     return rc;
 }

@@ -210,6 +210,21 @@ out:
     return rc;
 }
 
+int ctt_shards_narrow(struct ctt_shards *s, int64_t from, int64_t count)
+{
+    struct ctt_exchange was = s->sums;
+    int rc = 0;
+
+    if (!was.comm)
+        goto out;
+    ctt_exchange_close(&s->sums);
+    s->from = from;
+    CTT_TRY(ctt_exchange_open_at(was.dev, was.by, was.comm, was.how, count,
+                                 &s->sums));
+out:
+    return rc;
+}
+
 static void free_shard_block(struct ctt_shards *s, void *block)
 {
     if (block)
@@ -398,7 +413,7 @@ static int end_tree(struct ctt_shards *s, float *dw)
                                      .c = s->weights, .ld = s->weights };
     int rc;
 
-    CTT_TRY(exchange(s, &s->sums, s->half ? s->half : dw));
+    CTT_TRY(exchange(s, &s->sums, s->half ? s->half : dw + s->from));
     if (s->half)
         CTT_TRY(ctt_dev_get(s->dev, &half, s->host));
 out:

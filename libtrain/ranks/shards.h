@@ -31,6 +31,8 @@ struct ctt_shards {
     int             adds;                /* 0: one shard is the whole batch */
     struct ctt_dev *dev;
     int64_t         weights, moved;      /* floats of the model; moved ones */
+    int64_t         from;                /* first one whose gradients ranks
+                                            add */
     struct ctt_stretch *stretch;         /* places of the moved ones */
     int             stretches;
     struct ctt_squeeze how;              /* how gradients are added */
@@ -65,6 +67,10 @@ int  ctt_shards_open(const struct ctt_graph *g, int count,
                      const struct ctt_order *plan, struct ctt_dev *dev,
                      const struct ctt_share *share, struct ctt_shards *out);
 void ctt_shards_close(struct ctt_shards *s);
+
+/* Ranks add only `count` floats of their gradients, from this one on, as the
+ * others are not theirs; without --squeeze. */
+int  ctt_shards_narrow(struct ctt_shards *s, int64_t from, int64_t count);
 
 /* CTT_EINVAL unless --shards suits --batch and the options that mix clips of a
  * shard. */

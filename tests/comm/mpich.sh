@@ -67,8 +67,8 @@ refused mpich "$bin/.libs"
 cd "$build" || exit 99
 train=tools/train/test
 for t in comm/test_comm ${train}_mpi_cli ${train}_sync_cli \
-    ${train}_stages_cli ${train}_bands_cli ${train}_nccl_cli \
-    ${train}_search_ranks_cli ${train}_again_cli; do
+    ${train}_stages_cli ${train}_bands_cli ${train}_groups_cli \
+    ${train}_nccl_cli ${train}_search_ranks_cli ${train}_again_cli; do
     echo "-- $t under MPICH"
     bash "$src/tests/$t.sh" || fail "$t: status $?"
 done

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ranks.c: what each rank of test_comm.sh does: tell, trade and messages
- * against what plain loops expect.  Usage: ranks KIND RANKS, or ranks KIND
- * RANKS abort: then the last rank ends all, which wait for it. */
+ * against what plain loops expect, among all and in parts.  Usage: ranks KIND
+ * RANKS, or ranks KIND RANKS abort: then the last rank ends all, which wait for
+ * it. */
 #include "comm/comm.h"
 
 #include <stdio.h>
@@ -176,6 +177,37 @@ out:
     return rc;
 }
 
+/* Every second rank: the same in a part, with messages under way in the whole;
+ * a part of a part; calls are counted in the whole. */
+static int try_split(struct ctt_comm *c, int ranks)
+{
+    const struct ctt_comm_place *p = ctt_comm_place(c);
+    struct ctt_comm *part = NULL, *alone = NULL;
+    int mine = (ranks - p->rank % 2 + 1) / 2, rc;
+    int64_t calls;
+
+    CTT_TRY(ctt_comm_split(c, p->rank % 2, &part));
+    CTT_TRY(try_place(ctt_comm_place(part), mine));
+    CTT_CHECK(ctt_comm_place(part)->rank == p->rank / 2, CTT_EINVAL,
+              "rank %d is rank %d of its part", p->rank,
+              ctt_comm_place(part)->rank);
+    calls = ctt_comm_calls(c);
+    CTT_TRY(try_all(part, mine));
+    CTT_CHECK(ctt_comm_calls(c) > calls && ctt_comm_calls(part) ==
+              ctt_comm_calls(c), CTT_EINVAL, "calls of a part do not count");
+    CTT_TRY(try_messages(part, mine));
+    CTT_TRY(ctt_comm_split(part, ctt_comm_place(part)->rank, &alone));
+    CTT_TRY(try_place(ctt_comm_place(alone), 1));
+    CTT_TRY(try_all(alone, 1));
+    CTT_TRY(try_messages(c, ranks));
+out:
+    if (alone)
+        ctt_comm_close(&alone);
+    if (part)
+        ctt_comm_close(&part);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct ctt_comm *c = NULL, *second = NULL;
@@ -195,6 +227,7 @@ int main(int argc, char **argv)
     }
     CTT_TRY(try_all(c, ranks));
     CTT_TRY(try_messages(c, ranks));
+    CTT_TRY(try_split(c, ranks));
     if (strcmp(argv[1], "mpi") == 0)
         CTT_CHECK(ctt_comm_open("mpi", &second) == CTT_EINVAL, CTT_EINVAL,
                   "MPI opens twice");

@@ -74,7 +74,9 @@ grep -q "^2 processes with parts of the filters on 1 machine: 2 shards" out ||
 grep -qE "^--filters: [0-9]+ of 22 nodes with [0-9.]*% of the multipl" out ||
     fail "filters: nor what is divided: $(cat out)"
 one norm batch.net $sgd
-near norm 2 batch.net $sgd --filters 2    # its statistics move
+for way in bands filters; do    # its statistics move
+    near norm 2 batch.net $sgd --$way 2
+done
 if [ "$every" = 1 ]; then
     near deep 4 deep.net $sgd --filters 4
     near windows 3 deep.net $sgd --window 2 --filters 3
@@ -144,7 +146,6 @@ sed 's/h=11 w=8/h=1 w=88/' deep.net > flat.net
 one halo halo.net $sgd
 for wrong in "2|--bands=2 is for 2 proc.*there is 1|1|deep.net --bands 2" \
     "2|--bands=4 is for 4 proc.*there are 2|2|deep.net --bands 4" \
-    "1|b: kind=batch would be the statistics|2|batch.net --bands 2" \
     "1|dc: a deconv adds to rows of other bands|2|deconv.net --bands 2" \
     "1|no conv has enough rows for 2 bands|2|flat.net --bands 2" \
     "1|has 5 filters or more|5|small.net --filters 5" \
@@ -156,7 +157,6 @@ for wrong in "2|--bands=2 is for 2 proc.*there is 1|1|deep.net --bands 2" \
     "2|exclude each other|2|deep.net --bands 2 --stages auto" \
     "2|exclude each other|3|deep.net --bands 3 --sync central" \
     "2|--squeeze is for --sync=all|2|deep.net --bands 2 --squeeze bf16" \
-    "2|does not go with --amp|2|deep.net --bands 2 --amp O1" \
     "2|--keep must be all|2|deep.net --bands 2 --keep auto" \
     "2|for --device=cpu|2|deep.net --bands 2 --device cuda" \
     "2|second loss|2|deep.net --bands 2 --task both"; do
