@@ -69,6 +69,17 @@ static int simulate_allgather(void *arg, const void *mine, int64_t n, void *all)
     return 0;
 }
 
+/* Statistics of batch norms, of parts that are alike. */
+static int simulate_norms(void *arg, const void *mine, int64_t n, void *all)
+{
+    struct bench *b = arg;
+
+    for (int k = 0; k < b->parts; k++)
+        memcpy((char *)all + k * n, mine, (size_t)n);
+    count_messages(b, (double)n, b->parts - 1);
+    return 0;
+}
+
 static int simulate_alltoall(void *arg, const void *from, void *to,
                              int64_t each)
 {
@@ -206,11 +217,14 @@ static int measure_parts(struct bench *b, double *slowest, double *share,
     for (int k = 0; k < b->parts; k++) {
         struct ctt_group group = { k, b->parts, b, simulate_allgather,
                                    simulate_alltoall, simulate_swap };
+        struct ctt_group norms = { k, b->parts, b, simulate_norms, NULL, NULL };
         int64_t bytes;
         double took;
 
         CTT_TRY(open_one_thread(&dev));
         CTT_TRY(ctt_dev_join(dev, &group));
+        if (strcmp(b->how, "bands") == 0)
+            CTT_TRY(ctt_dev_join_norms(dev, &norms));
         CTT_TRY(ways[w].split(b->g, k, b->parts, &s));
         CTT_TRY(measure_graph(b, s->g, dev, &took, &bytes));
         CTT_TRY(fill_part(b, s, dev));

@@ -302,13 +302,18 @@ static void end_all(int status)
         MPI_Abort(MPI_COMM_WORLD, status);
 }
 
+/* A part is also closed after an error, when nobody may take what is under way;
+ * what has been taken needs no wait. */
 static void close_mpi(void *on)
 {
     struct mpi_ranks *m = on;
     int world = m->comm == MPI_COMM_WORLD;
 
     for (int r = 0; r < m->ranks; r++)
-        wait_send(&m->going[r]);
+        if (world)
+            wait_send(&m->going[r]);
+        else if (m->going[r] != MPI_REQUEST_NULL)
+            MPI_Request_free(&m->going[r]);
     if (world)
         MPI_Type_free(&unit);
     else

@@ -65,7 +65,7 @@ predicts='--task predict --input-frames 2 --future-frames 2 --sampling-start 0'
 one next next.net $sgd $predicts
 near 1e-6 next 4 next.net $sgd $predicts --bands 2
 if [ "$every" = 1 ]; then
-    under 6 deep.net $sgd --stages h,p -o some.h5 ||
+    under 6 deep.net $sgd --stages h.zx,p -o some.h5 ||
         fail "sections by name: $(head -3 err)"
     cmp deep.h5 some.h5 || fail 'two pipelines of three: another model'
     near 1e-6 deep 6 deep.net $sgd --bands 3
