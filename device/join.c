@@ -3,8 +3,8 @@
 #include "device/dev.h"
 #include "net/part.h"
 
-static int join(struct ctt_dev *d, const struct ctt_group *group,
-                const struct ctt_group **to)
+static int join_to(struct ctt_dev *d, const struct ctt_group *group,
+                   const struct ctt_group **to)
 {
     int rc = 0;
 
@@ -18,12 +18,12 @@ out:
 
 int ctt_dev_join(struct ctt_dev *d, const struct ctt_group *group)
 {
-    return join(d, group, &d->group);
+    return join_to(d, group, &d->group);
 }
 
 int ctt_dev_join_norms(struct ctt_dev *d, const struct ctt_group *group)
 {
-    return join(d, group, &d->norms);
+    return join_to(d, group, &d->norms);
 }
 
 int ctt_dev_norms(const struct ctt_dev *d)

@@ -307,7 +307,7 @@ out:
     return rc;
 }
 
-static int is_number(const char *text)
+static int is_count(const char *text)
 {
     return *text && !text[strspn(text, "0123456789")];
 }
@@ -318,7 +318,7 @@ int ctt_cuts_count(const char *text, int ranks)
 
     if (strcmp(text, "auto") == 0)
         return ranks;
-    if (is_number(text))
+    if (is_count(text))
         return strlen(text) < 5 ? atoi(text) : 0;
     for (; *text; text++)
         n += *text == ',';
@@ -361,7 +361,7 @@ int ctt_cuts_find(const struct ctt_graph *g, const char *text, int sections,
     int rc;
 
     CTT_TRY(open_cuts(&a));
-    if (strcmp(text, "auto") == 0 || is_number(text))
+    if (strcmp(text, "auto") == 0 || is_count(text))
         CTT_TRY(choose_cuts(&a, sections));
     else
         CTT_TRY(cut_by_name(&a, text, sections));
