@@ -39,7 +39,7 @@ static int check_at_once(const struct ctt_trainer *t)
 {
     int shards = t->cfg->batch / ctt_cfg_shard(t->cfg), rc = 0;
 
-    CTT_CHECK(!t->cfg->sync_norm || shards == t->share.parts, CTT_EINVAL,
+    CTT_CHECK(!t->cfg->sync_norm || shards <= t->share.parts, CTT_EINVAL,
               "--sync-norm needs all shards at once, and --shards=%d would be "
               "%d one after the other in a process: --shards=%d", shards,
               shards / t->share.parts, t->share.parts);

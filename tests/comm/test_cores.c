@@ -68,6 +68,7 @@ static void null_is_one_rank(void)
 {
     const struct ctt_comm_place *p = ctt_comm_place(NULL);
     int64_t calls = ctt_comm_calls(NULL);
+    struct ctt_comm *part = NULL;
     int mine = 7, all = 0, threads = 0;
 
     CU_ASSERT(p->rank == 0 && p->ranks == 1 && p->nears == 1 &&
@@ -78,6 +79,12 @@ static void null_is_one_rank(void)
     CHECK_OK(ctt_comm_alltoall(NULL, &mine, &all, sizeof(mine)));
     CU_ASSERT_EQUAL(all, 8);
     CU_ASSERT_EQUAL(ctt_comm_calls(NULL), calls + 4);
+    CHECK_OK(ctt_comm_split(NULL, 3, &part));
+    mine = 9;
+    CHECK_OK(ctt_comm_allgather(part, &mine, sizeof(mine), &all));
+    CU_ASSERT(all == 9 && ctt_comm_place(part)->ranks == 1);
+    ctt_comm_close(&part);
+    CU_ASSERT_EQUAL(ctt_comm_calls(NULL), calls + 8);
     ctt_comm_abort(NULL, 1);
     CHECK_OK(ctt_comm_share(NULL, 1, &threads));
     CU_ASSERT_EQUAL(threads, 0);    /* nobody to share with */

@@ -60,7 +60,10 @@ under 4 deep.net $sgd --stages 2 -o some.h5 || fail "stages: $(head -3 err)"
 cmp deep.h5 some.h5 || fail 'two pipelines of two: another model'
 grep -q '^2 times a pipeline of 2 processes' out || fail "$(head -3 out)"
 [ "$(grep -c '^section [12], ' out)" = 2 ] || fail "no sections: $(cat out)"
+near 1e-6 deep 2 deep.net $sgd --filters 2
+mv some.h5 group.h5
 near 1e-6 deep 4 deep.net $sgd --filters 2
+cmp group.h5 some.h5 || fail 'two groups with filters: another model'
 predicts='--task predict --input-frames 2 --future-frames 2 --sampling-start 0'
 one next next.net $sgd $predicts
 near 1e-6 next 4 next.net $sgd $predicts --bands 2
@@ -181,4 +184,8 @@ for wrong in \
         -o x.h5 --data train.txt --threads 1
 done
 [ ! -e x.h5 ] || fail 'a run that failed has written its model'
+# The ranks agree on what is not finite before one goes back alone.
+far='--lr 1000 --clip-norm 0 --weight-decay 1'
+refuses "1|not finite (without --sync-norm the|2|norm.net $sgd --epochs 20" \
+    -o far.h5 --data train.txt --threads 1 --shards 2 --sync-norm $far
 exit $failed
