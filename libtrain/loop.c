@@ -113,8 +113,8 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn,
         return 0;
     }
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
-        return done && (s->blames || s->together) ? ctt_trainer_overflow(t)
-                                                 : 0;
+        return done && (s->blames || s->together)
+               ? ctt_trainer_overflow(t) : 0;
     if (alone)
         rc = t->task->blame(t->step, turn);
     else

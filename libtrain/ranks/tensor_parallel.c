@@ -289,14 +289,17 @@ static void give_gradient(const struct ctt_trainer *t)
     ctt_split_give(p->split, 1, p->w, t->optim->flat.w);
 }
 
+/* skip: 1: only loads the shard. */
 static int run_shard(struct ctt_trainer *t, struct ctt_batch *b,
-                     struct ctt_turn *turn, int k)
+                     struct ctt_turn *turn, int k, int skip)
 {
     struct ctt_row *row = &t->mine[k];
     int rc;
 
     CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
     CTT_TRY(ctt_trainer_load(t, k, b));
+    if (skip)
+        goto out;
     turn->batch = b;
     turn->shard = t->shards.first + k;
     take_weights(t);
@@ -309,16 +312,17 @@ out:
     return rc;
 }
 
-/* The group's shards, until one has failed or has no gradient. */
+/* The group's shards, until one has failed.  After one without gradient they are
+ * only loaded. */
 static int run_shards(struct ctt_trainer *t, struct ctt_batch *b,
                       struct ctt_turn *turn)
 {
     int rc = 0, none = 0;
 
     memset(t->mine, 0, (size_t)t->shards.mine * sizeof(*t->mine));
-    for (int k = 0; k < t->shards.mine && rc >= 0 && !none; k++) {
-        rc = run_shard(t, b, turn, k);
-        none = t->mine[k].none;
+    for (int k = 0; k < t->shards.mine && rc >= 0; k++) {
+        rc = run_shard(t, b, turn, k, none);
+        none |= t->mine[k].none;
         if (ctt_groups_apart(t, rc))
             return rc;
         if (rc < 0)
