@@ -312,8 +312,8 @@ out:
     return rc;
 }
 
-/* The group's shards, until one has failed.  After one without gradient they are
- * only loaded. */
+/* The group's shards, until one has failed.  After one without gradient they
+ * are only loaded. */
 static int run_shards(struct ctt_trainer *t, struct ctt_batch *b,
                       struct ctt_turn *turn)
 {
