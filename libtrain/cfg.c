@@ -17,6 +17,8 @@
 /* Conditions that several rows share. */
 #define RECOGNISE "task=recognise|task=both"
 #define PREDICT "task=predict"
+#define NEXT "task=next"
+#define PICTURES "task!=next"
 #define MIXED "amp=O1|amp=O2"
 #define AUGMENT "Augmentation in training"
 /* An amount that --augment sets unless it is given. */
@@ -37,7 +39,7 @@ static const char *const optimizers[] = {
 };
 static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
-static const char *const tasks[] = { "recognise", "predict", "both",
+static const char *const tasks[] = { "recognise", "predict", "both", "next",
                                      NULL };
 static const char *const readings[] = { "auto", "motion", "maps", "both",
                                         NULL };    /* enum ctt_head_part */
@@ -60,7 +62,8 @@ static const char *const frame_losses[] = { "none", "all", "linear", "exp",
 const struct ctt_opt ctt_train_opts[] = {
     { "data", CTT_STRING, FIELD(data), "", "training clips: a folder, a list "
       "or a pack; digits:DIR: the pictures of MNIST in DIR; mnist:DIR: "
-      "Moving-MNIST sequences made from them", .letter = 'd', .arg = "PATH",
+      "Moving-MNIST sequences made from them; text:FILE, words:FILE: lines of "
+      "text, as bytes or words (--task next)", .letter = 'd', .arg = "PATH",
       .section = "Data", .tags = COMMON | RESUME },
     { "val", CTT_STRING, FIELD(val), "", "validation clips, as for --data, "
       "but a folder per class needs no splits, or none; not given: --val-split "
@@ -87,16 +90,23 @@ const struct ctt_opt ctt_train_opts[] = {
       .tags = CLIPS | RESUME },
     { "min-frames", CTT_INT, FIELD(min_frames), "1", "skip clips with fewer "
       "frames", 1, 100000, .arg = "N", .section = "Data", .tags = CLIPS },
+    { "vocab", CTT_INT, FIELD(vocab), "10000", "the N most frequent symbols of "
+      "text:FILE or words:FILE are told from each other, <eos> and <unk> for "
+      "line ends and the rest among them; --init: its model's", 3,
+      1 << 20, .arg = "N", .section = "Data", .needs = NEXT,
+      .tags = STEP | TRAINER },
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
-      "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data",
+      "frames, lines of text into pieces of N symbols; 0: no limit, for text "
+      "512", 0, 100000, .arg = "N", .section = "Data",
       .tags = CLIPS },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
       "clip, if one cannot be read, was cut short, joined or has two classes",
       .section = "Data", .tags = CLIPS | RESUME },
-    { "buckets", CTT_STRING, FIELD(buckets), "auto", "number of groups of "
-      "clips of similar length from which batches are drawn; auto: the number "
-      "that saves most time", .arg = "N|auto", .section = "Data",
-      .needs = RECOGNISE, .tags = STEP },
+    { "buckets", CTT_STRING, FIELD(buckets), "auto", "groups of clips of "
+      "similar length from which batches are drawn: auto: as many as save "
+      "time; N: at most so many; N,N,..: the most frames of each, in rising "
+      "order, to which its clips are padded", .arg = "auto|N|N,N,..",
+      .section = "Data", .needs = RECOGNISE "|" NEXT, .tags = STEP },
     { "sampler", CTT_CHOICE, FIELD(sampler), "plain", "clips of an epoch: "
       "plain takes each once; balanced draws all classes equally often and "
       "repeats clips of small classes with new augmentation",
@@ -134,17 +144,21 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = "rand-augment", .tags = STEP | QUIET },
     { "jitter", CTT_FLAG, FIELD(jitter), "0", "crop frames at a "
       "random position (see scale= of the model's input)", .section = AUGMENT,
+      .needs = PICTURES,
       .tags = STEP },
     { "flip", CTT_FLAG, FIELD(flip), "0", "mirror half of the "
       "clips (wrong if left and right matter)", .section = AUGMENT,
+      .needs = PICTURES,
       .tags = STEP },
     { "crop-area", CTT_FLOAT, FIELD(crop_area), PRESET, "least area of a crop "
       "at a random position, as a share of the model's frame, to whose size "
       "it is resized; crops may be as much larger, up to the stored frame",
-      0.25, 1, .arg = "SHARE", .section = AUGMENT, PRESET_TAGS },
+      0.25, 1, .arg = "SHARE", .section = AUGMENT,
+      .needs = PICTURES, PRESET_TAGS },
     { "crop-aspect", CTT_FLOAT, FIELD(crop_aspect), PRESET, "most widening or "
       "heightening of such a crop, as a factor", 1, 2, .arg = "R",
-      .section = AUGMENT, PRESET_TAGS },
+      .section = AUGMENT,
+      .needs = PICTURES, PRESET_TAGS },
     { "speed", CTT_FLOAT, FIELD(speed), PRESET, "a clip is played 1/S to S "
       "times as fast by selection of its frames", 1, 4, .arg = "S",
       .section = AUGMENT, .needs = RECOGNISE, PRESET_TAGS },
@@ -153,20 +167,25 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = RECOGNISE, PRESET_TAGS },
     { "brightness", CTT_FLOAT, FIELD(brightness), PRESET, "largest "
       "random offset of a clip's values, in units of their standard deviation",
-      0, 10, .section = AUGMENT, PRESET_TAGS },
+      0, 10, .section = AUGMENT,
+      .needs = PICTURES, PRESET_TAGS },
     { "contrast", CTT_FLOAT, FIELD(contrast), PRESET, "largest "
       "random deviation from 1 of the contrast factor, which spreads a clip's "
       "values about their mean; nothing is clipped", 0, 0.9,
-      .section = AUGMENT, PRESET_TAGS },
+      .section = AUGMENT,
+      .needs = PICTURES, PRESET_TAGS },
     { "random-gamma", CTT_FLOAT, FIELD(random_gamma), PRESET, "raise a clip's "
       "values, scaled between its darkest and brightest, to a random power of "
       "1/(1+G) to 1+G; mean and deviation stay", 0, 4, .arg = "G",
-      .section = AUGMENT, PRESET_TAGS },
+      .section = AUGMENT,
+      .needs = PICTURES, PRESET_TAGS },
     { "saturation", CTT_FLOAT, FIELD(saturation), PRESET, "largest random "
       "deviation from 1 of the factor that spreads the three channels of a "
-      "pixel about their mean", 0, 1, .section = AUGMENT, PRESET_TAGS },
+      "pixel about their mean", 0, 1, .section = AUGMENT,
+      .needs = PICTURES, PRESET_TAGS },
     { "grey", CTT_FLOAT, FIELD(grey), PRESET, "share of the clips whose "
       "channels become their mean", 0, 1, .arg = "SHARE", .section = AUGMENT,
+      .needs = PICTURES,
       PRESET_TAGS },
     { "erase", CTT_FLOAT, FIELD(erase), PRESET, "share of the clips in which a "
       "rectangle, the same in all frames, becomes their mean (Zhong and others "
@@ -184,7 +203,7 @@ const struct ctt_opt ctt_train_opts[] = {
     { "task", CTT_CHOICE, FIELD(task), "recognise", "recognise: classify "
       "clips; predict: predict their next frames; both: classify, and learn "
       "to predict the next frame by the model's line 'ahead', which the "
-      "trained model does not have", .choices = tasks, .section = "Model",
+      "trained model does not have; next: predict the next symbol of text", .choices = tasks, .section = "Model",
       .tags = TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
       "model, which may be ONNX", .arg = "FILE", .section = "Model",

@@ -34,6 +34,7 @@ out:
 static int check_recognise(const struct ctt_train_cfg *cfg)
 {
     struct ctt_point point[CTT_MAX_POINTS];
+    struct ctt_buckets buckets;
     struct ctt_asks asks;
     int n, rc = 0;
 
@@ -56,14 +57,28 @@ static int check_recognise(const struct ctt_train_cfg *cfg)
     rc = ctt_points_parse(cfg->val_ratios ? cfg->val_ratios : "1", point, &n);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "--val-ratios: %s", ctt_errmsg()));
-    CTT_TRY(ctt_buckets_check(cfg->buckets, &n));
+    CTT_TRY(ctt_buckets_check(cfg->buckets, &buckets));
+out:
+    return rc;
+}
+
+static int check_next(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_buckets b;
+    int rc = 0;
+
+    CTT_CHECK(cfg->schedule != CTT_SAMPLED, CTT_EINVAL,
+              "--schedule=sampled requires --task=predict");
+    CTT_CHECK(!cfg->doctor && !cfg->search, CTT_EUNSUP, "--%s is of clips, not "
+              "of text (--task=next)", cfg->doctor ? "doctor" : "search");
+    CTT_TRY(ctt_buckets_check(cfg->buckets, &b));
 out:
     return rc;
 }
 
 static int (*const checks[])(const struct ctt_train_cfg *) = {
     [CTT_RECOGNISE] = check_recognise, [CTT_PREDICT] = check_predict,
-    [CTT_BOTH] = check_recognise,
+    [CTT_BOTH] = check_recognise, [CTT_NEXT] = check_next,
 };
 
 static int check_pick(const struct ctt_train_cfg *cfg)

@@ -29,7 +29,8 @@ enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
                                             not have taken place */
 
 enum { BOTH = 1 << CTT_BOTH, RECOGNISE = 1 << CTT_RECOGNISE | BOTH,
-       PREDICT = 1 << CTT_PREDICT, ANY = RECOGNISE | PREDICT, AMP = 1 << 4,
+       PREDICT = 1 << CTT_PREDICT, NEXT = 1 << CTT_NEXT,
+       ANY = RECOGNISE | PREDICT | NEXT, AMP = 1 << 4,
        SERVED = 1 << 5, SEVERAL = 1 << 6 };
 
 #define COLUMN(of, name, kind, field) { of, name, kind, \

@@ -115,6 +115,7 @@ struct ctt_task_kind {
 };
 
 /* recognise/task.c, predict/task.c */
-extern const struct ctt_task_kind ctt_recognise_task, ctt_predict_task;
+extern const struct ctt_task_kind ctt_recognise_task, ctt_next_task,
+                                  ctt_predict_task;
 
 #endif

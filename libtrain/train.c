@@ -6,7 +6,7 @@
 
 static const struct ctt_task_kind *const tasks[] = {
     [CTT_RECOGNISE] = &ctt_recognise_task, [CTT_PREDICT] = &ctt_predict_task,
-    [CTT_BOTH] = &ctt_recognise_task,
+    [CTT_BOTH] = &ctt_recognise_task, [CTT_NEXT] = &ctt_next_task,
 };
 
 int ctt_train_suits(const struct ctt_graph *model,

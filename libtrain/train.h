@@ -13,7 +13,7 @@
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW, CTT_NESTEROV, CTT_RMSPROP,
                       CTT_ADAGRAD };
 enum ctt_sched      { CTT_CONSTANT, CTT_STEPS, CTT_COSINE, CTT_SAMPLED };
-enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT, CTT_BOTH };
+enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT, CTT_BOTH, CTT_NEXT };
 enum ctt_sampler    { CTT_PLAIN, CTT_BALANCED };    /* and class weights */
 enum ctt_amp        { CTT_O0, CTT_O1, CTT_O2 };
 enum ctt_pick       { CTT_PICK_AUTO, CTT_PICK_BEST, CTT_PICK_LAST, CTT_PICK_EMA,
@@ -55,7 +55,7 @@ struct ctt_train_cfg {
     const char *data, *val, *test, *split, *val_split, *classes, *buckets;
     const char *background;
     float fps;
-    int   workers, cache, min_frames, max_frames, strict;
+    int   workers, cache, min_frames, max_frames, strict, vocab;
     int   augment, jitter, flip, rand_augment;
     float crop_area, crop_aspect, speed, start, brightness, contrast;
     float random_gamma, saturation, grey, erase, mixup, cutmix;    /* NAN: as
@@ -118,10 +118,10 @@ enum {
  * result (no CTT_CFG_RESUME); the caller frees the text. */
 int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
 
-/* 1 if the task has classes. */
+/* 1 if the task is to find the classes of clips. */
 static inline int ctt_cfg_recognises(const struct ctt_train_cfg *cfg)
 {
-    return cfg->task != CTT_PREDICT;
+    return cfg->task == CTT_RECOGNISE || cfg->task == CTT_BOTH;
 }
 
 /* Frames of a sequence to predict. */
@@ -502,6 +502,20 @@ int  ctt_answer_recognise(const struct ctt_model *m,
                           const struct ctt_train_cfg *cfg, struct ctt_data *d,
                           const struct ctt_point *point, int points,
                           struct ctt_metrics **out);
+
+/* ---- recognise/next.c, ngram.c ---- */
+
+/* The mean of -log p of each symbol of d (text), in nats, by m.  Uses device,
+ * threads, val_batch and buckets of cfg. */
+int  ctt_evaluate_next(const struct ctt_model *m,
+                       const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                       double *nats);
+
+/* The same by counts of the symbols of `train`: of each with one added, and of
+ * pairs, smoothed by Kneser and Ney's discount; how many symbols test has. */
+enum ctt_ngram { CTT_UNIGRAM, CTT_BIGRAM, CTT_NGRAMS };
+int  ctt_ngram_scores(struct ctt_data *train, struct ctt_data *test,
+                      double nats[CTT_NGRAMS], int64_t *symbols);
 
 /* ---- predict/evaluate.c ---- */
 

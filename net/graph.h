@@ -103,6 +103,7 @@ union ctt_attr {
     } conv;                     /* and deconv */
     struct { int kind, kernel[3], stride[3], pad[3], after[3]; } pool;
     struct { int by[3]; } upsample;
+    struct { int vocab, out; } embed;
     struct { int by[3], back; } patch;
     struct { int kind; float eps, momentum; } norm;
     struct { int groups; float eps; } groupnorm;

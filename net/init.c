@@ -63,6 +63,13 @@ static void fill_scaled(struct ctt_model *m, int node, int k, uint64_t key)
                 sigma_of(n, reader_of(m->g, node)), key);
 }
 
+static void fill_unit(struct ctt_model *m, int node, int k, uint64_t key)
+{
+    const struct ctt_node *n = &m->g->node[node];
+
+    fill_normal(m->w + n->at[k], ctt_volume(&n->w[k]), 1, key);
+}
+
 static void fill_ones(struct ctt_model *m, int node, int k, uint64_t key)
 {
     const struct ctt_node *n = &m->g->node[node];
@@ -75,7 +82,7 @@ static void fill_ones(struct ctt_model *m, int node, int k, uint64_t key)
 /* NULL: all weights are 0 before. */
 static void (*const fills[])(struct ctt_model *, int, int, uint64_t) = {
     [CTT_START_ZERO] = NULL, [CTT_START_ONE] = fill_ones,
-    [CTT_START_SCALED] = fill_scaled,
+    [CTT_START_SCALED] = fill_scaled, [CTT_START_NORMAL] = fill_unit,
 };
 
 static void fill_node(struct ctt_model *m, int node, uint64_t key)

@@ -117,6 +117,11 @@ static const struct ctt_opt upsample_attr[] = {
     { "by", CTT_INT3, FIELD(upsample.by), NULL, "depth,height,width of the "
       "block that a pixel becomes", 1, 99 }, END
 };
+static const struct ctt_opt embed_attr[] = {
+    { "vocab", CTT_INT, FIELD(embed.vocab), NULL, "symbols: rows of the table",
+      1, MANY },
+    { "out", CTT_INT, FIELD(embed.out), NULL, "channels", 1, MANY }, END
+};
 static const struct ctt_opt patch_attr[] = {
     { "by", CTT_INT3, FIELD(patch.by), NULL, "depth,height,width of the block "
       "that becomes a pixel", 1, 99 },
@@ -230,6 +235,9 @@ static const struct ctt_weight_traits conv_weights[CTT_MAX_W] = {
 };
 static const struct ctt_weight_traits bias_weights[CTT_MAX_W] = {
     { "b", CTT_ROLE_VECTOR, CTT_START_ZERO },
+};
+static const struct ctt_weight_traits table_weights[CTT_MAX_W] = {
+    { "table", CTT_ROLE_VECTOR, CTT_START_NORMAL },
 };
 static const struct ctt_weight_traits affine_weights[CTT_MAX_W] = {
     { "gamma", CTT_ROLE_VECTOR, CTT_START_ONE },

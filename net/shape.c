@@ -255,6 +255,21 @@ int ctt_shape_softmax(const struct ctt_graph *g, struct ctt_node *n)
     return ctt_shape_act(g, n);
 }
 
+int ctt_shape_embed(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0);
+    int rc = 0;
+
+    CTT_CHECK(x->c == 1, CTT_EINVAL, "%s: a symbol is one number, the input "
+              "has %lld channels", n->name, (long long)x->c);
+    n->out = image(x->d, x->h, x->w, n->attr.embed.out);
+    n->w[0] = image(1, 1, 1, n->attr.embed.out);
+    n->w[0].n = n->attr.embed.vocab;
+    n->nw = 1;
+out:
+    return rc;
+}
+
 int ctt_shape_lrn(const struct ctt_graph *g, struct ctt_node *n)
 {
     return ctt_shape_act(g, n);

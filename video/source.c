@@ -6,6 +6,7 @@
 #include "video/synth/digits.h"
 #include "video/disk.h"
 #include "video/pack/packfile.h"
+#include "video/text/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct ctt_source {
     struct ctt_pack       *pack;
     struct ctt_mnist      *mnist;
     struct ctt_digits     *digit;
+    struct ctt_text       *text;
     int64_t                first;     /* Moving-MNIST: number of sequence 0 */
     int                    digits, length;    /* per sequence */
     int                    strict;    /* cut short is an error */
@@ -199,6 +201,37 @@ static int pack_frames(const struct ctt_source *s, int i, uint64_t seed,
     return rc;
 }
 
+/* ---- text ---- */
+
+static int text_open(struct ctt_source *s, const char *path,
+                     const struct ctt_source_set *set)
+{
+    int rc = 0;
+
+    CTT_CHECK(set->vocab, CTT_EINVAL, "%s: text, which is for --task=next",
+              path);
+    CTT_CHECK(!set->need_split || !set->split, CTT_ENOSPLIT,
+              "%s: text has no splits (--split)", path);
+    CTT_CHECK(s->in.d * s->in.h * s->in.w * s->in.c == 1, CTT_EINVAL,
+              "%s: a symbol is one number, the model's input has %dx%dx%d: its "
+              "first line is 'input x c=1'", path, s->in.w, s->in.h, s->in.c);
+    s->list = s->own = ctt_calloc(1, sizeof(*s->own));
+    CTT_TRY(s->own ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_text_open(path, &(struct ctt_text_set){
+        .known = set->label, .nknown = set->labels > 0 ? set->labels : 0,
+        .vocab = set->vocab, .longest = set->longest }, s->own, &s->text));
+out:
+    return rc;
+}
+
+static int text_frames(const struct ctt_source *s, int i, uint64_t seed,
+                       int max, struct ctt_frames *out)
+{
+    (void)seed;
+    (void)max;
+    return ctt_text_frames(s->text, i, out);
+}
+
 /* ---- folders, lists and single clips ---- */
 
 static int list_is(const char *path)
@@ -254,6 +287,7 @@ static int list_frames(const struct ctt_source *s, int i, uint64_t seed,
 static const struct kind kinds[] = {
     { ctt_source_is_drawn, mnist_open, mnist_frames, .drawn = 1 },
     { is_digits, digits_open, digits_frames, .files = 0 },
+    { ctt_text_is, text_open, text_frames, .files = 0 },
     { ctt_pack_is, pack_open, pack_frames, .files = 0 },
     { list_is, list_open, list_frames, .files = 1 },
 };
@@ -285,6 +319,9 @@ int ctt_source_open(const char *path, const struct ctt_source_set *set,
     s->kind = kind;
     s->in = *in;
     s->strict = set->strict;
+    CTT_CHECK(!set->vocab || ctt_text_is(path), CTT_EINVAL, "%s: no text: "
+              "--task=next reads " CTT_TEXT_BYTES "FILE or " CTT_TEXT_WORDS
+              "FILE", path);
     CTT_TRY(check_background(s, path, set));
     CTT_TRY(kind->open(s, path, set));
     *out = s;
@@ -302,6 +339,7 @@ void ctt_source_close(struct ctt_source **s)
     ctt_pack_close(&(*s)->pack);
     ctt_mnist_close(&(*s)->mnist);
     ctt_digits_close(&(*s)->digit);
+    ctt_text_close(&(*s)->text);
     ctt_free((*s)->state);
     ctt_free(*s);
     *s = NULL;
@@ -332,6 +370,11 @@ int ctt_source_drawn(const struct ctt_source *s)
     return s->kind->drawn;
 }
 
+const struct ctt_text *ctt_source_text(const struct ctt_source *s)
+{
+    return s->text;
+}
+
 static uint32_t crc_text(uint32_t crc, const char *s)
 {
     return ctt_crc32(crc, s, 1, (int64_t)strlen(s) + 1);
@@ -339,7 +382,8 @@ static uint32_t crc_text(uint32_t crc, const char *s)
 
 uint32_t ctt_source_crc(const struct ctt_source *s, int classes)
 {
-    uint32_t crc = s->mnist ? ctt_mnist_crc(s->mnist) : 0;
+    uint32_t crc = s->mnist ? ctt_mnist_crc(s->mnist)
+                 : s->text  ? ctt_text_crc(s->text) : 0;
     const struct ctt_list *l = s->list;
 
     for (int i = 0; i < l->labels && classes; i++)

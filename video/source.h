@@ -49,6 +49,9 @@ struct ctt_source_set {
                                  is no list must not need it */
     int          any_input;   /* frames of a pack may differ from the input */
     int          strict;      /* a clip that was cut short is an error */
+    int          vocab;       /* above 0: path is text, of which so many symbols
+                                 are told from others; 0: it is not */
+    int          longest;     /* symbols of a clip of text at most */
 
     /* For drawn sources: number of sequences in the list, digits and frames
      * per sequence. */
@@ -131,7 +134,7 @@ struct ctt_source_set {
 
 struct ctt_source;
 
-/* path: "mnist:DIR", Moving-MNIST generated from the digits in DIR;
+/* path: "text:FILE", "words:FILE"; "mnist:DIR", Moving-MNIST generated from the digits in DIR;
  * "digits:DIR", the pictures there as clips of one frame; a pack; or what
  * ctt_list_open() reads.  in: the model's input settings.  Opens the pack
  * or the digits, but no clip of a list.  CTT_ENOSPLIT if there is no such
@@ -158,10 +161,15 @@ int  ctt_source_parted(const struct ctt_source *s);
 /* 1 if clips are drawn: there are 2^48 of them, the list has the first ones. */
 int  ctt_source_drawn(const struct ctt_source *s);
 
+/* The text, or NULL: the clips are frames.  The clips of a text are sentences
+ * (video/text/text.h). */
+struct ctt_text;
+const struct ctt_text *ctt_source_text(const struct ctt_source *s);
+
 /* A CRC-32 that tells the clips from others: of the images of drawn digits, the
- * names of the classes, and the id and the class of each clip in the order of
- * the list, as doc/format.md has it.  classes 0: without the classes.  Folders
- * do not matter. */
+ * symbols of text, the names of the classes, and the id and the class of each
+ * clip in the order of the list, as doc/format.md has it.  classes 0: without
+ * the classes.  Folders do not matter. */
 uint32_t ctt_source_crc(const struct ctt_source *s, int classes);
 
 /* 1 if clip i of a is clip k of b. */

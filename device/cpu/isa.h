@@ -10,6 +10,7 @@
 #include "device/cpu/conv/conv.c"
 #include "device/cpu/conv/int8/int8_epilogue.c"
 #include "device/cpu/conv/int8/int8_sums.c"
+#include "device/cpu/embed.c"
 #include "device/cpu/groupnorm.c"
 #include "device/cpu/halo.c"
 #include "device/cpu/loss.c"

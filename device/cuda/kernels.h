@@ -19,6 +19,7 @@ extern "C" {
 #define CTT_OWN_OPS(X)                                                  \
     X(WINDOW, window, 0, 0) X(POOL, pool, 0, 0) X(NORM, norm, 1, 1)     \
     X(UPSAMPLE, upsample, 0, 0) X(QUANT, quant, 0, 0)                   \
+    X(EMBED, embed, 0, 0)                                               \
     X(ACT, act, 0, 0) X(ADD, add, 0, 1) X(MUL, mul, 0, 0)               \
     X(CONCAT, concat, 0, 0) X(LSTM, lstm, 0, 0)                         \
     X(DROPOUT, dropout, 0, 0) X(MIX, mix, 0, 0) X(LOSS, loss, 0, 0)     \

@@ -5,6 +5,7 @@
 #include "libtrain/chance.h"
 #include "libtrain/data/balance.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,29 +57,86 @@ static void apply_cut(struct ctt_buckets *b, const struct cut *c)
     b->count++;
 }
 
-int ctt_buckets_check(const char *text, int *most)
+/* The next number of a list; 0: there is none. */
+static long next_number(const char **s)
 {
-    char *end = NULL;
-    long n = !text || strcmp(text, "auto") == 0 ? CTT_MAX_BUCKETS
-                                                : strtol(text, &end, 10);
+    char *end;
+    long n = **s >= '0' && **s <= '9' ? strtol(*s, &end, 10) : 0;
 
-    if ((end && (end == text || *end)) || n < 1 || n > CTT_MAX_BUCKETS)
-        return ctt_error(CTT_EINVAL, "buckets: bad value '%s' (auto or 1 to "
-                         "%d)", text, CTT_MAX_BUCKETS);
-    *most = (int)n;
-    return 0;
+    if (n > 0)
+        *s = end;
+    return n > 0 && n < INT_MAX ? n : 0;
+}
+
+int ctt_buckets_check(const char *text, struct ctt_buckets *b)
+{
+    const char *s = text;
+    long n;
+
+    b->count = 0;
+    if (!text || strcmp(text, "auto") == 0)
+        return CTT_MAX_BUCKETS;
+    n = next_number(&s);
+    if (!*s && n > 0 && n <= CTT_MAX_BUCKETS)
+        return (int)n;
+    for (; n && b->count < CTT_MAX_BUCKETS; n = next_number(&s)) {
+        if (b->count && n <= b->bound[b->count - 1])
+            break;
+        b->bound[b->count++] = (int)n;
+        if (!*s && b->count > 1)
+            return b->count;
+        if (*s++ != ',')
+            break;
+    }
+    return ctt_error(CTT_EINVAL, "buckets: bad value '%s' (auto, 1 to %d, or "
+                     "up to %d rising lengths: 10,20,40)", text,
+                     CTT_MAX_BUCKETS, CTT_MAX_BUCKETS);
+}
+
+/* Of given bounds those that have clips, and the longest clip. */
+static void keep_bounds(struct ctt_buckets *b, const int *below, int longest)
+{
+    int count = 0, from = 0;
+
+    for (int k = 0; k < b->count && from < longest; k++) {
+        int to = b->bound[k] < longest ? b->bound[k] : longest;
+
+        if (below[to] > below[from])
+            b->bound[count++] = to;
+        from = to;
+    }
+    if (from < longest && count < CTT_MAX_BUCKETS)
+        b->bound[count++] = longest;
+    b->bound[count - 1] = longest;
+    b->count = count;
+}
+
+static int64_t padded_frames(const struct ctt_buckets *b, const int *below)
+{
+    int64_t sum = 0;
+
+    for (int k = 0, from = 0; k < b->count; from = b->bound[k++])
+        sum += (int64_t)(below[b->bound[k]] - below[from]) * b->bound[k];
+    return sum;
 }
 
 int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
                      struct ctt_buckets *out)
 {
-    struct ctt_buckets b = { .count = 1, .bound = { d->longest } };
+    struct ctt_buckets b = { .count = 0 };
     int is_auto = !text || strcmp(text, "auto") == 0, *below = NULL;
-    int most, rc = 0;
-    int64_t all = (int64_t)d->longest * d->clips, padded = all, frames = 0;
+    int most, rc;
+    int64_t all = (int64_t)d->longest * d->clips, frames = 0;
 
-    CTT_TRY(ctt_buckets_check(text, &most));
+    CTT_TRY(most = ctt_buckets_check(text, &b));
     CTT_TRY(count_below(d, &below));
+    if (b.count) {
+        keep_bounds(&b, below, d->longest);
+        most = b.count;
+    } else {
+        b.count = 1;
+        b.bound[0] = d->longest;
+    }
     for (int i = 0; i < d->clips; i++)
         frames += d->clip[i].length;
     while (b.count < most) {
@@ -86,11 +144,11 @@ int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
         if (c.saved <= (is_auto ? (int64_t)(MIN_SAVING * (double)all) : 0))
             break;
         apply_cut(&b, &c);
-        padded -= c.saved;
     }
     b.before = 1 - (double)frames / (double)all;
-    b.after = 1 - (double)frames / (double)padded;
+    b.after = 1 - (double)frames / (double)padded_frames(&b, below);
     *out = b;
+    rc = 0;
 out:
     ctt_free(below);
     return rc;

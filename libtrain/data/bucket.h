@@ -14,13 +14,16 @@ struct ctt_buckets {
     double before, after;    /* fraction of padding: in one bucket, in these */
 };
 
-/* Reads --buckets, the most buckets: "auto" (or NULL) means CTT_MAX_BUCKETS.
- * CTT_EINVAL if text is neither that nor a number from 1 to CTT_MAX_BUCKETS. */
-int ctt_buckets_check(const char *text, int *most);
+/* Reads --buckets: "auto" (or NULL), the most buckets, or at least two bounds,
+ * which it puts into b->bound and b->count; otherwise count is 0.  Returns the
+ * most buckets; CTT_EINVAL if text is none of these. */
+int ctt_buckets_check(const char *text, struct ctt_buckets *b);
 
-/* Starts with one bucket and repeats the cut that saves the most padding, up to
- * the number in text; "auto": as long as a cut saves 2% of the frames and
- * leaves at least a batch of n clips on both sides. */
+/* Takes the bounds in text, of which the one of the longest clip or the longest
+ * clip itself is the last.  Otherwise starts with one bucket and repeats the cut
+ * that saves the most padding, up to the number in text; "auto": as long as a
+ * cut saves 2% of the frames and leaves at least a batch of n clips on both
+ * sides. */
 int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
                      struct ctt_buckets *out);
 

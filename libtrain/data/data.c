@@ -192,12 +192,15 @@ static int open_source(struct ctt_data *d, const char *path, const char *split,
         .background = cfg->background,
         .labels = d->steps ? CTT_LABELS_ANY : nknown, .sequences = 1,
         .digits = cfg->digits, .frames = d->steps,
+        .vocab = cfg->task == CTT_NEXT ? cfg->vocab : 0,
+        .longest = cfg->max_frames,
         .drawn_for = "--task=predict" };
     int rc;
 
     CTT_TRY(ctt_source_open(path, &set, in, &d->source));
     d->list = ctt_source_list(d->source);
     d->in = *ctt_source_input(d->source);
+    d->symbols = ctt_source_text(d->source) != NULL;
     ctt_frame_size(&d->in, &d->stored_w, &d->stored_h);
 out:
     return rc;
@@ -398,7 +401,7 @@ int ctt_data_classes(const struct ctt_data *d, int **clips)
     int *of, n = 0;
 
     *clips = NULL;
-    if (d->steps)
+    if (d->steps || d->symbols)
         return 0;
     of = ctt_calloc((size_t)d->list->labels + 1, sizeof(*of));
     if (!of)

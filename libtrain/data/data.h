@@ -36,6 +36,9 @@ struct ctt_data {
     struct ctt_clip       *clip;
     int                    clips, skipped, longest;
     int                    unlabelled;    /* no clip has a class */
+    int                    symbols;       /* clips are sentences of a text
+                                             (video/text/text.h): their label
+                                             is the symbol behind them */
     int                    workers, max_frames, min_frames, strict;
     struct ctt_tally       tally;    /* of the stored clips */
     int64_t                room; /* bytes left for frames in memory */

@@ -5,6 +5,7 @@
 #include "libtrain/data/load.h"
 #include "base/clock.h"
 #include "base/span.h"
+#include "video/text/text.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -191,6 +192,17 @@ static void write_frames(const struct ctt_loader *l, struct ctt_crop *crop,
     }
 }
 
+/* Writes the symbols of a sentence; padding repeats the last. */
+static void write_symbols(const struct ctt_loader *l,
+                          const struct ctt_frames *f, int steps, float *x)
+{
+    for (int t = 0; t < steps; t++, x = frame_after(l, x)) {
+        int at = t < f->count ? t : f->count - 1;
+
+        *x = (float)ctt_text_symbol(f->data + at * CTT_TEXT_BYTES_EACH);
+    }
+}
+
 static int load_clip(struct ctt_loader *l, struct ctt_crop *crop, int batch,
                      int j, float *x, int *length)
 {
@@ -207,7 +219,10 @@ static int load_clip(struct ctt_loader *l, struct ctt_crop *crop, int batch,
     rc = ctt_data_frames(l->d, i, a.key, &f, &own);
     if (rc < 0)
         goto empty;
-    write_frames(l, crop, &k, &f, steps, x);
+    if (l->d->symbols)
+        write_symbols(l, &f, steps, x);
+    else
+        write_frames(l, crop, &k, &f, steps, x);
     *length = k.count;
     ctt_data_done(l->d, i, &f, own);
     return 0;

@@ -48,8 +48,9 @@ static int scan_clip(struct scan *s, int i)
         s->cut[i] = ctt_strdup(ctt_errmsg());
         CTT_TRY(s->cut[i] ? 0 : CTT_ENOMEM);
     }
-    c->sum = ctt_frames_sum(&f);
-    count_frames(s, &f);
+    c->sum = d->symbols ? 0 : ctt_frames_sum(&f);    /* lines recur */
+    if (!d->symbols)
+        count_frames(s, &f);
     ctt_data_keep(d, i, &f);
 out:
     ctt_frames_free(&f);

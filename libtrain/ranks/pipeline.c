@@ -27,8 +27,8 @@ static int stages_why_not(const struct ctt_train_cfg *cfg)
     CTT_CHECK(cfg->task != CTT_PREDICT, CTT_EUNSUP, "--stages: a model that "
               "predicts frames reads its own answers, so all of it is one "
               "component");
-    CTT_CHECK(cfg->task == CTT_RECOGNISE, CTT_EUNSUP, "--stages is for "
-              "--task=recognise");
+    CTT_CHECK(cfg->task != CTT_BOTH, CTT_EUNSUP, "--stages is for "
+              "--task=recognise and next");
     CTT_CHECK(cfg->amp == CTT_O0, CTT_EUNSUP, "--stages passes floats, so it "
               "does not go with --amp");
     CTT_TRY(ctt_memory_parse(cfg, &m));

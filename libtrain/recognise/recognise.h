@@ -195,6 +195,24 @@ int  ctt_aims_make(struct ctt_recognise_step *s);
  * whose teacher is another network). */
 void ctt_aims_later(struct ctt_recognise_step *s);
 
+/* next.c: --task next, which is recognition of a class at each step: the symbol
+ * that follows.  check: as that of struct ctt_task_kind.  goals: fills `each`
+ * goals for each clip of a batch, of weight 1 for its steps and 0 for those
+ * behind them; returns the sum of the weights. */
+int    ctt_next_check(const struct ctt_graph *g,
+                      const struct ctt_train_cfg *cfg,
+                      const struct ctt_data *d);
+double ctt_next_goals(const struct ctt_data *d, const struct ctt_batch *b,
+                      int each, struct ctt_goal *goal);
+
+/* Repeated tests: as in struct ctt_task_kind, which has the loss per symbol. */
+int  ctt_next_test_open(const struct ctt_graph *g, const float *w,
+                        const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                        struct ctt_data *d, void **out);
+void ctt_next_test_close(void **e);
+int  ctt_next_test(void *e, const struct ctt_events *ev,
+                   struct ctt_test_score *out);
+
 /* CTT_EUNSUP unless the answer is one vector per step or ask; its length. */
 int  ctt_answer_check(const struct ctt_graph *g);
 int  ctt_answer_classes(const struct ctt_graph *g);

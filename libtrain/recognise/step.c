@@ -20,6 +20,7 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
 {
     size_t goals = (size_t)n * (size_t)s->asks.total, rows = goals;
     size_t classes = (size_t)s->classes;
+    int answers = s->cfg->task != CTT_NEXT;    /* or their losses alone */
 
     if (s->g->clip == s->g->count)
         rows = (size_t)n * (size_t)room;
@@ -27,7 +28,8 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
     s->goal = ctt_calloc(goals, sizeof(*s->goal));
     s->ask = ctt_calloc(goals, sizeof(*s->ask));
     s->row = ctt_calloc(rows, (size_t)s->wide * sizeof(*s->row));
-    s->answers = ctt_calloc(rows, classes * sizeof(*s->answers));
+    if (answers)
+        s->answers = ctt_calloc(rows, classes * sizeof(*s->answers));
     if (ctt_has_aims(s->own, s->cfg))
         s->aim = ctt_calloc(goals, (size_t)s->wide * sizeof(*s->aim));
     if (s->own->several)
@@ -35,7 +37,8 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
     if (s->cfg->self_distil > 0)
         s->said = ctt_calloc(goals, classes * sizeof(*s->said));
     s->kept = ctt_calloc(1, sizeof(*s->kept));
-    return s->kept && s->want && s->goal && s->ask && s->row && s->answers &&
+    return s->kept && s->want && s->goal && s->ask && s->row &&
+           (s->answers || !answers) &&
            (s->aim || !ctt_has_aims(s->own, s->cfg)) &&
            (s->hot || !s->own->several) &&
            (s->said || s->cfg->self_distil <= 0) ? 0 : CTT_ENOMEM;
@@ -100,6 +103,8 @@ int ctt_recognise_section_open(const struct ctt_graph *model,
     s->scale = 1;
     s->job = job;
     CTT_TRY(ctt_asks_parse(cfg, &s->asks));
+    if (cfg->task == CTT_NEXT)
+        s->asks = (struct ctt_asks){ .total = room };    /* each step */
     CTT_TRY(ctt_recognise_graph(model, cfg, &s->own));
     CTT_CHECK(s->own->weights == model->weights, CTT_EFORMAT,
               "the training graph has %lld weights, the model %lld",
@@ -208,6 +213,8 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
 {
     double sum = 0;
 
+    if (s->cfg->task == CTT_NEXT)
+        return ctt_next_goals(d, b, s->asks.total, s->goal);
     ctt_aims_hot(s, d, b);
     for (int j = 0; j < b->n; j++) {
         const struct ctt_clip *c = b->clip[j] < 0 ? NULL
@@ -350,10 +357,11 @@ static int take_answers(void *arg, struct ctt_exec *x,
     if (rows == 0 || s->loss < 0)
         goto out;
     CTT_TRY(ctt_run_get(x->r, s->loss, 0, rows, s->row));
-    CTT_TRY(ctt_run_get(x->r, s->answer, 0, rows, s->answers));
     for (int64_t i = 0; i < rows; i++)
         s->sum += (double)s->row[i];
-    while (next_goal(s, p, &e)) {
+    if (s->answers)
+        CTT_TRY(ctt_run_get(x->r, s->answer, 0, rows, s->answers));
+    while (s->answers && next_goal(s, p, &e)) {
         const float *z = s->answers + e.row * classes;
         int64_t i = e.goal - s->goal;
 

@@ -249,3 +249,35 @@ const struct ctt_task_kind ctt_recognise_task = {
     .better = better, .saves = "--max-frames, ", .word = "val_top1",
     .score = offsetof(struct ctt_test_score, top1),
 };
+
+/* ---- the next symbol ---- */
+
+static struct ctt_size symbols_size(const struct ctt_train_cfg *cfg,
+                                    int longest)
+{
+    (void)cfg;
+    return (struct ctt_size){ longest, longest };
+}
+
+static const struct ctt_metrics *no_counts(const void *e)
+{
+    (void)e;
+    return NULL;
+}
+
+static int has_less_loss(const struct ctt_test_score *a,
+                         const struct ctt_test_score *b)
+{
+    return a->loss < b->loss;
+}
+
+const struct ctt_task_kind ctt_next_task = {
+    .check = ctt_next_check, .graph = graph, .size = symbols_size,
+    .memory = memory, .open = open_step, .close = close_step, .exec = exec,
+    .weight = weight, .run = run_turn, .section = open_section,
+    .forward = forward_turn, .backward = backward, .blame = blame,
+    .test_open = ctt_next_test_open, .test_close = ctt_next_test_close,
+    .test = ctt_next_test, .counts = no_counts, .better = has_less_loss,
+    .saves = "--max-frames, ", .word = "val_loss",
+    .score = offsetof(struct ctt_test_score, loss),
+};

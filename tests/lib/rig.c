@@ -76,6 +76,9 @@ const struct ctt_case ctt_cases[] = {
     { "c=71", NULL, "softmax y in=a over=channels", 0 },
     { "c=5 d=2 h=3 w=2", NULL, "softmax y in=a over=positions", 0 },
     { "c=70 h=9 w=9", NULL, "softmax y in=a over=positions", 1 },
+    { "c=1 h=3", NULL, "embed y in=a vocab=4 out=5", 0 },
+    { "c=1 h=2 w=3", NULL, "embed y in=a vocab=3 out=8", 0 },
+    { "c=1 h=40", NULL, "embed y in=a vocab=11 out=67", 1 },
     { "c=7 h=3", NULL, "lrn y in=a size=3 alpha=2 beta=0.6 k=1.5", 0 },
     { "c=6", NULL, "lrn y in=a size=4 alpha=3", 0 },
     { "c=5 h=2", NULL, "lrn y in=a size=99 alpha=3 beta=2", 0 },
@@ -247,6 +250,13 @@ static void targets(const struct ctt_tensor *t, int64_t classes)
     }
 }
 
+/* Symbols, some of them equal. */
+static void symbols(const struct ctt_tensor *t, int vocab)
+{
+    for (int64_t i = 0; i < ctt_rows(t); i++)
+        ((float *)t->data)[i * t->ld] = (float)(i * i % vocab);
+}
+
 /* Fills the choices of a mix or an attend: one of two for each sample. */
 static void choices(const struct ctt_tensor *t)
 {
@@ -316,6 +326,8 @@ static void inputs(struct ctt_rig *r, const struct ctt_node *n, int samples,
         steps(r, n, samples, flags & RIG_VIEW);
     if (n->op == CTT_OP_LOSS && n->attr.loss.kind == CTT_LOSS_XENT)
         targets(&c->in[1], c->in[0].c);
+    if (n->op == CTT_OP_EMBED)
+        symbols(&c->in[0], n->attr.embed.vocab);
     if (n->op == CTT_OP_LOSS && n->attr.loss.kind == CTT_LOSS_L1L2)
         keep_apart(&c->in[0], &c->in[1]);
     if (n->nin > 2 && (n->op == CTT_OP_MIX || n->op == CTT_OP_ATTEND))

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/statistics/wilson.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -258,11 +259,29 @@ out:
     return rc;
 }
 
+static int say_symbols(const struct ctt_train_cfg *cfg,
+                       const struct ctt_model *m, const char *who,
+                       struct ctt_data *test, struct ctt_metrics **scores)
+{
+    char split[32];
+    double nats;
+    int rc;
+
+    (void)scores;
+    CTT_TRY(ctt_evaluate_next(m, cfg, test, &nats));
+    ctt_tool_say("%s on %s (%lld symbols): perplexity %.2f, loss %.4f", who,
+                 ctt_held_out_name(cfg, split, sizeof(split)),
+                 (long long)ctt_data_all_frames(test), exp(nats), nats);
+out:
+    return rc;
+}
+
 int ctt_held_out_say(const struct ctt_train_cfg *cfg,
                      const struct ctt_model *m, const char *who,
                      struct ctt_data *test, struct ctt_metrics **scores)
 {
     *scores = NULL;
     return (cfg->task == CTT_PREDICT ? say_frames
+          : cfg->task == CTT_NEXT    ? say_symbols
                                      : say_classes)(cfg, m, who, test, scores);
 }

@@ -77,15 +77,26 @@ static const char *put_truth(const struct ctt_progress *p, char *buf,
     return buf;
 }
 
+static const char *put_symbols(const struct ctt_progress *p, char *buf,
+                               size_t size)
+{
+    if (isnan(p->loss))
+        snprintf(buf, size, "train loss -, perplexity -");
+    else
+        snprintf(buf, size, "train loss %.3f, perplexity %.2f", p->loss,
+                 exp(p->loss));
+    return buf;
+}
+
 static const char *(*const puts_of[])(const struct ctt_progress *, char *,
                                       size_t) = {
     [CTT_RECOGNISE] = ctt_say_loss, [CTT_PREDICT] = put_truth,
-    [CTT_BOTH] = put_both,
+    [CTT_BOTH] = put_both, [CTT_NEXT] = put_symbols,
 };
 
 static const char *const units[] = {
     [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
-    [CTT_BOTH] = "clips",
+    [CTT_BOTH] = "clips", [CTT_NEXT] = "sentences",
 };
 
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
@@ -171,10 +182,19 @@ static void put_quality(const struct ctt_epoch *e,
              1e3 * e->val.mse, e->val.ssim, e->val.ssim2, e->val.loss);
 }
 
+static void put_perplexity(const struct ctt_epoch *e,
+                           const struct ctt_metrics *val, char *buf,
+                           size_t size)
+{
+    (void)val;
+    snprintf(buf, size, " perplexity %.2f, loss %.3f", exp(e->val.loss),
+             e->val.loss);
+}
+
 static void (*const tests_of[])(const struct ctt_epoch *,
                                 const struct ctt_metrics *, char *, size_t) = {
     [CTT_RECOGNISE] = ctt_say_points, [CTT_PREDICT] = put_quality,
-    [CTT_BOTH] = ctt_say_points,
+    [CTT_BOTH] = ctt_say_points, [CTT_NEXT] = put_perplexity,
 };
 
 /* By what the weights of an epoch are kept (ctt_task_kind.better()). */
@@ -182,6 +202,7 @@ static const char *const bests_of[] = {
     [CTT_RECOGNISE] = " (best mean)",
     [CTT_PREDICT] = " (best MSE)",
     [CTT_BOTH] = " (best mean)",
+    [CTT_NEXT] = " (best)",
 };
 
 static void on_epoch(void *arg, const struct ctt_epoch *e,

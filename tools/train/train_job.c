@@ -88,10 +88,23 @@ static void tell_sequences(const char *what, const struct ctt_data *d)
                  ctt_s(ctt_data_clips(d)), skipped(d, bad, sizeof(bad)));
 }
 
+static void tell_sentences(const char *what, const struct ctt_data *d)
+{
+    char bad[48];
+    int labels;
+
+    ctt_data_labels(d, &labels);
+    ctt_tool_say("%s: %d sentence%s, %lld symbols of a vocabulary of %d%s",
+                 what, ctt_data_clips(d), ctt_s(ctt_data_clips(d)),
+                 (long long)ctt_data_all_frames(d), labels,
+                 skipped(d, bad, sizeof(bad)));
+}
+
 static const struct task tasks[] = {
     [CTT_RECOGNISE] = { 1, tell_classes },
     [CTT_PREDICT] = { 0, tell_sequences },
     [CTT_BOTH] = { 1, tell_classes },
+    [CTT_NEXT] = { 1, tell_sentences },
 };
 
 static const struct task *task_of(const struct ctt_training *j)

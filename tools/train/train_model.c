@@ -19,25 +19,49 @@ static int classifier(const struct ctt_graph *g)
     return i;
 }
 
+/* 1 if the node is a table of the symbols that the model answers. */
+static int is_table(const struct ctt_graph *g, int i)
+{
+    return g->node[i].op == CTT_OP_EMBED &&
+           g->node[i].in[0] == ctt_graph_input(g);
+}
+
+/* Sets the key of a node that has the number of classes, and says so. */
+static int fit_node(struct ctt_edit *e, const struct ctt_node *n, int i,
+                    const char *key, long long was, int classes)
+{
+    char number[16];
+    int rc;
+
+    snprintf(number, sizeof(number), "%d", classes);
+    CTT_TRY(ctt_edit_set(e, i, key, number));
+    ctt_tool_say("%s: %s=%lld is now %d, the number of classes", n->name, key,
+                 was, classes);
+out:
+    return rc;
+}
+
 int ctt_fit_classes(struct ctt_graph **g, int classes)
 {
-    int answer = classifier(*g), rc = 0;
-    const struct ctt_node *last = &(*g)->node[answer];
+    int answer = classifier(*g), rc = 0, fits;
+    const struct ctt_node *last = &(*g)->node[answer], *n;
     struct ctt_graph *fitted = NULL;
     struct ctt_edit *e = NULL;
-    char number[16];
 
-    if (last->out.c == classes)
-        return 0;
-    CTT_CHECK(last->op == CTT_OP_CONV, CTT_EINVAL,
+    fits = last->out.c == classes;
+    CTT_CHECK(fits || last->op == CTT_OP_CONV, CTT_EINVAL,
               "%s: answers %lld classes, the data has %d", last->name,
               (long long)last->out.c, classes);
-    snprintf(number, sizeof(number), "%d", classes);
     CTT_TRY(ctt_edit_begin(*g, &e));
-    CTT_TRY(ctt_edit_set(e, answer, "out", number));
+    for (int i = 0; i < (*g)->count; i++) {
+        n = &(*g)->node[i];
+        if (!is_table(*g, i) || n->attr.embed.vocab == classes)
+            continue;
+        CTT_TRY(fit_node(e, n, i, "vocab", n->attr.embed.vocab, classes));
+    }
+    if (!fits)
+        CTT_TRY(fit_node(e, last, answer, "out", last->out.c, classes));
     CTT_TRY(ctt_edit_graph(e, &fitted));
-    ctt_tool_say("%s: out=%lld is now %d, the number of classes", last->name,
-                 (long long)last->out.c, classes);
     ctt_edit_free(&e);
     ctt_graph_free(g);
     *g = fitted;

@@ -7,13 +7,15 @@
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { SCORE = 96 };    /* bytes of a validation score in words */
 
 static int tell_accuracy(const struct ctt_train_cfg *cfg,
-                         const struct ctt_model *model, struct ctt_data *val,
-                         char score[SCORE], struct ctt_metrics **scores)
+                         const struct ctt_model *model,
+                         struct ctt_training *j, char score[SCORE],
+                         struct ctt_metrics **scores)
 {
     char range[32];
     double top1;
@@ -25,7 +27,7 @@ static int tell_accuracy(const struct ctt_train_cfg *cfg,
                              p, &n));
     CTT_TRY((cfg->report_html || cfg->log_tensorboard ? ctt_answer_recognise
                                                       : ctt_evaluate_recognise)
-            (model, cfg, val, p, n, &m));
+            (model, cfg, j->val, p, n, &m));
     CTT_TRY(ctt_say_metrics(m, model->label));
     top1 = ctt_metrics_top1(m, n - 1);
     if (m->several)
@@ -45,14 +47,14 @@ out:
 }
 
 static int tell_scores(const struct ctt_train_cfg *cfg,
-                       const struct ctt_model *m, struct ctt_data *val,
+                       const struct ctt_model *m, struct ctt_training *j,
                        char score[SCORE], struct ctt_metrics **scores)
 {
     struct ctt_predict_scores *f = NULL;
     int rc = 0;
 
     *scores = NULL;
-    CTT_TRY(ctt_evaluate_predict(m, cfg, val, &f));
+    CTT_TRY(ctt_evaluate_predict(m, cfg, j->val, &f));
     CTT_TRY(ctt_say_scores(f));
     snprintf(score, SCORE, "MSE %.2fe-3 of %lld validation sequences",
              1e3 * ctt_predict_scores_at(f, CTT_BY_MODEL, 0).mse,
@@ -62,12 +64,41 @@ out:
     return rc;
 }
 
+/* The validation text by counts of the training text and by the model. */
+static int tell_perplexity(const struct ctt_train_cfg *cfg,
+                           const struct ctt_model *m, struct ctt_training *j,
+                           char score[SCORE], struct ctt_metrics **scores)
+{
+    static const char *const names[CTT_NGRAMS + 1] = {
+        [CTT_UNIGRAM] = "counts of symbols",
+        [CTT_BIGRAM] = "counts of pairs (Kneser-Ney)",
+        [CTT_NGRAMS] = "the model",
+    };
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    double nats[CTT_NGRAMS + 1];
+    int64_t symbols;
+    int rc;
+
+    *scores = NULL;
+    CTT_TRY(ctt_ngram_scores(j->data, j->val, nats, &symbols));
+    CTT_TRY(ctt_evaluate_next(m, cfg, j->val, &nats[CTT_NGRAMS]));
+    ctt_table_row(&t, "next symbol by\tperplexity\tloss\tbits per symbol");
+    for (int k = 0; k <= CTT_NGRAMS; k++)
+        ctt_table_row(&t, "%s\t%.2f\t%.4f\t%.3f", names[k], exp(nats[k]),
+                      nats[k], nats[k] / log(2));
+    CTT_TRY(ctt_table_print(&t));
+    snprintf(score, SCORE, "perplexity %.2f of %lld validation symbols",
+             exp(nats[CTT_NGRAMS]), (long long)symbols);
+out:
+    return rc;
+}
+
 static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
-                              const struct ctt_model *m, struct ctt_data *val,
-                              char score[SCORE],
+                              const struct ctt_model *m,
+                              struct ctt_training *j, char score[SCORE],
                               struct ctt_metrics **scores) = {
     [CTT_RECOGNISE] = tell_accuracy, [CTT_PREDICT] = tell_scores,
-    [CTT_BOTH] = tell_accuracy,
+    [CTT_BOTH] = tell_accuracy, [CTT_NEXT] = tell_perplexity,
 };
 
 /* The role of validation for the model, in words. */
@@ -147,7 +178,7 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
     ctt_stop_set(NULL);    /* the model is written */
     j->page.label = m->label;    /* the model of the start may be gone */
     if (val)
-        CTT_TRY(tell_of[cfg->task](cfg, m, val, score, &on_val));
+        CTT_TRY(tell_of[cfg->task](cfg, m, j, score, &on_val));
     if (!test) {
         opened = ctt_held_out_open(cfg, m, ctt_all_clips(j->whole, j->data),
                                    val, &own);

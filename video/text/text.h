@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text.h: the sentences of a text file as sequences of symbols: its bytes, or
+ * its words. */
+#ifndef CTT_TEXT_H
+#define CTT_TEXT_H
+
+#include "video/video.h"
+
+/* Prefixes of paths: "text:FILE", bytes; "words:FILE", what stands between
+ * blanks. */
+#define CTT_TEXT_BYTES "text:"
+#define CTT_TEXT_WORDS "words:"
+
+/* 1 if path has one of them. */
+int ctt_text_is(const char *path);
+
+/* A sentence is a line that has symbols.  CTT_TEXT_EOS ends it and stands before
+ * the first one, as in the Penn Treebank's language models (Mikolov and others
+ * 2010); CTT_TEXT_UNKNOWN stands for all symbols beyond the vocabulary. */
+#define CTT_TEXT_EOS "<eos>"
+#define CTT_TEXT_UNKNOWN "<unk>"
+
+enum { CTT_TEXT_LONGEST = 512,    /* symbols of a piece, if nothing is said */
+       CTT_TEXT_BYTES_EACH = 3 };  /* of a symbol in frames: its number, the
+                                     lowest byte first */
+
+struct ctt_text_set {
+    char *const *known;      /* the vocabulary of a model, or NULL: that of the
+                                text */
+    int          nknown;
+    int          vocab;      /* then: the most frequent symbols, so many with
+                                the two above */
+    int          longest;    /* symbols of a piece: a longer line is several;
+                                0: CTT_TEXT_LONGEST */
+};
+
+struct ctt_text;
+
+/* Reads the file of a path.  list: becomes that of its pieces: the path is
+ * FILE:LINE, the labels are the vocabulary, the most frequent symbol first, and
+ * the label of a piece is the symbol after its last.  CTT_EFORMAT: there is no
+ * symbol, or none that is known; CTT_EINVAL: known is not of a text. */
+int  ctt_text_open(const char *path, const struct ctt_text_set *set,
+                   struct ctt_list *list, struct ctt_text **out);
+void ctt_text_close(struct ctt_text **t);
+
+/* The symbols of piece i as frames of 1x1 pixel: the first is the symbol before
+ * its line (CTT_TEXT_EOS) or before the piece, the last is the one before its
+ * label. */
+int  ctt_text_frames(const struct ctt_text *t, int i, struct ctt_frames *out);
+
+/* The number in the bytes of a frame. */
+static inline int ctt_text_symbol(const uint8_t *p)
+{
+    return p[0] | p[1] << 8 | p[2] << 16;
+}
+
+/* A CRC-32 of all symbols; how many there are, and how many of them are
+ * CTT_TEXT_UNKNOWN. */
+uint32_t ctt_text_crc(const struct ctt_text *t);
+int64_t  ctt_text_count(const struct ctt_text *t, int64_t *unknown);
+
+#endif
