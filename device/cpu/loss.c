@@ -31,16 +31,32 @@ static float largest_logit(const float *z, int64_t n)
     return top;
 }
 
+/* The sum of exp(z - top).  Of many numbers SUMS sums are made side by side,
+ * whatever the instruction set, so it gives the same bits on all. */
+static float sum_exp(const float *z, int64_t n, float top)
+{
+    enum { SUMS = 16 };
+    float part[SUMS] = { 0 }, sum = 0;
+    int64_t j = 0;
+
+    for (; j + SUMS <= n; j += SUMS)
+        SIMD for (int k = 0; k < SUMS; k++)
+            part[k] += ctt_exp(z[j + k] - top);
+    for (int k = 0; k < SUMS; k++)
+        sum += part[k];
+    for (; j < n; j++)
+        sum += ctt_exp(z[j] - top);
+    return sum;
+}
+
 /* -sum q log softmax(z), where q is 1 - smooth at the label plus smooth / n
  * everywhere: log sum exp z - (1 - smooth) z[label] - smooth * mean z. */
 static float xent(const float *z, int64_t n, int64_t label, float smooth)
 {
-    float top = largest_logit(z, n), sum = 0, all = 0;
+    float top = largest_logit(z, n), sum = sum_exp(z, n, top), all = 0;
 
-    for (int64_t j = 0; j < n; j++) {
-        sum += ctt_exp(z[j] - top);
+    for (int64_t j = 0; smooth > 0 && j < n; j++)
         all += z[j] - top;
-    }
     return logf(sum) - (1 - smooth) * (z[label] - top) -
            smooth * all / (float)n;
 }
@@ -48,37 +64,50 @@ static float xent(const float *z, int64_t n, int64_t label, float smooth)
 static void xent_back(const float *z, int64_t n, int64_t label, float smooth,
                       float scale, float *dz, int add)
 {
-    float top = largest_logit(z, n), sum = 0;
+    float top = largest_logit(z, n), sum = sum_exp(z, n, top);
+    float rest = smooth / (float)n, was = add ? dz[label] : 0;
 
-    for (int64_t j = 0; j < n; j++)
-        sum += ctt_exp(z[j] - top);
-    for (int64_t j = 0; j < n; j++) {
-        float q = smooth / (float)n + (j == label ? 1 - smooth : 0);
-        float g = scale * (ctt_exp(z[j] - top) / sum - q);
+    SIMD for (int64_t j = 0; j < n; j++) {
+        float g = scale * (ctt_exp(z[j] - top) / sum - rest);
         dz[j] = add ? dz[j] + g : g;
     }
+    dz[label] = was + scale * (ctt_exp(z[label] - top) / sum -
+                               (rest + (1 - smooth)));
 }
 
-static int xent_rows(const struct ctt_call *c, int back)
+static void xent_row(const struct ctt_call *c, int64_t r, int back)
+{
+    const float *z = ctt_row(&c->in[0], r), *t = ctt_row(&c->in[1], r);
+    float smooth = c->node->attr.loss.smooth, weight;
+    int64_t n = c->in[0].c, label;
+    int add = c->add & 1;
+
+    target(t, n, &weight, &label);
+    if (!back)
+        *ctt_row(&c->out, r) = weight == 0 ? 0
+                             : weight * xent(z, n, label, smooth);
+    else if (weight != 0)
+        xent_back(z, n, label, smooth, weight * *ctt_row(&c->dout, r),
+                  ctt_row(&c->din[0], r), add);
+    else if (!add)
+        memset(ctt_row(&c->din[0], r), 0, (size_t)n * sizeof(float));
+}
+
+static int xent_rows(struct ctt_dev *d, const struct ctt_call *c, int back)
 {
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c, label;
-    float smooth = c->node->attr.loss.smooth, weight;
-    int rc = 0, add = c->add & 1;
+    float weight;
+    int rc = 0;
 
     for (int64_t r = 0; r < rows; r++) {
-        const float *z = ctt_row(&c->in[0], r), *t = ctt_row(&c->in[1], r);
+        const float *t = ctt_row(&c->in[1], r);
         CTT_CHECK(target(t, n, &weight, &label), CTT_EINVAL,
                   "%s: row %lld: no class %g among %lld", c->node->name,
                   (long long)r, (double)t[0], (long long)n);
-        if (!back)
-            *ctt_row(&c->out, r) =
-                weight == 0 ? 0 : weight * xent(z, n, label, smooth);
-        else if (weight != 0)
-            xent_back(z, n, label, smooth, weight * *ctt_row(&c->dout, r),
-                      ctt_row(&c->din[0], r), add);
-        else if (!add)
-            memset(ctt_row(&c->din[0], r), 0, (size_t)n * sizeof(float));
     }
+    PARALLEL(d, 8 * rows * n)
+    for (int64_t r = 0; r < rows; r++)
+        xent_row(c, r, back);
 out:
     return rc;
 }
@@ -114,11 +143,12 @@ static void soft_back(const float *z, const float *q, int64_t n, float t,
 }
 
 /* Loss of target rows with two parts: labels, and a teacher's answers. */
-static int soft_rows(const struct ctt_call *c, int back)
+static int soft_rows(struct ctt_dev *d, const struct ctt_call *c, int back)
 {
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
     float t = c->node->attr.loss.temperature;
 
+    (void)d;
     for (int64_t r = 0; r < rows; r++) {
         const float *z = ctt_row(&c->in[0], r), *q = ctt_row(&c->in[1], r);
         if (!back) {
@@ -134,11 +164,12 @@ static int soft_rows(const struct ctt_call *c, int back)
 
 /* Loss of target rows with four parts: weights of the classes that are there
  * and of those that are not, by labels, and by a teacher's answers. */
-static int binary_rows(const struct ctt_call *c, int back)
+static int binary_rows(struct ctt_dev *d, const struct ctt_call *c, int back)
 {
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
     float t = c->node->attr.loss.temperature;
 
+    (void)d;
     for (int64_t r = 0; r < rows; r++) {
         const float *z = ctt_row(&c->in[0], r), *a = ctt_row(&c->in[1], r);
         const float *b = a + n, *p = b + n, *q = p + n;
@@ -161,10 +192,11 @@ static int binary_rows(const struct ctt_call *c, int back)
 
 /* The mean of f over a row's differences; bwd is f's slope. */
 #define MEAN_ROWS(name, f, bwd)                                           \
-static int name(const struct ctt_call *c, int back)                       \
+static int name(struct ctt_dev *d, const struct ctt_call *c, int back)    \
 {                                                                         \
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;                   \
                                                                           \
+    (void)d;                                                              \
     for (int64_t r = 0; r < rows; r++) {                                  \
         const float *z = ctt_row(&c->in[0], r);                           \
         const float *t = ctt_row(&c->in[1], r);                           \
@@ -186,7 +218,8 @@ static int name(const struct ctt_call *c, int back)                       \
 MEAN_ROWS(mse_rows, ctt_square, ctt_square_bwd)
 MEAN_ROWS(l1l2_rows, ctt_l1l2, ctt_l1l2_bwd)    /* Su et al. 2020 */
 
-static int (*const losses[])(const struct ctt_call *c, int back) = {
+static int (*const losses[])(struct ctt_dev *d, const struct ctt_call *c,
+                             int back) = {
     [CTT_LOSS_XENT] = xent_rows, [CTT_LOSS_MSE] = mse_rows,
     [CTT_LOSS_L1L2] = l1l2_rows, [CTT_LOSS_SOFT] = soft_rows,
     [CTT_LOSS_BINARY] = binary_rows,
@@ -194,12 +227,10 @@ static int (*const losses[])(const struct ctt_call *c, int back) = {
 
 int K(loss_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    (void)d;
-    return losses[c->node->attr.loss.kind](c, 0);
+    return losses[c->node->attr.loss.kind](d, c, 0);
 }
 
 int K(loss_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    (void)d;
-    return c->din[0].data ? losses[c->node->attr.loss.kind](c, 1) : 0;
+    return c->din[0].data ? losses[c->node->attr.loss.kind](d, c, 1) : 0;
 }

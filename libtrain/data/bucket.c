@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_SAVING 0.02    /* of all frames, for each further batch shape */
+/* For each further batch shape: of all frames; of the frames of text that are
+ * still computed, whose shapes cost little. */
+#define MIN_SAVING 0.02
+#define MIN_SYMBOLS 0.01
 
 /* below[l]: number of clips with at most l frames. */
 static int count_below(const struct ctt_data *d, int **out)
@@ -141,7 +144,10 @@ int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
         frames += d->clip[i].length;
     while (b.count < most) {
         struct cut c = best_cut(&b, below, is_auto ? n : 1);
-        if (c.saved <= (is_auto ? (int64_t)(MIN_SAVING * (double)all) : 0))
+        double least = d->symbols
+            ? MIN_SYMBOLS * (double)padded_frames(&b, below)
+            : MIN_SAVING * (double)all;
+        if (c.saved <= (is_auto ? (int64_t)least : 0))
             break;
         apply_cut(&b, &c);
     }
