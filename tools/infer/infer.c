@@ -506,6 +506,8 @@ static int run_model(struct tool *t, const char *model, char **path, int paths)
               "--wrong: clips of this model have several labels; the table of "
               "accuracy has their mean average precision");
     t->model = t->r.report.model = model;
+    if (ctt_recognises_text(&t->r))
+        return note_usage(t, ctt_recognise_texts(&t->r, path, paths));
     if (stream)
         CTT_TRY(find_clip(t));
     if (stream)

@@ -272,12 +272,15 @@ static const struct ctt_opt opts[] = {
 const struct ctt_program ctt_infer_program = {
     .name = "convtt-infer",
     .summary = "run a model on video clips",
-    .synopsis = "[OPTION...] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|- ...",
+    .synopsis = "[OPTION...] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|text:FILE|"
+                "words:FILE|- ...",
     .about = "Prints which class each clip shows, after ratios of it "
              "(--observe) or as frames arrive (--every); or, with a model "
              "trained for that, predicts the next frames (--predict). --stream "
              "follows a camera or another source and prints events, "
-             "--streams all sources of a list. --bench MODEL measures how fast "
+             "--streams all sources of a list. A model of text "
+             "(convtt-train --task next) prints for each line of text:FILE or "
+             "words:FILE its perplexity and the symbols it expects behind it. --bench MODEL measures how fast "
              "a model runs on this machine. --calibrate and --decide answer "
              "once per clip, as early as a guarantee allows.",
     .opts = opts,

@@ -220,6 +220,16 @@ void ctt_kept_free(struct ctt_kept_answers *k);
 int  ctt_order_there(const float *probs, const float *threshold, int classes,
                      int *order);
 
+struct ctt_recogniser;
+
+/* ---- infer_text.c ---- */
+
+/* 1 if the model's classes are symbols of text.  ctt_recognise_texts: prints for
+ * each sentence of the operands its perplexity and the symbols that are most
+ * likely behind its last one, then the perplexity of all. */
+int ctt_recognises_text(const struct ctt_recogniser *r);
+int ctt_recognise_texts(struct ctt_recogniser *r, char **path, int paths);
+
 /* The caller fills the first part; pointers stay the caller's. */
 struct ctt_recogniser {
     const struct ctt_infer_set *set;
