@@ -130,11 +130,11 @@ static void copy_weight(const struct thin *a, const struct ctt_model *m, int i,
     int kernel = ctt_is_kernel(n, k);
     int reads = kernel && !ctt_is_grouped(n);
     int64_t c = n->w[k].c, size = ctt_volume(&n->w[k]);
-    int64_t each = kernel ? size / n->out.c : 1;
+    int64_t each = kernel ? size / n->out.c : 1;    /* or rows of a table */
     int64_t at = n->at[k], out = to->g->node[i].at[k];
 
     for (int64_t x = 0; x < size; x++) {
-        if (!channel_stays(a, i, x / each) ||
+        if (!channel_stays(a, i, x / each % n->out.c) ||
             (reads && !channel_stays(a, n->in[0], x % c)))
             continue;
         to->w[out] = m->w[at + x];

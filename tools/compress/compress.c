@@ -5,6 +5,7 @@
 #include "tools/profile/profile.h"
 #include "tools/report/page.h"
 #include "tools/shared/tool.h"
+#include "video/text/text.h"
 #include "tools/shared/training.h"
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
@@ -27,21 +28,23 @@ static int check_task(struct ctt_compress_job *j)
     const struct ctt_graph *g = j->m->g;
     const struct ctt_tensor *y = &g->node[ctt_graph_output(g)].out;
     struct ctt_compress_cfg *c = &j->c;
-    int rc = 0;
+    int text = c->train.data && ctt_text_is(c->train.data), rc = 0;
+    const char *what = text ? "symbols" : "frames";
 
-    if (y->d * y->h * y->w == 1 || (!c->train.data && !c->train.val))
+    if ((y->d * y->h * y->w == 1 && !text) ||
+        (!c->train.data && !c->train.val))
         goto out;
-    CTT_CHECK(!c->train.val, CTT_EUNSUP, "%s: predicts frames; --val is for "
-              "classification", j->path);
+    CTT_CHECK(!c->train.val, CTT_EUNSUP, "%s: predicts %s; --val is for "
+              "classification", j->path, what);
     CTT_CHECK(!c->epochs || !c->recipe.epochs, CTT_EUNSUP, "%s: predicts "
-              "frames, and retraining is for classification: pass "
-              "--retrain-epochs 0", j->path);
+              "%s, and retraining is for classification: pass "
+              "--retrain-epochs 0", j->path, what);
     c->recipe.epochs = 0;
     c->recipe.norm_clips = 0;
-    c->train.task = CTT_PREDICT;
+    c->train.task = text ? CTT_NEXT : CTT_PREDICT;
     CTT_CHECK(ctt_compress_needs_data(&c->recipe), CTT_EUNSUP,
-              "%s: predicts frames; without --int8, or responses to measure, "
-              "it is compressed without --data", j->path);
+              "%s: predicts %s; without --int8, or responses to measure, "
+              "it is compressed without --data", j->path, what);
 out:
     return rc;
 }
@@ -91,7 +94,7 @@ static int check_start(struct ctt_compress_job *j)
     int rc = 0;
 
     j->status = CTT_EXIT_USAGE;
-    if (c->task == CTT_PREDICT)
+    if (c->task != CTT_RECOGNISE)
         CTT_TRY(check_untrained(j));
     CTT_TRY(ctt_recipe_check(&j->c.recipe, j->m));
     if (j->c.recipe.epochs > 0 && !names_cores(&j->c))

@@ -123,7 +123,7 @@ static int open_clips(struct ctt_compress_job *j)
     if (c->data && (ctt_compress_needs_data(&j->c.recipe) ||
                     j->c.recipe.norm_clips > 0))
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
-    if (c->task == CTT_PREDICT) {
+    if (c->task != CTT_RECOGNISE) {
         CTT_TRY(ctt_say_set("training", j->data));
         tell_few(j);
         goto out;

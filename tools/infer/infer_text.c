@@ -162,6 +162,10 @@ int ctt_recognise_texts(struct ctt_recogniser *r, char **path, int paths)
     for (int i = 0; i < paths; i++)
         CTT_TRY(run_text(r, path[i], &all));
     say_text(r, &all);
+    if (2 * all.unknown > all.symbols)
+        ctt_tool_warn("most symbols are not in the model's vocabulary: is the "
+                      "text of the kind (%s or %s) and language of its "
+                      "training?", CTT_TEXT_BYTES, CTT_TEXT_WORDS);
 out:
     return rc;
 }
