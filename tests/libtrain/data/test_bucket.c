@@ -91,6 +91,40 @@ static void buckets_save_padding(void)
     ctt_free(d.clip);
 }
 
+/* Bounds that the user gives: those without clips go, and the longest clip is
+ * the last.  Text has more groups by itself. */
+static void buckets_of_bounds(void)
+{
+    static const struct { const char *text; int count; } cases[] = {
+        { "10,20,25", 2 }, { "10,20,25,82", 2 }, { "10,30", 2 },
+        { "1,10,20", 2 }, { "80,90", 1 },
+    };
+    static const char *const bad[] = { "5,", ",5", "5,5", "9,5", "0,5", "5,x",
+        "5 ,9", "5,9,", "", "65", "5,99999999999" };
+    struct ctt_buckets b, wider;
+    struct ctt_data d;
+
+    fake(&d, 64, two_kinds);
+    for (size_t i = 0; i < CTT_LEN(cases); i++) {
+        CHECK_OK(ctt_buckets_find(&d, 8, cases[i].text, &b));
+        CU_ASSERT_EQUAL(b.count, cases[i].count);
+        CU_ASSERT_EQUAL(b.bound[b.count - 1], d.longest);
+        CU_ASSERT_DOUBLE_EQUAL(b.after, padding(&d, &b), 1e-12);
+    }
+    for (size_t i = 0; i < CTT_LEN(bad); i++)
+        CU_ASSERT_EQUAL(ctt_buckets_find(&d, 8, bad[i], &b), CTT_EINVAL);
+    ctt_free(d.clip);
+    fake(&d, 500, mixed);
+    CHECK_OK(ctt_buckets_find(&d, 8, "30,45,90", &b));
+    CU_ASSERT(b.count == 3 && b.bound[0] == 30 && b.bound[1] == 45 &&
+              b.bound[2] == d.longest);
+    CHECK_OK(ctt_buckets_find(&d, 8, "auto", &b));
+    d.symbols = 1;
+    CHECK_OK(ctt_buckets_find(&d, 8, "auto", &wider));
+    CU_ASSERT(wider.count > b.count && wider.after < b.after);
+    ctt_free(d.clip);
+}
+
 /* ---- the order ---- */
 
 static void every_clip_once(const struct ctt_data *d, int n, int shuffle,
@@ -327,6 +361,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "buckets save padding", buckets_save_padding },
+        { "buckets of bounds", buckets_of_bounds },
         { "orders hold every clip", orders_hold_every_clip },
         { "orders differ by key only", orders_differ_by_key_only },
         { "weights make classes equal", weights_make_classes_equal },
