@@ -203,7 +203,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "task", CTT_CHOICE, FIELD(task), "recognise", "recognise: classify "
       "clips; predict: predict their next frames; both: classify, and learn "
       "to predict the next frame by the model's line 'ahead', which the "
-      "trained model does not have; next: predict the next symbol of text", .choices = tasks, .section = "Model",
+      "trained model does not have; next: predict the next symbol of text",
+      .choices = tasks, .section = "Model",
       .tags = TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
       "model, which may be ONNX", .arg = "FILE", .section = "Model",

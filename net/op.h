@@ -47,12 +47,12 @@ enum ctt_result_use { CTT_RESULT_STAYS, CTT_RESULT_SUM, CTT_RESULT_ACT };
 
 /* KERNEL: the matrix of a product, of shape (out, kd, kh, kw, in): weight decay
  * and compression apply to it, and results of 16 bits are computed with a copy
- * of 16 bits.  VECTOR: one number per channel, or a row of them per symbol.  STATISTIC: as VECTOR, but
- * updated by the forward kernel, not by gradients. */
+ * of 16 bits.  VECTOR: one number per channel, or a row of them per symbol.
+ * STATISTIC: as VECTOR, but updated by the forward kernel, not by gradients. */
 enum ctt_weight_role { CTT_ROLE_KERNEL, CTT_ROLE_VECTOR, CTT_ROLE_STATISTIC };
 
 /* First values.  SCALED: normal, with a deviation by the size of the kernel and
- * by the reader of the result (enum ctt_takes).  NORMAL: with deviation 1, which
+ * by the reader of the result (enum ctt_takes).  NORMAL: with deviation 1, as
  * the readers of a result expect. */
 enum ctt_weight_start { CTT_START_ZERO, CTT_START_ONE, CTT_START_SCALED,
                         CTT_START_NORMAL };

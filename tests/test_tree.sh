@@ -66,7 +66,7 @@ run/(run|sample)\.h" ;;
     exchange)   echo "$net|exchange/" ;;
     compress)   echo "$net|compress/|infer/infer\.h" ;;
     tools)      echo "$net|device/device\.h|run/run\.h|tools/|\
-video/(video|source|live/live|quality|baseline|save)\.h|\
+video/(video|source|live/live|quality|baseline|save|text/text)\.h|\
 libtrain/(train|amp_measure|before|recognise/(baseline|head)|search/search)\.h|\
 comm/comm\.h|compress/(compress|search/search)\.h|\
 exchange/(board|exchange|import|npz|ort)\.h|\

@@ -208,8 +208,8 @@ static int text_open(struct ctt_source *s, const char *path,
 {
     int rc = 0;
 
-    CTT_CHECK(set->vocab, CTT_EINVAL, "%s: text, which is for models of --task=next",
-              path);
+    CTT_CHECK(set->vocab, CTT_EINVAL, "%s: text, which is for models of "
+              "--task=next", path);
     CTT_CHECK(!set->need_split || !set->split, CTT_ENOSPLIT,
               "%s: text has no splits (--split)", path);
     CTT_CHECK(s->in.d * s->in.h * s->in.w * s->in.c == 1, CTT_EINVAL,

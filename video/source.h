@@ -72,8 +72,9 @@ struct ctt_source_set {
     "    a csv file of Kinetics, or a folder with its files,\n" \
     "    the folder of HMDB51 or UCF101, or of their lists,\n" \
     "    a pack made by convtt-data pack,\n" \
-    "    digits:DIR, the pictures of MNIST, Fashion-MNIST or EMNIST, or\n" \
-    "    mnist:DIR, Moving-MNIST generated from the MNIST digits in DIR.\n\n"
+    "    digits:DIR, the pictures of MNIST, Fashion-MNIST or EMNIST,\n" \
+    "    mnist:DIR, Moving-MNIST generated from the MNIST digits in DIR, or\n" \
+    "    text:FILE or words:FILE, lines of text (convtt-train --task next).\n\n"
 #define CTT_SOURCE_RULES \
     "A picture (PNG, JPEG, PPM, PGM, BMP, TIFF, WebP ...) is a clip of one " \
     "frame, wherever a video may be; its content decides, not its name. In " \
@@ -134,7 +135,8 @@ struct ctt_source_set {
 
 struct ctt_source;
 
-/* path: "text:FILE", "words:FILE"; "mnist:DIR", Moving-MNIST generated from the digits in DIR;
+/* path: "text:FILE" or "words:FILE"; "mnist:DIR", Moving-MNIST generated from
+ * the digits in DIR;
  * "digits:DIR", the pictures there as clips of one frame; a pack; or what
  * ctt_list_open() reads.  in: the model's input settings.  Opens the pack
  * or the digits, but no clip of a list.  CTT_ENOSPLIT if there is no such

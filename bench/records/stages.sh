@@ -13,7 +13,8 @@
 # SHARDS="2 4 8 16".  WINDOWS="0 8": steps; 0: the clip.  BUCKETS="1 4": of
 # clips alike in length.  GBIT=100.  DELAY=5.  LAYERS=8, CHANNELS=32: of the
 # model, a stack of ConvLSTMs at 16x16, as deep as that of Lin and Wu.
-# MODEL=FILE: the model text, in place of it.  KEEP=FOLDER: logs stay there.
+# MODEL=FILE: the model text, in place of it.  TEXT=FILE: of words in place of
+# the clips (--task next).  KEEP=FOLDER: logs stay there.
 set -u
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"
@@ -40,12 +41,15 @@ stack() {       # the text of the model
 model=${MODEL:-$work/stack.net}
 [ -n "${MODEL:-}" ] || stack > "$model"
 
+what=(--data "$dir" --augment off)
+[ -z "${TEXT:-}" ] || what=(--task next --data "words:$TEXT" --val none)
+
 learn() {       # NAME PROCESSES OPTION...
     local name=$1 n=$2 launch=()
     shift 2
     [ "$n" = 1 ] || launch=(mpirun -np "$n" --bind-to none)
-    ${launch[@]+"${launch[@]}"} "$build/convtt-train" "$model" --data "$dir" \
-        --batch "$batch" --threads 1 --affinity none --augment off \
+    ${launch[@]+"${launch[@]}"} "$build/convtt-train" "$model" "${what[@]}" \
+        --batch "$batch" --threads 1 --affinity none \
         --max-steps "$steps" -o "$work/$name.h5" "$@" \
         > "$work/$name.log" 2>&1 < /dev/null ||
         die "$name: $(tail -n 1 "$work/$name.log")"

@@ -20,10 +20,10 @@ struct ctt_buckets {
 int ctt_buckets_check(const char *text, struct ctt_buckets *b);
 
 /* Takes the bounds in text, of which the one of the longest clip or the longest
- * clip itself is the last.  Otherwise starts with one bucket and repeats the cut
- * that saves the most padding, up to the number in text; "auto": as long as a
- * cut saves 2% of all frames, of text 1% of those that are still computed, and
- * leaves at least a batch of n clips on both sides. */
+ * clip itself is the last.  Otherwise starts with one bucket and repeats the
+ * cut that saves the most padding, up to the number in text; "auto": as long as
+ * a cut saves 2% of all frames, of text 1% of those that are still computed,
+ * and leaves at least a batch of n clips on both sides. */
 int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
                      struct ctt_buckets *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ngram.c: what counts of a text say of the next symbol: the baselines of
- * --task next. */
+ * ngram.c: the next symbol of a text by counts of symbols and of pairs: the
+ * baselines of --task next. */
 #include "libtrain/data/data.h"
 #include "video/text/text.h"
 

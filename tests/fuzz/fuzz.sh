@@ -123,6 +123,7 @@ base/json(_out)?[.]c
 video/list/(csv|columns|files|fit|list[a-z_]*|names|rows|split|videos)[.]c
 video/pack/(pack|pack_journal|pack_maps|packfile)[.]c
 video/synth/(idx|digits)[.]c
+video/text/text[.]c
 video/(disk|decode|demux|demux_cut|demux_join|formats|meter|frame)[.]c
 video/(pictures|scaler)[.]c
 video/(pick|render|cut)[.]c

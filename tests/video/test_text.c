@@ -136,7 +136,8 @@ static void huge_lines_are_cut(void)
     free_list(&l);
 }
 
-/* A model's vocabulary gives the numbers; a text of other symbols is refused. */
+/* The vocabulary of a model gives the numbers; text of other symbols is
+ * refused. */
 static void vocabularies_of_models(void)
 {
     static char *known[] = { "b", "<unk>", "<eos>", "a" };

@@ -280,9 +280,10 @@ const struct ctt_program ctt_infer_program = {
              "follows a camera or another source and prints events, "
              "--streams all sources of a list. A model of text "
              "(convtt-train --task next) prints for each line of text:FILE or "
-             "words:FILE its perplexity and the symbols it expects behind it. --bench MODEL measures how fast "
-             "a model runs on this machine. --calibrate and --decide answer "
-             "once per clip, as early as a guarantee allows.",
+             "words:FILE its perplexity and the symbols it expects behind it. "
+             "--bench MODEL measures how fast a model runs on this machine. "
+             "--calibrate and --decide answer once per clip, as early as a "
+             "guarantee allows.",
     .opts = opts,
     .description = ctt_infer_description,
     .chapter = ctt_infer_chapters,

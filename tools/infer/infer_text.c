@@ -136,7 +136,7 @@ static void say_text(const struct ctt_recogniser *r, const struct text_sum *s)
     printf("\n");
 }
 
-/* What only answers about clips have. */
+/* Refuses options of answers about clips. */
 static int check_texts(const struct ctt_infer_set *c, char **path, int paths)
 {
     int rc = 0;

@@ -224,9 +224,9 @@ struct ctt_recogniser;
 
 /* ---- infer_text.c ---- */
 
-/* 1 if the model's classes are symbols of text.  ctt_recognise_texts: prints for
- * each sentence of the operands its perplexity and the symbols that are most
- * likely behind its last one, then the perplexity of all. */
+/* 1 if the model's classes are symbols of text.  ctt_recognise_texts: prints
+ * for each sentence of the operands its perplexity and the symbols that are
+ * most likely behind its last one, then the perplexity of all. */
 int ctt_recognises_text(const struct ctt_recogniser *r);
 int ctt_recognise_texts(struct ctt_recogniser *r, char **path, int paths);
 

@@ -307,8 +307,9 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
     r.path = file_of(path, &r.words);
     CTT_TRY(ctt_file_text(r.path, MOST, &text, &size));
     mark = (int64_t)ctt_mark_utf8(text, (size_t)size);
-    CTT_CHECK(!ctt_mark_utf16(text, (size_t)size), CTT_EFORMAT, "%s: text of UTF-16; UTF-8 or any other "
-              "with one byte for blanks and line ends is read", r.path);
+    CTT_CHECK(!ctt_mark_utf16(text, (size_t)size), CTT_EFORMAT,
+              "%s: text of UTF-16; UTF-8, or any other with one byte for a "
+              "blank and a line end, is read", r.path);
     CTT_TRY(count_name(&r, CTT_TEXT_EOS));
     CTT_TRY(count_name(&r, CTT_TEXT_UNKNOWN));
     CTT_TRY(read_lines(&r, text + mark, size - mark,

@@ -14,9 +14,9 @@
 /* 1 if path has one of them. */
 int ctt_text_is(const char *path);
 
-/* A sentence is a line that has symbols.  CTT_TEXT_EOS ends it and stands before
- * the first one, as in the Penn Treebank's language models (Mikolov and others
- * 2010); CTT_TEXT_UNKNOWN stands for all symbols beyond the vocabulary. */
+/* A sentence is a line that has symbols.  CTT_TEXT_EOS ends it and stands
+ * before the first one, as in the Penn Treebank's language models (Mikolov and
+ * others 2010); CTT_TEXT_UNKNOWN stands for all beyond the vocabulary. */
 #define CTT_TEXT_EOS "<eos>"
 #define CTT_TEXT_UNKNOWN "<unk>"
 

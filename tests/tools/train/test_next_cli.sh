@@ -39,7 +39,8 @@ grep -q '^validation: 60 of 300 clips are held out' out err ||
     fail "nothing is held out: $(head -5 out err)"
 value() { awk -v row="$1" 'index($0, row) == 1 {
     n = split(substr($0, length(row) + 1), v, " "); print v[1] }' out; }
-awk -v one="$(value 'counts of symbols')" -v two="$(value 'counts of pairs (Kneser-Ney)')" \
+awk -v one="$(value 'counts of symbols')" \
+    -v two="$(value 'counts of pairs (Kneser-Ney)')" \
     -v is="$(value 'the model')" \
     'BEGIN { exit !(one > 4 && two < 3 && is > 1 && is < two - 0.2) }' ||
     fail "the table: $(cat out)"
