@@ -272,8 +272,7 @@ static const struct ctt_opt opts[] = {
 const struct ctt_program ctt_infer_program = {
     .name = "convtt-infer",
     .summary = "run a model on video clips",
-    .synopsis = "[OPTION...] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|text:FILE|"
-                "words:FILE|- ...",
+    .synopsis = "[OPTION...] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|- ...",
     .about = "Prints which class each clip shows, after ratios of it "
              "(--observe) or as frames arrive (--every); or, with a model "
              "trained for that, predicts the next frames (--predict). --stream "
