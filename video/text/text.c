@@ -132,13 +132,15 @@ out:
 
 /* ---- sentences ---- */
 
-/* The piece of `count` symbols behind the one at `at`, of a line of the list.
- * The label is set when all symbols are known. */
+/* The piece of `count` symbols behind the one at `at`, of a line of the list;
+ * from: its place in the line if that has several, whose names then say that
+ * they are one (ctt_name_group()), or -1.  The label is set when all symbols are
+ * known. */
 static int add_piece(const struct reading *r, struct ctt_list *l, int at,
-                     int count, int line)
+                     int count, int line, int from)
 {
     struct ctt_text *t = r->t;
-    size_t size = strlen(r->path) + 16;
+    size_t size = strlen(r->path) + 40, n;
     char *name = ctt_calloc(size, 1);
     struct ctt_item *items;
     struct piece *pieces;
@@ -152,7 +154,9 @@ static int add_piece(const struct reading *r, struct ctt_list *l, int at,
     CTT_TRY(pieces ? 0 : CTT_ENOMEM);
     t->piece = pieces;
     items[l->count] = (struct ctt_item){ .label = -1 };
-    snprintf(name, size, "%s:%d", r->path, line);
+    n = (size_t)snprintf(name, size, "%s:%d", r->path, line);
+    if (from >= 0)
+        snprintf(name + n, size - n, "#%d+%d", from, count);
     CTT_TRY(ctt_list_name(l, &items[l->count], name));
     t->piece[t->pieces++] = (struct piece){ at, count };
     l->count++;
@@ -165,10 +169,11 @@ static int add_pieces(const struct reading *r, struct ctt_list *l, int from,
                       int longest, int line)
 {
     int last = r->t->count - 1, rc = 0;    /* the line's own end */
+    int whole = last - from <= longest;
 
     for (int at = from; at < last; at += longest)
         CTT_TRY(add_piece(r, l, at, last - at < longest ? last - at : longest,
-                          line));
+                          line, whole ? -1 : at - from));
 out:
     return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_next.c: --task next: a language model's loss and gradient are those of
  * PyTorch, and its tests say the loss per symbol. */
+#include "libtrain/data/fold.h"
 #include "libtrain/data/load.h"
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
@@ -192,6 +193,12 @@ static void pieces_have_each_symbol_once(void)
     CU_ASSERT_STRING_EQUAL(ctt_data_labels(d, &labels)[d->clip[2].label],
                            "<eos>");
     CU_ASSERT_EQUAL(labels, 9);
+    for (int i = 0; i < 3; i++) {    /* of one line: in one fold */
+        uint64_t group = ctt_name_group(ctt_data_clip(d, i, &labels));
+
+        CU_ASSERT(group != 0 &&
+                  group == ctt_name_group(ctt_data_clip(d, 0, &labels)));
+    }
     ctt_data_close(&d);
 }
 
