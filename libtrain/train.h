@@ -512,10 +512,12 @@ int  ctt_evaluate_next(const struct ctt_model *m,
                        double *nats);
 
 /* The same by counts of the symbols of `train`: of each with one added, and of
- * pairs, smoothed by Kneser and Ney's discount; how many symbols test has. */
+ * pairs, smoothed by Kneser and Ney's discount; how many symbols test has, and
+ * how many of them are beyond the vocabulary. */
 enum ctt_ngram { CTT_UNIGRAM, CTT_BIGRAM, CTT_NGRAMS };
 int  ctt_ngram_scores(struct ctt_data *train, struct ctt_data *test,
-                      double nats[CTT_NGRAMS], int64_t *symbols);
+                      double nats[CTT_NGRAMS], int64_t *symbols,
+                      int64_t *unknown);
 
 /* ---- predict/evaluate.c ---- */
 

@@ -260,6 +260,8 @@ int ctt_shape_embed(const struct ctt_graph *g, struct ctt_node *n)
     const struct ctt_tensor *x = in(g, n, 0);
     int rc = 0;
 
+    CTT_CHECK(g->node[n->in[0]].op == CTT_OP_INPUT, CTT_EINVAL, "%s: looks up "
+              "symbols of an input, not results", n->name);
     CTT_CHECK(x->c == 1, CTT_EINVAL, "%s: a symbol is one number, the input "
               "has %lld channels", n->name, (long long)x->c);
     n->out = image(x->d, x->h, x->w, n->attr.embed.out);

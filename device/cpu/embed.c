@@ -61,15 +61,12 @@ static void sum_channels(const struct ctt_call *c, int64_t from, int64_t to)
     }
 }
 
-/* A symbol is no value that could be a little larger: its gradient is 0. */
+/* Its input has no gradient (ctt_shape_embed()). */
 int K(embed_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     enum { EACH = 16 };
     int64_t parts = (c->out.c + EACH - 1) / EACH;
 
-    for (int64_t r = 0; c->din[0].data && !(c->add & 1) &&
-         r < ctt_rows(&c->din[0]); r++)
-        *ctt_row(&c->din[0], r) = 0;
     if (!c->dw[0].data)
         return 0;
     PARALLEL(d, ctt_volume(&c->dout) / 2)

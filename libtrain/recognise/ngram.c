@@ -124,7 +124,12 @@ static double bigram(const struct counts *c, int before, int symbol)
             discount * (double)c->kinds[before] * lower) / all;
 }
 
-struct scoring { const struct counts *c; double nats[CTT_NGRAMS]; int64_t n; };
+struct scoring {
+    const struct counts *c;
+    int     unk;              /* the number of CTT_TEXT_UNKNOWN */
+    double  nats[CTT_NGRAMS];
+    int64_t n, unknown;
+};
 
 static void score_symbol(void *arg, int before, int symbol)
 {
@@ -133,20 +138,26 @@ static void score_symbol(void *arg, int before, int symbol)
     s->nats[CTT_UNIGRAM] -= log(unigram(s->c, symbol));
     s->nats[CTT_BIGRAM] -= log(bigram(s->c, before, symbol));
     s->n++;
+    s->unknown += symbol == s->unk;
 }
 
 int ctt_ngram_scores(struct ctt_data *train, struct ctt_data *test,
-                     double nats[CTT_NGRAMS], int64_t *symbols)
+                     double nats[CTT_NGRAMS], int64_t *symbols,
+                     int64_t *unknown)
 {
     struct counts c = { .vocab = 0 };
     struct scoring s = { .c = &c };
     int rc;
 
     CTT_TRY(count_text(train, &c));
+    while (s.unk < c.vocab &&
+           strcmp(test->list->label[s.unk], CTT_TEXT_UNKNOWN) != 0)
+        s.unk++;
     CTT_TRY(each_symbol(test, &s, score_symbol));
     for (int k = 0; k < CTT_NGRAMS; k++)
         nats[k] = s.nats[k] / (double)s.n;
     *symbols = s.n;
+    *unknown = s.unknown;
 out:
     ctt_free(c.times);
     ctt_free(c.pair);

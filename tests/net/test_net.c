@@ -208,6 +208,10 @@ static const struct { const char *text, *says; } wrong[] = {
     { "input x c=1\npool y in=x kind=max kernel=1 pad=1", "not smaller" },
     { "input x c=1\nupsample y in=x", "'by' must be given" },
     { "input x c=1\nupsample y in=x by=1,0,1", "by: bad value '1,0,1'" },
+    { "input x c=2\nembed y in=x vocab=9 out=4", "a symbol is one number" },
+    { "input x c=1\nact a in=x kind=relu\nembed y in=a vocab=9 out=4",
+      "y: looks up symbols of an input" },
+    { "input x c=1\nembed y in=x out=4", "'vocab' must be given" },
     { "input x w=20000 c=1\nupsample y in=x by=53",
       "y: 20000 pixels times 53 are more than 1048576" },
 };

@@ -76,19 +76,20 @@ static int tell_perplexity(const struct ctt_train_cfg *cfg,
     };
     struct ctt_table t = { NULL, 0, 0, 0 };
     double nats[CTT_NGRAMS + 1];
-    int64_t symbols;
+    int64_t symbols, unknown;
     int rc;
 
     *scores = NULL;
-    CTT_TRY(ctt_ngram_scores(j->data, j->val, nats, &symbols));
+    CTT_TRY(ctt_ngram_scores(j->data, j->val, nats, &symbols, &unknown));
     CTT_TRY(ctt_evaluate_next(m, cfg, j->val, &nats[CTT_NGRAMS]));
     ctt_table_row(&t, "next symbol by\tperplexity\tloss\tbits per symbol");
     for (int k = 0; k <= CTT_NGRAMS; k++)
         ctt_table_row(&t, "%s\t%.2f\t%.4f\t%.3f", names[k], exp(nats[k]),
                       nats[k], nats[k] / log(2));
     CTT_TRY(ctt_table_print(&t));
-    snprintf(score, SCORE, "perplexity %.2f of %lld validation symbols",
-             exp(nats[CTT_NGRAMS]), (long long)symbols);
+    snprintf(score, SCORE, "perplexity %.2f of %lld validation symbols, %.1f%% "
+             "of them <unk>", exp(nats[CTT_NGRAMS]), (long long)symbols,
+             100 * (double)unknown / (double)symbols);
 out:
     return rc;
 }

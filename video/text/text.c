@@ -20,7 +20,6 @@ struct ctt_text {
     int            *symbol;    /* of all lines, with an end before and after
                                   each */
     int             count, room;
-    int64_t         unknown;
     struct piece   *piece;     /* per item of the list */
     int             pieces, piece_room;
 };
@@ -284,10 +283,8 @@ static int take_vocabulary(struct reading *r, const struct ctt_text_set *set,
     else
         CTT_TRY(own_vocabulary(r, set->vocab, of, label, &labels));
     CTT_TRY(ctt_list_labels(l, set->nknown ? set->known : label, labels));
-    for (int i = 0; i < t->count; i++) {
+    for (int i = 0; i < t->count; i++)
         t->symbol[i] = of[t->symbol[i]];
-        t->unknown += t->symbol[i] == of[UNKNOWN];
-    }
     for (int i = 0; i < l->count; i++)
         l->item[i].label = t->symbol[t->piece[i].at + t->piece[i].count];
     l->all = l->count;
@@ -359,10 +356,4 @@ int ctt_text_frames(const struct ctt_text *t, int i, struct ctt_frames *out)
 uint32_t ctt_text_crc(const struct ctt_text *t)
 {
     return ctt_crc32(0, t->symbol, (int)sizeof(*t->symbol), t->count);
-}
-
-int64_t ctt_text_count(const struct ctt_text *t, int64_t *unknown)
-{
-    *unknown = t->unknown;
-    return t->count - 1;    /* the first is only read */
 }

@@ -55,9 +55,7 @@ static inline int ctt_text_symbol(const uint8_t *p)
     return p[0] | p[1] << 8 | p[2] << 16;
 }
 
-/* A CRC-32 of all symbols; how many there are, and how many of them are
- * CTT_TEXT_UNKNOWN. */
+/* A CRC-32 of all symbols. */
 uint32_t ctt_text_crc(const struct ctt_text *t);
-int64_t  ctt_text_count(const struct ctt_text *t, int64_t *unknown);
 
 #endif

@@ -64,20 +64,6 @@ struct channel_sums : embedding {
     }
 };
 
-struct no_gradient {
-    struct view dx;
-
-    template <class N> __device__ void at(struct spot s) const
-    {
-        float v[N::V];
-
-        CTT_UNROLL
-        for (int i = 0; i < N::V; i++)
-            v[i] = 0;
-        N::put(dx, s, v, 0);
-    }
-};
-
 int ctt_launch_embed_fwd(const struct ctt_call *c, void *scratch, void *stream)
 {
     struct form form = form_of(c->out);
@@ -92,14 +78,10 @@ int ctt_launch_embed_bwd(const struct ctt_call *c, void *scratch, void *stream)
 {
     struct form form = form_of(c->dout);
     struct channel_sums f = { embedding_of(c, c->dw[0].data, c->dout) };
-    struct no_gradient g = { view_of(c->din[0]) };
-    int e = 0;
 
     (void)scratch;
-    if (c->din[0].data && !(c->add & 1))
-        e = run_each(g, form_of(c->din[0]), stream);
-    if (e || !c->dw[0].data)
-        return e;
+    if (!c->dw[0].data)
+        return 0;
     by_channel(&form);
     form.rows = 1;
     return run_each(f, form, stream);
