@@ -63,7 +63,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "data", CTT_STRING, FIELD(data), "", "training clips: a folder, a list "
       "or a pack; digits:DIR: the pictures of MNIST in DIR; mnist:DIR: "
       "Moving-MNIST sequences made from them; text:FILE, words:FILE: lines of "
-      "text, as bytes or words, for language models", .letter = 'd', .arg = "PATH",
+      "text, as bytes or words, for language models",
+      .letter = 'd', .arg = "PATH",
       .section = "Data", .tags = COMMON | RESUME },
     { "val", CTT_STRING, FIELD(val), "", "validation clips, as for --data, "
       "but a folder per class needs no splits, or none; not given: --val-split "

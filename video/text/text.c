@@ -133,8 +133,8 @@ out:
 
 /* The piece of `count` symbols behind the one at `at`, of a line of the list;
  * from: its place in the line if that has several, whose names then say that
- * they are one (ctt_name_group()), or -1.  The label is set when all symbols are
- * known. */
+ * they are one (ctt_name_group()), or -1.  The label is set when all symbols
+ * are known. */
 static int add_piece(const struct reading *r, struct ctt_list *l, int at,
                      int count, int line, int from)
 {

@@ -37,9 +37,10 @@ struct ctt_text_set {
 struct ctt_text;
 
 /* Reads the file of a path.  list: becomes that of its pieces: the path is
- * FILE:LINE, of a line in pieces FILE:LINE#FROM+COUNT, the labels are the vocabulary, the most frequent symbol first, and
- * the label of a piece is the symbol after its last.  CTT_EFORMAT: there is no
- * symbol, or none that is known; CTT_EINVAL: known is not of a text. */
+ * FILE:LINE, of a line in pieces FILE:LINE#FROM+COUNT, the labels are the
+ * vocabulary, the most frequent symbol first, and the label of a piece is the
+ * symbol after its last.  CTT_EFORMAT: there is no symbol, or none that is
+ * known; CTT_EINVAL: known is not of a text. */
 int  ctt_text_open(const char *path, const struct ctt_text_set *set,
                    struct ctt_list *list, struct ctt_text **out);
 void ctt_text_close(struct ctt_text **t);
