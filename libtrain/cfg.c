@@ -94,7 +94,7 @@ const struct ctt_opt ctt_train_opts[] = {
     { "vocab", CTT_INT, FIELD(vocab), "10000", "the N most frequent symbols of "
       "text:FILE or words:FILE are told from each other, <eos> and <unk> for "
       "line ends and the rest among them; --init: its model's", 3,
-      1 << 20, .arg = "N", .section = "Data", .needs = NEXT,
+      1 << 16, .arg = "N", .section = "Data", .needs = NEXT,
       .tags = STEP | TRAINER },
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames, lines of text into pieces of N symbols; 0: no limit, for text "

@@ -204,6 +204,11 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "conv o in=n out=4 kernel=2,1,1\n"
       "patch y in=o by=2 back=1\n", 2 },
 
+    { "input x c=1\n"                      /* symbols, 0 and 1 */
+      "embed e in=x vocab=2 out=3\n"
+      "lstm l in=e hidden=4\n"
+      "conv y in=l out=3\n", 2 },
+
     { "input x h=6 w=6 c=1\n"              /* running statistics */
       "conv e in=x out=2 kernel=3 pad=1\n"
       "resblock b in=e out=2\n"

@@ -78,6 +78,13 @@ says 0 '8 symbols, 2 unknown' "$bin/convtt-infer" m.h5 words:strange.txt
 says 2 'not a model of|--stream' "$bin/convtt-infer" m.h5 --stream begin.txt
 says 2 'pass text:FILE or words:FILE' "$bin/convtt-infer" m.h5 begin.txt
 
+# A stream of symbols gives what batches of sentences gave in the test.
+head -n 50 train.txt | sed 's/^a x b/b x a/' > val.txt
+says 0 'v.h5 written' "$bin/convtt-train" lm.net --task next --epochs 2 \
+    --data words:train.txt --val words:val.txt --buckets 1 -o v.h5
+want=$(value 'the model')
+says 0 ": perplexity $want, loss" "$bin/convtt-infer" v.h5 words:val.txt
+
 # 4. Smaller files of it, and more training of another file with its words.
 says 0 'small.h5 written' "$bin/convtt-compress" m.h5 --prune 0.3 \
     --prune-least 1 --share 6 -o small.h5
