@@ -309,6 +309,8 @@ static void stream_clip(const struct net *r, struct ctt_run *run, int chunk,
         CHECK_OK(ctt_run_make_room(run, steps));
         for (int k = 0; k < steps; k++) {
             ctt_check_fill(x, in, 100 + (uint64_t)(t + k));
+            for (int64_t i = 0; i < in && in == r->m->n; i++)
+                x[i] = x[i] > 0.2f;    /* as batch_input() */
             CHECK_OK(ctt_run_put(run, 0, run->cursor + k, x,
                                  ctt_rows(&r->g->node[0].out) * r->m->n));
         }
