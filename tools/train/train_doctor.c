@@ -15,6 +15,8 @@ int ctt_doctor_glance(const struct ctt_model *m,
     struct ctt_findings all;
     int rc;
 
+    if (cfg->task == CTT_NEXT)    /* it looks at frames */
+        return 0;
     CTT_TRY(ctt_doctor(m, cfg, train, val, 0, &all));
     for (int i = 0; i < all.count; i++) {
         const struct ctt_finding *f = &all.row[i];

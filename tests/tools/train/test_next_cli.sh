@@ -35,6 +35,7 @@ run='lm.net --task next --data words:train.txt --batch 8 --epochs 12 --lr 0.01'
 says 0 'm.h5 written: perplexity' "$bin/convtt-train" $run --threads 2 -o m.h5
 grep -q 'e: vocab=99 is now 9, the number of classes' out ||
     fail "no vocabulary: $(cat out)"
+grep -qE 'warning|doctor' out err && fail "of frames: $(cat out err)"
 grep -q '^validation: 60 of 300 clips are held out' out err ||
     fail "nothing is held out: $(head -5 out err)"
 value() { awk -v row="$1" 'index($0, row) == 1 {
@@ -76,6 +77,7 @@ says 0 '"next":\{"d":0.9' "$bin/convtt-infer" m.h5 --json words:begin.txt
 echo 'a x z y c x d' > strange.txt
 says 0 '8 symbols, 2 unknown' "$bin/convtt-infer" m.h5 words:strange.txt
 says 2 'not a model of|--stream' "$bin/convtt-infer" m.h5 --stream begin.txt
+says 2 '--every' "$bin/convtt-infer" m.h5 --every 1 words:begin.txt
 says 2 'pass text:FILE or words:FILE' "$bin/convtt-infer" m.h5 begin.txt
 
 # A stream of symbols gives what batches of sentences gave in the test.
