@@ -57,8 +57,9 @@ cmp -s m.h5 one.h5 || fail 'threads change the model'
 "$bin/convtt-train" $run --threads 1 -o again.h5 --checkpoint c.ckpt \
     --checkpoint-every 20 > out 2>&1 &
 pid=$!
-await 'a checkpoint' test -s c.ckpt
-kill -9 $pid
+begun() { [ -s c.ckpt ] || ! kill -0 $pid 2> /dev/null; }
+await 'a checkpoint' begun
+kill -9 $pid 2> /dev/null
 wait $pid 2> /dev/null
 if [ -e c.ckpt ]; then
     # shellcheck disable=SC2086
@@ -66,6 +67,12 @@ if [ -e c.ckpt ]; then
         --checkpoint c.ckpt --resume
 fi
 cmp -s m.h5 again.h5 || fail 'resuming changes the model'
+for on in '--pause 5' --resume; do
+    # shellcheck disable=SC2086
+    says 0 '' "$bin/convtt-train" $run --threads 2 -o part.h5 $on \
+        --checkpoint p.ckpt
+done
+cmp -s m.h5 part.h5 || fail 'a pause changes the model'
 
 # 3. The file has its vocabulary: it judges text, and expects words.
 says 0 'symbols, 0 unknown' "$bin/convtt-infer" m.h5 \
