@@ -113,6 +113,18 @@ struct ctt_call {
                            call; starts NULL, freed by ctt_dev_forget() */
 };
 
+/* What a provider of convs returns if it must read the kernel of a call, or of
+ * its pair, that is still in the model's file (net/late.h): it is called again
+ * with the floats. */
+enum { CTT_CONV_LACKS = -1000 };
+
+static inline int ctt_call_lacks(const struct ctt_call *c)
+{
+    return (c->w[0].late && !c->w[0].t.data) ||
+           (c->pair.node && c->pair.w[0].late && !c->pair.w[0].t.data)
+               ? CTT_CONV_LACKS : 0;
+}
+
 /* The groups of channels that a conv convolves each alone; 1 for a deconv. */
 static inline int64_t ctt_call_groups(const struct ctt_call *c)
 {

@@ -2,6 +2,7 @@
  * provider.c: gives each part of a conv to the first provider that accepts it,
  * and records which one that was and why. */
 #include "device/provider.h"
+#include "net/late.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +120,8 @@ static int provider_takes(const struct ctt_conv_provider *p,
         q->why = "takes no chain";
     if (q->why)
         return 0;
-    rc = p->can(q);
+    rc = p->reads ? ctt_call_lacks(c) : 0;
+    rc = rc < 0 ? rc : p->can(q);
     return rc == 1 && p->pays && by_rule ? p->pays(q) : rc;
 }
 
@@ -192,6 +194,8 @@ static int run_chosen(const struct ctt_conv_set *s, struct conv_cache *k,
         CTT_TRY(row = q->dev->tuner->measure(s, k->own, q, row, t));
     else
         CTT_TRY(s->row[row].by->run(q));
+    if (s->row[row].by->reads && q->call->w[0].late)
+        ctt_late_stay(q->call->w[0].late);
     rc = row;
 out:
     return rc;
@@ -222,8 +226,65 @@ static void forget_choices(struct conv_cache *k, enum ctt_pass pass)
             k->choice[i].done = 0;
 }
 
-int ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
-                 const struct ctt_call *c)
+/* A call and its chain with the floats of their kernels. */
+struct lent {
+    struct ctt_call  call, chain[CTT_CHAIN_MOST];
+    struct ctt_late *held[2 * (CTT_CHAIN_MOST + 1)];
+    int              helds;
+};
+
+static int lend_kernel(struct lent *l, struct ctt_weight *w)
+{
+    const float *x;
+    int rc = 0;
+
+    if (!w->late || w->t.data)
+        goto out;
+    CTT_TRY(ctt_late_get(w->late, &x));
+    l->held[l->helds++] = w->late;
+    w->t.data = (void *)(uintptr_t)x;
+out:
+    return rc;
+}
+
+static int lend_kernels(struct lent *l, const struct ctt_call *c)
+{
+    int rc = 0;
+
+    l->call = *c;
+    l->call.chain = l->chain;
+    CTT_TRY(lend_kernel(l, &l->call.w[0]));
+    if (c->pair.node)
+        CTT_TRY(lend_kernel(l, &l->call.pair.w[0]));
+    for (int i = 0; i < c->links; i++) {
+        l->chain[i] = c->chain[i];
+        CTT_TRY(lend_kernel(l, &l->chain[i].w[0]));
+    }
+out:
+    return rc;
+}
+
+/* Makes a call in which a provider lacked a kernel again. */
+static int call_with_kernels(int (*f)(struct ctt_conv_set *, struct ctt_dev *,
+                                      const struct ctt_call *),
+                             struct ctt_conv_set *s, struct ctt_dev *d,
+                             const struct ctt_call *c)
+{
+    struct lent *l = ctt_calloc(1, sizeof(*l));
+    int rc = 0;
+
+    CTT_TRY(l ? 0 : CTT_ENOMEM);
+    CTT_TRY(lend_kernels(l, c));
+    rc = f(s, d, &l->call);
+out:
+    for (int i = 0; l && i < l->helds; i++)
+        ctt_late_put(l->held[i]);
+    ctt_free(l);
+    return rc;
+}
+
+static int run_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
+                   const struct ctt_call *c)
 {
     struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
     struct conv_cache *k;
@@ -234,6 +295,23 @@ int ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
     CTT_TRY(run_part(s, k, &q));
 out:
     return rc < 0 ? rc : 0;
+}
+
+int ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
+                 const struct ctt_call *c)
+{
+    const float *x = c->w[0].late && !c->w[0].t.data
+                     ? ctt_late_stayed(c->w[0].late) : NULL;
+    struct ctt_call one;
+    int rc;
+
+    if (x) {
+        one = *c;
+        one.w[0].t.data = (void *)(uintptr_t)x;
+        c = &one;
+    }
+    rc = run_fwd(s, d, c);
+    return rc == CTT_CONV_LACKS ? call_with_kernels(run_fwd, s, d, c) : rc;
 }
 
 /* The gradients of bias and plus input that no provider has computed. */
@@ -342,8 +420,8 @@ static int is_along(const struct ctt_conv_set *s, struct ctt_dev *d,
 /* Only providers that can compute pair and lstm are asked, or that compute the
  * conv apart, so that the others prepare nothing for a call that they will not
  * get. */
-int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
-                   const struct ctt_call *c)
+static int find_along(struct ctt_conv_set *s, struct ctt_dev *d,
+                      const struct ctt_call *c)
 {
     struct conv_cache *k;
     int rc = 0;
@@ -358,6 +436,14 @@ int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
     rc = is_along(s, d, c, 0);
 out:
     return rc;
+}
+
+int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
+                   const struct ctt_call *c)
+{
+    int rc = find_along(s, d, c);
+
+    return rc == CTT_CONV_LACKS ? call_with_kernels(find_along, s, d, c) : rc;
 }
 
 /* ---- a call's cache ---- */

@@ -3,6 +3,7 @@
 #include "infer/batch_internal.h"
 #include "base/clock.h"
 #include "base/span.h"
+#include "net/late.h"
 #include "run/sample.h"
 #include "base/locale.h"
 
@@ -41,6 +42,7 @@ int ctt_batch_compute(struct ctt_batch *b, int part, int n)
     ctt_span_end(part == CTT_BATCH_STEP ? CTT_SPAN_FRAME : CTT_SPAN_ANSWER,
                  start);
 out:
+    ctt_lates_tidy(b->m->model->late);
     return rc;
 }
 

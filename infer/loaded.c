@@ -189,7 +189,8 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     m->device = ctt_strdup(device);
     m->threads = threads;
     CTT_TRY(m->path && m->device ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_model_load(path, 0, &m->model));
+    CTT_TRY(strcmp(device, "cpu") == 0 ? ctt_model_load_late(path, &m->model)
+                                       : ctt_model_load(path, 0, &m->model));
     CTT_TRY(look_at_decision(m));
     CTT_TRY(ctt_aux_head_drop_from(&m->model));    /* of a checkpoint */
     CTT_TRY(ctt_infer_blame(m, ctt_model_finite(m->model)));

@@ -64,12 +64,13 @@ void ctt_saved_free(struct ctt_saved *s)
 static int fingerprint(const struct ctt_model *m, uint64_t *out)
 {
     char *text = ctt_net_print(m->g);
-    uint32_t w = ctt_crc32(0, m->w, (int)sizeof(float), m->g->weights);
-    int rc = text ? 0 : CTT_ENOMEM;
+    uint32_t w = 0;
+    int rc = 0;
 
-    if (text)
-        *out = (uint64_t)ctt_crc32(0, text, 1, (int64_t)strlen(text)) << 32 |
-               w;
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_model_crc(m, &w));
+    *out = (uint64_t)ctt_crc32(0, text, 1, (int64_t)strlen(text)) << 32 | w;
+out:
     ctt_free(text);
     return rc;
 }

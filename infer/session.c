@@ -7,6 +7,7 @@
 #include "infer/saved.h"
 #include "base/clock.h"
 #include "base/span.h"
+#include "net/late.h"
 #include "net/pixels.h"
 #include "run/sample.h"
 #include "base/locale.h"
@@ -168,6 +169,7 @@ static int run_steps(struct ctt_session *s, int steps)
         CTT_TRY(ctt_run_clip(s->run, 1));
     ctt_thread_tuner_frame(g, ctt_seconds() - begin);
 out:
+    ctt_lates_tidy(s->m->model->late);
     return rc;
 }
 

@@ -25,11 +25,13 @@ int ctt_simplify(struct ctt_model **m)
     CTT_TRY(ctt_edit_begin((*m)->g, &e));
     CTT_TRY(edit(e, (*m)->g));
     CTT_TRY(ctt_edit_model(e, *m, &simpler));
-    ctt_fold_norms(*m, simpler);
+    CTT_TRY(ctt_fold_norms(*m, simpler));
     ctt_edit_free(&e);
     ctt_model_free(m);
     *m = simpler;
+    simpler = NULL;
 out:
+    ctt_model_free(&simpler);
     ctt_edit_free(&e);
     return rc;
 }

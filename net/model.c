@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * model.c: a graph with its weights, labels, history and training state in
  * memory. */
-#include "net/model.h"
+#include "net/late.h"
 #include "base/limits.h"
 #include "net/op.h"
 
@@ -51,7 +51,7 @@ int ctt_model_new(struct ctt_graph *g, struct ctt_model **out)
                              (int64_t)sizeof(*m->w)));
     m = ctt_calloc(1, sizeof(*m));
     CTT_TRY(m ? 0 : CTT_ENOMEM);
-    m->w = ctt_calloc_full((size_t)g->weights, sizeof(*m->w));
+    m->w = ctt_calloc((size_t)g->weights, sizeof(*m->w));
     CTT_TRY(m->w ? 0 : CTT_ENOMEM);
     m->g = g;
     *out = m;
@@ -62,9 +62,8 @@ out:
     return rc;
 }
 
-/* 1 if n floats are all finite; without a branch per number, as all numbers of
- * a model are read. */
-static int all_finite(const float *w, int64_t n)
+/* Without a branch per number, as all numbers of a model are read. */
+int ctt_all_finite(const float *w, int64_t n)
 {
     uint32_t bad = 0, bits;
 
@@ -92,8 +91,10 @@ static int weight_finite(const struct ctt_model *m, const struct ctt_node *n,
     char title[CTT_WEIGHT_NAME];
     int rc = 0;
 
+    if (ctt_late_find(m->late, n, k))
+        goto out;    /* looked at when it is read */
     ctt_weight_title(n, k, title);
-    CTT_CHECK(all_finite(w, count), CTT_ENAN,
+    CTT_CHECK(ctt_all_finite(w, count), CTT_ENAN,
               "weight '%s' has a number that is not finite", title);
     CTT_CHECK(k != VARIANCE || !ctt_is_batch_norm(n) ||
               !any_below_zero(w, count), CTT_ENAN,
@@ -123,6 +124,7 @@ void ctt_model_free(struct ctt_model **m)
     ctt_free((*m)->history);
     ctt_free((*m)->decision);
     ctt_constraint_free(&(*m)->constraint);
+    ctt_lates_leave(&(*m)->late);
     ctt_free((*m)->w);
     ctt_free(*m);
     *m = NULL;
@@ -226,8 +228,11 @@ struct ctt_weight ctt_model_weight(const struct ctt_model *m,
 {
     struct ctt_weight w = { .t = n->w[k] };
 
-    w.t.data = m->w + n->at[k];
     w.t.dtype = CTT_F32;
+    w.late = ctt_late_find(m->late, n, k);
+    if (w.late)
+        return w;
+    w.t.data = m->w + n->at[k];
     w.keep = ctt_kept(&m->constraint, n->at[k]);
     if (ctt_weight_kept(&w) == ctt_volume(&w.t))
         w.keep = NULL;

@@ -37,6 +37,8 @@ struct ctt_model {
                                   net/file/decision.h, or NULL.  Copies and
                                   edits of the model have none */
     struct ctt_state *train;   /* NULL: none */
+    struct ctt_lates *late;    /* weights that are not in w but in the file
+                                  (late.h), or NULL */
 };
 
 /* A model of a sealed graph, with zero weights.  It takes g over; on failure
@@ -71,6 +73,9 @@ int  ctt_model_weights(const struct ctt_model *m, struct ctt_weight **out);
 /* CTT_ENAN, with a message that names the weight, if a number is not finite or
  * the variance of a batch norm is negative. */
 int  ctt_model_finite(const struct ctt_model *m);
+
+/* 1 if n floats are all finite. */
+int  ctt_all_finite(const float *w, int64_t n);
 
 /* Makes the weights satisfy the constraint: pruned ones become 0, those that
  * share a value get the mean of their values. */

@@ -40,6 +40,9 @@ struct ctt_weight {
                                    is pruned */
     const uint8_t    *share;    /* a byte per element, its code, 0: none; NULL:
                                    none has one */
+    struct ctt_late  *late;     /* not NULL: t.data is NULL and the floats, of
+                                   the first form, are in the model's file
+                                   (late.h) */
 };
 
 /* 1 if the elements are floats and are their own values. */

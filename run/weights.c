@@ -85,6 +85,9 @@ static void use(struct ctt_run *r, const struct ctt_weight *w, float *own)
                 *to = *w;
             }
             to->keep = w->keep;
+            to->late = w->late;
+            if (w->late)
+                to->t.data = NULL;
         }
 }
 

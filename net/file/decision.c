@@ -3,6 +3,7 @@
  * they belong to. */
 #include "net/file/thresholds.h"
 #include "base/newfile.h"
+#include "net/late.h"
 #include "net/code/zip.h"
 
 #include <float.h>
@@ -185,20 +186,63 @@ static uint32_t crc_text(uint32_t crc, const char *s)
     return ctt_crc32(crc, s, 1, (int64_t)strlen(s) + 1);
 }
 
+/* The late weight of m that lies first at `from` or behind it, and where; NULL:
+ * none. */
+static struct ctt_late *next_late(const struct ctt_model *m, int64_t from,
+                                  int64_t *at, int64_t *count)
+{
+    struct ctt_late *found = NULL;
+
+    for (int i = 0; m->late && i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        struct ctt_late *w = ctt_late_find(m->late, n, 0);
+
+        if (!w || n->at[0] < from || (found && n->at[0] > *at))
+            continue;
+        found = w;
+        *at = n->at[0];
+        *count = ctt_volume(&n->w[0]);
+    }
+    return found;
+}
+
+int ctt_model_crc(const struct ctt_model *m, uint32_t *crc)
+{
+    int64_t done = 0, at = 0, count = 0;
+    struct ctt_late *w;
+    const float *x;
+    int rc = 0;
+
+    while ((w = next_late(m, done, &at, &count))) {
+        *crc = ctt_crc32(*crc, m->w + done, (int)sizeof(*x), at - done);
+        CTT_TRY(ctt_late_get(w, &x));
+        *crc = ctt_crc32(*crc, x, (int)sizeof(*x), count);
+        ctt_late_put(w);
+        done = at + count;
+    }
+    *crc = ctt_crc32(*crc, m->w + done, (int)sizeof(*x),
+                     m->g->weights - done);
+out:
+    ctt_lates_tidy(m->late);
+    return rc;
+}
+
 int ctt_decision_sign(const struct ctt_model *m, struct ctt_decision *d)
 {
     char *net = ctt_net_print(m->g);
     uint32_t crc;
+    int rc = 0;
 
-    if (!net)
-        return CTT_ENOMEM;
+    CTT_TRY(net ? 0 : CTT_ENOMEM);
     crc = crc_text(0, net);
     for (int i = 0; i < m->labels; i++)
         crc = crc_text(crc, m->label[i]);
+    CTT_TRY(ctt_model_crc(m, &crc));
     d->weights = m->g->weights;
-    d->crc = ctt_crc32(crc, m->w, (int)sizeof(*m->w), m->g->weights);
+    d->crc = crc;
+out:
     ctt_free(net);
-    return 0;
+    return rc;
 }
 
 int ctt_decision_holds(const struct ctt_decision *d, const struct ctt_model *m)

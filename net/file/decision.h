@@ -63,6 +63,9 @@ int ctt_decision_parse(const char *text, struct ctt_decision *out);
 /* Sets weights and crc of d to those of the model m. */
 int ctt_decision_sign(const struct ctt_model *m, struct ctt_decision *d);
 
+/* Continues the CRC-32 of the flat block of weights, late ones too. */
+int ctt_model_crc(const struct ctt_model *m, uint32_t *crc);
+
 /* 1 if d was made for a model whose net, labels and weights are those of m, or
  * 0. */
 int ctt_decision_holds(const struct ctt_decision *d, const struct ctt_model *m);

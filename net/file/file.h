@@ -10,6 +10,13 @@
  * convtt, CTT_EIO if it cannot be read; every message names the file. */
 int  ctt_model_load(const char *path, int with_train, struct ctt_model **out);
 
+/* The same for inference: the kernels of convs of at least ctt_late_least()
+ * floats stay in the file, which is kept open (net/late.h), and there is no
+ * mask.  ctt_late_least: sets that number and returns the old one, for tests.
+ * A model with the line `ahead` is read as a whole. */
+int     ctt_model_load_late(const char *path, struct ctt_model **out);
+int64_t ctt_late_least(int64_t floats);
+
 /* The same from the bytes of a file, p[size]; path is used in messages. */
 int  ctt_model_load_image(const char *path, const uint8_t *p, int64_t size,
                           int with_train, struct ctt_model **out);

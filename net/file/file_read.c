@@ -323,6 +323,19 @@ out:
     return rc;
 }
 
+int ctt_model_load_late(const char *path, struct ctt_model **out)
+{
+    struct parts p = { .with_train = 0 };
+    struct ctt_h5 *f = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_h5_open_late(path, &f));
+    CTT_TRY(read_parts(&f, &p, out));
+out:
+    ctt_free(p.e);
+    return rc;
+}
+
 static int load_image(const char *path, const uint8_t *image, int64_t size,
                       struct parts *p, struct ctt_model **out)
 {

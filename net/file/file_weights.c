@@ -13,8 +13,9 @@ struct reader {
     struct ctt_h5          *f;
     struct ctt_model       *m;
     const struct ctt_model *like;    /* or NULL */
-    uint8_t          *packed;    /* NULL: plain datasets */
+    uint8_t          *packed;    /* NULL: plain datasets, or late */
     int64_t           at, size;  /* in packed */
+    int64_t           place;     /* of packed in a file opened late */
 };
 
 static int check_crc(struct ctt_h5 *f, const struct ctt_entry *e, uint32_t crc)
@@ -32,6 +33,7 @@ static int read_plain(struct reader *j, const struct ctt_node *n, int k,
     struct ctt_h5_shape s = { .size = 4 };
     char name[CTT_WEIGHT_NAME + 2] = "w/";
     const float *w = (j->like ? j->like : j->m)->w + n->at[k];
+    int64_t place = 0;
     int rc = 0;
 
     s.rank = ctt_weight_shape(n, k, s.dim);
@@ -42,6 +44,12 @@ static int read_plain(struct reader *j, const struct ctt_node *n, int k,
               e->s.size == 4 * e->s.params, CTT_EFORMAT,
               "%s: weight '%s' is encoded, but there is no 'packed'",
               ctt_h5_path(j->f), e->s.name);
+    if (ctt_store_is_late(j->m, n, k))
+        CTT_TRY(ctt_h5_place(j->f, name, &s, &place));
+    if (place) {
+        ctt_store_late_add(j->m, e, &n->w[k], place, 1);
+        goto out;
+    }
     CTT_TRY(j->like ? ctt_h5_check(j->f, name, &s, w)
                     : ctt_h5_read(j->f, name, &s, j->m->w + n->at[k]));
     CTT_TRY(check_crc(j->f, e, ctt_crc32(0, w, 4, e->s.params)));
@@ -70,6 +78,32 @@ static int read_packed(struct reader *j, const struct ctt_node *n, int k,
                           e->s.name, ctt_errmsg()));
     j->at += e->s.size;
 out:
+    return rc;
+}
+
+/* The same without a mask, of a file opened late. */
+static int read_apart(struct reader *j, const struct ctt_node *n, int k,
+                      const struct ctt_entry *e)
+{
+    uint8_t *in = NULL;
+    int rc = 0;
+
+    CTT_CHECK(e->s.size <= j->size - j->at, CTT_EFORMAT,
+              "%s: weight '%s' ends behind 'packed'", ctt_h5_path(j->f),
+              e->s.name);
+    if (ctt_store_is_late(j->m, n, k)) {
+        ctt_store_late_add(j->m, e, &n->w[k], j->place + j->at, 0);
+    } else {
+        in = ctt_calloc((size_t)e->s.size, 1);
+        CTT_IN_FILE(j->f, in ? 0 : CTT_ENOMEM);
+        CTT_TRY(ctt_h5_copy(j->f, j->place + j->at, e->s.size, in));
+        CTT_TRY(check_crc(j->f, e, ctt_crc32(0, in, 1, e->s.size)));
+        CTT_TRY(ctt_store_decode(ctt_h5_path(j->f), e, in, &n->w[k],
+                                 j->m->w + n->at[k]));
+    }
+    j->at += e->s.size;
+out:
+    ctt_free(in);
     return rc;
 }
 
@@ -115,6 +149,10 @@ static int open_packed(struct reader *j, const struct ctt_entry *e, int count)
     CTT_CHECK(s.rank == 1 && s.size == 1, CTT_EFORMAT,
               "%s: packed is not a row of bytes", ctt_h5_path(f));
     j->size = s.dim[0];
+    if (j->m->late)
+        CTT_TRY(ctt_h5_place(f, "packed", &s, &j->place));
+    if (j->place)
+        return 0;
     j->packed = ctt_calloc((size_t)j->size, 1);
     CTT_IN_FILE(f, j->packed ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_h5_read(f, "packed", &s, j->packed));
@@ -131,19 +169,24 @@ int ctt_store_weights(struct ctt_h5 *f, struct ctt_model *m,
                       int count, int *plain)
 {
     struct reader j = { .f = f, .m = m, .like = like };
+    int (*read)(struct reader *, const struct ctt_node *, int,
+                const struct ctt_entry *) = read_plain;
     int rc = 0, at = 0, packed;
 
+    if (ctt_h5_is_late(f) && ctt_graph_ahead(m->g) < 0)
+        CTT_TRY(ctt_store_late_begin(f, count, m));
     CTT_TRY(packed = ctt_h5_has(f, "packed"));
     *plain = !packed;
     if (packed)
         CTT_TRY(open_packed(&j, e, count));
+    if (packed)
+        read = j.place ? read_apart : read_packed;
     for (int i = 0; i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++, at++)
-            CTT_TRY((packed ? read_packed : read_plain)
-                    (&j, &m->g->node[i], k, &e[at]));
+            CTT_TRY(read(&j, &m->g->node[i], k, &e[at]));
     CTT_CHECK(j.at == j.size, CTT_EFORMAT,
               "%s: 'packed' has bytes of no weight", ctt_h5_path(f));
-    if (packed)
+    if (packed && !j.place)
         drop_unused(m, e, count);
 out:
     ctt_free(j.packed);

@@ -79,13 +79,17 @@ void ctt_h5_stay_open(void)
 
 /* ---- the end of a file ---- */
 
-void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END])
+void ctt_h5_end_of(uint32_t crc, char end[CTT_H5_END])
 {
     char text[CTT_H5_END + 1];
 
-    snprintf(text, sizeof(text), CTT_MODEL_MAGIC "%08" PRIx32 "\n",
-             ctt_crc32(0, p, 1, n));
+    snprintf(text, sizeof(text), CTT_MODEL_MAGIC "%08" PRIx32 "\n", crc);
     memcpy(end, text, CTT_H5_END);
+}
+
+void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END])
+{
+    ctt_h5_end_of(ctt_crc32(0, p, 1, n), end);
 }
 
 /* The kind of a file that is no HDF5, in words. */
@@ -158,7 +162,7 @@ out:
 /* ---- files on disk ---- */
 
 /* Looks at both ends of a file before its size in memory is requested. */
-static int check_ends(const char *path, int fd, int64_t size)
+int ctt_h5_check_ends(const char *path, int fd, int64_t size)
 {
     uint8_t ends[2 * CTT_PACK_END] = { 0 };
     int64_t n = size < CTT_PACK_END ? size : CTT_PACK_END;
@@ -181,7 +185,7 @@ static int read_file(const char *path, uint8_t **out, int64_t *size)
     int rc = 0, fd = -1;
 
     CTT_TRY(ctt_file_open(path, &fd, size));
-    CTT_TRY(check_ends(path, fd, *size));
+    CTT_TRY(ctt_h5_check_ends(path, fd, *size));
     p = ctt_calloc_full((size_t)*size, 1);
     if (!p)
         CTT_TRY(ctt_error(CTT_ENOMEM, "%s: %s", path, ctt_errmsg()));
@@ -291,6 +295,10 @@ void ctt_h5_close(struct ctt_h5 **f)
     if (!(*f)->stuck) {
         if ((*f)->owns)
             ctt_free((*f)->image);
+        if ((*f)->crc)
+            close((*f)->fd);
+        ctt_free((*f)->crc);
+        ctt_free((*f)->block);
         ctt_free((*f)->path);
         ctt_free(*f);
     }

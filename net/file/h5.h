@@ -39,6 +39,10 @@ void ctt_h5_stay_open(void);
  * never sees one. */
 int  ctt_h5_open(const char *path, struct ctt_h5 **out);
 
+/* The same without the whole file in memory: all of it is read once, block by
+ * block, and what is read again must have the CRC-32 that its block had. */
+int  ctt_h5_open_late(const char *path, struct ctt_h5 **out);
+
 /* The same for a file whose bytes are p[size], which must stay until it is
  * closed; path is used in messages. */
 int  ctt_h5_open_image(const char *path, const uint8_t *p, int64_t size,
@@ -72,6 +76,17 @@ int  ctt_h5_has(struct ctt_h5 *f, const char *name);
 int  ctt_h5_shape(struct ctt_h5 *f, const char *name, struct ctt_h5_shape *s);
 int  ctt_h5_read(struct ctt_h5 *f, const char *name,
                  const struct ctt_h5_shape *s, void *data);
+
+/* Of a file that was opened late, else 0. */
+int  ctt_h5_is_late(const struct ctt_h5 *f);
+
+/* Where the elements of a dataset of this shape lie in a file opened late; 0:
+ * in no place of their own.  copy: copies bytes of that file.  fd: another
+ * descriptor of it, which the caller closes. */
+int  ctt_h5_place(struct ctt_h5 *f, const char *name,
+                  const struct ctt_h5_shape *s, int64_t *at);
+int  ctt_h5_copy(struct ctt_h5 *f, int64_t at, int64_t n, void *to);
+int  ctt_h5_fd(const struct ctt_h5 *f, int *fd);
 
 /* CTT_EIO unless a dataset has this shape and these elements, bit for bit. */
 int  ctt_h5_check(struct ctt_h5 *f, const char *name,

@@ -7,6 +7,9 @@
 #include "net/file/h5.h"
 
 #include <hdf5.h>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
 
 enum { CTT_H5_NAME = 256 };    /* room for the name of an object */
 
@@ -23,6 +26,15 @@ struct ctt_h5 {
     int            objects;
     char           group[CTT_H5_NAME];
     struct ctt_h5 *next;
+    /* Of a file that is not in memory (h5_late.c): the CRC-32 of each of its
+     * blocks, NULL: it is in memory; the number of the block read last, or -1,
+     * and its bytes; what HDF5 knows of it. */
+    uint32_t      *crc;
+    int            fd;
+    int64_t        at;
+    uint8_t       *block;
+    H5FD_t         driver;
+    haddr_t        eoa;
 };
 
 /* Between enter and leave, HDF5 prints nothing and no other thread of ours is
@@ -61,6 +73,11 @@ int ctt_h5_failed(const char *path, const char *name);
  * the same content gives the same bytes; negative if HDF5 fails. */
 herr_t ctt_h5_access(hid_t fapl);
 herr_t ctt_h5_form(hid_t fapl, hid_t fcpl);
+
+/* h5.c: looks at both ends of a file on disk; the last bytes of a file whose
+ * other bytes have that CRC-32. */
+int  ctt_h5_check_ends(const char *path, int fd, int64_t size);
+void ctt_h5_end_of(uint32_t crc, char end[CTT_H5_END]);
 
 /* h5_image.c: opens the image for HDF5, and starts an empty one. */
 int ctt_h5_image_open(struct ctt_h5 *f);

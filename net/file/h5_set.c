@@ -259,6 +259,38 @@ int ctt_h5_read(struct ctt_h5 *f, const char *name,
     return rc < 0 ? rc : ctt_h5_leave(&q, read_set(f, name, s, data));
 }
 
+static int find_place(struct ctt_h5 *f, const char *name,
+                      const struct ctt_h5_shape *s, int64_t *at)
+{
+    int64_t size = s->size * points(s);
+    struct type t = { 0 };
+    hid_t set = -1;
+    haddr_t place;
+    int rc = 0;
+
+    CTT_TRY(open_as(f, name, s, &set, &t));
+    place = H5Dget_offset(set);
+    *at = 0;
+    if (place == HADDR_UNDEF || size == 0)
+        goto out;
+    CTT_CHECK(place < (haddr_t)f->bytes &&
+              size <= f->bytes - (int64_t)place, CTT_EFORMAT,
+              "%s: %s ends behind the file", f->path, name);
+    *at = (int64_t)place;
+out:
+    CTT_H5_SHUT(f, name, H5Dclose, set);
+    return rc;
+}
+
+int ctt_h5_place(struct ctt_h5 *f, const char *name,
+                 const struct ctt_h5_shape *s, int64_t *at)
+{
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q, f->objects);
+
+    return rc < 0 ? rc : ctt_h5_leave(&q, find_place(f, name, s, at));
+}
+
 /* Reads n rows from i on, or all if there is one dimension, to data. */
 static int read_rows(struct ctt_h5 *f, const char *name, hid_t set,
                      const struct ctt_h5_shape *s, hid_t type, int64_t i,

@@ -58,6 +58,20 @@ int ctt_store_weights(struct ctt_h5 *f, struct ctt_model *m,
                       const struct ctt_model *like, const struct ctt_entry *e,
                       int count, int *plain);
 
+/* file_late.c: decodes the bytes of one weight to floats. */
+int ctt_store_decode(const char *path, const struct ctt_entry *e,
+                     const uint8_t *in, const struct ctt_tensor *shape,
+                     float *to);
+
+/* The list of weights that stay in f, with room for `count`; 1 if weight k of a
+ * node is to be one; the next one, whose bytes begin at `at`; plain: they are
+ * its floats. */
+int  ctt_store_late_begin(struct ctt_h5 *f, int count, struct ctt_model *m);
+int  ctt_store_is_late(const struct ctt_model *m, const struct ctt_node *n,
+                       int k);
+void ctt_store_late_add(struct ctt_model *m, const struct ctt_entry *e,
+                        const struct ctt_tensor *shape, int64_t at, int plain);
+
 /* Puts the path of f before the messages of other modules. */
 #define CTT_IN_FILE(f, expr)                                            \
     do {                                                                \

@@ -2,6 +2,7 @@
  * edit.c: changing a model line by line, and copying its weights to the result
  * by name. */
 #include "net/append.h"
+#include "net/late.h"
 #include "net/rewrite/edit.h"
 #include "net/op.h"
 
@@ -375,11 +376,13 @@ static int move_node(const struct ctt_model *from, const struct ctt_node *a,
 
         if (!same_weight(a, b, k))
             continue;
+        moved++;
+        if (ctt_late_find(from->late, a, k))
+            continue;
         memcpy(to->w + b->at[k], from->w + a->at[k],
                (size_t)count * sizeof(*to->w));
         ctt_constraint_carry(&from->constraint, a->at[k], count,
                              &to->constraint, b->at[k]);
-        moved++;
     }
     return moved;
 }
@@ -421,6 +424,7 @@ int ctt_model_with(struct ctt_graph *g, const struct ctt_model *m,
     CTT_TRY(ctt_model_labels(to, m->label, m->labels));
     if (m->history)
         CTT_TRY((to->history = ctt_strdup(m->history)) ? 0 : CTT_ENOMEM);
+    to->late = ctt_lates_share(m->late);
     CTT_TRY(ctt_model_move(m, to));
     *out = to;
     to = NULL;

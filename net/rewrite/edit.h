@@ -94,7 +94,7 @@ int  ctt_foldable_norms(const struct ctt_graph *g);
 
 /* In the weights: `to` is the model `from` after ctt_edit_norms and
  * ctt_edit_model; folds the norms of `from` into the convs of `to`. */
-void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to);
+int  ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to);
 
 /* Both steps: the model without the norms that can be folded (ctt_edit_unlink).
  * */

@@ -80,7 +80,7 @@ static int direct_sgemm(struct ctt_dev *d, void *state, int n, const float *a,
 }
 
 const struct ctt_conv_provider ctt_conv_direct = {
-    .name = "direct", .int8 = 1, .any_threads = 1, .can = direct_supports,
-    .run = direct_run,
+    .name = "direct", .int8 = 1, .any_threads = 1, .reads = 1,
+    .can = direct_supports, .run = direct_run,
     .sgemm = direct_sgemm,
 };

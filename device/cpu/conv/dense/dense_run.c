@@ -43,6 +43,7 @@ int ctt_dense_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     CTT_TRY(ctt_int8_alloc(isa, j, isa->bytes, k));
     if (k->stamp == j->c->stamp && k->stamp)
         return 0;
+    CTT_TRY(ctt_call_lacks(j->c));
     PARALLEL(d, 4 * ctt_volume(w))
     for (int64_t o = 0; o < w->n; o++) {
         int64_t group = o / j->outs, in = o % j->outs;

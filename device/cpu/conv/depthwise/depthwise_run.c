@@ -163,6 +163,10 @@ static int packed_depthwise(struct job *j, uint64_t stamp,
     int again = !k->room || k->stamp != stamp;
     float *to;
 
+    if (again && (ctt_call_lacks(j->c) ||
+                  (j->wide.c && ctt_call_lacks(j->wide.c)) ||
+                  (j->narrow.c && ctt_call_lacks(j->narrow.c))))
+        return CTT_CONV_LACKS;
     if (!k->room)
         k->room = ctt_calloc_full((size_t)n, sizeof(float));
     if (!k->room)

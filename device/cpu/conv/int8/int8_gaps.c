@@ -74,6 +74,8 @@ int ctt_int8_fill(const struct ctt_call *c, struct ctt_int8_gaps *g,
     to->data = g->w;
     if (g->stamp == c->stamp && c->stamp)
         return 0;
+    if (ctt_call_lacks(c))
+        return CTT_CONV_LACKS;
     for (int64_t o = 0; o < to->n; o++)
         fill_channel(c->node, &c->w[0].t, to, o);
     g->stamp = c->stamp;

@@ -90,6 +90,7 @@ int ctt_int8_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     if (k->stamp == j->c->stamp && k->stamp && k->scale == x->scale &&
         k->zero == x->zero)
         return 0;
+    CTT_TRY(ctt_call_lacks(j->c));
     q = ctt_dev_scratch(d, (size_t)ctt_volume(w));
     CTT_TRY(q ? 0 : CTT_ENOMEM);
     k->scale = x->scale;

@@ -68,6 +68,8 @@ static int is_too_large(const struct ctt_call *c)
 static int has_zeros(struct kept *k, const struct ctt_call *c)
 {
     if (k->stamp != c->stamp) {
+        if (ctt_call_lacks(c))
+            return CTT_CONV_LACKS;
         k->few = has_few(&c->w[0].t) || is_too_large(c);
         k->stamp = c->stamp;
     }
@@ -85,6 +87,7 @@ static int sparse_supports(struct ctt_conv_ask *q)
     const struct ctt_call *c = q->call;
     struct ctt_call pair = ctt_call_pair(c);
     struct kept *k;
+    int rc;
 
     if (q->part != CTT_CONV_OUT || c->train || !c->stamp || !is_eligible(c) ||
         !ctt_sparse_best(c))
@@ -97,7 +100,8 @@ static int sparse_supports(struct ctt_conv_ask *q)
     k = ctt_conv_own(q, BOTH * sizeof(*k));
     if (!k)
         return CTT_ENOMEM;
-    return has_zeros(k, c) && (!pair.node || has_zeros(k + PAIR, &pair));
+    rc = has_zeros(k, c);
+    return rc == 1 && pair.node ? has_zeros(k + PAIR, &pair) : rc;
 }
 
 /* Cost model, the same for every number of threads.  Unit of cost: a product of
@@ -239,6 +243,7 @@ static int get_lists(struct ctt_dev *d, const struct ctt_call *c,
     if (k->packed == c->stamp)
         return 0;
     k->packed = 0;
+    CTT_TRY(ctt_call_lacks(c));
     if (by_rows)
         CTT_TRY(ctt_sparse_rows_pack(ctt_sparse_rows_best(c), c, &k->w));
     else
@@ -256,6 +261,7 @@ static int count_nonzero(struct ctt_dev *d, const struct ctt_call *c,
 
     if (k->counted == c->stamp)
         return 0;
+    CTT_TRY(ctt_call_lacks(c));
     CTT_TRY(get_lists(d, c, k, 0));
     k->units = k->w.units;
     k->rows = ctt_sparse_rows_count(c);

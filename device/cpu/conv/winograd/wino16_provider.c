@@ -150,6 +150,7 @@ static int get_packed(struct ctt_conv_ask *q, struct ctt_wino16_shape *s,
         s->tile = p->tile;
         return 0;
     }
+    CTT_TRY(ctt_call_lacks(c));
     CTT_TRY(pack_weights(q, s, p));
     p->scale = c->in[0].scale;
     p->zero = c->in[0].zero;

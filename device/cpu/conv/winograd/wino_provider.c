@@ -90,23 +90,25 @@ static int get_packed(const struct ctt_conv_ask *q,
     const struct ctt_call *c = q->call;
     int same = p->c2 == s->c2 && p->hidden == s->hidden;
     int64_t n = ctt_wino_packed(isa, s);
+    int rc = 0;
 
+    if (n <= p->room && p->stamp == c->stamp && c->stamp && same)
+        return 0;
+    CTT_TRY(ctt_call_lacks(c));
     if (n > p->room) {
         ctt_free(p->u);
         p->room = 0;
         p->u = ctt_calloc_full((size_t)n, sizeof(float));
-        if (!p->u)
-            return CTT_ENOMEM;
+        CTT_TRY(p->u ? 0 : CTT_ENOMEM);
         p->room = n;
-    } else if (p->stamp == c->stamp && c->stamp && same) {
-        return 0;
     }
     ctt_wino_pack(isa, s, c->w[0].t.data, c->pair.w[0].t.data, turned,
                   ctt_dev_team(q->dev, (double)n * 8), p->u);
     p->stamp = c->stamp;
     p->c2 = s->c2;
     p->hidden = s->hidden;
-    return 0;
+out:
+    return rc;
 }
 
 /* Threads for a pass of shape s, by its multiplications. */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * late.c: the list of weights that are read when they are needed, and the
+ * memory of those that are. */
+#include "net/late.h"
+#include "net/op.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* data: its floats, in a block of `room`; or NULL. */
+struct ctt_late {
+    struct ctt_lates *all;
+    char              title[CTT_WEIGHT_NAME];
+    int64_t           rows, each, room;
+    double           *scale;
+    float            *data;
+    int               users;
+    _Atomic(float *)  stays;    /* data, or NULL */
+};
+
+/* idle: 1 if a weight without users may have data. */
+struct ctt_lates {
+    pthread_mutex_t  lock;
+    ctt_late_read   *read;
+    void           (*shut)(void *from);
+    void            *from;
+    int              models, count;
+    atomic_int       idle;
+    struct ctt_late  of[];
+};
+
+int ctt_lates_new(int count, ctt_late_read *read, void (*shut)(void *from),
+                  void *from, struct ctt_lates **out)
+{
+    struct ctt_lates *l = ctt_calloc(1, sizeof(*l) +
+                                     (size_t)count * sizeof(l->of[0]));
+
+    if (!l)
+        return CTT_ENOMEM;
+    pthread_mutex_init(&l->lock, NULL);
+    l->read = read;
+    l->shut = shut;
+    l->from = from;
+    l->models = 1;
+    *out = l;
+    return 0;
+}
+
+void ctt_lates_add(struct ctt_lates *l, const char *title,
+                   const struct ctt_tensor *shape)
+{
+    struct ctt_late *w = &l->of[l->count++];
+
+    strcpy(w->title, title);
+    w->all = l;
+    w->rows = shape->n;
+    w->each = ctt_volume(shape) / shape->n;
+}
+
+void *ctt_lates_from(const struct ctt_lates *l)
+{
+    return l->from;
+}
+
+/* Models with one list are changed by one thread. */
+struct ctt_lates *ctt_lates_share(struct ctt_lates *l)
+{
+    if (l)
+        l->models++;
+    return l;
+}
+
+void ctt_lates_leave(struct ctt_lates **l)
+{
+    if (*l && --(*l)->models == 0) {
+        for (int i = 0; i < (*l)->count; i++) {
+            ctt_free((*l)->of[i].scale);
+            ctt_free((*l)->of[i].data);
+        }
+        (*l)->shut((*l)->from);
+        pthread_mutex_destroy(&(*l)->lock);
+        ctt_free(*l);
+    }
+    *l = NULL;
+}
+
+struct ctt_late *ctt_late_find(struct ctt_lates *l, const struct ctt_node *n,
+                               int k)
+{
+    char title[CTT_WEIGHT_NAME];
+
+    if (!l || !ctt_is_kernel(n, k))
+        return NULL;
+    ctt_weight_title(n, k, title);
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(l->of[i].title, title) == 0)
+            return &l->of[i];
+    return NULL;
+}
+
+int ctt_late_scale(struct ctt_late *w, const double *scale)
+{
+    size_t n = (size_t)w->rows;
+
+    w->scale = ctt_calloc(n, sizeof(*scale));
+    if (!w->scale)
+        return CTT_ENOMEM;
+    memcpy(w->scale, scale, n * sizeof(*scale));
+    return 0;
+}
+
+/* Memory for a weight: of one that nobody has, as new pages take longer than
+ * what is read into them, or new. */
+static int find_room(struct ctt_late *w)
+{
+    int64_t n = w->rows * w->each;
+
+    for (int i = 0; i < w->all->count; i++) {
+        struct ctt_late *o = &w->all->of[i];
+
+        if (!o->data || o->users || o->stays || o->room < n)
+            continue;
+        w->data = o->data;
+        w->room = o->room;
+        o->data = NULL;
+        return 0;
+    }
+    w->data = ctt_calloc_full((size_t)n, sizeof(*w->data));
+    w->room = n;
+    return w->data ? 0 : CTT_ENOMEM;
+}
+
+static int fill_late(struct ctt_late *w)
+{
+    int rc = 0;
+
+    CTT_TRY(find_room(w));
+    CTT_TRY(w->all->read(w->all->from, (int)(w - w->all->of), w->data));
+    for (int64_t o = 0; w->scale && o < w->rows; o++)
+        for (int64_t i = o * w->each; i < (o + 1) * w->each; i++)
+            w->data[i] = (float)(w->data[i] * w->scale[o]);
+out:
+    if (rc < 0) {
+        ctt_free(w->data);
+        w->data = NULL;
+    }
+    return rc;
+}
+
+int ctt_late_get(struct ctt_late *w, const float **out)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&w->all->lock);
+    if (!w->data)
+        CTT_TRY(fill_late(w));
+    w->users++;
+    *out = w->data;
+out:
+    pthread_mutex_unlock(&w->all->lock);
+    return rc;
+}
+
+void ctt_late_put(struct ctt_late *w)
+{
+    pthread_mutex_lock(&w->all->lock);
+    w->users--;
+    w->all->idle = 1;
+    pthread_mutex_unlock(&w->all->lock);
+}
+
+void ctt_late_stay(struct ctt_late *w)
+{
+    atomic_store(&w->stays, w->data);
+}
+
+const float *ctt_late_stayed(const struct ctt_late *w)
+{
+    return atomic_load(&w->stays);
+}
+
+void ctt_lates_tidy(struct ctt_lates *l)
+{
+    if (!l || !atomic_load(&l->idle))
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->idle = 0;
+    for (int i = 0; i < l->count; i++) {
+        struct ctt_late *w = &l->of[i];
+
+        if (w->users || w->stays)
+            continue;
+        ctt_free(w->data);
+        w->data = NULL;
+    }
+    pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * late.h: large weights of a model that stay in its file until a kernel packs
+ * them, so that they are in memory once, in the kernel's own layout. */
+#ifndef CTT_LATE_H
+#define CTT_LATE_H
+
+#include "net/model.h"
+
+struct ctt_late;
+struct ctt_lates;
+
+/* Writes the floats of weight i to `to`. */
+typedef int ctt_late_read(void *from, int i, float *to);
+
+/* A list of `count` weights, which takes `from` over: shut(from) is called with
+ * the last model that has the list.  add: the next one, of that name.  from:
+ * what it took over. */
+int  ctt_lates_new(int count, ctt_late_read *read, void (*shut)(void *from),
+                   void *from, struct ctt_lates **out);
+void ctt_lates_add(struct ctt_lates *l, const char *title,
+                   const struct ctt_tensor *shape);
+
+void *ctt_lates_from(const struct ctt_lates *l);
+
+/* share: another model has the list, too; leave: one less. */
+struct ctt_lates *ctt_lates_share(struct ctt_lates *l);
+void ctt_lates_leave(struct ctt_lates **l);
+
+/* Weight k of a node of any model with the list; NULL: it is in memory. */
+struct ctt_late *ctt_late_find(struct ctt_lates *l, const struct ctt_node *n,
+                               int k);
+
+/* Each output channel is multiplied by its scale when it is read.  Once, before
+ * the first get. */
+int  ctt_late_scale(struct ctt_late *w, const double *scale);
+
+/* get: the floats, which stay until put; an error if they cannot be read any
+ * more.  stay: after a get, the floats stay for ever; stayed: these, or NULL.
+ * tidy: frees those that nobody has.  Any thread. */
+int  ctt_late_get(struct ctt_late *w, const float **out);
+void ctt_late_put(struct ctt_late *w);
+void ctt_late_stay(struct ctt_late *w);
+const float *ctt_late_stayed(const struct ctt_late *w);
+void ctt_lates_tidy(struct ctt_lates *l);
+
+#endif
