@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* data: its floats, in a block of `room`; or NULL. */
+/* data: its floats, or NULL. */
 struct ctt_late {
     struct ctt_lates *all;
     char              title[CTT_WEIGHT_NAME];
-    int64_t           rows, each, room;
+    int64_t           rows;
     double           *scale;
     float            *data;
     int               users;
@@ -26,6 +26,7 @@ struct ctt_lates {
     void           (*shut)(void *from);
     void            *from;
     int              models, count;
+    int64_t          most;    /* floats of the largest */
     atomic_int       idle;
     struct ctt_late  of[];
 };
@@ -55,7 +56,7 @@ void ctt_lates_add(struct ctt_lates *l, const char *title,
     strcpy(w->title, title);
     w->all = l;
     w->rows = shape->n;
-    w->each = ctt_volume(shape) / shape->n;
+    l->most = ctt_volume(shape) > l->most ? ctt_volume(shape) : l->most;
 }
 
 void *ctt_lates_from(const struct ctt_lates *l)
@@ -111,23 +112,19 @@ int ctt_late_scale(struct ctt_late *w, const double *scale)
 }
 
 /* Memory for a weight: of one that nobody has, as new pages take longer than
- * what is read into them, or new. */
+ * what is read into them; or new, for a weight of any size. */
 static int find_room(struct ctt_late *w)
 {
-    int64_t n = w->rows * w->each;
-
-    for (int i = 0; i < w->all->count; i++) {
+    for (int i = 0; i < w->all->count && !w->data; i++) {
         struct ctt_late *o = &w->all->of[i];
 
-        if (!o->data || o->users || o->stays || o->room < n)
+        if (!o->data || o->users || o->stays)
             continue;
         w->data = o->data;
-        w->room = o->room;
         o->data = NULL;
-        return 0;
     }
-    w->data = ctt_calloc_full((size_t)n, sizeof(*w->data));
-    w->room = n;
+    if (!w->data)
+        w->data = ctt_calloc_full((size_t)w->all->most, sizeof(*w->data));
     return w->data ? 0 : CTT_ENOMEM;
 }
 
@@ -136,10 +133,8 @@ static int fill_late(struct ctt_late *w)
     int rc = 0;
 
     CTT_TRY(find_room(w));
-    CTT_TRY(w->all->read(w->all->from, (int)(w - w->all->of), w->data));
-    for (int64_t o = 0; w->scale && o < w->rows; o++)
-        for (int64_t i = o * w->each; i < (o + 1) * w->each; i++)
-            w->data[i] = (float)(w->data[i] * w->scale[o]);
+    CTT_TRY(w->all->read(w->all->from, (int)(w - w->all->of), w->scale,
+                         w->data));
 out:
     if (rc < 0) {
         ctt_free(w->data);

@@ -9,8 +9,9 @@
 struct ctt_late;
 struct ctt_lates;
 
-/* Writes the floats of weight i to `to`. */
-typedef int ctt_late_read(void *from, int i, float *to);
+/* Writes the floats of weight i to `to`, each output channel times its scale,
+ * unless that is NULL. */
+typedef int ctt_late_read(void *from, int i, const double *scale, float *to);
 
 /* A list of `count` weights, which takes `from` over: shut(from) is called with
  * the last model that has the list.  add: the next one, of that name.  from:

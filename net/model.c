@@ -65,9 +65,12 @@ out:
 /* Without a branch per number, as all numbers of a model are read. */
 int ctt_all_finite(const float *w, int64_t n)
 {
-    uint32_t bad = 0, bits;
+    uint32_t bad = 0;
 
+#pragma omp simd reduction(| : bad)
     for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+
         memcpy(&bits, w + i, sizeof(bits));
         bad |= (bits & 0x7f800000) == 0x7f800000;
     }

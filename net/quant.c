@@ -117,6 +117,7 @@ static float step_of(const float *w, int64_t n)
 {
     float most = 0;
 
+#pragma omp simd reduction(max : most)
     for (int64_t i = 0; i < n; i++) {
         float x = w[i] < 0 ? -w[i] : w[i];
         most = x > most ? x : most;
@@ -128,9 +129,13 @@ void ctt_quant_weights(const float *w, int64_t channels, int64_t each,
                        int8_t *q, float *scale)
 {
     for (int64_t o = 0; o < channels; o++, w += each) {
-        scale[o] = step_of(w, each);
-        for (int64_t i = 0; q && i < each; i++)
-            q[o * each + i] = (int8_t)ctt_quant_weight(w[i], scale[o]);
+        float step = scale[o] = step_of(w, each);
+
+        if (!q)
+            continue;
+#pragma omp simd
+        for (int64_t i = 0; i < each; i++)
+            q[o * each + i] = (int8_t)ctt_quant_weight(w[i], step);
     }
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Floats of the smallest weight that stays in the file. */
-static int64_t least = INT64_C(1) << 14;
+static int64_t least = 1;
 
 struct from {
     char *path;
@@ -57,32 +57,85 @@ out:
     return rc;
 }
 
-/* Checks again what was checked when the model was opened: the file may have
- * been written over.  One that was replaced is still there. */
-static int read_late(void *arg, int i, float *to)
+/* Some rows, output channels, of a weight: looked at and scaled. */
+static int end_rows(const struct from *f, const struct place *p, int64_t first,
+                    int64_t rows, const double *scale, float *row)
 {
-    const struct from *f = arg;
-    const struct place *p = &f->of[i];
-    const struct ctt_entry *e = &p->e;
-    uint8_t *coded = NULL;
-    void *raw = to;
+    int64_t each = p->e.s.params / p->shape.n;
     int rc = 0;
 
-    if (!p->plain)
-        raw = coded = ctt_calloc((size_t)e->s.size, 1);
-    CTT_TRY(raw ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_file_read_at(f->path, f->fd, p->at, raw, e->s.size));
-    CTT_CHECK(ctt_crc32(0, raw, 1, e->s.size) == e->crc, CTT_EFORMAT,
-              "%s: weight '%s' is damaged, or the file has changed since it "
-              "was opened (CRC-32)", f->path, e->s.name);
-    if (coded)
-        CTT_TRY(ctt_store_decode(f->path, e, coded, &p->shape, to));
-    CTT_CHECK(ctt_all_finite(to, e->s.params), CTT_ENAN,
+    CTT_CHECK(ctt_all_finite(row, rows * each), CTT_ENAN,
               "%s: weight '%s' has a number that is not finite", f->path,
+              p->e.s.name);
+    for (int64_t o = first; scale && o < first + rows; o++, row += each) {
+        double by = scale[o];
+#pragma omp simd
+        for (int64_t i = 0; i < each; i++)
+            row[i] = (float)(row[i] * by);
+    }
+out:
+    return rc;
+}
+
+/* The file may have been written over since its blocks were looked at.  One
+ * that was replaced is still there. */
+static int check_late(const struct from *f, const struct ctt_entry *e,
+                      uint32_t crc)
+{
+    int rc = 0;
+
+    CTT_CHECK(crc == e->crc, CTT_EFORMAT, "%s: weight '%s' is damaged, or the "
+              "file has changed since it was opened (CRC-32)", f->path,
               e->s.name);
+out:
+    return rc;
+}
+
+/* Some rows at a time, so that they are in the cache until they are done. */
+static int read_floats(const struct from *f, const struct place *p,
+                       const double *scale, float *to)
+{
+    enum { FLOATS = 1 << 14 };
+    int64_t rows = p->shape.n, each = p->e.s.params / rows, n;
+    uint32_t crc = 0;
+    int rc = 0;
+
+    for (int64_t o = 0; o < rows; o += n, to += n * each) {
+        n = FLOATS / each < 1 ? 1 : FLOATS / each;
+        n = n < rows - o ? n : rows - o;
+        CTT_TRY(ctt_file_read_at(f->path, f->fd, p->at + 4 * o * each, to,
+                                 4 * n * each));
+        crc = ctt_crc32(crc, to, 4, n * each);
+        CTT_TRY(end_rows(f, p, o, n, scale, to));
+    }
+    CTT_TRY(check_late(f, &p->e, crc));
+out:
+    return rc;
+}
+
+static int read_coded(const struct from *f, const struct place *p,
+                      const double *scale, float *to)
+{
+    const struct ctt_entry *e = &p->e;
+    uint8_t *coded = ctt_calloc((size_t)e->s.size, 1);
+    int rc = 0;
+
+    CTT_TRY(coded ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_file_read_at(f->path, f->fd, p->at, coded, e->s.size));
+    CTT_TRY(check_late(f, e, ctt_crc32(0, coded, 1, e->s.size)));
+    CTT_TRY(ctt_store_decode(f->path, e, coded, &p->shape, to));
+    CTT_TRY(end_rows(f, p, 0, p->shape.n, scale, to));
 out:
     ctt_free(coded);
     return rc;
+}
+
+static int read_late(void *arg, int i, const double *scale, float *to)
+{
+    const struct from *f = arg;
+    const struct place *p = &f->of[i];
+
+    return (p->plain ? read_floats : read_coded)(f, p, scale, to);
 }
 
 static void shut_late(void *arg)

@@ -64,6 +64,8 @@ static int64_t conv_block(const struct ctt_wino_isa *i,
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
     int64_t wide = p.kp < 2 * i->lanes ? p.kp : 2 * i->lanes;
 
+    if (s->windows)
+        return p.tiles;
     return even_block(p.tiles, p.freqs * (p.cp + wide), threads);
 }
 
@@ -77,11 +79,25 @@ static int64_t grad_block(const struct ctt_wino_isa *i,
     return even_block(p.tiles, p.freqs * p.cp / 2, 1);
 }
 
+enum { FEW = 32, LONG = 4 << 20 };
+
+int ctt_wino_few_tiles(const struct ctt_wino_isa *i,
+                       const struct ctt_wino_shape *s)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+
+    return !s->c2 && !s->hidden && p.kp == p.panels * 2 * i->lanes &&
+           p.tiles <= FEW && p.freqs * p.c * p.kp >=
+                             LONG / (int64_t)sizeof(float);
+}
+
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
                         const struct ctt_wino_shape *s)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
 
+    if (s->windows)
+        return s->r * s->r * p.c * p.kp;
     return p.freqs * ctt_align(p.c, 2) * p.kp;
 }
 
@@ -89,9 +105,11 @@ static int64_t conv_room(const struct ctt_wino_isa *i,
                          const struct ctt_wino_shape *s, int64_t block)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+    int64_t chunk = s->windows ? ctt_wino_step(CTT_WINO_CHUNK * 2 * i->lanes)
+                               : 0;
 
     return p.freqs * (ctt_wino_step(block * p.cp) +
-                      ctt_wino_step(block * 2 * i->lanes));
+                      ctt_wino_step(block * 2 * i->lanes) + chunk);
 }
 
 int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
@@ -168,6 +186,17 @@ static void put_half(const struct ctt_wino_shape *s,
         }
 }
 
+/* Stores the windows of channel c to register j: [panel][channel][register][tap]
+ * [lane]. */
+static void put_windows(const struct ctt_wino_shape *s, int lanes, int64_t j,
+                        int64_t c, const float *win, float *u)
+{
+    int64_t n = s->r * s->r * lanes;
+
+    memcpy(u + ((j / 2 * s->c + c) * 2 + j % 2) * n, win,
+           (size_t)n * sizeof(*u));
+}
+
 void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
                    const float *w, const float *w2, int turned, int threads,
                    float *u)
@@ -184,7 +213,11 @@ void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
             float *to = u + q * p.freqs * p.c * panel;
             struct windows x;
             read_windows(s, &part[c >= s->c], i->lanes, c, j, x.win);
-            i->forth(p.side, x.win, x.u);
+            if (s->windows) {
+                put_windows(s, i->lanes, j / i->lanes, c, x.win, u);
+                continue;
+            }
+            i->forth(p.side, x.win, x.u, i->lanes);
             if (width < i->lanes)
                 put_half(s, &p, i->lanes, c, x.u, to);
             for (int f = 0; f < p.freqs && width >= i->lanes; f++)

@@ -21,12 +21,14 @@
  * second input (0: none), to k channels.  The window is r x r, the padding
  * zeros, the result h + 2 pad - r + 1 high. hidden: LSTM cells per pixel, whose
  * gates the k results are; 0: none.  small: tiles of 2x2, for a forward pass of
- * 3x3 without both. */
+ * 3x3 without both.  windows: packed weights are windows, as
+ * ctt_wino_few_tiles() says, which are transformed where they are
+ * multiplied. */
 struct ctt_wino_shape {
     int64_t n, h, w, c, k;
     int     r, pad_h, pad_w;
     int64_t c2, hidden;
-    int     small;
+    int     small, windows;
 };
 
 /* The cells' states: old is read, h and c are written (c may be NULL). */
@@ -85,9 +87,9 @@ struct ctt_wino_isa {
                    int64_t to);
     void (*sums)(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
                  int64_t to);
-    /* Windows [tap][lane] to frequencies, [freq][lane], of tiles of this side,
-     * and, the gradient, back. */
-    void (*forth)(int side, const float *win, float *u);
+    /* Windows [tap][lane] to frequencies, [lane] every `step` floats, of tiles
+     * of this side, and, the gradient, [freq][lane] back. */
+    void (*forth)(int side, const float *win, float *u, int64_t step);
     void (*back)(int side, const float *u, float *win);
 };
 
@@ -102,6 +104,12 @@ struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
                                          const struct ctt_tensor *x);
 struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
                                          const struct ctt_tensor *x);
+
+/* 1 if the weights of a forward pass are long, and its tiles so few that it
+ * takes no longer to transform them each time than to read four (tiles of 2x2:
+ * 16/9) times as much memory. */
+int ctt_wino_few_tiles(const struct ctt_wino_isa *i,
+                       const struct ctt_wino_shape *s);
 
 /* Sizes in floats: packed weights; scratch of `threads` threads; scratch of a
  * gradient, for any number of threads. */

@@ -5,21 +5,28 @@
 /* R rows and N registers are constants: the loops over them are unrolled, and
  * the sums stay in registers. */
 
-/* m[r][N registers] = sum over c of v[r][c] u[c][N registers]. */
+/* m[r][N registers] = sum over c of v[r][c] u[c][N registers]; more: is added
+ * to m.  What is needed next is prefetched: from `next` on, each channel `each`
+ * floats. */
 INLINE void product_registers(int R, int N, const float *v, int64_t ldv,
-                              const float *u, int64_t c, float *m)
+                              const float *u, int64_t c, float *m, int more,
+                              const float *next, int64_t each)
 {
     vec s[ROWS][2];
 
     UNROLL for (int r = 0; r < R; r++)
         for (int n = 0; n < N; n++)
             s[r][n] = (vec){ 0 };
+    if (more)
+        UNROLL for (int r = 0; r < R; r++)
+            for (int n = 0; n < N; n++)
+                s[r][n] = load(m + (r * N + n) * LANES);
     for (int64_t i = 0; i < c; i++) {
         vec b[2];
         UNROLL for (int n = 0; n < N; n++)
             b[n] = load(u + (i * N + n) * LANES);
         for (int n = 0; n < N; n++)
-            __builtin_prefetch(u + ((i + c) * N + n) * LANES);
+            __builtin_prefetch(next + i * each + n * LANES);
         UNROLL for (int r = 0; r < R; r++)
             for (int n = 0; n < N; n++)
                 s[r][n] += v[r * ldv + i] * b[n];
@@ -94,12 +101,13 @@ INLINE void outer_half(int R, const float *v, int64_t ldv, const float *m,
 
 /* By the width of a panel, counted in halves of a register: 1, 2 or 4. */
 INLINE void product(int R, int width, const float *v, int64_t ldv,
-                    const float *u, int64_t c, float *m)
+                    const float *u, int64_t c, float *m, int more,
+                    const float *next, int64_t each)
 {
     if (width == 1)
         product_pairs(R, v, ldv, u, c, m);
     else
-        product_registers(R, width / 2, v, ldv, u, c, m);
+        product_registers(R, width / 2, v, ldv, u, c, m, more, next, each);
 }
 
 INLINE void outer(int R, int width, const float *v, int64_t ldv,
@@ -116,9 +124,11 @@ INLINE void outer(int R, int width, const float *v, int64_t ldv,
  * only a macro can define them. */
 #define PRODUCT(R, width)                                                 \
 static void product_##width##_##R(const float *v, int64_t ldv,            \
-                                  const float *u, int64_t c, float *m)    \
+                                  const float *u, int64_t c, float *m,    \
+                                  int more, const float *next,            \
+                                  int64_t each)                           \
 {                                                                         \
-    product(R, width, v, ldv, u, c, m);                                   \
+    product(R, width, v, ldv, u, c, m, more, next, each);                 \
 }
 #define OUTER(R, width)                                                   \
 static void outer_##width##_##R(const float *v, int64_t ldv,              \
@@ -147,7 +157,7 @@ EACH(OUTER, 2)
 EACH(OUTER, 1)
 
 typedef void product_fn(const float *, int64_t, const float *, int64_t,
-                        float *);
+                        float *, int, const float *, int64_t);
 typedef void outer_fn(const float *, int64_t, const float *, int64_t, int64_t,
                       float *, int64_t);
 

@@ -8,6 +8,9 @@
 /* Channels out come in panels of two registers, the last one of two, one or
  * half a one.  The panel of gates holds i, f, o and g of as many cells as half
  * a register holds. */
+enum { CTT_WINO_CHUNK = 64 };     /* channels whose windows are transformed
+                                     together: these stay in the cache */
+
 struct ctt_wino_plan {
     int64_t oh, ow, th, tw, tiles;    /* of the result: pixels, tiles */
     int64_t c, cp;            /* channels in, and floats a tile for them */

@@ -14,9 +14,9 @@ struct packed {
 };
 
 /* A call's cache: transformed weights of the forward pass in large and small
- * tiles, of the gradient of the input, and of a forward pass with pair or
- * lstm. */
-enum way { FORWARD, SMALL, TO_INPUT, ALONG, WAYS };
+ * tiles, of the gradient of the input, and of a forward pass with pair or lstm;
+ * windows of a forward pass in tiles of any size. */
+enum way { FORWARD, SMALL, TO_INPUT, ALONG, WINDOWS, WAYS };
 struct wino_cache { struct packed way[WAYS]; };
 
 /* ---- the choice ---- */
@@ -44,6 +44,7 @@ static struct ctt_wino_shape part_shape(const struct ctt_conv_ask *q)
         s.hidden = c->lstm.node ? c->lstm.h.c : 0;
         s.small = s.r == 3 && !s.c2 && !s.hidden &&
                   ctt_winograd_small_tiles(&c->out, s.c);
+        s.windows = ctt_wino_few_tiles(q->state, &s);
     }
     return s;
 }
@@ -167,6 +168,7 @@ static int forward_pass(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
         end.ldplus = c->in[1].ld;
     }
     CTT_TRY(convolve(q, &job, s->c2 || s->hidden ? ALONG
+                              : s->windows ? WINDOWS
                               : s->small ? SMALL : FORWARD));
     if (c->act && !relu)
         ctt_cpu_of(q->dev)->isa->row_ops->finish(q->dev, &c->out, NULL,

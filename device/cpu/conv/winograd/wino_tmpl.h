@@ -26,8 +26,47 @@ static void multiply_panel(const struct ctt_wino_shape *shape,
         for (int64_t t = 0, r; t < tiles; t += r) {
             r = even_rows(tiles - t);
             product[r](v + f * vstep + t * p->cp, p->cp, u + f * slab, p->c,
-                       m + f * mstep + t * width);
+                       m + f * mstep + t * width, 0,
+                       u + f * slab + p->c * width, width);
         }
+}
+
+/* Products of some channels, n, from c on.  The windows that are transformed
+ * next begin at `next`. */
+static void multiply_some(const struct ctt_wino_plan *p, int64_t c, int64_t n,
+                          const float *v, const float *u, float *m,
+                          const float *next, int64_t taps)
+{
+    int64_t vstep = ctt_wino_step(p->block * p->cp), r;
+    int64_t mstep = ctt_wino_step(p->block * PANEL);
+    int64_t ustep = ctt_wino_step(n * PANEL);
+    int64_t calls = p->freqs * ((p->tiles + ROWS - 1) / ROWS);
+    int64_t each = (taps * PANEL + calls - 1) / calls;
+
+    for (int f = 0; f < p->freqs; f++)
+        for (int64_t t = 0; t < p->tiles; t += r, next += n * each) {
+            r = even_rows(p->tiles - t);
+            products[4][r](v + f * vstep + t * p->cp + c, p->cp,
+                           u + f * ustep, n, m + f * mstep + t * PANEL,
+                           c > 0, next, each);
+        }
+}
+
+/* The same of two registers whose windows win[channel][register][tap][lane] are
+ * transformed into u, some channels at a time. */
+static void transform_panel(const struct ctt_wino_shape *s,
+                            const struct ctt_wino_plan *p, const float *v,
+                            const float *win, float *m, float *u)
+{
+    int64_t taps = s->r * s->r, n;
+
+    for (int64_t c = 0; c < p->c; c += n) {
+        n = p->c - c < CTT_WINO_CHUNK ? p->c - c : CTT_WINO_CHUNK;
+        for (int64_t i = 0; i < 2 * n; i++, win += taps * LANES)
+            windows_to_freq(p->side, win, u + i * LANES,
+                            ctt_wino_step(n * PANEL));
+        multiply_some(p, c, n, v, u, m, win, taps);
+    }
 }
 
 /* Finds tiles t and t + 1 of the block that begins with `first`; returns 0
@@ -101,8 +140,12 @@ static void conv_item(const struct ctt_wino_job *j, int item, int groups,
     scatter(j, &p, first, 0, tiles, v);
     for (int k = from; k < to; k++) {
         int64_t width = ctt_wino_width(s, LANES, k);
-        multiply_panel(s, &p, tiles, v, j->u + k * p.freqs * p.c * PANEL, m,
-                       width);
+        if (s->windows)
+            transform_panel(s, &p, v, j->u + k * s->r * s->r * p.c * PANEL, m,
+                            m + p.freqs * ctt_wino_step(block * PANEL));
+        else
+            multiply_panel(s, &p, tiles, v, j->u + k * p.freqs * p.c * PANEL,
+                           m, width);
         for (int64_t t = 0; t < tiles; t += 2) {
             int two = two_places(&p, first, tiles, t, 0, 0, at);
             const float *mt = m + t * width;

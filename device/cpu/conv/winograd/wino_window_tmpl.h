@@ -2,15 +2,9 @@
  * wino_window_tmpl.h: transforms windows of weights to frequencies and back,
  * LANES of them at once.  Windows are [tap][LANES]. */
 
-/* G of the points 0, 1, -1, infinity, with 2, -2, and with 1/2, -1/2: the
+/* G of the points 0, 1, -1, infinity with 2, -2, and with 1/2, -1/2: the
  * coefficients of a window to its frequencies.  The factors belong to the input
  * and output transforms of wino_vec_tmpl.h. */
-static const float g4[4][5] = {
-    { 1, 0, 0 },
-    { 1 / 2.f, 1 / 2.f, 1 / 2.f },
-    { 1 / 2.f, -1 / 2.f, 1 / 2.f },
-    { 0, 0, 1 },
-};
 static const float g6[6][5] = {
     { 1 / 4.f, 0, 0 },
     { -1 / 6.f, -1 / 6.f, -1 / 6.f },
@@ -30,9 +24,9 @@ static const float g8[8][5] = {
     { 0, 0, 0, 0, 1 },
 };
 
-/* u[freq][LANES] = G window G^T; r and side are constants. */
+/* u[freq * step][LANES] = G window G^T; r and side are constants. */
 INLINE void forth_window(const float g[][5], int r, int side,
-                         const float *win, float *u)
+                         const float *win, float *u, int64_t step)
 {
     vec part[8][5];
 
@@ -47,18 +41,47 @@ INLINE void forth_window(const float g[][5], int r, int side,
             vec sum = part[i][0] * g[j][0];
             UNROLL for (int b = 1; b < r; b++)
                 sum += part[i][b] * g[j][b];
-            store(u + (i * side + j) * LANES, sum);
+            store(u + (i * side + j) * step, sum);
         }
 }
 
-static void windows_to_freq(int side, const float *win, float *u)
+/* The same of g4, whose products are exact: three numbers become the first,
+ * halves of their sum with either sign of the second, and the third. */
+INLINE void small_line(const vec x[3], vec y[4])
+{
+    vec ends = x[0] * 0.5f, middle = x[1] * 0.5f, last = x[2] * 0.5f;
+
+    y[0] = x[0];
+    y[1] = ends + middle + last;
+    y[2] = ends - middle + last;
+    y[3] = x[2];
+}
+
+static void small_window(const float *win, float *u, int64_t step)
+{
+    vec part[3][4], y[4];
+
+    UNROLL for (int b = 0; b < 3; b++) {
+        const vec x[3] = { load(win + b * LANES), load(win + (3 + b) * LANES),
+                           load(win + (6 + b) * LANES) };
+        small_line(x, part[b]);
+    }
+    UNROLL for (int i = 0; i < 4; i++) {
+        const vec x[3] = { part[0][i], part[1][i], part[2][i] };
+        small_line(x, y);
+        UNROLL for (int j = 0; j < 4; j++)
+            store(u + (i * 4 + j) * step, y[j]);
+    }
+}
+
+static void windows_to_freq(int side, const float *win, float *u, int64_t step)
 {
     if (side == 4)
-        forth_window(g4, 3, 4, win, u);
+        small_window(win, u, step);
     else if (side == 6)
-        forth_window(g6, 3, 6, win, u);
+        forth_window(g6, 3, 6, win, u, step);
     else
-        forth_window(g8, 5, 8, win, u);
+        forth_window(g8, 5, 8, win, u, step);
 }
 
 /* window = G^T u G: the gradient of a window from that of its frequencies. */
