@@ -364,6 +364,11 @@ void ctt_free(void *p)
     free(p);
 }
 
+void ctt_free_pages(void)
+{
+    (void)malloc_trim(0);
+}
+
 char *ctt_strdup(const char *s)
 {
     size_t n = strlen(s) + 1;

@@ -106,6 +106,9 @@ void *ctt_calloc_full(size_t count, size_t size);
 void *ctt_realloc(void *p, size_t size);
 void  ctt_free(void *p);
 char *ctt_strdup(const char *s);
+
+/* Gives free memory back to the system, after much was freed. */
+void  ctt_free_pages(void);
 void  ctt_fail_alloc(long k);
 long  ctt_live_blocks(void);
 long  ctt_alloc_calls(void);

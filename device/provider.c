@@ -180,6 +180,15 @@ static struct ctt_tuned *tuned(const struct ctt_conv_set *s,
                ? d->tuner->look(s, q, k->tuned) : NULL;
 }
 
+static int run_row(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
+{
+    struct ctt_late *late = q->call->w[0].late;
+
+    if (p->reads && late)
+        ctt_late_stay(late);
+    return p->run(q);
+}
+
 /* Runs the part; returns the row that did. */
 static int run_chosen(const struct ctt_conv_set *s, struct conv_cache *k,
                       struct ctt_conv_ask *q, struct ctt_tuned *t)
@@ -193,9 +202,7 @@ static int run_chosen(const struct ctt_conv_set *s, struct conv_cache *k,
     if (t && t->row < 0 && q->dev->tuning == CTT_TUNE_MEASURE)
         CTT_TRY(row = q->dev->tuner->measure(s, k->own, q, row, t));
     else
-        CTT_TRY(s->row[row].by->run(q));
-    if (s->row[row].by->reads && q->call->w[0].late)
-        ctt_late_stay(q->call->w[0].late);
+        CTT_TRY(run_row(s->row[row].by, q));
     rc = row;
 out:
     return rc;

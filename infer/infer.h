@@ -83,7 +83,13 @@ int  ctt_infer_limits(const struct ctt_infer_limits *limits);
  * "ref" (plain C, slow, the same results on every machine); a device that is
  * not built in is an error, as is a model with several inputs or with an output
  * that is neither classes nor a frame, or with a weight that is not a finite
- * number.  threads: CPU threads per session; 0: one per processor. */
+ * number.  threads: CPU threads per session; 0: one per processor.
+ *
+ * On "cpu" the kernels of convs from 16,384 numbers on stay in the file, which
+ * is kept open, and a session reads them when it computes its first frame, so
+ * that fails if one of them is not finite.  The file may be replaced or removed
+ * meanwhile; if it is written over, sessions that have computed a frame go on,
+ * and later ones fail. */
 int  ctt_infer_open(const char *path, const char *device, int threads,
                     struct ctt_infer **out);
 void ctt_infer_close(struct ctt_infer **m);

@@ -190,4 +190,5 @@ void ctt_lates_tidy(struct ctt_lates *l)
         w->data = NULL;
     }
     pthread_mutex_unlock(&l->lock);
+    ctt_free_pages();
 }

@@ -193,6 +193,7 @@ int ctt_model_copy(const struct ctt_model *m, struct ctt_model **out)
     CTT_TRY(copy_graph(m->g, &g));
     CTT_TRY(ctt_model_new(g, &copy));
     memcpy(copy->w, m->w, (size_t)m->g->weights * sizeof(*m->w));
+    copy->late = ctt_lates_share(m->late);
     CTT_TRY(ctt_model_labels(copy, m->label, m->labels));
     CTT_TRY(ctt_constraint_copy(&m->constraint, m->g->weights,
                                 &copy->constraint));

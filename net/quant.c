@@ -115,14 +115,19 @@ out:
 
 static float step_of(const float *w, int64_t n)
 {
-    float most = 0;
+    int32_t most = 0;    /* floats from 0 on have the order of their bits */
+    float x;
 
 #pragma omp simd reduction(max : most)
     for (int64_t i = 0; i < n; i++) {
-        float x = w[i] < 0 ? -w[i] : w[i];
-        most = x > most ? x : most;
+        int32_t bits;
+
+        memcpy(&bits, w + i, sizeof(bits));
+        bits &= 0x7fffffff;
+        most = bits > most ? bits : most;
     }
-    return ctt_quant_step(most);
+    memcpy(&x, &most, sizeof(x));
+    return ctt_quant_step(x);
 }
 
 void ctt_quant_weights(const float *w, int64_t channels, int64_t each,

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Floats of the smallest weight that stays in the file. */
-static int64_t least = 1;
+static int64_t least = INT64_C(1) << 14;
 
 struct from {
     char *path;

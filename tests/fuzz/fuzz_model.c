@@ -5,6 +5,7 @@
  * right checksum, so that inputs pass all checks of checksums.  Without a part
  * the input is the file itself, and only its own checksum is made right. */
 #include "tests/fuzz/fuzz.h"
+#include "net/late.h"
 #include "net/file/decision.h"
 #include "net/file/file.h"
 #include "net/file/h5.h"
@@ -363,6 +364,32 @@ static void check_saved_again(const struct ctt_model *m)
     ctt_model_free(&again);
 }
 
+/* Kernels that stay in the file are those of the model m, if that could be
+ * loaded. */
+static void check_late(const char *path, const struct ctt_model *m)
+{
+    int64_t old = ctt_late_least(1);
+    struct ctt_model *late = NULL;
+    const float *x;
+
+    if (ctt_model_load_late(path, &late) < 0)
+        FUZZ_CHECK(!m && !late);
+    for (int i = 0; late && i < late->g->count; i++) {
+        const struct ctt_node *n = &late->g->node[i];
+        struct ctt_late *w = ctt_late_find(late->late, n, 0);
+        int rc = w ? ctt_late_get(w, &x) : CTT_ENAN;
+
+        FUZZ_CHECK(!m || rc >= 0 || rc == CTT_ENAN);
+        if (rc >= 0 && m)
+            FUZZ_CHECK(memcmp(x, m->w + n->at[0], sizeof(*x) *
+                              (size_t)ctt_volume(&n->w[0])) == 0);
+        if (rc >= 0)
+            ctt_late_put(w);
+    }
+    ctt_model_free(&late);
+    ctt_late_least(old);
+}
+
 static void load_and_check(const char *path)
 {
     struct ctt_model *m = NULL;
@@ -380,6 +407,7 @@ static void load_and_check(const char *path)
         FUZZ_CHECK(!m);
         ctt_fuzz_refused(path);
     }
+    check_late(path, m);
     ctt_model_free(&m);
 }
 

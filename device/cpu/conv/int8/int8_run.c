@@ -14,10 +14,16 @@ static void pack_channel(const struct ctt_int8_isa *isa,
     int64_t unit = isa->unit, wide = ctt_int8_block_width(isa, j, o);
 
     to += ctt_int8_weight_index(isa, j, group, o);
-    for (int64_t r = 0; r < runs; r++)
-        for (int64_t i = 0; i < j->run; i++)
-            to[(r * j->steps + i / unit) * wide * unit + i % unit] =
-                q[r * j->run + i];
+    for (int64_t r = 0; r < runs; r++, q += j->run) {
+        int8_t *at = to + r * j->steps * wide * unit;
+        int64_t i = 0;
+
+        for (; unit == 4 && i + 4 <= j->run; i += 4, at += wide * 4)
+            memcpy(at, q + i, 4);
+        for (; i < j->run; i += unit, at += wide * unit)
+            for (int64_t k = 0; k < unit && i + k < j->run; k++)
+                at[k] = q[i + k];
+    }
 }
 
 /* Initial value of a sum: bytes are values + zero - less, and the sum is

@@ -70,6 +70,21 @@ static int64_t list_units(const struct from *f, int64_t l,
     return n;
 }
 
+/* Their number; of floats in the order of memory. */
+static int64_t count_units(const struct from *f, int64_t l)
+{
+    const struct ctt_tensor *w = &f->c->w[0].t;
+    int64_t taps = w->d * w->h * w->w, by = f->s->columns, n = 0;
+    const float *x = f->w + l / by * taps * w->c;
+
+    if (f->s->units != 1)
+        return list_units(f, l, NULL);
+    for (int64_t t = l % by; t < taps; t += by)
+        SIMD for (int64_t i = t * w->c; i < (t + 1) * w->c; i++)
+            n += x[i] < 0 || x[i] > 0;
+    return n;
+}
+
 int ctt_sparse_alloc(const struct ctt_call *c, int64_t n, size_t size,
                      int64_t lists, struct ctt_sparse_weights *k)
 {
@@ -173,7 +188,7 @@ int ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
         CTT_TRY(to_whole(d, &f, &step));
     k->units = 0;
     for (int64_t l = 0; l < lists; l++)
-        k->units += list_units(&f, l, NULL);
+        k->units += count_units(&f, l);
     CTT_TRY(ctt_sparse_alloc(c, k->units, sizeof(*k->unit), lists, k));
     for (int64_t o = 0; o < outs; o++)
         pack_channel(isa, &f, o, step, k);
