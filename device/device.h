@@ -113,8 +113,8 @@ struct ctt_call {
                            call; starts NULL, freed by ctt_dev_forget() */
 };
 
-/* What a provider of convs returns if it must read the kernel of a call, or of
- * its pair, that is still in the model's file (net/late.h): it is called again
+/* The result of a provider of convs that must read the kernel of a call, or of
+ * its pair, which is still in the model's file (net/late.h): it is called again
  * with the floats. */
 enum { CTT_CONV_LACKS = -1000 };
 

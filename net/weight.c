@@ -74,7 +74,8 @@ int ctt_weight_check(const struct ctt_weight *w)
     CTT_CHECK(f, CTT_EINVAL, "numbers of type %d (%s) are no weights",
               (int)w->t.dtype, ctt_dtype_word(w->t.dtype));
     CTT_CHECK((w->t.data || w->late) && ctt_volume(&w->t) > 0 &&
-              w->t.ld == w->t.c, CTT_EINVAL, "a weight has no numbers, or not in a row");
+              w->t.ld == w->t.c, CTT_EINVAL,
+              "a weight has no numbers, or not in a row");
     CTT_TRY(check_extra(w, "scale", f->scale, w->scale != NULL));
     CTT_TRY(check_extra(w, "codebook", f->codebook, w->codebook != NULL));
     CTT_CHECK(w->codebook ? w->codes > 0 && w->codes <= MOST_CODES

@@ -42,6 +42,14 @@ static const char bytes[] = STREAM_INPUT
     "pool p in=d kind=avg\n"
     "conv y in=p out=5\n";
 
+/* Convs that all are packed. */
+static const char packed[] = STREAM_INPUT
+    "conv a in=x out=32 kernel=3 pad=1\n"
+    "conv b in=a out=64 kernel=3 pad=1\n"
+    "conv c in=b out=32 kernel=1\n"
+    "pool p in=c kind=avg\n"
+    "conv y in=p out=5\n";
+
 /* A model in which nine of ten weights are pruned, or none. */
 static const char *write_model(const char *text, int pruned)
 {
@@ -188,11 +196,10 @@ static void test_not_finite(void)
 /* After the first frame nobody has the floats of a kernel that is packed. */
 static void test_freed(void)
 {
-    const char *path = write_model(floats, 0);
+    const char *path = write_model(packed, 0);
     struct ctt_session *s = NULL;
     struct ctt_infer *m = NULL;
-    int64_t used[2];
-    int64_t old;
+    int64_t used[2], old;
 
     for (int late = 0; late < 2; late++) {
         old = ctt_late_least(late ? 1 : INT64_MAX);

@@ -446,6 +446,7 @@ static int onednn_sgemm(struct ctt_dev *d, void *state, int n, const float *a,
 
 const struct ctt_conv_provider ctt_conv_onednn = {
     .name = "onednn", .any_threads = 1, .reads = 1,
-    .open = open_engine, .close = close_engine, .can = onednn_supports, .run = onednn_run,
+    .open = open_engine, .close = close_engine, .can = onednn_supports,
+    .run = onednn_run,
     .forget = free_plans, .sgemm = onednn_sgemm,
 };

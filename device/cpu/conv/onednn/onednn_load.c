@@ -128,6 +128,7 @@ out:
 
 const struct ctt_conv_provider ctt_conv_onednn = {
     .name = "onednn", .any_threads = 1, .reads = 1,
-    .open = open_passed, .close = close_passed, .can = module_supports, .run = module_run,
+    .open = open_passed, .close = close_passed, .can = module_supports,
+    .run = module_run,
     .forget = module_free, .sgemm = module_sgemm,
 };

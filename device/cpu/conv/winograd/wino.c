@@ -186,8 +186,8 @@ static void put_half(const struct ctt_wino_shape *s,
         }
 }
 
-/* Stores the windows of channel c to register j: [panel][channel][register][tap]
- * [lane]. */
+/* Stores the windows of channel c to register j:
+ * [panel][channel][register][tap][lane]. */
 static void put_windows(const struct ctt_wino_shape *s, int lanes, int64_t j,
                         int64_t c, const float *win, float *u)
 {
