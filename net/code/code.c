@@ -208,7 +208,7 @@ static int unpack(const struct rows *r, const struct ctt_part *p,
 
     if (l.width == 1)    /* in planes they are as they are */
         l.values = 0;
-    raw = ctt_calloc((size_t)room, 1);
+    raw = ctt_calloc_full((size_t)room, 1);
     CTT_TRY(raw ? 0 : CTT_ENOMEM);
     CTT_TRY(r->bytes->unpack(&l, in, size, raw, room, n));
     *used = r->values->used(p, raw, *n);

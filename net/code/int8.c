@@ -135,10 +135,26 @@ static int64_t used(const struct ctt_part *p, const uint8_t *in, int64_t n)
     return most(p) <= n ? most(p) : -1;
 }
 
+/* A channel of which nothing is pruned; returns 0 if a number is none. */
+static int get_whole(const uint8_t *q, float scale, int64_t n, float *w)
+{
+    int least = 0;
+
+#pragma omp simd reduction(min : least)
+    for (int64_t i = 0; i < n; i++) {
+        int x = (int8_t)q[i];
+
+        least = x < least ? x : least;
+        w[i] = scale * (float)x;
+    }
+    return least >= -LARGEST;
+}
+
 static int get_int8(const struct ctt_part *p, const uint8_t *in,
                     const struct ctt_decoded *to)
 {
     const uint8_t *q = in + SCALE * channels(p);
+    int64_t n = each(p);
 
     for (int64_t o = 0; o < channels(p); o++) {
         float scale;
@@ -146,7 +162,12 @@ static int get_int8(const struct ctt_part *p, const uint8_t *in,
         ctt_set_bits(&scale, ctt_get_number(in + SCALE * o, SCALE));
         if (!isfinite(scale) || scale < 0)
             return 0;
-        for (int64_t i = o * each(p); i < (o + 1) * each(p); i++) {
+        if (p->kept == p->count) {
+            if (!get_whole(q + o * n, scale, n, to->w + o * n))
+                return 0;
+            continue;
+        }
+        for (int64_t i = o * n; i < (o + 1) * n; i++) {
             int kept = ctt_part_keeps(p, i), x = kept ? (int8_t)*q++ : 0;
             if (x < -LARGEST)
                 return 0;

@@ -40,7 +40,7 @@ int ctt_store_decode(const char *path, const struct ctt_entry *e,
 {
     const struct ctt_coding how = { e->s.positions, e->s.values, e->s.bytes };
     size_t n = (size_t)e->s.params;
-    struct ctt_decoded out = { to, ctt_calloc(n, 1), NULL };
+    struct ctt_decoded out = { to, ctt_calloc_full(n, 1), NULL };
     int rc = 0;
 
     if (ctt_coding_shares(e->s.values))
@@ -117,7 +117,7 @@ static int read_coded(const struct from *f, const struct place *p,
                       const double *scale, float *to)
 {
     const struct ctt_entry *e = &p->e;
-    uint8_t *coded = ctt_calloc((size_t)e->s.size, 1);
+    uint8_t *coded = ctt_calloc_full((size_t)e->s.size, 1);
     int rc = 0;
 
     CTT_TRY(coded ? 0 : CTT_ENOMEM);

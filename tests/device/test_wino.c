@@ -360,7 +360,52 @@ static void test_small_tiles(void)
     }
 }
 
+/* Weights that are packed as windows give the same bits. */
+static void check_windows(struct ctt_wino_shape s, const struct ctt_wino_isa *i,
+                          int threads)
+{
+    struct ctt_wino_epilogue end = { .act = CTT_ACT_RELU + 1 };
+    struct rig r[2];
+
+    for (int k = 0; k < 2; k++) {
+        s.windows = k;
+        rig_open(&r[k], &s, i);
+        end.bias = r[k].bias;
+        ctt_wino_pack(i, &r[k].s, r[k].w, NULL, 0, threads, r[k].u);
+        run(&r[k], i, &r[k].s, r[k].x, r[k].y, &end, threads);
+    }
+    CU_ASSERT(memcmp(r[0].y, r[1].y, (size_t)r[0].ny * sizeof(float)) == 0);
+    rig_close(&r[0]);
+    rig_close(&r[1]);
+}
+
+static void test_windows(void)
+{
+    static const struct ctt_wino_isa *const all[] = { &ctt_wino_avx512,
+                                                      &ctt_wino_avx2 };
+    static const struct ctt_wino_shape few[] = {
+        { 1, 14, 14, 150, 64, 3, 1, 1 },
+        { 1, 7, 7, 64, 96, 3, 1, 1, 0, 0, 1 },
+        { 2, 7, 9, 130, 32, 3, 0, 1, 0, 0, 1 },
+        { 1, 11, 9, 65, 32, 5, 2, 2 },
+    };
+    struct ctt_wino_shape large = { 1, 14, 14, 256, 256, 3, 1, 1 };
+
+    for (size_t k = 0; k < CTT_LEN(all); k++) {
+        if (!all[k]->supported())
+            continue;
+        CU_ASSERT(ctt_wino_few_tiles(all[k], &large));
+        CU_ASSERT(!ctt_wino_few_tiles(all[k], &few[0]));
+        for (size_t i = 0; i < CTT_LEN(few); i++)
+            for (int threads = 1; threads <= THREADS; threads += THREADS - 1)
+                check_windows(few[i], all[k], threads);
+    }
+    large.n = 8;
+    CU_ASSERT(!ctt_wino_few_tiles(&ctt_wino_avx2, &large));
+}
+
 static CU_TestInfo tests[] = {
+    { "windows", test_windows },
     { "small tiles", test_small_tiles },
     { "avx2", test_avx2 },
     { "avx512", test_avx512 },
