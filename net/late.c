@@ -12,11 +12,12 @@
 struct ctt_late {
     struct ctt_lates *all;
     char              title[CTT_WEIGHT_NAME];
-    int64_t           rows;
+    int64_t           rows, floats;
     double           *scale;
     float            *data;
     int               users;
-    _Atomic(float *)  stays;    /* data, or NULL */
+    atomic_int        staying;
+    _Atomic(float *)  stays;    /* data, once it has its own size, or NULL */
 };
 
 /* idle: 1 if a weight without users may have data. */
@@ -56,7 +57,8 @@ void ctt_lates_add(struct ctt_lates *l, const char *title,
     strcpy(w->title, title);
     w->all = l;
     w->rows = shape->n;
-    l->most = ctt_volume(shape) > l->most ? ctt_volume(shape) : l->most;
+    w->floats = ctt_volume(shape);
+    l->most = w->floats > l->most ? w->floats : l->most;
 }
 
 void *ctt_lates_from(const struct ctt_lates *l)
@@ -118,7 +120,7 @@ static int find_room(struct ctt_late *w)
     for (int i = 0; i < w->all->count && !w->data; i++) {
         struct ctt_late *o = &w->all->of[i];
 
-        if (!o->data || o->users || o->stays)
+        if (!o->data || o->users || o->staying)
             continue;
         w->data = o->data;
         o->data = NULL;
@@ -157,17 +159,32 @@ out:
     return rc;
 }
 
+/* Blocks are for the largest weight; one that stays gets its own size. */
+static void settle(struct ctt_late *w)
+{
+    size_t bytes = (size_t)w->floats * sizeof(*w->data);
+    float *own = w->floats < w->all->most ? ctt_calloc(bytes, 1) : NULL;
+
+    if (own) {
+        memcpy(own, w->data, bytes);
+        ctt_free(w->data);
+        w->data = own;
+    }
+    atomic_store(&w->stays, w->data);
+}
+
 void ctt_late_put(struct ctt_late *w)
 {
     pthread_mutex_lock(&w->all->lock);
-    w->users--;
+    if (--w->users == 0 && w->staying && !w->stays)
+        settle(w);
     w->all->idle = 1;
     pthread_mutex_unlock(&w->all->lock);
 }
 
 void ctt_late_stay(struct ctt_late *w)
 {
-    atomic_store(&w->stays, w->data);
+    atomic_store(&w->staying, 1);
 }
 
 const float *ctt_late_stayed(const struct ctt_late *w)
@@ -184,7 +201,7 @@ void ctt_lates_tidy(struct ctt_lates *l)
     for (int i = 0; i < l->count; i++) {
         struct ctt_late *w = &l->of[i];
 
-        if (w->users || w->stays)
+        if (w->users || w->staying)
             continue;
         ctt_free(w->data);
         w->data = NULL;

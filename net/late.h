@@ -36,7 +36,8 @@ struct ctt_late *ctt_late_find(struct ctt_lates *l, const struct ctt_node *n,
 int  ctt_late_scale(struct ctt_late *w, const double *scale);
 
 /* get: the floats, which stay until put; an error if they cannot be read any
- * more.  stay: after a get, the floats stay for ever; stayed: these, or NULL.
+ * more.  stay: the floats that a get found stay when nobody has them, for ever;
+ * stayed: these, or NULL.
  * tidy: frees those that nobody has.  Any thread. */
 int  ctt_late_get(struct ctt_late *w, const float **out);
 void ctt_late_put(struct ctt_late *w);
