@@ -25,6 +25,7 @@
 #define PRESET "preset"
 #define PRESET_TAGS .word = PRESET, .tags = STEP | QUIET
 #define MNIST "data=mnist:*|val=mnist:*"
+#define LAYERWISE "optimizer=lars|optimizer=larc"
 #define STEPS "schedule=step|schedule=sampled"
 
 enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
@@ -35,7 +36,7 @@ enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
 static const char *const optimizers[] = {
     [CTT_SGD] = "sgd", [CTT_ADAM] = "adam", [CTT_ADAMW] = "adamw",
     [CTT_NESTEROV] = "nesterov", [CTT_RMSPROP] = "rmsprop",
-    [CTT_ADAGRAD] = "adagrad", NULL
+    [CTT_ADAGRAD] = "adagrad", [CTT_LARS] = "lars", [CTT_LARC] = "larc", NULL
 };
 static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
@@ -299,7 +300,12 @@ const struct ctt_opt ctt_train_opts[] = {
       "counts", .arg = "PATTERN=FACTOR,...", .section = "Optimiser",
       .tags = STEP | TRAINER },
     { "momentum", CTT_FLOAT, FIELD(momentum), "0.9", "momentum", 0, 0.9999,
-      .section = "Optimiser", .needs = "optimizer=sgd|optimizer=nesterov",
+      .section = "Optimiser", .needs = "optimizer=sgd|optimizer=nesterov|"
+      LAYERWISE, .tags = STEP },
+    { "trust", CTT_FLOAT, FIELD(trust), "0.02", "a step changes the kernel of "
+      "a conv by this share of its own norm, times --lr with lars (You and "
+      "others 2017), and with larc no more than at the rate --lr", 1e-6, 1,
+      .arg = "SHARE", .section = "Optimiser", .needs = LAYERWISE,
       .tags = STEP },
     { "beta1", CTT_FLOAT, FIELD(beta1), "0.9", "decay of the mean gradient",
       0, 0.99999, .section = "Optimiser",

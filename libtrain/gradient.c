@@ -6,8 +6,10 @@
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/ranks/groups.h"
+#include "libtrain/ranks/strategy.h"
 #include "run/back/exec.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Uploads the frames of the next shard while the backward pass runs. */
@@ -53,7 +55,55 @@ void ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s)
     to->clips += s->clips;
     to->ahead += s->ahead;
     to->values += s->values;
+    to->squares += s->squares;
 }
+
+/* ---- the gradient noise scale ---- */
+
+int ctt_noise_is_known(const struct ctt_train_cfg *cfg)
+{
+    return cfg->shards > 1 && ctt_strategy_of(cfg) == &ctt_data_parallel &&
+           (!cfg->squeeze || strcmp(cfg->squeeze, "none") == 0);
+}
+
+/* Adds the squares of a shard's gradient; none of one that is not finite. */
+static int hear_shard(struct ctt_trainer *t, float *dw, double *squares)
+{
+    struct ctt_stretch all = { 0, t->m->g->weights };
+    double sum = 0;
+    int rc = 0;
+
+    if (ctt_noise_is_known(t->cfg) && !t->optim->flat.constraint.share)
+        CTT_TRY(ctt_optim_squares(t->optim, dw, all, &sum));
+    *squares += isfinite(sum) ? sum : 0;
+out:
+    return rc;
+}
+
+/* A shard's gradient has been divided by the whole batch's clips. */
+void ctt_noise_add(struct ctt_trainer *t, double squares, double norm,
+                   double scale)
+{
+    double by = 1 / (scale * scale);
+
+    if (squares > 0) {
+        t->noise.shards += t->shards.count * squares * by;
+        t->noise.batches += norm * norm * by;
+    }
+}
+
+/* Of their appendix A.1: the squares that shards and batches of so many clips
+ * have in the mean are those of the true gradient, plus noise / clips. */
+double ctt_noise_scale(const struct ctt_trainer *t)
+{
+    double n = t->shards.count, batch = t->cfg->batch;
+    double sum = n * t->noise.batches - t->noise.shards;    /* (n - 1) G^2 */
+    double rest = batch * (t->noise.shards - t->noise.batches);
+
+    return sum > 0 ? fmax(0, rest / sum) : NAN;
+}
+
+/* ---- a batch ---- */
 
 /* row->none: 1 if the shard has no gradient. */
 static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn, int k,
@@ -65,6 +115,8 @@ static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn, int k,
     turn->shard = t->shards.first + k;
     CTT_TRY(ctt_groups_run(t, turn, row));
     CTT_TRY(prefetch(t));
+    if (!row->none)
+        CTT_TRY(hear_shard(t, x->dw, &row->sums.squares));
     if (!row->none)
         CTT_TRY(ctt_shards_add(&t->shards, k, &t->m->constraint,
                                t->optim->flat.w, x->dw));

@@ -3,6 +3,7 @@
 #include "libtrain/log.h"
 #include "libtrain/before.h"
 #include "libtrain/settings.h"
+#include "libtrain/trainer.h"
 #include "base/json.h"
 #include "base/newfile.h"
 
@@ -22,7 +23,7 @@ struct ctt_log {
     const char *csv_path, *json_path;
     char       *settings;    /* for the first row of a new JSON log */
     int         kind;    /* bits below: the task, mixed precision, a server
-                            (--sync), several labels per clip */
+                            (--sync), several labels per clip, shards */
 };
 
 enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
@@ -31,7 +32,7 @@ enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
 enum { BOTH = 1 << CTT_BOTH, RECOGNISE = 1 << CTT_RECOGNISE | BOTH,
        PREDICT = 1 << CTT_PREDICT, NEXT = 1 << CTT_NEXT,
        ANY = RECOGNISE | PREDICT | NEXT, AMP = 1 << 4,
-       SERVED = 1 << 5, SEVERAL = 1 << 6 };
+       SERVED = 1 << 5, SEVERAL = 1 << 6, HEARD = 1 << 7 };
 
 #define COLUMN(of, name, kind, field) { of, name, kind, \
     offsetof(struct ctt_epoch, field) }
@@ -77,6 +78,7 @@ columns[] = {
     COLUMN(SERVED, "stale_6", INT64, p.stale.came[6]),
     COLUMN(SERVED, "stale_7", INT64, p.stale.came[7]),
     COLUMN(SERVED, "stale_8_up", INT64, p.stale.came[CTT_STALE]),
+    COLUMN(HEARD, "noise_scale", REAL, p.noise),
 };
 
 /* The epoch of a line; 0: the heading of a table, or damaged. */
@@ -168,7 +170,8 @@ static void head(const struct ctt_log *l)
 static int kind_of(const struct ctt_train_cfg *cfg, int several)
 {
     return 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0) |
-           (ctt_train_has_server(cfg) ? SERVED : 0) | (several ? SEVERAL : 0);
+           (ctt_train_has_server(cfg) ? SERVED : 0) | (several ? SEVERAL : 0) |
+           (ctt_noise_is_known(cfg) ? HEARD : 0);
 }
 
 void ctt_log_values(const struct ctt_train_cfg *cfg, int several,

@@ -94,6 +94,7 @@ static void fill_progress(const struct ctt_trainer *t, struct ctt_progress *p)
         .amp = t->cfg->amp != CTT_O0, .scale = t->at.scale.scale,
         .skipped = t->at.scale.skipped, .stale = t->stale,
         .stale_mean = known(t->stale.sum, (double)t->stale.all),
+        .noise = ctt_noise_scale(t),
     };
     if (t->cfg->time_limit > 0 && p->left > 60 * t->cfg->time_limit - seconds)
         p->left = 60 * (double)t->cfg->time_limit - seconds;
@@ -133,9 +134,9 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn,
                      ctt_errmsg(), turn->scale, (long long)t->at.scale.skips);
 }
 
-/* done: the step has computed a gradient, times `scale`. */
+/* done: the step has computed a gradient, times `scale`; squares: of shards. */
 static int update_weights(struct ctt_trainer *t, const struct ctt_turn *turn,
-                          int done, double scale)
+                          int done, double squares, double scale)
 {
     double norm = INFINITY, start = ctt_span_begin();
     int rc = 0;
@@ -144,6 +145,7 @@ static int update_weights(struct ctt_trainer *t, const struct ctt_turn *turn,
         CTT_TRY(ctt_optim_norm(t->optim, t->dw, &norm));
     if (!isfinite(norm))
         return skip_step(t, turn, done);
+    ctt_noise_add(t, squares, norm, scale);
     CTT_TRY(ctt_optim_step(t->optim, norm, scale, t->lr));
     ctt_scale_after(&t->at.scale, 1);
     ctt_span_end(CTT_SPAN_UPDATE, start);
@@ -186,7 +188,8 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
     t->at.used = t->now;
     t->lr = learning_rate(t, t->at.step);
     CTT_TRY(none = t->strategy->gradient(t, b, &turn, &scale));
-    CTT_TRY(update_weights(t, &turn, !none, scale));
+    CTT_TRY(update_weights(t, &turn, !none, t->at.sums.squares - before.squares,
+                           scale));
     t->clips += t->at.sums.clips - before.clips;
     t->last = known(t->at.sums.loss - before.loss,
                     t->at.sums.weight - before.weight);
@@ -329,6 +332,7 @@ static int end_epoch(struct ctt_trainer *t, int last, struct ctt_result *result)
     t->at.batch = 0;
     memset(&t->at.sums, 0, sizeof(t->at.sums));
     t->stale = (struct ctt_staleness){ .all = 0 };
+    t->noise = (struct ctt_noise){ .shards = 0 };
 out:
     return rc;
 }

@@ -18,9 +18,11 @@ enum { PIECE = 16 };    /* weights per byte of `how` in struct ctt_flat */
 /* The form of an update (device/update.h): ahead: with the next moment.
  * squares: divided by the root of squared gradients, of their sum or else of
  * their mean.  mean: with the mean gradient, and both means unbiased.  pulls:
- * the decay is no part of the gradient. */
+ * the decay is no part of the gradient.  layers: each kernel has a rate of its
+ * own.  limits: which is at most --lr. */
 static const struct optimizer {
-    unsigned ahead : 1, squares : 1, sum : 1, mean : 1, pulls : 1;
+    unsigned ahead : 1, squares : 1, sum : 1, mean : 1, pulls : 1, layers : 1,
+             limits : 1;
 } optimizers[] = {
     [CTT_SGD]      = { .ahead = 0 },
     [CTT_NESTEROV] = { .ahead = 1 },
@@ -28,6 +30,8 @@ static const struct optimizer {
     [CTT_ADAMW]    = { .squares = 1, .mean = 1, .pulls = 1 },
     [CTT_RMSPROP]  = { .squares = 1 },
     [CTT_ADAGRAD]  = { .squares = 1, .sum = 1 },
+    [CTT_LARS]     = { .layers = 1 },
+    [CTT_LARC]     = { .layers = 1, .limits = 1 },
 };
 
 /* ---- open ---- */
@@ -109,10 +113,38 @@ static int find_paces(const struct ctt_graph *g, struct ctt_optim *o)
     for (; o->paces <= scales; o->paces++) {
         struct ctt_pace *p = &o->pace[o->paces];
         p->factor = o->paces ? ctt_lr_scale(o->cfg, o->paces) : 1;
+        p->of.count = o->weights;
         CTT_TRY(find_trained(g, o, o->paces, &p->how));
     }
 out:
     return rc;
+}
+
+static int is_layerwise(const struct ctt_optim *o)
+{
+    return optimizers[o->cfg->optimizer].layers;
+}
+
+/* A pace for each trained weight. */
+static int find_layers(const struct ctt_graph *g, struct ctt_optim *o)
+{
+    o->pace = ctt_calloc((size_t)ctt_weight_count(g) + 1, sizeof(*o->pace));
+    if (!o->pace)
+        return CTT_ENOMEM;
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < g->node[i].nw; k++) {
+            const struct ctt_node *n = &g->node[i];
+            int scale = ctt_lr_scale_of(o->cfg, n);
+            enum ctt_how how = how_of(o->cfg, n, k);
+
+            if (how != CTT_FIXED)
+                o->pace[o->paces++] = (struct ctt_pace){
+                    scale ? ctt_lr_scale(o->cfg, scale) : 1,
+                    o->flat.how + n->at[k] / PIECE,
+                    { n->at[k], ctt_align(ctt_volume(&n->w[k]), PIECE) },
+                    how == CTT_DECAYS };
+        }
+    return 0;
 }
 
 static int has_codes(const struct ctt_constraint *c, int64_t at, int64_t n)
@@ -230,7 +262,7 @@ int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     o->type = ctt_amp_type(cfg);
     o->weights = o->flat.n = g->weights;
     CTT_TRY(find_trained(g, o, -1, &o->flat.how));
-    CTT_TRY(find_paces(g, o));
+    CTT_TRY((is_layerwise(o) ? find_layers : find_paces)(g, o));
     CTT_TRY(open_blocks(o, w));
     if (c)
         CTT_TRY(open_constraint(o, c));
@@ -255,7 +287,7 @@ void ctt_optim_close(struct ctt_optim **p)
     free_block(o, o->w16);
     free_block(o, o->average);
     free_block(o, o->flat.how);
-    for (int k = 0; k < o->paces; k++)
+    for (int k = 0; k < o->paces && !is_layerwise(o); k++)
         free_block(o, o->pace[k].how);
     ctt_free(o->pace);
     close_constraint(o);
@@ -355,6 +387,29 @@ out:
     return rc;
 }
 
+/* A part of the block, for an operation of the device. */
+static struct ctt_flat part_of(const struct ctt_optim *o, float *dw,
+                               struct ctt_stretch of)
+{
+    struct ctt_flat part = { .n = of.count, .dw = dw + of.at,
+                             .w = o->flat.w + of.at, .m = o->flat.m + of.at,
+                             .how = o->flat.how + of.at / PIECE };
+
+    if (o->flat.v)
+        part.v = o->flat.v + of.at;
+    if (o->flat.constraint.keep)
+        part.constraint.keep = o->flat.constraint.keep + of.at;
+    return part;
+}
+
+int ctt_optim_squares(struct ctt_optim *o, float *x, struct ctt_stretch of,
+                      double *sum)
+{
+    struct ctt_flat part = part_of(o, x, of);
+
+    return ctt_dev_constrain(o->dev, &part, sum);
+}
+
 /* Undoes, at update t, the bias of a mean that began at zero. */
 static float unbiased(float beta, double t)
 {
@@ -392,21 +447,65 @@ static float share_of(double decay, double k)
     return (float)(1 - fmin(decay, (1 + k) / (10 + k)));
 }
 
+/* The rate of a weight by its own size and that of its gradient times `by` (You
+ * and others 2017); of biases and norms it is lr. */
+static int layer_rate(struct ctt_optim *o, const struct ctt_pace *p, double by,
+                      double lr, double *rate)
+{
+    const struct ctt_train_cfg *c = o->cfg;
+    double w, g;
+    int rc = 0;
+
+    *rate = lr;
+    if (!p->kernel)
+        goto out;
+    CTT_TRY(ctt_optim_squares(o, o->flat.w, p->of, &w));
+    CTT_TRY(ctt_optim_squares(o, o->flat.dw, p->of, &g));
+    if (w > 0 && g > 0) {
+        double trust = (double)c->trust * sqrt(w) /
+                       (by * sqrt(g) + (double)c->weight_decay * sqrt(w));
+        *rate = optimizers[c->optimizer].limits ? fmin(trust, lr) : trust * lr;
+    }
+out:
+    return rc;
+}
+
+/* The rate is a factor of the gradient, decay included, so that the moment
+ * remembers steps. */
+static int layer_rule(struct ctt_optim *o, const struct ctt_pace *p, double by,
+                      double lr, struct ctt_rule *rule)
+{
+    double rate;
+    int rc;
+
+    CTT_TRY(layer_rate(o, p, by, lr, &rate));
+    rule->scale = (float)(by * rate);
+    rule->sgd.decay = (float)(rate * (double)o->cfg->weight_decay);
+    rule->sgd.lr = 1;
+out:
+    return rc;
+}
+
 /* Updates the weights of a pace. */
 static int update(struct ctt_optim *o, const struct ctt_pace *p, double by,
                   double lr)
 {
     struct ctt_rule rule = rule_of(o, p->factor * lr);
-    struct ctt_flat flat = o->flat;
+    struct ctt_flat flat = part_of(o, o->flat.dw, p->of);
+    int rc = 0;
 
     rule.scale = (float)by;
     flat.how = p->how;
-    return ctt_dev_update(o->dev, &flat, &rule);
+    if (is_layerwise(o))
+        CTT_TRY(layer_rule(o, p, by, p->factor * lr, &rule));
+    rc = ctt_dev_update(o->dev, &flat, &rule);
+out:
+    return rc;
 }
 
 int ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr)
 {
-    const struct ctt_pace all = { 1, o->flat.how };
+    const struct ctt_pace all = { 1, o->flat.how, { 0, o->weights }, 0 };
     double limit = o->limited ? 0 : (double)o->cfg->clip_norm;
     double length = norm / scale;
     double by = (limit > 0 && length > limit ? limit / length : 1) / scale;

@@ -11,10 +11,13 @@
  * If the program shares that memory they are the model's own array, otherwise a
  * copy that push and pull synchronise. */
 struct ctt_optim {
-    struct ctt_pace { double factor; const uint8_t *how; } *pace;
-                               /* with --lr-scale: `how` of the weights with
-                                  each factor, the others fixed; [0]: without
-                                  one */
+    struct ctt_pace {          /* weights with a rate of their own */
+        double         factor;
+        const uint8_t *how;    /* of them; of others of the stretch: fixed */
+        struct ctt_stretch of;
+        int            kernel;
+    }               *pace;     /* with --lr-scale: the weights with each factor,
+                                  [0] without one; layer-wise: each tensor */
     int              paces;
     const struct ctt_graph     *g;
     const struct ctt_train_cfg *cfg;
@@ -54,6 +57,11 @@ int  ctt_optim_constrain(struct ctt_optim *o, const struct ctt_constraint *c);
  * its L2 norm, which is not finite if any element is not.  The result does not
  * depend on the number of threads. */
 int  ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm);
+
+/* The sum of squares of x, floats such as the gradient, over trained weights of
+ * a stretch of the block; pruned ones are set to zero. */
+int  ctt_optim_squares(struct ctt_optim *o, float *x, struct ctt_stretch of,
+                       double *sum);
 
 /* One update with the gradient passed to ctt_optim_norm(), whose L2 norm is
  * norm: it is divided by the loss scale `scale`, then clipped to

@@ -29,8 +29,8 @@ struct ctt_turn {
 
 /* Sums over the steps of an epoch: loss * weight, weight, right answers at the
  * end of a clip, clips; losses of the next frame and the number of their
- * values. */
-struct ctt_sums { double loss, weight, right, clips, ahead, values; };
+ * values; squares: of the gradients of shards (ctt_noise_add()). */
+struct ctt_sums { double loss, weight, right, clips, ahead, values, squares; };
 
 /* Key of the random numbers of a use (libtrain/chance.h) in a turn. */
 static inline uint64_t ctt_turn_key(const struct ctt_turn *t, uint64_t use)

@@ -11,7 +11,7 @@
 #include "video/video.h"
 
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW, CTT_NESTEROV, CTT_RMSPROP,
-                      CTT_ADAGRAD };
+                      CTT_ADAGRAD, CTT_LARS, CTT_LARC };
 enum ctt_sched      { CTT_CONSTANT, CTT_STEPS, CTT_COSINE, CTT_SAMPLED };
 enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT, CTT_BOTH, CTT_NEXT };
 enum ctt_sampler    { CTT_PLAIN, CTT_BALANCED };    /* and class weights */
@@ -66,7 +66,7 @@ struct ctt_train_cfg {
     float observe_weight, full_weight, label_smooth, distil, self_distil;
     float temperature, dsd;
     int   epochs, batch, shards, max_steps, optimizer, schedule, step_epochs;
-    float lr, lr_end, warmup, gamma, momentum, beta1, beta2;
+    float lr, lr_end, warmup, gamma, momentum, beta1, beta2, trust;
     float weight_decay, clip_norm, time_limit, ema;
     int   pick, class_weights, sampler, folds, baselines;
     const char *val_ratios;
@@ -177,6 +177,9 @@ struct ctt_progress {
     int64_t skipped;                  /* its steps without an update, so far */
     struct ctt_staleness stale;       /* of this epoch */
     double  stale_mean;               /* NAN: none came */
+    double  noise;                    /* gradient noise scale of this epoch, in
+                                         clips (ctt_noise_scale()); NAN: not
+                                         known */
 };
 
 /* The result of a test.  Recognise: loss and accuracy, 0..1, at the last of

@@ -32,6 +32,10 @@ struct ctt_row_end {
                                     ctt_train_position */
 };
 
+/* Sums over steps: the square of the gradient's norm, mean of shards; that of
+ * batches. */
+struct ctt_noise { double shards, batches; };
+
 struct ctt_trainer {
     /* From the caller. */
     struct ctt_model           *m;
@@ -101,6 +105,7 @@ struct ctt_trainer {
     double                      clips, train_seconds;
     double                      lr, last;  /* learning rate and mean loss of the
                                               last step */
+    struct ctt_noise            noise;     /* of this epoch's gradients */
     struct ctt_staleness        stale, stale_all;    /* gradients of this epoch;
                                                         of all epochs */
 };
@@ -153,6 +158,18 @@ void   ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s);
 double ctt_trainer_scale(const struct ctt_turn *turn,
                          const struct ctt_sums *sums);
 int    ctt_trainer_undo(struct ctt_trainer *t, int rc, int none);
+
+/* gradient.c: the gradient noise scale, the trace of the covariance of clips'
+ * gradients over the square of their mean: in batches of far fewer clips than
+ * this a step learns in proportion to its clips, in larger ones hardly more
+ * (McCandlish and others 2018).  It follows from the sizes of shards' gradients
+ * and of their sum, and so is known with --shards where each gradient is whole.
+ * add: after a step, whose shards' gradients had this sum of squares and whose
+ * batch's this norm, all times `scale`.  scale: NAN: not known. */
+int    ctt_noise_is_known(const struct ctt_train_cfg *cfg);
+void   ctt_noise_add(struct ctt_trainer *t, double squares, double norm,
+                     double scale);
+double ctt_noise_scale(const struct ctt_trainer *t);
 
 /* Trains until the settings, the user or a test ends it; finish then fills r
  * and puts the final weights into the model. */

@@ -33,6 +33,10 @@ for order in 4 ${all:+early}; do
     passes CTT_SIM_ORDER=$order test_gpu_model
 done
 
+# Updates of the optimisers beside their formulas.
+"$bin/tests/libtrain/test_optimizers" > log 2>&1 ||
+    fail "test_optimizers: $(tail -5 log)"
+
 # 2. Without some engines of cuDNN the results are the same.
 for what in plain fallback; do
     CTT_CHECK_EVERY=${all:-${few:+1}4} passes CTT_SIM_DNN=$what test_gpu
