@@ -20,9 +20,9 @@ way_of() {
     local scaled=$2 root
     root=$(calc "print sqrt($2)")
     case $1 in
-    SGD) rate=0.02 by=1 how="--optimizer sgd" ;;
-    "SGD scaled"*) rate=0.02 by=$scaled how="--optimizer sgd" ;;
-    "LARC scaled"*) rate=0.02 by=$scaled how="--optimizer larc" ;;
+    SGD) rate=0.01 by=1 how="--optimizer sgd" ;;
+    "SGD scaled"*) rate=0.01 by=$scaled how="--optimizer sgd" ;;
+    "LARC scaled"*) rate=0.01 by=$scaled how="--optimizer larc" ;;
     "LARS root"*) rate=0.1 by=$root how="--optimizer lars" ;;
     AdamW) rate=0.001 by=1 how="--optimizer adamw" ;;
     "AdamW root"*) rate=0.001 by=$root how="--optimizer adamw" ;;

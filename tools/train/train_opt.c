@@ -44,6 +44,7 @@ static const struct ctt_chapter chapters[] = {
       "    find settings              --search, --trials, --lr auto\n"
       "    judge the result           --test, --folds, --baselines\n"
       "    less memory                --amp, --keep auto, --shards\n"
+      "    large batches              --optimizer lars|larc, --warmup\n"
       "    several computers          --comm mpi, --sync, --squeeze\n"
       "    predict frames             --task predict" },
     { "PREDICTION",

@@ -88,7 +88,8 @@ completes() {   # completes WANTED WORD...: bash offers these for the last word
 }
 completes '--optimizer=' convtt-train --opti
 completes 'adam adamw' convtt-train --optimizer = adam
-completes 'sgd adam adamw nesterov rmsprop adagrad' convtt-train --optimizer =
+completes 'sgd adam adamw nesterov rmsprop adagrad lars larc' convtt-train \
+    --optimizer =
 completes 'synth' convtt-data sy
 
 # 3. Sections, in their order; a row with a misspelt one would add another.
@@ -115,7 +116,7 @@ sections convtt-info 'What to show' Data Device 'Other programs' Limits \
 # 4. What stands in a row: letter, choices, conditions, default.
 says 0 '^  -j, --workers=N +threads that decode clips \[2\]$' \
     "$bin/convtt-train" --help=all
-says 0 '^      --optimizer=sgd\|adam\|adamw\|nesterov\|rmsprop\|adagrad$' \
+says 0 '^      --optimizer=sgd\|adam\|adamw\|nesterov\|rmsprop\|adagrad\|lars\|larc$' \
     "$bin/convtt-train" --help=all
 says 0 '--input-frames=N .* sequence \(requires$' "$bin/convtt-train" --help=all
 out='^  -o, --out=FILE +the pack \(required\)$'

@@ -588,8 +588,10 @@ says 3 '^first loss +fine +loss [0-9.]+$' $next next.net --doctor \
 # 8. Bad input: one line, the right status.
 says 2 'unknown option .--epoch' $train tiny.net --epoch 3
 says 2 'epochs: bad value .x' $train tiny.net --epochs x
-says 2 'momentum requires --optimizer=sgd or --optimizer=nesterov$' \
+says 2 'momentum requires .* or --optimizer=lars or --optimizer=larc$' \
     $train tiny.net -o a --data clips --momentum 0.8
+says 2 'trust requires --optimizer=lars or --optimizer=larc$' $train tiny.net \
+    -o a --data clips --trust 0.1
 says 2 'beta2 requires .* or --optimizer=rmsprop$' $train tiny.net -o a \
     --data clips --optimizer adagrad --beta2 0.9
 says 2 'gamma requires --schedule=step or' $train tiny.net -o a --data clips \
