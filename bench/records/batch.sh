@@ -6,7 +6,7 @@
 # the demo's model on them instead.  Exit status 2: a wrong use.
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3".  EPOCHS=4.
 # BATCHES="8 32 128 512 1024".  BASE=32: the batch of the unscaled rates.
-# WAYS: the ways, separated by |.  THREADS=1.
+# WAYS: the ways, separated by |.  ADAM=0.001: the rate of AdamW.  THREADS=1.
 set -u
 THREADS=${THREADS:-1}
 # shellcheck source=bench/records/common.sh
@@ -24,8 +24,8 @@ way_of() {
     "SGD scaled"*) rate=0.01 by=$scaled how="--optimizer sgd" ;;
     "LARC scaled"*) rate=0.01 by=$scaled how="--optimizer larc" ;;
     "LARS root"*) rate=0.1 by=$root how="--optimizer lars" ;;
-    AdamW) rate=0.001 by=1 how="--optimizer adamw" ;;
-    "AdamW root"*) rate=0.001 by=$root how="--optimizer adamw" ;;
+    AdamW) rate=${ADAM:-0.001} by=1 how="--optimizer adamw" ;;
+    "AdamW root"*) rate=${ADAM:-0.001} by=$root how="--optimizer adamw" ;;
     *) die "no way '$1'" ;;
     esac
     case $1 in *warm-up) how+=" --warmup 1" ;; *) how+=" --warmup 0" ;; esac
@@ -49,11 +49,12 @@ if [ -z "${DEMO:-}" ]; then
     cut_idx train-images-idx3-ubyte 16 784
     cut_idx train-labels-idx1-ubyte 8 1
     usual="--data digits:$work/some --observe 1 --augment off --val-ratios 1 \
-        --val-batch 500"
+        --val-batch 500 --clip-norm 0"
     tested="--split test --observe 1 digits:$work/some"
 else
     net=early-convttlstm
-    usual="--data $DEMO --val-batch 60"
+    usual="--data $DEMO --val-batch 60 --weight-decay 0.02 --label-smooth 0.05
+        --augment off --jitter --brightness 0.6 --contrast 0.2"
     tested="--split test --observe 1 $DEMO"
 fi
 
@@ -64,7 +65,7 @@ trained() {
     # shellcheck disable=SC2086
     "$build/convtt-train" "$src/models/$net.net" -o "$work/m.h5" $usual \
         --epochs "$epochs" --val-every 1000 --pick last --baselines off \
-        --clip-norm 0 --threads "$threads" "$@" > "$work/log" 2>&1 ||
+        --threads "$threads" "$@" > "$work/log" 2>&1 ||
         { echo fails; return; }
     # shellcheck disable=SC2086
     right=$("$build/convtt-infer" --json --threads "$threads" "$work/m.h5" \

@@ -4,7 +4,7 @@
 # without a time limit, a summary at the end, and status 1 if one has failed.
 #
 # CTT_NIGHTLY="all faults files compose cpus arm sim stream mpich sanitize gpus
-# packages fuzz": only these;
+# zoo seeds packages fuzz": only these;
 # TIME: seconds for each target of fuzz.
 set -u
 build=$PWD
@@ -72,6 +72,11 @@ part arm 'convolutions of quantised values on ARM' \
 part stream 'a day of frames through convtt-infer --stream' \
     env CTT_STREAM_FRAMES=880000 \
     bash "$src/tests/tools/stream/test_stream_cli.sh"
+part zoo 'a training step of each network of models/zoo.sh' \
+    env BUILD="$build" PARTS=step \
+    bash "$src/bench/records/zoo.sh" "$logs/zoo.made"
+part seeds 'each command of doc/seeds.md in a small form' \
+    bash "$src/tests/seeds.sh"
 part packages 'Debian packages and the container image' \
     bash "$src/tests/packages.sh"
 part mpich 'processes that MPICH starts and connects' \
