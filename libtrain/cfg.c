@@ -565,8 +565,9 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = "!folds !search !doctor !amp-plan", .tags = RESUME | TRAINER },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "log with one CSV row per "
       "epoch; val_top1_low to val_top1_high is the 95% confidence interval of "
-      "val_top1; noise_scale, with --shards, the gradient noise scale in clips: "
-      "batches far larger learn little more (McCandlish and others 2018)",
+      "val_top1; noise_scale, with --shards, the gradient noise scale in "
+      "clips: batches far larger learn little more (McCandlish and others "
+      "2018)",
       .arg = "FILE", .section = "Output", .tags = RESUME | TRAINER },
     { "log-json", CTT_STRING, FIELD(log_json), "", "log with one JSON object "
       "per epoch", .arg = "FILE", .section = "Output",

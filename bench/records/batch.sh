@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # batch.sh MNISTDIR: accuracy by size of the batch after as many epochs: LeNet-5
 # on the first PICTURES (10,000) of MNIST's pictures, the 10,000 test pictures.
-# MNISTDIR has its four idx files.  With DEMO=FOLDER, clips of convtt-data synth,
-# the demo's model on them instead.  Exit status 2: a wrong use.
+# MNISTDIR has its four idx files.  With DEMO=FOLDER, clips of convtt-data
+# synth, the demo's model on them instead.  Exit status 2: a wrong use.
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3".  EPOCHS=4.
 # BATCHES="8 32 128 512 1024".  BASE=32: the batch of the unscaled rates.
 # WAYS: the ways, separated by |.  ADAM=0.001: the rate of AdamW.  THREADS=1.
@@ -14,8 +14,8 @@ THREADS=${THREADS:-1}
 base=${BASE:-32} epochs=${EPOCHS:-4}
 
 # The ways: the rate at the base batch, its factor, options.
-ways=${WAYS:-"SGD|SGD scaled|SGD scaled, warm-up|LARC scaled, warm-up|LARS root,\
- warm-up|AdamW|AdamW root, warm-up"}
+ways=${WAYS:-"SGD|SGD scaled|SGD scaled, warm-up|LARC scaled, warm-up|\
+LARS root, warm-up|AdamW|AdamW root, warm-up"}
 way_of() {
     local scaled=$2 root
     root=$(calc "print sqrt($2)")

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# zoo.sh FOLDER: the published networks of models/zoo.sh, from random weights, on
-# made pictures of two classes, so their last layer has two channels: a training
-# step of two pictures with all values kept and with --keep depth (peak of the
-# process's memory, processors' seconds with tests and the file written), an
-# answer, ONNX, and what --prune 0.9 --share 4 leaves of bytes and
-# multiplications, without retraining.  Exit status 1: one failed, or --keep depth
-# took more memory than MOST.
+# zoo.sh FOLDER: the published networks of models/zoo.sh, from random weights,
+# on made pictures of two classes, so their last layer has two channels: a
+# training step of two pictures with all values kept and with --keep depth (peak
+# of the process's memory, processors' seconds with tests and the file written),
+# an answer, ONNX, and what --prune 0.9 --share 4 leaves of bytes and
+# multiplications, without retraining.  Exit status 1: one failed, or --keep
+# depth took more memory than MOST.
 # BUILD=FOLDER: the build folder (build).  NETS="resnet50 vgg16": only these.
 # PARTS="step compress": of these.  MOST=7000: MB for a step by --keep depth.
+# KEEP=1: the trained files stay.
 set -u
 work=${1:?"the folder for pictures and models must be given"}
 src=$(cd "$(dirname "$0")/../.." && pwd)
@@ -56,17 +57,18 @@ small() {
                           $8 / 1e6, dense / 1e6, s }' log.txt
 }
 
-[[ $parts != *' step '* ]] || echo '| network | all kept: MB, s | depth: MB, s |
-|---|---|---|'
-[[ $parts != *' compress '* ]] || echo '| network | dense MB | MB, smaller, M of multiplications, s |
-|---|---|---|'
+heading() { printf '| %s |\n|---|---|---|\n' "$1"; }
+[[ $parts != *' step '* ]] ||
+    heading 'network | all kept: MB, s | depth: MB, s'
+[[ $parts != *' compress '* ]] ||
+    heading 'network | dense MB | MB, times smaller, M of multiplications, s'
 for net in ${NETS:-$("$src/models/zoo.sh")}; do
     "$src/models/zoo.sh" "$net" > "$net.net" || exit 2
     if [[ $parts = *' step '* ]]; then
         all=$(step "$net" all) || failed=1
         depth=$(step "$net" depth) || failed=1
         [ "${depth%% *}" -le "${MOST:-7000}" ] ||
-            { echo "FAILED: $net: --keep depth took ${depth%% *} MB"; failed=1; }
+            { echo "FAILED: $net: ${depth%% *} MB"; failed=1; }
         echo "| $net | ${all/ /, } | ${depth/ /, } |"
         run convtt-infer "$net.h5" val/a/1.ppm > cost.txt || failed=1
         run convtt-info --export "$net.onnx" "$net.h5" > cost.txt || failed=1

@@ -116,8 +116,8 @@ sections convtt-info 'What to show' Data Device 'Other programs' Limits \
 # 4. What stands in a row: letter, choices, conditions, default.
 says 0 '^  -j, --workers=N +threads that decode clips \[2\]$' \
     "$bin/convtt-train" --help=all
-says 0 '^      --optimizer=sgd\|adam\|adamw\|nesterov\|rmsprop\|adagrad\|lars\|larc$' \
-    "$bin/convtt-train" --help=all
+choices='sgd|adam|adamw|nesterov|rmsprop|adagrad|lars|larc'
+says 0 "^      --optimizer=${choices//|/\\|}$" "$bin/convtt-train" --help=all
 says 0 '--input-frames=N .* sequence \(requires$' "$bin/convtt-train" --help=all
 out='^  -o, --out=FILE +the pack \(required\)$'
 says 0 "$out" "$bin/convtt-data" pack --help
