@@ -185,18 +185,24 @@ static void shards_train_as_the_batch(void)
 
 static void threads_do_not_matter(void)
 {
-    struct ctt_train_cfg cfg = short_run();
-    struct ctt_model *m[2];
+    static const int ways[] = { CTT_ADAMW, CTT_LARS, CTT_LARC };
 
-    cfg.shards = 4;
-    for (int k = 0; k < 2; k++) {
-        cfg.threads = k + 1;
-        cfg.workers = 1 + 3 * k;
-        m[k] = trained(clip_net, &cfg, 1);
+    for (size_t i = 0; i < CTT_LEN(ways); i++) {
+        struct ctt_train_cfg cfg = short_run();
+        struct ctt_model *m[2];
+
+        cfg.shards = 4;
+        cfg.optimizer = ways[i];
+        cfg.lr = 0.1f;
+        for (int k = 0; k < 2; k++) {
+            cfg.threads = k + 1;
+            cfg.workers = 1 + 3 * k;
+            m[k] = trained(clip_net, &cfg, 1);
+        }
+        CU_ASSERT(same_weights(m[0], m[1]));
+        ctt_model_free(&m[0]);
+        ctt_model_free(&m[1]);
     }
-    CU_ASSERT(same_weights(m[0], m[1]));
-    ctt_model_free(&m[0]);
-    ctt_model_free(&m[1]);
 }
 
 static void predictions_too(void)
