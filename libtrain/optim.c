@@ -388,8 +388,8 @@ out:
 }
 
 /* A part of the block, for an operation of the device. */
-static struct ctt_flat part_of(const struct ctt_optim *o, float *dw,
-                               struct ctt_stretch of)
+static struct ctt_flat flat_part(const struct ctt_optim *o, float *dw,
+                                 struct ctt_stretch of)
 {
     struct ctt_flat part = { .n = of.count, .dw = dw + of.at,
                              .w = o->flat.w + of.at, .m = o->flat.m + of.at,
@@ -405,7 +405,7 @@ static struct ctt_flat part_of(const struct ctt_optim *o, float *dw,
 int ctt_optim_squares(struct ctt_optim *o, float *x, struct ctt_stretch of,
                       double *sum)
 {
-    struct ctt_flat part = part_of(o, x, of);
+    struct ctt_flat part = flat_part(o, x, of);
 
     return ctt_dev_constrain(o->dev, &part, sum);
 }
@@ -491,7 +491,7 @@ static int update(struct ctt_optim *o, const struct ctt_pace *p, double by,
                   double lr)
 {
     struct ctt_rule rule = rule_of(o, p->factor * lr);
-    struct ctt_flat flat = part_of(o, o->flat.dw, p->of);
+    struct ctt_flat flat = flat_part(o, o->flat.dw, p->of);
     int rc = 0;
 
     rule.scale = (float)by;

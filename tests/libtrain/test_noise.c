@@ -9,7 +9,7 @@
 enum { SIZE = 40, STEPS = 400 };
 
 /* A number of variance 1. */
-static double draw(uint64_t *k)
+static double draw_normal(uint64_t *k)
 {
     double u = ((double)ctt_random(1, (*k)++) + 1) / 4294967297;
     double v = (double)ctt_random(1, (*k)++) / 4294967296;
@@ -19,7 +19,7 @@ static double draw(uint64_t *k)
 
 /* A step whose clips have the gradient 0.5 plus noise in each of SIZE numbers,
  * times `scale`. */
-static void add_step(struct ctt_trainer *t, double noise, double scale,
+static void add_noisy_step(struct ctt_trainer *t, double noise, double scale,
                      uint64_t *key)
 {
     int each = t->cfg->batch / t->shards.count;
@@ -30,7 +30,7 @@ static void add_step(struct ctt_trainer *t, double noise, double scale,
             double g = 0;
 
             for (int j = 0; j < each; j++)
-                g += scale * (0.5 + noise * draw(key)) / t->cfg->batch;
+                g += scale * (0.5 + noise * draw_normal(key)) / t->cfg->batch;
             squares += g * g;
             sum[i] += g;
         }
@@ -50,7 +50,7 @@ static void it_is_that_of_the_gradients(void)
 
             CU_ASSERT(isnan(ctt_noise_scale(&t)));
             for (int i = 0; i < STEPS; i++)
-                add_step(&t, noise, i % 2 ? 1024 : 1, &key);
+                add_noisy_step(&t, noise, i % 2 ? 1024 : 1, &key);
             CU_ASSERT_DOUBLE_EQUAL(ctt_noise_scale(&t), want,
                                    0.15 * want + 1e-9);
         }
@@ -71,7 +71,7 @@ static void take_noise(void *arg, const struct ctt_epoch *e,
         h->noise[h->n++] = e->p.noise;
 }
 
-static struct heard hear(int shards, int threads, const char *squeeze)
+static struct heard hear_run(int shards, int threads, const char *squeeze)
 {
     struct heard h = { 0 };
     struct ctt_events ev = { .arg = &h, .epoch = take_noise };
@@ -99,17 +99,17 @@ static void trainings_tell_it(void)
     struct heard two, four, again;
 
     dots_open();
-    two = hear(2, 1, NULL);
-    four = hear(4, 1, NULL);
-    again = hear(4, 3, NULL);
+    two = hear_run(2, 1, NULL);
+    four = hear_run(4, 1, NULL);
+    again = hear_run(4, 3, NULL);
     CU_ASSERT_EQUAL(memcmp(&four, &again, sizeof(four)), 0);
     for (int i = 0; i < 3; i++) {
         CU_ASSERT(two.noise[i] > 0 && four.noise[i] > 0);
         CU_ASSERT(two.noise[i] < 2 * four.noise[i] &&
                   four.noise[i] < 2 * two.noise[i]);
     }
-    CU_ASSERT(isnan(hear(4, 1, "bf16").noise[0]));    /* sums are rounded */
-    CU_ASSERT(isnan(hear(1, 1, NULL).noise[0]));
+    CU_ASSERT(isnan(hear_run(4, 1, "bf16").noise[0]));    /* sums are rounded */
+    CU_ASSERT(isnan(hear_run(1, 1, NULL).noise[0]));
 }
 
 int main(void)

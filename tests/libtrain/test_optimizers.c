@@ -111,7 +111,7 @@ static const struct {
     { CTT_LARS, lars }, { CTT_LARC, larc },
 };
 
-static double norm_of(const struct at *want, const float *dw, int64_t n)
+static double norm_of_tensor(const struct at *want, const float *dw, int64_t n)
 {
     double sum = 0;
 
@@ -130,8 +130,8 @@ static void step_by_formula(size_t k, const struct ctt_graph *g,
             int64_t n = ctt_volume(&g->node[i].w[j]);
 
             layer.kernel = j == 0;
-            layer.w = norm_of(want + from, NULL, n);
-            layer.g = norm_of(NULL, dw + from, n);
+            layer.w = norm_of_tensor(want + from, NULL, n);
+            layer.g = norm_of_tensor(NULL, dw + from, n);
             for (int64_t p = from; p < from + n; p++)
                 papers[k].step(&want[p], (double)dw[p],
                                layer.kernel ? DECAY : 0, t);
@@ -140,7 +140,7 @@ static void step_by_formula(size_t k, const struct ctt_graph *g,
 
 /* A gradient, with zeros between the tensors; that of y is 100 times as
  * large. */
-static float *gradient(const struct ctt_graph *g, int t)
+static float *gradient_of(const struct ctt_graph *g, int t)
 {
     float *dw = ctt_check_floats(g->weights, 0);
 
@@ -156,7 +156,7 @@ static float *gradient(const struct ctt_graph *g, int t)
     return dw;
 }
 
-static void compare(const struct ctt_graph *g, const float *w,
+static void compare_to_formula(const struct ctt_graph *g, const float *w,
                     const struct at *want)
 {
     for (int i = 0; i < g->count; i++)
@@ -191,7 +191,7 @@ static void check_paper(size_t k, const char *device)
     CHECK_OK(ctt_dev_open(device, 2, &dev));
     CHECK_OK(ctt_optim_open(g, &cfg, &m->constraint, m->w, dev, &o));
     for (int t = 1; t <= STEPS; t++) {
-        float *dw = gradient(g, t), *there;
+        float *dw = gradient_of(g, t), *there;
         void *own = NULL;
 
         step_by_formula(k, g, dw, t, want);
@@ -205,7 +205,7 @@ static void check_paper(size_t k, const char *device)
         ctt_free(dw);
     }
     CHECK_OK(ctt_optim_pull(o));
-    compare(g, m->w, want);
+    compare_to_formula(g, m->w, want);
     ctt_free(want);
     ctt_optim_close(&o);
     ctt_dev_close(&dev);
