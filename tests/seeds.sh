@@ -13,7 +13,7 @@ export BUILD=$bin STEPS=1 TURNS=1 SEEDS=1 EPOCHS=1 THREADS=1 \
     LIMITS=160M MOST=500 \
     FRAMES=4 BATCH=4 STAGES=2 SHARDS=2 WINDOWS=0 BUCKETS=1 LAYERS=2 CHANNELS=2 \
     TRIALS=2 RANKS=16 STRONG=1 RATES=12.5 \
-    SIZES=64 PARTS=2 RUNS=1 PICTURES=260 BATCHES=64 WAYS=SGD \
+    SIZES=64 PARTS=2 RUNS=1 PICTURES=260 BATCHES=64 \
     KINDS='fp32 fp16' MORE='--epochs 1 --max-steps 1'
 export srcdir=$root CTT_CHECK_EVERY=9
 mpi=1
@@ -62,6 +62,8 @@ small() {
     *lenet.sh*) export NETS=lenet-300 ROWS='^3 bits' ;;
     *bands.sh*) export NETS=conv HOW=filters ;;
     *zoo.sh*) export NETS=squeezenet ;;
+    *batch.sh*) export WAYS=SGD ;;
+    *offload.sh*) unset WAYS ;;
     esac
     line=${line/#bench/$root/bench}    # a link would not be its folder
     line=${line/#bash tests/bash $root/tests}
