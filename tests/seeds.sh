@@ -22,6 +22,11 @@ export CTT_MODULES=$bin/.libs PATH=$bin:$PATH
 ln -s "$root/models" "$bin"/convtt-* .
 make_clips
 mkdir amp_accuracy && ln -s ../clips amp_accuracy
+# Lines of 3 to 90 words.
+awk 'BEGIN { for (i = 0; i < 200; i++) {
+                 for (k = 0; k < 3 + i * 7 % 88; k++)
+                     printf "w%d ", (i + k * k) % 50
+                 print "." } }' > verses
 mkdir mnist
 idx() {     # idx PICTURES BYTES: so many, of noise or of zeros
     local n
