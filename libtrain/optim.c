@@ -442,7 +442,7 @@ static struct ctt_rule rule_of(const struct ctt_optim *o, double lr)
 /* The first weights soon count little: as so often the decay begins small, here
  * as in TensorFlow's ExponentialMovingAverage (Abadi and others 2015).  k:
  * updates before. */
-static float share_of(double decay, double k)
+static float ema_share(double decay, double k)
 {
     return (float)(1 - fmin(decay, (1 + k) / (10 + k)));
 }
@@ -519,7 +519,7 @@ int ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr)
     CTT_TRY(cast(o));
     if (o->average)
         CTT_TRY(ctt_dev_average(o->dev, o->flat.w,
-                                share_of((double)o->cfg->ema,
+                                ema_share((double)o->cfg->ema,
                                          (double)o->t - 1),
                                 o->average, o->weights));
 out:

@@ -95,7 +95,7 @@ out:
 
 /* ---- the driver ---- */
 
-static struct ctt_h5 *file_of(const H5FD_t *driver)
+static struct ctt_h5 *owner_of(const H5FD_t *driver)
 {
     return (struct ctt_h5 *)((uintptr_t)driver -
                              offsetof(struct ctt_h5, driver));
@@ -122,20 +122,20 @@ static herr_t end_file(H5FD_t *driver)
 static haddr_t get_eoa(const H5FD_t *driver, H5FD_mem_t type)
 {
     (void)type;
-    return file_of(driver)->eoa;
+    return owner_of(driver)->eoa;
 }
 
 static herr_t set_eoa(H5FD_t *driver, H5FD_mem_t type, haddr_t to)
 {
     (void)type;
-    file_of(driver)->eoa = to;
+    owner_of(driver)->eoa = to;
     return 0;
 }
 
 static haddr_t get_eof(const H5FD_t *driver, H5FD_mem_t type)
 {
     (void)type;
-    return (haddr_t)file_of(driver)->bytes;
+    return (haddr_t)owner_of(driver)->bytes;
 }
 
 static herr_t read_some(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at,
@@ -144,7 +144,7 @@ static herr_t read_some(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at,
     (void)type;
     (void)dxpl;
     return at > INT64_MAX || n > INT64_MAX ? -1 :
-           ctt_h5_copy(file_of(driver), (int64_t)at, (int64_t)n, to);
+           ctt_h5_copy(owner_of(driver), (int64_t)at, (int64_t)n, to);
 }
 
 static herr_t write_none(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl,

@@ -34,7 +34,7 @@ struct reading {
     int             counted, room;
 };
 
-static const char *file_of(const char *path, int *words)
+static const char *path_behind(const char *path, int *words)
 {
     size_t n = strlen(CTT_TEXT_WORDS), m = strlen(CTT_TEXT_BYTES);
 
@@ -48,7 +48,7 @@ int ctt_text_is(const char *path)
 {
     int words;
 
-    return file_of(path, &words) != NULL;
+    return path_behind(path, &words) != NULL;
 }
 
 /* ---- symbols ---- */
@@ -177,7 +177,7 @@ out:
     return rc;
 }
 
-static int read_lines(struct reading *r, const char *text, int64_t size,
+static int split_lines(struct reading *r, const char *text, int64_t size,
                       int longest, struct ctt_list *l)
 {
     const char *end = text + size;
@@ -306,7 +306,7 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
     int rc = r.t ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    r.path = file_of(path, &r.words);
+    r.path = path_behind(path, &r.words);
     CTT_TRY(ctt_file_text(r.path, MOST, &text, &size));
     mark = (int64_t)ctt_mark_utf8(text, (size_t)size);
     CTT_CHECK(!ctt_mark_utf16(text, (size_t)size), CTT_EFORMAT,
@@ -314,7 +314,7 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
               "blank and a line end, is read", r.path);
     CTT_TRY(count_name(&r, CTT_TEXT_EOS));
     CTT_TRY(count_name(&r, CTT_TEXT_UNKNOWN));
-    CTT_TRY(read_lines(&r, text + mark, size - mark,
+    CTT_TRY(split_lines(&r, text + mark, size - mark,
                        set->longest ? set->longest : CTT_TEXT_LONGEST, list));
     CTT_TRY(take_vocabulary(&r, set, list));
     list->form = r.words ? "words of a text" : "characters of a text";
