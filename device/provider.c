@@ -169,15 +169,10 @@ static void note_choice(struct choice *h, int row, const struct ctt_conv_ask *q)
         snprintf(h->code, sizeof(h->code), "%s", code);
 }
 
-/* The timing of the call; NULL: the rule decides. */
-static struct ctt_tuned *tuned(const struct ctt_conv_set *s,
-                               struct conv_cache *k,
-                               const struct ctt_conv_ask *q)
+static int by_time(const struct conv_cache *k, const struct ctt_conv_ask *q)
 {
-    const struct ctt_dev *d = q->dev;
-
-    return k && d->tuner && q->part == CTT_CONV_OUT && !d->deterministic
-               ? d->tuner->look(s, q, k->tuned) : NULL;
+    return k && q->dev->tuner && q->part == CTT_CONV_OUT &&
+           !q->dev->deterministic;
 }
 
 static int run_row(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
@@ -211,9 +206,13 @@ out:
 static int run_part(const struct ctt_conv_set *s, struct conv_cache *k,
                     struct ctt_conv_ask *q)
 {
-    struct ctt_tuned *t = tuned(s, k, q);
+    struct ctt_tuned *t = NULL;    /* the rule decides */
     int rc = 0;
 
+    if (by_time(k, q)) {
+        CTT_TRY(q->dev->tuner->lacks(q, k->tuned));
+        t = q->dev->tuner->look(s, q, k->tuned);
+    }
     if (q->dev->tuning == CTT_TUNE_LOOK)
         return 0;
     CTT_TRY(run_chosen(s, k, q, t));

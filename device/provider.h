@@ -58,6 +58,8 @@ enum { CTT_TUNED = 8 };
  * places of the rows in the call's cache. */
 struct ctt_conv_set;
 struct ctt_tuner {
+    int             (*lacks)(const struct ctt_conv_ask *q,
+                             const struct ctt_tuned *memo);
     struct ctt_tuned *(*look)(const struct ctt_conv_set *s,
                               const struct ctt_conv_ask *q,
                               struct ctt_tuned *memo);

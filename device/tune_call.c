@@ -156,6 +156,17 @@ static void find_tuned(const struct ctt_conv_set *s,
     take_times(s, times, t);
 }
 
+/* A table is by the zeros of a kernel, and all rows that are timed pack it. */
+static int look_lacks(const struct ctt_conv_ask *q,
+                      const struct ctt_tuned *memo)
+{
+    const struct ctt_call *c = q->call;
+
+    return is_tuned(c) && (q->dev->tuning != CTT_TUNE_USE ||
+                           memo[c->in[0].n % CTT_TUNED].n != c->in[0].n)
+               ? ctt_call_lacks(c) : 0;
+}
+
 static struct ctt_tuned *look_up(const struct ctt_conv_set *s,
                                  const struct ctt_conv_ask *q,
                                  struct ctt_tuned *memo)
@@ -320,4 +331,4 @@ out:
     return rc;
 }
 
-const struct ctt_tuner ctt_tuner = { look_up, measure_call };
+const struct ctt_tuner ctt_tuner = { look_lacks, look_up, measure_call };

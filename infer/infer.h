@@ -86,10 +86,10 @@ int  ctt_infer_limits(const struct ctt_infer_limits *limits);
  * number.  threads: CPU threads per session; 0: one per processor.
  *
  * On "cpu" the kernels of convs from 16,384 numbers on stay in the file, which
- * is kept open, and a session reads them when it computes its first frame, so
- * that fails if one of them is not finite.  The file may be replaced or removed
- * meanwhile; if it is written over, sessions that have computed a frame go on,
- * and later ones fail. */
+ * is kept open, and a session reads them when it first computes with them, in
+ * another batch or for the checksum of a saved stream again: that fails if one
+ * of them is not finite, or if the file was written over since.  It may be
+ * replaced or removed. */
 int  ctt_infer_open(const char *path, const char *device, int threads,
                     struct ctt_infer **out);
 void ctt_infer_close(struct ctt_infer **m);

@@ -6,7 +6,6 @@
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/ranks/groups.h"
-#include "libtrain/ranks/strategy.h"
 #include "run/back/exec.h"
 
 #include <math.h>
@@ -60,12 +59,6 @@ void ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s)
 
 /* ---- the gradient noise scale ---- */
 
-int ctt_noise_is_known(const struct ctt_train_cfg *cfg)
-{
-    return cfg->shards > 1 && ctt_strategy_of(cfg) == &ctt_data_parallel &&
-           (!cfg->squeeze || strcmp(cfg->squeeze, "none") == 0);
-}
-
 /* Adds the squares of a shard's gradient; none of one that is not finite. */
 static int hear_shard(struct ctt_trainer *t, float *dw, double *squares)
 {
@@ -73,7 +66,7 @@ static int hear_shard(struct ctt_trainer *t, float *dw, double *squares)
     double sum = 0;
     int rc = 0;
 
-    if (ctt_noise_is_known(t->cfg) && !t->optim->flat.constraint.share)
+    if (t->hears && !t->optim->flat.constraint.share)
         CTT_TRY(ctt_optim_squares(t->optim, dw, all, &sum));
     *squares += isfinite(sum) ? sum : 0;
 out:

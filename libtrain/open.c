@@ -270,6 +270,7 @@ int ctt_trainer_open(struct ctt_trainer *t)
 {
     int opened, rc;
 
+    t->hears = ctt_noise_is_known(t->cfg);
     CTT_TRY(ctt_groups_open(t));
     opened = open_dev(t);
     CTT_TRY(ctt_gpu_exchange_agree(t, opened >= 0));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * overflow.c: the node in which a gradient overflowed first. */
+ * overflow.c: the last node of the graph with an infinite gradient of its
+ * weights: the backward pass begins there, so it is infinite from there on. */
 #include "libtrain/trainer.h"
 #include "libtrain/optim.h"
 
@@ -14,7 +15,6 @@ static int is_finite_node(const struct ctt_node *n, const float *dw)
     return 1;
 }
 
-/* The last of the graph, as the backward pass begins there. */
 static int last_infinite(const struct ctt_graph *g, const float *dw)
 {
     int i = g->count - 1;

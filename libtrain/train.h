@@ -382,8 +382,9 @@ struct ctt_result {
     int     paused;               /* 1: by cfg->pause, before the end */
     int64_t steps, made;          /* of all runs; of this one */
     int64_t skipped;              /* of steps, without an update */
-    int64_t overflows;            /* of these, of this run, the most that one
-                                     node is to blame for; its name */
+    int64_t overflows;            /* of these, of this run, the most in which
+                                     one node was the last with an infinite
+                                     gradient; its name */
     char    overflow[CTT_NAME];
     double  scale;                /* the loss scale at the end */
     double  loss, top1;           /* of the last training epoch */

@@ -105,6 +105,7 @@ struct ctt_trainer {
     double                      clips, train_seconds;
     double                      lr, last;  /* learning rate and mean loss of the
                                               last step */
+    int                         hears;     /* 1: ctt_noise_is_known() */
     struct ctt_noise            noise;     /* of this epoch's gradients */
     struct ctt_staleness        stale, stale_all;    /* gradients of this epoch;
                                                         of all epochs */
@@ -123,9 +124,9 @@ int  ctt_trainer_close(struct ctt_trainer *t);
 int ctt_weights_moved(const struct ctt_graph *g, const float *was,
                       const float *now);
 
-/* overflow.c: counts a skipped step for the node whose gradient overflowed
- * first, the last of those with an infinite one; sets the node of most such
- * steps, and their number, in *r. */
+/* overflow.c: counts a skipped step for the last node of the graph whose
+ * weights have an infinite gradient; sets the node of most such steps, and
+ * their number, in *r. */
 int  ctt_trainer_overflow(struct ctt_trainer *t);
 void ctt_trainer_overflowed(const struct ctt_trainer *t, struct ctt_result *r);
 
@@ -159,13 +160,14 @@ double ctt_trainer_scale(const struct ctt_turn *turn,
                          const struct ctt_sums *sums);
 int    ctt_trainer_undo(struct ctt_trainer *t, int rc, int none);
 
-/* gradient.c: the gradient noise scale, the trace of the covariance of clips'
- * gradients over the square of their mean: in batches of far fewer clips than
- * this a step learns in proportion to its clips, in larger ones hardly more
- * (McCandlish and others 2018).  It follows from the sizes of shards' gradients
- * and of their sum, and so is known with --shards where each gradient is whole.
- * add: after a step, whose shards' gradients had this sum of squares and whose
- * batch's this norm, all times `scale`.  scale: NAN: not known. */
+/* gradient.c; is_known: strategy.c: the gradient noise scale, the trace of the
+ * covariance of clips' gradients over the square of their mean: in batches of
+ * far fewer clips than this a step learns in proportion to its clips, in larger
+ * ones hardly more (McCandlish and others 2018).  It follows from the sizes of
+ * shards' gradients and of their sum, and so is known with --shards where each
+ * gradient is whole.  add: after a step, whose shards' gradients had this sum of
+ * squares and whose batch's this norm, all times `scale`.  scale: NAN: not
+ * known. */
 int    ctt_noise_is_known(const struct ctt_train_cfg *cfg);
 void   ctt_noise_add(struct ctt_trainer *t, double squares, double norm,
                      double scale);

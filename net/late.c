@@ -10,6 +10,7 @@
 
 /* data: its floats, or NULL. */
 struct ctt_late {
+    struct ctt_late_head head;
     struct ctt_lates *all;
     char              title[CTT_WEIGHT_NAME];
     int64_t           rows, floats;
@@ -49,16 +50,9 @@ int ctt_lates_new(int count, ctt_late_read *read, void (*shut)(void *from),
     return 0;
 }
 
-void ctt_lates_add(struct ctt_lates *l, const char *title,
-                   const struct ctt_tensor *shape)
+int ctt_lates_count(const struct ctt_lates *l)
 {
-    struct ctt_late *w = &l->of[l->count++];
-
-    strcpy(w->title, title);
-    w->all = l;
-    w->rows = shape->n;
-    w->floats = ctt_volume(shape);
-    l->most = w->floats > l->most ? w->floats : l->most;
+    return l ? l->count : 0;
 }
 
 void *ctt_lates_from(const struct ctt_lates *l)
@@ -97,7 +91,8 @@ struct ctt_late *ctt_late_find(struct ctt_lates *l, const struct ctt_node *n,
         return NULL;
     ctt_weight_title(n, k, title);
     for (int i = 0; i < l->count; i++)
-        if (strcmp(l->of[i].title, title) == 0)
+        if (strcmp(l->of[i].title, title) == 0 &&
+            l->of[i].floats == ctt_volume(&n->w[k]))
             return &l->of[i];
     return NULL;
 }
@@ -145,7 +140,7 @@ out:
     return rc;
 }
 
-int ctt_late_get(struct ctt_late *w, const float **out)
+static int get_late(struct ctt_late *w, const float **out)
 {
     int rc = 0;
 
@@ -173,7 +168,7 @@ static void settle(struct ctt_late *w)
     atomic_store(&w->stays, w->data);
 }
 
-void ctt_late_put(struct ctt_late *w)
+static void put_late(struct ctt_late *w)
 {
     pthread_mutex_lock(&w->all->lock);
     if (--w->users == 0 && w->staying && !w->stays)
@@ -182,14 +177,31 @@ void ctt_late_put(struct ctt_late *w)
     pthread_mutex_unlock(&w->all->lock);
 }
 
-void ctt_late_stay(struct ctt_late *w)
+static void stay_late(struct ctt_late *w)
 {
     atomic_store(&w->staying, 1);
 }
 
-const float *ctt_late_stayed(const struct ctt_late *w)
+static const float *stayed_late(const struct ctt_late *w)
 {
     return atomic_load(&w->stays);
+}
+
+static const struct ctt_late_calls calls = {
+    get_late, put_late, stay_late, stayed_late,
+};
+
+void ctt_lates_add(struct ctt_lates *l, const char *title,
+                   const struct ctt_tensor *shape)
+{
+    struct ctt_late *w = &l->of[l->count++];
+
+    w->head.calls = &calls;
+    strcpy(w->title, title);
+    w->all = l;
+    w->rows = shape->n;
+    w->floats = ctt_volume(shape);
+    l->most = w->floats > l->most ? w->floats : l->most;
 }
 
 void ctt_lates_tidy(struct ctt_lates *l)

@@ -6,8 +6,17 @@
 
 #include "net/model.h"
 
+/* A weight begins with the functions below of the program, as the kernels of a
+ * module (base/module.h) use them, too. */
 struct ctt_late;
 struct ctt_lates;
+struct ctt_late_calls {
+    int          (*get)(struct ctt_late *w, const float **out);
+    void         (*put)(struct ctt_late *w);
+    void         (*stay)(struct ctt_late *w);
+    const float *(*stayed)(const struct ctt_late *w);
+};
+struct ctt_late_head { const struct ctt_late_calls *calls; };
 
 /* Writes the floats of weight i to `to`, each output channel times its scale,
  * unless that is NULL. */
@@ -21,6 +30,7 @@ int  ctt_lates_new(int count, ctt_late_read *read, void (*shut)(void *from),
 void ctt_lates_add(struct ctt_lates *l, const char *title,
                    const struct ctt_tensor *shape);
 
+int   ctt_lates_count(const struct ctt_lates *l);
 void *ctt_lates_from(const struct ctt_lates *l);
 
 /* share: another model has the list, too; leave: one less. */
@@ -39,10 +49,27 @@ int  ctt_late_scale(struct ctt_late *w, const double *scale);
  * more.  stay: the floats that a get found stay when nobody has them, for ever;
  * stayed: these, or NULL.
  * tidy: frees those that nobody has.  Any thread. */
-int  ctt_late_get(struct ctt_late *w, const float **out);
-void ctt_late_put(struct ctt_late *w);
-void ctt_late_stay(struct ctt_late *w);
-const float *ctt_late_stayed(const struct ctt_late *w);
+static inline const struct ctt_late_calls *
+ctt_late_calls(const struct ctt_late *w)
+{
+    return ((const struct ctt_late_head *)(const void *)w)->calls;
+}
+static inline int ctt_late_get(struct ctt_late *w, const float **out)
+{
+    return ctt_late_calls(w)->get(w, out);
+}
+static inline void ctt_late_put(struct ctt_late *w)
+{
+    ctt_late_calls(w)->put(w);
+}
+static inline void ctt_late_stay(struct ctt_late *w)
+{
+    ctt_late_calls(w)->stay(w);
+}
+static inline const float *ctt_late_stayed(const struct ctt_late *w)
+{
+    return ctt_late_calls(w)->stayed(w);
+}
 void ctt_lates_tidy(struct ctt_lates *l);
 
 #endif

@@ -5,6 +5,8 @@
 #include "libtrain/cfg_memory.h"
 #include "run/back/exec.h"
 
+#include <string.h>
+
 /* data_parallel.c, server.c, pipeline.c, tensor_parallel.c; the last row is
  * the default. */
 static const struct ctt_strategy *const strategies[] = {
@@ -24,6 +26,12 @@ static int next_asked(const struct ctt_train_cfg *cfg, int from)
 const struct ctt_strategy *ctt_strategy_of(const struct ctt_train_cfg *cfg)
 {
     return strategies[next_asked(cfg, 0)];
+}
+
+int ctt_noise_is_known(const struct ctt_train_cfg *cfg)
+{
+    return cfg->shards > 1 && ctt_strategy_of(cfg) == &ctt_data_parallel &&
+           (!cfg->squeeze || strcmp(cfg->squeeze, "none") == 0);
 }
 
 int ctt_train_ranks_suit(const struct ctt_train_cfg *cfg)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file_weights.c: reads the weights of a model file, plain or coded. */
 #include "net/file/store.h"
+#include "net/late.h"
 #include "net/code/code.h"
 #include "net/code/zip.h"
 #include "net/file/h5.h"
@@ -188,6 +189,8 @@ int ctt_store_weights(struct ctt_h5 *f, struct ctt_model *m,
               "%s: 'packed' has bytes of no weight", ctt_h5_path(f));
     if (packed && !j.place)
         drop_unused(m, e, count);
+    if (!ctt_lates_count(m->late))    /* the file need not stay open */
+        ctt_lates_leave(&m->late);
 out:
     ctt_free(j.packed);
     return rc;

@@ -291,6 +291,8 @@ void ctt_h5_close(struct ctt_h5 **f)
         (*f)->stuck = 1;
     if ((*f)->stuck)
         keep_stuck(*f);
+    else if ((*f)->id > 0)
+        H5FDunregister((*f)->id);
     ctt_h5_leave(&q, 0);
     if (!(*f)->stuck) {
         if ((*f)->owns)

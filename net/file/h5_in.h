@@ -28,11 +28,13 @@ struct ctt_h5 {
     struct ctt_h5 *next;
     /* Of a file that is not in memory (h5_late.c): the CRC-32 of each of its
      * blocks, NULL: it is in memory; the number of the block read last, or -1,
-     * and its bytes; what HDF5 knows of it. */
+     * and its bytes; what HDF5 knows of it: id: the number of its driver, or
+     * 0. */
     uint32_t      *crc;
     int            fd;
     int64_t        at;
     uint8_t       *block;
+    hid_t          id;
     H5FD_t         driver;
     haddr_t        eoa;
 };

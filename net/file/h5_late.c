@@ -170,20 +170,20 @@ static const H5FD_class_t driver = {
     .write = write_none, .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/* An open file holds the driver, so that a program may close HDF5 later. */
+/* The driver is there until the file is closed: HDF5 releases it before it
+ * calls it for the last time (ctt_h5_close). */
 static int open_blocks(struct ctt_h5 *f)
 {
-    hid_t fapl = -1, id = -1;
+    hid_t fapl = -1;
     int rc = 0;
 
-    CTT_H5(f, "settings", id = H5FDregister(&driver));
+    CTT_H5(f, "settings", f->id = H5FDregister(&driver));
     CTT_H5(f, "settings", fapl = H5Pcreate(H5P_FILE_ACCESS));
     CTT_H5(f, "settings", ctt_h5_access(fapl));
-    CTT_H5(f, "settings", H5Pset_driver(fapl, id, &f));
+    CTT_H5(f, "settings", H5Pset_driver(fapl, f->id, &f));
     CTT_H5(f, "file", f->file = H5Fopen(f->path, H5F_ACC_RDONLY, fapl));
 out:
     CTT_H5_SHUT(f, "settings", H5Pclose, fapl);
-    CTT_H5_SHUT(f, "settings", H5FDunregister, id);
     return rc;
 }
 

@@ -3,6 +3,7 @@
  * same bits, less memory, and what happens if the file changes. */
 #include "tests/lib/stream.h"
 #include "base/limits.h"
+#include "base/newfile.h"
 #include "infer/inside.h"
 #include "net/file/file.h"
 #include "net/late.h"
@@ -128,6 +129,55 @@ static void test_saved(void)
     remove("late.stream");
 }
 
+/* Times each conv; keys become the lines of the table without times, in their
+ * order, and the number of times is returned. */
+static int tune_all(const char *path, int64_t least, char *keys, size_t room)
+{
+    int64_t old = ctt_late_least(least), size = 0;
+    struct ctt_infer *m = NULL;
+    struct ctt_session *s = NULL;
+    char *text = NULL, *line, *rest = NULL;
+    int times = 0;
+
+    remove("late.times");
+    CHECK_OK(ctt_infer_open(path, "cpu", 1, &m));
+    CHECK_OK(ctt_infer_tune(m, "late.times"));
+    CHECK_OK(ctt_session_open(m, &s));
+    CHECK_OK(ctt_session_push_float(s, stream_floats, 1));
+    ctt_session_close(&s);
+    ctt_infer_close(&m);
+    ctt_late_least(old);
+    CHECK_OK(ctt_file_text("late.times", 1 << 20, &text, &size));
+    *keys = '\0';
+    for (line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        size_t n = strcspn(line, "\t"), at = strlen(keys);
+
+        for (const char *c = line + n; *c; c++)
+            times += *c == '=';
+        snprintf(keys + at, room - at, "%.*s\n", (int)n, line);
+    }
+    ctt_free(text);
+    remove("late.times");
+    return times;
+}
+
+/* The table has the zeros of kernels, and times of all rows, wherever kernels
+ * are. */
+static void test_tuned(void)
+{
+    static char early[1 << 14], late[1 << 14];
+
+    for (int pruned = 0; pruned < 2; pruned++) {
+        const char *path = write_model(packed, pruned);
+        int all = tune_all(path, INT64_MAX, early, sizeof(early));
+        int some = tune_all(path, 1, late, sizeof(late));
+
+        CU_ASSERT_STRING_EQUAL(early, late);
+        CU_ASSERT(all > 4 && some > 4);    /* of four convs */
+    }
+}
+
 static int push_one(const struct ctt_infer *m, struct ctt_session **s)
 {
     int rc = 0;
@@ -139,7 +189,7 @@ out:
     return rc;
 }
 
-static void write_zeros(const char *path)
+static void write_noise(const char *path)
 {
     FILE *f = fopen(path, "r+b");
     long size = 0;
@@ -149,7 +199,7 @@ static void write_zeros(const char *path)
     size = ftell(f);
     rewind(f);
     for (long i = 0; i < size; i++)
-        fputc(0, f);
+        fputc((int)((uint32_t)i * 2654435761u >> 24), f);
     fclose(f);
 }
 
@@ -166,7 +216,7 @@ static void test_changed(void)
     CHECK_OK(push_one(m, &s[0]));
     CU_ASSERT_EQUAL(rename(path, "late.moved"), 0);
     CHECK_OK(push_one(m, &s[1]));
-    write_zeros("late.moved");
+    write_noise("late.moved");
     CHECK_OK(push_one(m, &s[0]));
     stream_refused(push_one(m, &s[2]), CTT_EFORMAT,
                    "the file has changed since it was opened");
@@ -241,7 +291,7 @@ static void test_no_memory(void)
 
 static CU_TestInfo tests[] = {
     { "the same bits", test_same },
-    { "saved streams", test_saved },
+    { "saved streams", test_saved }, { "tuned", test_tuned },
     { "the file changes", test_changed },
     { "numbers that are not finite", test_not_finite },
     { "freed", test_freed },

@@ -84,7 +84,7 @@ static int say_end(const struct ctt_training *j, const struct ctt_result *r,
     char scale[96], where[CTT_NAME + 48] = "";
 
     if (r->overflows)
-        snprintf(where, sizeof(where), " (%lld of an overflow in %s)",
+        snprintf(where, sizeof(where), " (%lld of an infinite gradient in %s)",
                  (long long)r->overflows, r->overflow);
     if (r->stopped) {
         *status = CTT_EXIT_FAIL;
