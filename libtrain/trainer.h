@@ -165,7 +165,7 @@ int    ctt_trainer_undo(struct ctt_trainer *t, int rc, int none);
  * far fewer clips than this a step learns in proportion to its clips, in larger
  * ones hardly more (McCandlish and others 2018).  It follows from the sizes of
  * shards' gradients and of their sum, and so is known with --shards where each
- * gradient is whole.  add: after a step, whose shards' gradients had this sum of
+ * gradient is whole.  add: after a step, whose shards had this sum of
  * squares and whose batch's this norm, all times `scale`.  scale: NAN: not
  * known. */
 int    ctt_noise_is_known(const struct ctt_train_cfg *cfg);
