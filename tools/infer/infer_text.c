@@ -142,9 +142,10 @@ static int check_texts(const struct ctt_infer_set *c, char **path, int paths)
     int rc = 0;
 
     CTT_CHECK(!ctt_stream_is_on(&c->stream) && !c->decide.on && !c->every &&
-              !c->decide.calibrate && !c->wrong, CTT_EINVAL, "this model "
-              "predicts symbols of text: --stream, --streams, --every, "
-              "--decide, --calibrate and --wrong are for clips");
+              !c->decide.calibrate && !c->wrong && !c->report_html &&
+              !c->observe, CTT_EINVAL, "this model predicts symbols of text: "
+              "--stream, --streams, --every, --decide, --calibrate, --observe, "
+              "--report-html and --wrong are for clips");
     for (int i = 0; i < paths; i++)
         CTT_CHECK(ctt_text_is(path[i]), CTT_EINVAL, "%s: this model predicts "
                   "symbols of text: pass " CTT_TEXT_BYTES "FILE or "

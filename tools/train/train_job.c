@@ -240,7 +240,7 @@ static int same_model(struct ctt_training *j)
     ctt_graph_set_light(g, in->mean, in->std);
     g->several |= j->m->g->several;
     if (task_of(j)->labels)
-        CTT_TRY(ctt_fit_classes(&g, j->m->labels));
+        CTT_TRY(ctt_fit_classes(&g, j->m->labels, j->cfg.task == CTT_NEXT));
     ours = ctt_net_print(g);
     theirs = ctt_net_print(j->m->g);
     CTT_TRY(ours && theirs ? 0 : CTT_ENOMEM);
@@ -361,7 +361,7 @@ int ctt_training_model(struct ctt_training *j)
     CTT_TRY(ctt_data_measure(j->data, j->g, &ctt_say_events));
     if (task_of(j)->labels) {
         labels = ctt_data_labels(j->data, &count);
-        CTT_TRY(ctt_fit_classes(&j->g, count));
+        CTT_TRY(ctt_fit_classes(&j->g, count, j->cfg.task == CTT_NEXT));
     }
     g = j->g;
     j->g = NULL;

@@ -41,7 +41,7 @@ out:
     return rc;
 }
 
-int ctt_fit_classes(struct ctt_graph **g, int classes)
+int ctt_fit_classes(struct ctt_graph **g, int classes, int symbols)
 {
     int answer = classifier(*g), rc = 0, fits;
     const struct ctt_node *last = &(*g)->node[answer], *n;
@@ -55,7 +55,7 @@ int ctt_fit_classes(struct ctt_graph **g, int classes)
     CTT_TRY(ctt_edit_begin(*g, &e));
     for (int i = 0; i < (*g)->count; i++) {
         n = &(*g)->node[i];
-        if (!is_table(*g, i) || n->attr.embed.vocab == classes)
+        if (!symbols || !is_table(*g, i) || n->attr.embed.vocab == classes)
             continue;
         CTT_TRY(fit_node(e, n, i, "vocab", n->attr.embed.vocab, classes));
     }
