@@ -97,8 +97,8 @@ int ctt_train_amp_plan(struct ctt_training *j);
 /* ---- train_model.c ---- */
 
 /* Sets the channels of the output, which must be a conv, or acts and pools
- * behind one, to the number of classes, and of tables of the input's symbols, if it
- * has symbols, the rows; replaces *g if they differ. */
+ * behind one, to the number of classes, and with symbols the rows of tables of
+ * the input; replaces *g if they differ. */
 int ctt_fit_classes(struct ctt_graph **g, int classes, int symbols);
 
 /* ctt_model_load() without a training state; CTT_ENAN, with the path, if a
