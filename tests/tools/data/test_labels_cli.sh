@@ -126,7 +126,7 @@ subset() {    # subset CLIPS LOW FILE: of v.txt, with m.h5, which answers
     says 0 "^100% +$1 " infer v.h5 --classes $3
     says 0 ", from $1 clips" "$bin/convtt-infer" --calibrate c.h5 v.txt \
         --max-gap 0.9 --delta 0.5 --classes $3
-    says 0 "^$1 +$1 " "$bin/convtt-infer" --decide c.h5 v.txt --classes $3
+    says 0 "^$1 +0 " "$bin/convtt-infer" --decide c.h5 v.txt --classes $3
     says 0 " \\($2-100.0" "$bin/convtt-info" m.h5 --data v.txt --classes $3
     says 0 "p.h5: $1 clips," "$bin/convtt-data" pack v.txt -o p.h5 \
         --model m.h5 --classes $3
