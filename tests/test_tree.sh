@@ -67,7 +67,8 @@ run/(run|sample)\.h" ;;
     compress)   echo "$net|compress/|infer/infer\.h" ;;
     tools)      echo "$net|device/device\.h|run/run\.h|tools/|\
 video/(video|source|live/live|quality|baseline|save|text/text)\.h|\
-libtrain/(train|amp_measure|before|recognise/(baseline|head)|search/search)\.h|\
+libtrain/(train|before|recognise/(baseline|head)|search/search)\.h|\
+libtrain/doctor/amp_measure\.h|\
 comm/comm\.h|compress/(compress|search/search)\.h|\
 exchange/(board|exchange|import|npz|ort)\.h|\
 infer/(infer|inside|calibrate|decide|head)\.h" ;;

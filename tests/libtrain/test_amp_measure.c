@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_amp_measure.c: the shares of numbers that 16 bits lose, by their powers
  * of two, are those of numbers that are rounded. */
-#include "libtrain/amp_measure.h"
+#include "libtrain/doctor/amp_measure.h"
 #include "base/half.h"
 #include "tests/lib/check.h"
 

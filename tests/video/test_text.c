@@ -211,7 +211,7 @@ static int open_file(void)
 {
     int fd;
 
-    snprintf(file, sizeof(file), "/tmp/ctt-text-XXXXXX");
+    snprintf(file, sizeof(file), "test_text.XXXXXX");
     fd = mkstemp(file);
     if (fd < 0)
         return -1;

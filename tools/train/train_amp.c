@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_amp.c: --amp-plan: the type of each value and, with clips, what 16 bits
  * would lose of it. */
-#include "libtrain/amp_measure.h"
+#include "libtrain/doctor/amp_measure.h"
 #include "net/op.h"
 #include "tools/shared/tool.h"
 #include "tools/train/train_tool.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amp_measure.c: trains some steps in fp32 and counts the magnitudes of all
  * results and gradients. */
-#include "libtrain/amp_measure.h"
+#include "libtrain/doctor/amp_measure.h"
 #include "device/device.h"
 #include "device/memory.h"
 #include "libtrain/amp.h"
