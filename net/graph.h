@@ -220,8 +220,11 @@ void ctt_graph_set_light(struct ctt_graph *g, const float mean[3],
                          const float std[3]);
 int  ctt_graph_light_known(const struct ctt_graph *g);
 
-/* op.c: multiplications of one node per frame (after clip: per clip). */
+/* op.c: multiplications of one node per frame (after clip: per clip), and of
+ * all nodes before and after clip. */
 int64_t ctt_node_macs(const struct ctt_graph *g, int node);
+void    ctt_graph_macs(const struct ctt_graph *g, double *frame,
+                       double *answer);
 
 /* Parameters: the number of elements of this node's weights. */
 int64_t ctt_node_params(const struct ctt_node *n);

@@ -34,6 +34,23 @@ static const char *value_in(const char *set, const char *name, size_t *n)
 
 /* ---- a line "let" ---- */
 
+int ctt_let_count(struct ctt_lets *l, const char *name, size_t n)
+{
+    int rc = 0;
+
+    CTT_CHECK(n && n < CTT_LET_NAME && strspn(name, letters) == n, CTT_EFORMAT,
+              "'%.*s' is no name of 1 to %d letters, digits and _", (int)n,
+              name, CTT_LET_NAME - 1);
+    CTT_CHECK(find_let(l, name, n) < 0, CTT_EFORMAT, "let: '%.*s' has a value "
+              "already", (int)n, name);
+    CTT_CHECK(l->count < CTT_LETS, CTT_EFORMAT, "let: more than %d values",
+              CTT_LETS);
+    memset(&l->let[l->count], 0, sizeof(l->let[0]));
+    memcpy(l->let[l->count++].name, name, n);
+out:
+    return rc;
+}
+
 static int add_let(struct ctt_lets *l, const char *word)
 {
     size_t n = strspn(word, letters), len;
@@ -42,25 +59,22 @@ static int add_let(struct ctt_lets *l, const char *word)
 
     CTT_CHECK(n && n < CTT_LET_NAME && word[n] == '=', CTT_EFORMAT, "let: '%s' "
               "is not NAME=VALUE", word);
-    CTT_CHECK(find_let(l, word, n) < 0, CTT_EFORMAT, "let: '%.*s' has a value "
-              "already", (int)n, word);
-    CTT_CHECK(l->count < CTT_LETS, CTT_EFORMAT, "let: more than %d values",
-              CTT_LETS);
-    memcpy(l->let[l->count].name, word, n);
+    CTT_TRY(ctt_let_count(l, word, n));
     len = strlen(value);
-    other = value_in(l->set, l->let[l->count].name, &len);
+    other = value_in(l->set, l->let[l->count - 1].name, &len);
     CTT_CHECK(len && len < CTT_LET_VALUE, CTT_EFORMAT, "let: '%.*s': a value "
               "has 1 to %d characters", (int)n, word, CTT_LET_VALUE - 1);
-    memcpy(l->let[l->count++].value, other ? other : value, len);
+    memcpy(l->let[l->count - 1].value, other ? other : value, len);
 out:
     return rc;
 }
 
 /* ---- $name in other lines ---- */
 
-/* Writes value*by or value/by, a whole number, in place of the value. */
-static int multiply(const char *name, char op, long by,
-                    char value[CTT_LET_VALUE])
+/* Writes value*by, value/by, value+by or value-by, a whole number, in place of
+ * the value. */
+static int calculate(const char *name, char op, long by,
+                     char value[CTT_LET_VALUE])
 {
     char *end;
     long x = strtol(value, &end, 10);
@@ -69,45 +83,52 @@ static int multiply(const char *name, char op, long by,
     CTT_CHECK(end != value && !*end && x > -1000000 && x < 1000000, CTT_EFORMAT,
               "$%s%c%ld: %s is no whole number below a million", name, op, by,
               value);
-    CTT_CHECK(op == '*' || x % by == 0, CTT_EFORMAT, "$%s/%ld: %ld cannot be "
+    CTT_CHECK(op != '/' || x % by == 0, CTT_EFORMAT, "$%s/%ld: %ld cannot be "
               "divided by it", name, by, x);
-    snprintf(value, CTT_LET_VALUE, "%ld", op == '*' ? x * by : x / by);
+    snprintf(value, CTT_LET_VALUE, "%ld", op == '*' ? x * by : op == '/'
+             ? x / by : op == '+' ? x + by : x - by);
 out:
     return rc;
 }
 
-/* Reads a name and perhaps a factor at *p, which moves behind them. */
+/* Reads a name at *p and what is calculated with it from left to right; *p
+ * moves behind it. */
 static int take_value(const struct ctt_lets *l, const char **p,
                       char value[CTT_LET_VALUE])
 {
-    size_t n = strspn(*p, letters), digits;
+    size_t n = strspn(*p, letters);
     int i = find_let(l, *p, n), rc = 0;
-    char op;
 
     CTT_CHECK(i >= 0, CTT_EFORMAT, "$%.*s: no line 'let %.*s=...' before it",
               (int)n, *p, (int)n, *p);
     memcpy(value, l->let[i].value, CTT_LET_VALUE);
     *p += n;
-    op = **p;
-    if (op != '*' && op != '/')
-        goto out;
-    digits = strspn(*p + 1, "0123456789");
-    CTT_CHECK(digits > 0 && digits < 7 && strtol(*p + 1, NULL, 10) > 0,
-              CTT_EFORMAT, "$%s%c: a whole number from 1 to 999999 must follow",
-              l->let[i].name, op);
-    CTT_TRY(multiply(l->let[i].name, op, strtol(*p + 1, NULL, 10), value));
-    *p += 1 + digits;
+    while (**p && strchr("*/+-", **p)) {
+        char op = **p;
+        size_t digits = strspn(*p + 1, "0123456789");
+
+        if (!digits && strchr("+-", op))    /* no sum, the text's own sign */
+            break;
+        CTT_CHECK(digits > 0 && digits < 7 && strtol(*p + 1, NULL, 10) > 0,
+                  CTT_EFORMAT, "$%s%c: a whole number from 1 to 999999 must "
+                  "follow", l->let[i].name, op);
+        CTT_TRY(calculate(l->let[i].name, op, strtol(*p + 1, NULL, 10), value));
+        *p += 1 + digits;
+    }
 out:
     return rc;
 }
 
-static int replace_names(const struct ctt_lets *l, char *line, size_t size)
+int ctt_let_replace(const struct ctt_lets *l, char *line, size_t size)
 {
-    char *was = ctt_strdup(line);
+    char *was = NULL;
     size_t n = 0;
-    int rc = was ? 0 : CTT_ENOMEM;
+    int rc = 0;
 
-    CTT_TRY(rc);
+    if (!strchr(line, '$'))
+        goto out;
+    was = ctt_strdup(line);
+    CTT_TRY(was ? 0 : CTT_ENOMEM);
     for (const char *p = was; *p; ) {
         char value[CTT_LET_VALUE] = { *p, '\0' };
 
@@ -123,13 +144,11 @@ out:
     return rc;
 }
 
-int ctt_let_line(struct ctt_lets *l, char *line, size_t size)
+int ctt_let_line(struct ctt_lets *l, char *line)
 {
     char *save = NULL, *word = line + strspn(line, " \t");
     int rc = 0;
 
-    if (strchr(line, '$'))
-        CTT_TRY(replace_names(l, line, size));
     if (strcspn(word, " \t\r") != 3 || strncmp(word, "let", 3) != 0)
         goto out;
     strtok_r(word, " \t\r", &save);

@@ -446,3 +446,10 @@ int64_t ctt_node_macs(const struct ctt_graph *g, int node)
     return ctt_rows(per == CTT_MACS_OUT ? &n->out : &g->node[n->in[0]].out) *
            n->out.c * (ctt_volume(&n->w[0]) / n->w[0].n);
 }
+
+void ctt_graph_macs(const struct ctt_graph *g, double *frame, double *answer)
+{
+    *frame = *answer = 0;
+    for (int i = 0; i < g->count; i++)
+        *(i < g->clip ? frame : answer) += (double)ctt_node_macs(g, i);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.c: the text form of a model: one node per line; '#' starts a comment;
  * the line 'clip' ends the part that runs every step, the line 'several' says
- * that classes do not exclude each other, and lines 'let' name values. */
+ * that classes do not exclude each other, lines 'let' name values, and lines
+ * between 'repeat' and 'end' are read several times. */
 #include "net/kind.h"
 #include "net/let.h"
 #include "base/newfile.h"
@@ -37,6 +38,7 @@ int ctt_net_parse_set(const char *text, const char *set,
 {
     struct ctt_graph *g = NULL;
     struct ctt_lets lets = { .set = set };
+    struct ctt_repeats repeats = { .depth = 0 };
     char line[CTT_MAX_LINE];
     int rc = 0, row = 0;
 
@@ -44,11 +46,15 @@ int ctt_net_parse_set(const char *text, const char *set,
     while (*text) {
         row++;
         CTT_TRY(next_line(&text, line, sizeof(line)));
-        CTT_TRY(ctt_let_line(&lets, line, sizeof(line)));
+        CTT_TRY(ctt_let_replace(&lets, line, sizeof(line)));
+        CTT_TRY(ctt_repeat_line(&repeats, &lets, line, &text, &row));
+        if (rc == 0)
+            CTT_TRY(ctt_let_line(&lets, line));
         if (rc == 0 && strspn(line, " \t") < strlen(line))
             CTT_TRY(ctt_graph_add(g, "%s", line));
     }
     row = 0;
+    CTT_TRY(ctt_repeat_check(&repeats));
     CTT_TRY(ctt_let_check(&lets));
     CTT_TRY(ctt_graph_seal(g));
     *out = g;

@@ -149,21 +149,32 @@ void ctt_draw_text(const struct ctt_space *s, const struct ctt_draw *d,
 
 /* ---- checks ---- */
 
-static int check_trial(const struct ctt_space *s,
-                       const struct ctt_train_cfg *cfg, int trial)
+int ctt_space_fits(const struct ctt_space *s, const struct ctt_graph *g)
+{
+    double is[CTT_MOSTS] = { 0 }, answer;
+
+    ctt_graph_macs(g, &is[CTT_MOST_MACS], &answer);
+    for (int i = 0; i < g->count; i++)
+        is[CTT_MOST_PARAMS] += (double)ctt_node_params(&g->node[i]);
+    for (int k = 0; k < CTT_MOSTS; k++)
+        if (s->most[k] > 0 && is[k] > s->most[k])
+            return 0;
+    return 1;
+}
+
+int ctt_space_check_draw(const struct ctt_space *s, const struct ctt_draw *d,
+                         const struct ctt_train_cfg *cfg, int trial)
 {
     struct ctt_train_cfg c = *cfg;
-    struct ctt_draw d = { .text = { NULL } };
     char text[512];
     int rc;
 
     c.checkpoint = NULL;    /* each trial has one of its own */
-    ctt_space_draw(s, (uint64_t)cfg->seed, trial, &d);
-    CTT_TRY(ctt_space_apply(s, &d, &c));
+    CTT_TRY(ctt_space_apply(s, d, &c));
     CTT_TRY(ctt_train_check(&c));
 out:
     if (rc < 0 && rc != CTT_ENOMEM) {
-        ctt_draw_text(s, &d, text, sizeof(text));
+        ctt_draw_text(s, d, text, sizeof(text));
         rc = ctt_error(CTT_EINVAL, "%s: trial %d, %s: %s", s->path, trial + 1,
                        text, ctt_errmsg());
     }
@@ -183,8 +194,12 @@ int ctt_space_check(const struct ctt_space *s, const struct ctt_train_cfg *cfg)
               "--repeats adds to it", cfg->seed);
     CTT_CHECK(cfg->search_first <= cfg->epochs, CTT_EINVAL, "--search-first="
               "%d: a trial has %d epochs", cfg->search_first, cfg->epochs);
-    for (int i = 0; i < cfg->trials; i++)
-        CTT_TRY(check_trial(s, cfg, i));
+    for (int i = 0; i < cfg->trials; i++) {
+        struct ctt_draw d = { .text = { NULL } };
+
+        ctt_space_draw(s, (uint64_t)cfg->seed, i, &d);
+        CTT_TRY(ctt_space_check_draw(s, &d, cfg, i));
+    }
 out:
     return rc;
 }

@@ -40,6 +40,9 @@ struct ctt_setting {
     const char     *when_text;    /* until all lines are read */
 };
 
+/* Limits of the networks that are drawn, by lines "at-most". */
+enum { CTT_MOST_MACS, CTT_MOST_PARAMS, CTT_MOSTS, CTT_REDRAWS = 1000 };
+
 struct ctt_space {
     const char        *path;
     char              *text;      /* strings point into it */
@@ -49,6 +52,7 @@ struct ctt_space {
                                                   settings of one of its values:
                                                   '$' and the name */
     size_t             set;       /* bytes of the longest --set of a trial */
+    double             most[CTT_MOSTS];    /* of a network; 0: any */
 };
 
 /* 1 if it is a value of the model text (--set), no option. */
@@ -60,6 +64,8 @@ int  ctt_setting_named(const struct ctt_setting *k);
  *     OPTION log LOW HIGH        evenly in the logarithm
  *     OPTION int LOW HIGH        a whole number
  *     OPTION choice A B ...      one of the words
+ *     at-most multiplications N  of a network for a frame; N may end in k or M
+ *     at-most parameters N
  *
  * where $NAME in place of OPTION is a value that the model text names (--set),
  * each perhaps followed by "if OTHER=A|B", "OTHER!=A", "OTHER<NUMBER" or
@@ -97,6 +103,9 @@ struct ctt_draw {
 void ctt_space_draw(const struct ctt_space *s, uint64_t seed, int trial,
                     struct ctt_draw *out);
 
+/* 1 if the network is within the limits "at-most". */
+int  ctt_space_fits(const struct ctt_space *s, const struct ctt_graph *g);
+
 /* Puts it into cfg, whose strings then point into s and d. */
 int  ctt_space_apply(const struct ctt_space *s, const struct ctt_draw *d,
                      struct ctt_train_cfg *cfg);
@@ -104,6 +113,10 @@ int  ctt_space_apply(const struct ctt_space *s, const struct ctt_draw *d,
 /* "lr=0.012 batch=8", as much as there is room for. */
 void ctt_draw_text(const struct ctt_space *s, const struct ctt_draw *d,
                    char *text, size_t size);
+
+/* CTT_EINVAL if the settings of a trial contradict each other. */
+int  ctt_space_check_draw(const struct ctt_space *s, const struct ctt_draw *d,
+                          const struct ctt_train_cfg *cfg, int trial);
 
 /* CTT_EINVAL if the space varies a setting that cfg gives, or if a trial has
  * settings that contradict each other: the message names it. */

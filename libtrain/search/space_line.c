@@ -282,6 +282,36 @@ static void cut_comment(char *text)
         }
 }
 
+/* ---- limits of the network ---- */
+
+static const char *const mosts[CTT_MOSTS] = {
+    [CTT_MOST_MACS] = "multiplications", [CTT_MOST_PARAMS] = "parameters",
+};
+
+static int read_most(struct ctt_space *s, char **rest)
+{
+    const char *word = strtok_r(NULL, BLANK, rest);
+    const char *number = strtok_r(NULL, BLANK, rest);
+    double x;
+    char *end;
+    int k = 0, rc = 0;
+
+    while (k < CTT_MOSTS && word && strcmp(word, mosts[k]) != 0)
+        k++;
+    CTT_CHECK(word && k < CTT_MOSTS, CTT_EINVAL, "at-most: '%s' is none of "
+              "%s and %s", word ? word : "", mosts[0], mosts[1]);
+    CTT_CHECK(s->most[k] == 0, CTT_EINVAL, "at-most %s stands twice", word);
+    x = strtod(number ? number : "", &end);
+    x *= *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : 1;
+    end += *end == 'k' || *end == 'M';
+    CTT_CHECK(number && !*end && x >= 1 && x <= 1e15 &&
+              !strtok_r(NULL, BLANK, rest), CTT_EINVAL, "at-most %s: one "
+              "number from 1 must follow, such as 500k or 24M", word);
+    s->most[k] = x;
+out:
+    return rc;
+}
+
 static int read_setting(struct ctt_space *s, char *text, int line)
 {
     struct ctt_setting k = { .line = line };
@@ -292,6 +322,8 @@ static int read_setting(struct ctt_space *s, char *text, int line)
     name = strtok_r(text, BLANK, &rest);
     if (!name)
         goto out;
+    if (strcmp(name, "at-most") == 0)
+        return read_most(s, &rest);
     CTT_TRY(option_of(s, name, &k));
     word = strtok_r(NULL, BLANK, &rest);
     CTT_CHECK(word && (kind = values_kind(word)) >= 0, CTT_EINVAL, "%s: '%s' "

@@ -28,7 +28,7 @@ $run "$dir/none" || { echo "$run runs no programs"; exit 77; }
 net='base/base base/cache base/limits base/module base/opt base/opt_needs
      base/opt_value base/span base/visible net/append net/cell net/graph
      net/late net/let net/line net/needed net/op net/quant
-     net/rewrite/aux_head net/seal net/shape net/shape_slide net/text
+     net/repeat net/rewrite/aux_head net/seal net/shape net/shape_slide net/text
      net/weight net/winograd'
 device=$(ls device/*.c device/cpu/*.c device/cpu/conv/*.c \
             device/cpu/conv/*/*.c | grep -v /onednn)

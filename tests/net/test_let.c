@@ -46,6 +46,37 @@ static void names_are_replaced(void)
                        NULL));
 }
 
+static void results_are_calculated(void)
+{
+    same_print(printed("let n=4\ninput x$n-1 h=8 w=8 c=3\n"
+                       "conv y in=x3 out=$n*3-2/5+1\n", NULL),
+               printed("input x3 h=8 w=8 c=3\nconv y in=x3 out=3\n", NULL));
+}
+
+static const char loop[] =
+    "let layers=2\n"
+    "input h0 h=8 w=8 c=3\n"
+    "repeat i=$layers    # the same twice\n"
+    "conv h$i in=h$i-1 out=$i*4\n"
+    "  repeat k=2\n"
+    "conv h$i.$k in=h$i out=$k\n"
+    "  end\n"
+    "end\n"
+    "repeat i=1\n"
+    "end\n"
+    "conv y in=h$layers out=5\n";
+
+static void lines_are_repeated(void)
+{
+    same_print(printed(loop, NULL),
+               printed("input h0 h=8 w=8 c=3\nconv h1 in=h0 out=4\n"
+                       "conv h1.1 in=h1 out=1\nconv h1.2 in=h1 out=2\n"
+                       "conv h2 in=h1 out=8\nconv h2.1 in=h2 out=1\n"
+                       "conv h2.2 in=h2 out=2\nconv y in=h2 out=5\n", NULL));
+    same_print(printed(loop, "layers=0"),
+               printed("input h0 h=8 w=8 c=3\nconv y in=h0 out=5\n", NULL));
+}
+
 static void wrong_names_are_refused(void)
 {
     static const struct { const char *net, *set, *says; } rows[] = {
@@ -61,6 +92,19 @@ static void wrong_names_are_refused(void)
         { "let c=3\ninput x c=$c*9999999\n", NULL, "a whole number from 1" },
         { "let c=-9223372036854775808\ninput x c=$c*2\n", NULL,
           "no whole number below a million" },
+        { "end\n", NULL, "line 1: end: no line 'repeat' before it" },
+        { "repeat i=2\ninput x c=3\n", NULL, "no line 'end' follows" },
+        { "repeat i=0\ninput x c=3\n", NULL, "no line 'end' follows" },
+        { "repeat 3\nend\n", NULL, "line 1: repeat: '3' is not NAME=COUNT" },
+        { "repeat i=-1\nend\n", NULL, "'i=-1' is not NAME=COUNT" },
+        { "repeat i=99999999999\nend\n", NULL, "a count from 0 to 10000" },
+        { "repeat i=2\nlet a=3\nend\n", NULL, "line 2: let: stands between" },
+        { "let i=2\nrepeat i=2\nend\n", NULL, "'i' has a value already" },
+        { "repeat i=2\ninput x c=3\nend\n", NULL, "line 2: " },
+        { "repeat a=9999\nrepeat b=9999\nend\nend\n", NULL,
+          "more than 16 MiB" },
+        { "repeat a=1\nrepeat b=1\nrepeat c=1\nrepeat d=1\nrepeat e=1\nend\n",
+          NULL, "line 5: repeat: more than 4 inside each other" },
         { text, "q=1", "'q': no line 'let q=...' in the model text" },
         { text, "width=8,width=9", "'width' has two values" },
         { text, "width=8,", "'width=8,' ends with a comma" },
@@ -105,6 +149,8 @@ int main(void)
     CU_TestInfo tests[] = {
         { "names are replaced", names_are_replaced },
         { "wrong names", wrong_names_are_refused },
+        { "results", results_are_calculated },
+        { "repeated lines", lines_are_repeated },
         { "room ends", room_ends },
         CU_TEST_INFO_NULL
     };

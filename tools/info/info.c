@@ -82,7 +82,7 @@ static void tell_input(const struct ctt_graph *g)
     double frame, answer;
     char a[48], b[48];
 
-    ctt_info_macs(g, &frame, &answer);
+    ctt_graph_macs(g, &frame, &answer);
     printf("frames          %dx%d %s, ", in->w, in->h,
            in->c == 1 ? colours[2] : colours[in->colour]);
     if (in->fps > 0)

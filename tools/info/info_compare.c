@@ -16,13 +16,6 @@
 #include <math.h>
 #include <stdio.h>
 
-void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer)
-{
-    *frame = *answer = 0;
-    for (int i = 0; i < g->count; i++)
-        *(i < g->clip ? frame : answer) += (double)ctt_node_macs(g, i);
-}
-
 #define SIZES "model\tbytes\tparameters\tmult/frame\tmult/answer"
 
 enum { RATIOS = CTT_COMPARE_SHARES, TIMED_CLIPS = 8, ROUNDS = 3, CELL = 48 };
@@ -296,7 +289,7 @@ static int compare_row(struct meter *k, const struct ctt_compared *first,
     int count, rc = 0;
 
     CTT_TRY(ctt_model_stored(k->path, &s, &count, &got->bytes));
-    ctt_info_macs(m->g, &got->macs, &answer);
+    ctt_graph_macs(m->g, &got->macs, &answer);
     got->path = k->path;
     got->params = (double)ctt_model_params(m);
     got->ms = median_of(&k->frame, steady && k->cfg->data);

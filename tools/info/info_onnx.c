@@ -32,7 +32,7 @@ static void tell_import(const struct ctt_import *m)
     char a[48], b[48];
 
     ctt_import_about(m, &about);
-    ctt_info_macs(model->g, &frame, &answer);
+    ctt_graph_macs(model->g, &frame, &answer);
     ctt_tool_count((double)ctt_model_params(model), a, sizeof(a));
     ctt_tool_count(frame + answer, b, sizeof(b));
     printf("nodes           %d, of which %d compute values\n", about.nodes,

@@ -25,9 +25,6 @@ struct ctt_info_cfg {
 
 extern const struct ctt_program ctt_info_program;    /* info_opt.c */
 
-/* Multiplications per frame, and per answer (nodes after clip). */
-void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer);
-
 /* Loads a model file, or makes a model with zero weights of a text. */
 int  ctt_info_load(const char *path, int with_train, struct ctt_model **m);
 

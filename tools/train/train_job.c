@@ -381,11 +381,10 @@ out:
 static void tell_model(const struct ctt_training *j)
 {
     const struct ctt_graph *g = j->m->g;
-    double step = 0, clip = 0;
+    double step, clip;
     char a[32], b[32], c[32], answer[64] = "";
 
-    for (int i = 0; i < g->count; i++)
-        *(i < g->clip ? &step : &clip) += (double)ctt_node_macs(g, i);
+    ctt_graph_macs(g, &step, &clip);
     if (g->clip < g->count)
         snprintf(answer, sizeof(answer), ", %s per answer",
                  ctt_tool_count(clip, c, sizeof(c)));

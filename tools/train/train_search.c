@@ -126,30 +126,62 @@ out:
     return rc;
 }
 
+/* 1 if the network of a draw is within the limits of the space. */
+static int draw_fits(const struct ctt_search_run *r, const struct ctt_draw *d,
+                     int trial)
+{
+    struct ctt_graph *g = NULL;
+    char text[512];
+    int rc = ctt_tool_net_set(r->j->text, d->set, &g);
+
+    if (rc >= 0)
+        rc = ctt_space_fits(r->space, g);
+    ctt_graph_free(&g);
+    if (rc >= 0)
+        return rc;
+    ctt_draw_text(r->space, d, text, sizeof(text));
+    r->j->status = CTT_EXIT_USAGE;
+    return ctt_error(rc, "%s: trial %d, %s: %s", r->space->path, trial + 1,
+                     text, ctt_errmsg());
+}
+
+/* Draws a trial anew until its network is within the limits. */
+static int draw_small(const struct ctt_search_run *r, int trial)
+{
+    struct ctt_draw *d = &r->s->draw[trial];
+    int rc = draw_fits(r, d, trial);
+
+    for (int k = 1; rc == 0 && k < CTT_REDRAWS; k++) {
+        ctt_space_draw(r->space, (uint64_t)r->j->cfg.seed,
+                       trial + k * CTT_TRIALS, d);
+        CTT_TRY(ctt_space_check_draw(r->space, d, &r->j->cfg, trial));
+        rc = draw_fits(r, d, trial);
+    }
+    CTT_TRY(rc);
+    r->j->status = rc ? r->j->status : CTT_EXIT_USAGE;
+    CTT_CHECK(rc, CTT_EINVAL, "%s: none of %d networks is within 'at-most'; "
+              "smaller ranges or a larger number help", r->space->path,
+              CTT_REDRAWS);
+out:
+    return rc;
+}
+
 /* The text must be that of a model with the names that each trial sets. */
 static int check_named(const struct ctt_search_run *r)
 {
     struct ctt_training *j = r->j;
-    char text[512];
-    int rc = 0;
+    int limited = r->space->most[0] > 0 || r->space->most[1] > 0, rc = 0;
 
     j->status = CTT_EXIT_USAGE;
-    CTT_CHECK(!r->space->set || j->text, CTT_EINVAL, "%s: a setting '$NAME' "
-              "requires a model text", r->space->path);
+    CTT_CHECK(!(r->space->set || limited) || j->text, CTT_EINVAL, "%s: a "
+              "setting '$NAME' or 'at-most' requires a model text",
+              r->space->path);
+    CTT_CHECK(!limited || r->space->set, CTT_EINVAL, "%s: 'at-most' limits "
+              "networks, and no setting '$NAME' changes them", r->space->path);
     j->status = CTT_EXIT_FAIL;
-    for (int i = 0; i < j->cfg.trials && r->space->set; i++) {
-        const struct ctt_draw *d = &r->s->draw[i];
-        struct ctt_graph *g = NULL;
-
-        rc = ctt_tool_net_set(j->text, d->set, &g);
-        ctt_graph_free(&g);
-        if (rc >= 0)
-            continue;
-        ctt_draw_text(r->space, d, text, sizeof(text));
-        j->status = CTT_EXIT_USAGE;
-        return ctt_error(rc, "%s: trial %d, %s: %s", r->space->path, i + 1,
-                         text, ctt_errmsg());
-    }
+    for (int i = 0; i < j->cfg.trials && r->space->set; i++)
+        CTT_TRY(draw_small(r, i));
+    rc = 0;
 out:
     return rc;
 }

@@ -98,6 +98,14 @@ static const struct { const char *text, *words; } refused[] = {
     { "teacher choice a \xc3\xa4", "has other characters than ASCII" },
     { "batch choice 8 9\nlr log 1 2\nbatch int 1 2",
       "s.txt:3: --batch stands in line 1 already" },
+    { "at-most ms 3", "at-most: 'ms' is none of multiplications and param" },
+    { "at-most", "at-most: '' is none of" },
+    { "at-most parameters", "at-most parameters: one number from 1" },
+    { "at-most parameters 3G", "at-most parameters: one number from 1" },
+    { "at-most parameters 0", "at-most parameters: one number from 1" },
+    { "at-most parameters 3 4", "at-most parameters: one number from 1" },
+    { "at-most parameters 3\nat-most parameters 4", "s.txt:2: at-most param" },
+    { "at-most parameters 3", "s.txt: lists no setting" },
     /* What cannot vary, and why. */
     { "epochs int 1 9", "--epochs cannot vary: it is the same for all" },
     { "out choice a b", "--out cannot vary" },
@@ -172,6 +180,30 @@ static void what_may_vary(void)
     for (const struct ctt_opt *o = ctt_train_opts; o->name; o++)
         CU_ASSERT(!(o->tags & (CTT_CFG_RESUME | CTT_CFG_CLIPS)) ||
                   ctt_space_fixed(o));
+}
+
+/* A conv of 16 by 9 pixels from 2 to 5 channels: 10 weights, 1,440 times. */
+static void networks_are_limited(void)
+{
+    static const struct { const char *limit; int fits; } rows[] = {
+        { "", 1 }, { "at-most parameters 15", 1 },
+        { "at-most parameters 14", 0 }, { "at-most multiplications 1.44k", 1 },
+        { "at-most multiplications 1439", 0 },
+        { "at-most parameters 1M\nat-most multiplications 1439", 0 },
+    };
+    struct ctt_graph *g = NULL;
+
+    CHECK_OK(ctt_net_parse("input x h=16 w=9 c=2\nconv y in=x out=5\n", &g));
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        char text[128];
+        struct ctt_space *s;
+
+        snprintf(text, sizeof(text), "lr log 1e-4 1\n%s\n", rows[i].limit);
+        s = space(text);
+        CU_ASSERT_EQUAL(ctt_space_fits(s, g), rows[i].fits);
+        ctt_space_free(&s);
+    }
+    ctt_graph_free(&g);
 }
 
 /* ---- draws ---- */
@@ -338,6 +370,7 @@ static void allocations_fail(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
+        { "limits of networks", networks_are_limited },
         { "every kind is read", every_kind_is_read },
         { "what is none is refused", what_is_none_is_refused },
         { "what may vary", what_may_vary },

@@ -75,8 +75,14 @@ $width choice 3 0: bad.txt: trial [0-9]+, .width=0: tiny.net: line 3: e: out
 $widht int 3 6: bad.txt: trial 1, .widht=[3-6]: tiny.net: 'widht': no line
 $width choice 3,4 5: bad.txt:1: .width: '3,4' has a comma
 set choice a b: bad.txt:1: --set cannot vary
+at-most parameters 9: bad.txt: lists no setting
 schedule choice cosine sampled: bad.txt: trial [0-9]+, schedule=sampled
 END
+printf 'lr log 1e-3 1\nat-most parameters 9\n' > bad.txt
+says 2 "'at-most' limits networks, and no setting" train --search bad.txt -o x.h5
+printf '$width int 3 6\nat-most parameters 9\n' > bad.txt
+says 2 "none of 1000 networks is within 'at-most'" train --search bad.txt \
+    -o x.h5
 says 2 'none.txt' train --search none.txt -o x.h5
 for k in 0 1 2 3; do
     echo "clips/20bn-something-something-v2/$((k + 1)).webm $((k % 2))"
