@@ -68,12 +68,10 @@ int  ctt_comm_wait(struct ctt_comm *c, int *from);
 
 /* Divides the processors that this process may use among the ranks of its
  * machine that may use the same processors.  *threads: if 0, becomes the number
- * of this rank's processors, at least 1.  CTT_BIND_OWN: this process may use no
- * others from now on, unless *threads are more; running threads keep theirs.
- * CTT_BIND_AUTO: so where the processors have several memory nodes.  One rank
+ * of this rank's processors, at least 1.  bind: this process may use no others
+ * from now on, unless *threads are more; running threads keep theirs.  One rank
  * changes nothing.  Called by all ranks. */
-enum ctt_binding { CTT_BIND_AUTO, CTT_BIND_OWN, CTT_BIND_NONE };
-int  ctt_comm_share(struct ctt_comm *c, enum ctt_binding bind, int *threads);
+int  ctt_comm_share(struct ctt_comm *c, int bind, int *threads);
 
 /* The memory node of the processors that this process may use; -1: several
  * nodes. */

@@ -132,21 +132,15 @@ out:
 }
 
 /* k of `parts` that may use this set. */
-static int divide(const cpu_set_t *set, int k, int parts,
-                  enum ctt_binding bind, int *threads)
+static int divide(const cpu_set_t *set, int k, int parts, int bind,
+                  int *threads)
 {
     struct ctt_core *core = ctt_calloc(CPU_SETSIZE, sizeof(*core));
-    int all, first, n, rc = core ? 0 : CTT_ENOMEM;
+    int first, n, rc = core ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    all = list_cores(set, core);
-    n = ctt_cores_cut(core, all, k, parts, &first);
-    /* Without memory that is nearer to some, binding was measured to cost time
-     * (bench/records/affinity.sh): the system cannot move a rank away from
-     * other work. */
-    if (bind == CTT_BIND_AUTO && all > 0 && core[0].node != core[all - 1].node)
-        bind = CTT_BIND_OWN;
-    if (bind == CTT_BIND_OWN && n >= *threads && parts > 1 && n > 0)
+    n = ctt_cores_cut(core, list_cores(set, core), k, parts, &first);
+    if (bind && n >= *threads && parts > 1 && n > 0)
         CTT_TRY(bind_to(core + first, n));
     if (!*threads)
         *threads = n > 0 ? n : 1;
@@ -155,7 +149,7 @@ out:
     return rc;
 }
 
-int ctt_comm_share(struct ctt_comm *c, enum ctt_binding bind, int *threads)
+int ctt_comm_share(struct ctt_comm *c, int bind, int *threads)
 {
     const struct ctt_comm_place *p = ctt_comm_place(c);
     struct card mine, *all = ctt_calloc((size_t)p->ranks, sizeof(*all));

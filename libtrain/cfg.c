@@ -48,7 +48,7 @@ static const char *const off_on[] = { "off", "on", NULL };
 static const char *const augments[] = { "off", "light", "strong", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
 static const char *const amp_types[] = { "fp16", "bf16", NULL };
-static const char *const affinities[] = { "auto", "own", "none", NULL };
+static const char *const affinities[] = { "auto", "none", NULL };
 static const char *const ways[] = { "auto", "mpi", "nccl", NULL };
 static const char *const weightings[] = { "none", "balanced", NULL };
 static const char *const samplers[] = { "plain", "balanced", NULL };
@@ -511,9 +511,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "per processor, divided among the processes of a machine", 0, 4096,
       .letter = 't', .arg = "N", .section = "Device", .tags = RESUME },
     { "affinity", CTT_CHOICE, FIELD(affinity), "auto", "several processes "
-      "that may use the same processors: own gives each neighbouring "
-      "processors of its own, none leaves the choice to the system, auto is "
-      "own on machines with several memory nodes",
+      "that may use the same processors: auto gives each neighbouring "
+      "processors of its own, none leaves the choice to the system",
       .choices = affinities, .section = "Device", .tags = RESUME | TRAINER },
     { "stall", CTT_INT, FIELD(stall), "300", "end all processes if one has "
       "finished no step, batch of a test or, with --search, exchange of "

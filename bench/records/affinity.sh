@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # affinity.sh DATA: seconds of an epoch with threads and ranks that the system
-# places (none), that convtt binds to processors (--affinity own), and that
+# places (none), that convtt binds to processors (--affinity auto), and that
 # mpirun binds (core): one process of two threads, and two ranks of one thread,
 # alone and beside an endless loop.  Prints the median of TURNS epochs and the
 # longest; the ways take turns.
@@ -25,7 +25,7 @@ trap '[ -z "$busy" ] || kill $busy; rm -rf "$work"' EXIT
 epoch() {
     local bind=none kind=none start=()
     case $1 in
-    own) kind=own ;;
+    auto) kind=auto ;;
     core) bind=core ;;
     esac
     [ "$2" = 1 ] && [ "$1" != core ] || start=(mpirun -np "$2" --bind-to $bind)
@@ -48,11 +48,11 @@ for beside in nothing loop; do
         while :; do :; done & busy=$!
     fi
     for _ in $(seq "${TURNS:-5}"); do
-        for way in none.1 none.2 own.2 core.2; do
+        for way in none.1 none.2 auto.2 core.2; do
             epoch ${way%.*} ${way#*.} >> "$work/$way.$beside"
         done
     done
-    for way in none.1 none.2 own.2 core.2; do
+    for way in none.1 none.2 auto.2 core.2; do
         sort -g "$work/$way.$beside" | awk -v way="$way" -v by=$beside '
             { s[NR] = $1 }
             END { split(way, w, ".")

@@ -86,7 +86,7 @@ static void null_is_one_rank(void)
     ctt_comm_close(&part);
     CU_ASSERT_EQUAL(ctt_comm_calls(NULL), calls + 8);
     ctt_comm_abort(NULL, 1);
-    CHECK_OK(ctt_comm_share(NULL, CTT_BIND_OWN, &threads));
+    CHECK_OK(ctt_comm_share(NULL, 1, &threads));
     CU_ASSERT_EQUAL(threads, 0);    /* nobody to share with */
 }
 

@@ -56,8 +56,8 @@ int ctt_ranks_open(struct ctt_train_cfg *cfg)
     CTT_TRY(check_alone(cfg));
     if (!cfg->search)
         CTT_TRY(ctt_train_ranks_suit(cfg));
-    CTT_TRY(ctt_comm_share(cfg->wiring.comm,
-                           (enum ctt_binding)cfg->affinity, &cfg->threads));
+    CTT_TRY(ctt_comm_share(cfg->wiring.comm, cfg->affinity == 0,
+                           &cfg->threads));
     CTT_TRY(ctt_train_gpus(cfg, line, sizeof(line)));
     if (*line)
         ctt_tool_say("%s", line);

@@ -293,7 +293,7 @@ static const struct ctt_chapter chapters[] = {
       "writes; all read the clips, the model text and the checkpoint, so "
       "these are on a file system that all have.\n\n"
       "--threads=0 is the processors that the launcher allows, divided by the "
-      "processes of a machine that share them, and --affinity=own gives each "
+      "processes of a machine that share them, and --affinity=auto gives each "
       "its own. An error of one process ends all, a signal to one stops all "
       "after the same step, and if one stands still for --stall seconds, each "
       "prints its position and all end. --folds, --doctor, --amp-plan and "

@@ -168,14 +168,14 @@ allowed() {
     done
 }
 if [ "$(nproc)" -ge 2 ]; then
-    for kind in own none; do
+    for kind in auto none; do
         begin 2 --affinity $kind
         allowed > $kind.cpus
         kill -TERM "$(pids $pid | head -1)"
         ends "--affinity $kind" 1
     done
-    [ "$(sort -u own.cpus | wc -l)" = 2 ] ||
-        fail "--affinity own: $(cat own.cpus)"
+    [ "$(sort -u auto.cpus | wc -l)" = 2 ] ||
+        fail "--affinity auto: $(cat auto.cpus)"
     [ "$(sort -u none.cpus | wc -l)" = 1 ] ||
         fail "--affinity none: $(cat none.cpus)"
 fi
