@@ -9,7 +9,7 @@
 # milliseconds of a frame on one thread, and top-1 at 25, 50 and 100%.
 # BUILD=FOLDER: the build folder (build).  KEEP=FOLDER: models and logs stay
 # there, and a search that was stopped goes on.  SEEDS="1 2 3".  TRIALS=24.
-# EPOCHS=7.  THREADS=2.
+# EPOCHS=7.  REPEATS=3.  THREADS=2.
 set -u
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"
@@ -67,7 +67,7 @@ log=$work/best.h5.search.jsonl
 # shellcheck disable=SC2086
 grep -qs '^{"won":' "$log" || "$build/convtt-train" "$work/shape.net" \
     --search "$work/space.txt" $data $learn -o "$work/best.h5" \
-    --trials "${TRIALS:-24}" > "$work/search.log" 2>&1 ||
+    --trials "${TRIALS:-24}" --repeats "${REPEATS:-3}" > "$work/search.log" 2>&1 ||
     die "$(tail -n 1 "$work/search.log")"
 won=$(tail -n 1 "$log" | grep -oE '[0-9]+' | head -n 1)
 set=$(grep "^{\"trial\":$won," "$log" | tail -n 1 |
