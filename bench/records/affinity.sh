@@ -31,7 +31,8 @@ epoch() {
     [ "$2" = 1 ] && [ "$1" != core ] || start=(mpirun -np "$2" --bind-to $bind)
     # shellcheck disable=SC2086
     "${start[@]}" "$build/convtt-train" "$model" --data "$data" \
-        -o "$work/m.h5" --epochs 2 --threads $((2 / $2)) --affinity $kind --baselines off ${LEARN:---batch 16 --val none} \
+        -o "$work/m.h5" --epochs 2 --threads $((2 / $2)) --affinity $kind \
+        --baselines off ${LEARN:---batch 16 --val none} \
         --log-csv "$work/log.csv" > "$work/log" 2>&1 < /dev/null || {
         echo "$(tail -n 1 "$work/log")" >&2
         return

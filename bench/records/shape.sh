@@ -67,8 +67,8 @@ log=$work/best.h5.search.jsonl
 # shellcheck disable=SC2086
 grep -qs '^{"won":' "$log" || "$build/convtt-train" "$work/shape.net" \
     --search "$work/space.txt" $data $learn -o "$work/best.h5" \
-    --trials "${TRIALS:-24}" --repeats "${REPEATS:-3}" > "$work/search.log" 2>&1 ||
-    die "$(tail -n 1 "$work/search.log")"
+    --trials "${TRIALS:-24}" --repeats "${REPEATS:-3}" \
+    > "$work/search.log" 2>&1 || die "$(tail -n 1 "$work/search.log")"
 won=$(tail -n 1 "$log" | grep -oE '[0-9]+' | head -n 1)
 set=$(grep "^{\"trial\":$won," "$log" | tail -n 1 |
     sed 's/.*"settings":{\([^}]*\)}.*/\1/; s/[$"]//g; s/:/=/g')

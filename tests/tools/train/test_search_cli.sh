@@ -79,7 +79,8 @@ at-most parameters 9: bad.txt: lists no setting
 schedule choice cosine sampled: bad.txt: trial [0-9]+, schedule=sampled
 END
 printf 'lr log 1e-3 1\nat-most parameters 9\n' > bad.txt
-says 2 "'at-most' limits networks, and no setting" train --search bad.txt -o x.h5
+says 2 "'at-most' limits networks, and no setting" train --search bad.txt \
+    -o x.h5
 printf '$width int 3 6\nat-most parameters 9\n' > bad.txt
 says 2 "none of 1000 networks is within 'at-most'" train --search bad.txt \
     -o x.h5
