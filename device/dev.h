@@ -121,7 +121,7 @@ struct ctt_dev_kind {
                          enum ctt_dtype between, int behind);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
-    /* 1 if convs multiply bf16 faster than floats; NULL: they do not. */
+    /* 1 if convs multiply 16 bits faster than floats; NULL: they do not. */
     int         (*bf16)(void);
     /* The processor, its instruction sets and the providers that are built in,
      * in words: what the choice of the fastest depends on; NULL: there is
@@ -166,7 +166,7 @@ struct ctt_dev {
     int                        threads;
     struct ctt_team           *team;     /* NULL: OpenMP's threads */
     int                        used;     /* threads of the team that are */
-    int                        deterministic;
+    int                        deterministic, tf32;
     int                        streams;      /* most lanes used; default 1 */
     const struct ctt_group    *group;    /* NULL: none */
     const struct ctt_group    *norms;    /* of batch norms; NULL: none */

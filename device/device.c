@@ -48,6 +48,11 @@ void ctt_dev_deterministic(struct ctt_dev *d, int on)
     d->deterministic = on;
 }
 
+void ctt_dev_tf32(struct ctt_dev *d, int on)
+{
+    d->tf32 = on;
+}
+
 void ctt_dev_streams(struct ctt_dev *d, int streams)
 {
     d->streams = streams;

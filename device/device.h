@@ -79,7 +79,8 @@ struct ctt_live {
  *
  * Values and their gradients may be 16-bit, each tensor with its own type;
  * sums are computed in fp32.  Only the kernel of a conv or deconv whose result
- * is 16-bit may be a 16-bit weight; dw is always fp32.  in[k] and din[k] have
+ * is 16-bit, or which may round to 16 bits (mul), may be a 16-bit weight; dw is
+ * always fp32.  in[k] and din[k] have
  * the same type, and so have out and dout.  Any other form of a weight
  * (weight.h) and any other type is refused: no kernel reads it yet.
  *
@@ -191,9 +192,11 @@ extern const char *const ctt_dev_names[];
  * its own, which the program cannot read or write and which has a size; its
  * quantised values are floats.  PEERS: the devices of several processes can
  * exchange bytes without the host (device/peers.h).  THREADS: the process's
- * threads compute.  BF16: inference may multiply in bf16. */
+ * threads compute.  BF16: inference may multiply in bf16.  F16: in fp16 and
+ * TF32, too. */
 enum ctt_dev_capability { CTT_DEV_OWN_MEMORY = 1, CTT_DEV_PEERS = 2,
-                          CTT_DEV_THREADS = 4, CTT_DEV_BF16 = 8 };
+                          CTT_DEV_THREADS = 4, CTT_DEV_BF16 = 8,
+                          CTT_DEV_F16 = 16 };
 
 /* 1 if the device of that name has the capability; 0 also for NULL and for a
  * name that is no device's. */
@@ -229,6 +232,10 @@ int  ctt_dev_used(const struct ctt_dev *d);
  * order of oneDNN's sums depends on the number of threads, and repeated calls
  * of cuDNN may differ in their last bits. */
 void ctt_dev_deterministic(struct ctt_dev *d, int on);
+
+/* On: "cuda" may round what convs of floats multiply to TF32, the 10 bits of
+ * its tensor cores; sums stay floats. */
+void ctt_dev_tf32(struct ctt_dev *d, int on);
 
 /* The results of timing convs of "cpu" (device/tune.h).  open: path is the file
  * of results, written when there are new ones; NULL: the file of this machine
@@ -309,7 +316,7 @@ void ctt_dev_in_a_row(struct ctt_dev *d, int on);
 int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
                    const struct ctt_weight *w);
 
-/* 1 if the device has kernels of convs that multiply bf16. */
+/* 1 if the device has kernels of convs that multiply bf16 ("cuda": or fp16). */
 int  ctt_dev_bf16(const struct ctt_dev *d);
 
 /* impl: the code that computed a conv's last call of this pass with this cache,

@@ -12,7 +12,8 @@
  * loaded when the device is opened. */
 #define DEVICES(X) \
     X("cpu", CTT_DEV_THREADS | CTT_DEV_BF16, &ctt_dev_cpu) \
-    X("cuda", CTT_DEV_OWN_MEMORY | CTT_DEV_PEERS, NULL) \
+    X("cuda", CTT_DEV_OWN_MEMORY | CTT_DEV_PEERS | CTT_DEV_BF16 | CTT_DEV_F16, \
+      NULL) \
     X("ref", CTT_DEV_THREADS | CTT_DEV_BF16, &ctt_dev_ref)
 
 #define ROW(name, can, kind) { name, can, kind },

@@ -50,6 +50,7 @@ out:
  * all. */
 static int warm_up(struct ctt_batch *b)
 {
+    CTT_ENGINE_TAKEN(&b->engine);
     struct ctt_run *r = b->run;
     int rc = 0;
 
@@ -81,6 +82,29 @@ static void begin_streams(struct ctt_batch *b)
                                    ctt_dev_used(b->engine.dev));
 }
 
+static int alloc_park(struct ctt_batch *b)
+{
+    CTT_ENGINE_TAKEN(&b->engine);
+    void *park = NULL;
+    int rc = 0;
+
+    if (b->bytes)
+        CTT_TRY(ctt_dev_alloc(b->engine.dev, "parked streams",
+                              b->streams * b->bytes, &park));
+    b->park = park;
+out:
+    return rc;
+}
+
+static void free_park(struct ctt_batch *b)
+{
+    CTT_ENGINE_TAKEN(&b->engine);
+    void *park = b->park;
+
+    if (park)
+        ctt_dev_free(b->engine.dev, &park);
+}
+
 static int alloc_batch(struct ctt_batch *b)
 {
     size_t streams = (size_t)b->streams;
@@ -101,12 +125,7 @@ static int alloc_batch(struct ctt_batch *b)
     CTT_TRY(ctt_engine_open(b->m, b->streams, 1, &b->engine));
     b->run = b->engine.run;
     b->bytes = ctt_align(ctt_sample_bytes(b->run), 64);
-    if (b->bytes) {
-        void *park = NULL;
-        CTT_TRY(ctt_dev_alloc(b->engine.dev, "parked streams",
-                              b->streams * b->bytes, &park));
-        b->park = park;
-    }
+    CTT_TRY(alloc_park(b));
     begin_streams(b);
 out:
     return rc;
@@ -142,13 +161,9 @@ out:
 
 void ctt_batch_close(struct ctt_batch **b)
 {
-    void *park;
-
     if (!b || !*b)
         return;
-    park = (*b)->park;
-    if (park)
-        ctt_dev_free((*b)->engine.dev, &park);
+    free_park(*b);
     ctt_engine_close(&(*b)->engine);
     for (int i = 0; (*b)->stream && i < (*b)->streams; i++)
         ctt_decide_close(&(*b)->stream[i].decide);
@@ -206,6 +221,7 @@ out:
 static int push_step(struct ctt_batch *b, const void *const *frames,
                      ctt_batch_in *in)
 {
+    CTT_ENGINE_TAKEN(b ? &b->engine : NULL);
     int rc = 0;
 
     GIVEN(b);

@@ -71,6 +71,7 @@ out:
 
 int ctt_batch_read(struct ctt_batch *b, float *const *probs)
 {
+    CTT_ENGINE_TAKEN(b ? &b->engine : NULL);
     int rc = 0;
 
     GIVEN(b);
@@ -107,6 +108,7 @@ out:
 
 int ctt_batch_predict(struct ctt_batch *b, int count, float *const *frames)
 {
+    CTT_ENGINE_TAKEN(b ? &b->engine : NULL);
     int64_t size;
     int rc = 0;
 

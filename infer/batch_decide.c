@@ -67,6 +67,7 @@ out:
 
 int ctt_batch_end(struct ctt_batch *b, int stream)
 {
+    CTT_ENGINE_TAKEN(b ? &b->engine : NULL);
     struct ctt_batch_stream *s;
     int rc = 0;
 

@@ -67,6 +67,7 @@ int64_t ctt_batch_frames(const struct ctt_batch *b, int stream)
 
 int ctt_batch_save(struct ctt_batch *b, int stream, const char *path)
 {
+    CTT_ENGINE_TAKEN(b ? &b->engine : NULL);
     CTT_PLAIN_NUMBERS;
     struct ctt_saved saved = { .image = NULL };
     struct ctt_batch_stream *s;
@@ -95,6 +96,7 @@ out:
 
 int ctt_batch_restore(struct ctt_batch *b, int stream, const char *path)
 {
+    CTT_ENGINE_TAKEN(b ? &b->engine : NULL);
     CTT_PLAIN_NUMBERS;
     struct ctt_saved saved = { .image = NULL };
     int rc = 0;

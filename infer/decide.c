@@ -32,7 +32,7 @@ int ctt_smooth_next(struct ctt_smooth *s, int k, const float *probs,
 int ctt_decide_open(const struct ctt_infer *m, struct ctt_decide *s)
 {
     const struct ctt_decision *d = &m->decision;
-    const char *type = ctt_dtype_word(m->multiply);
+    const char *type = ctt_infer_type(m);
     int rc = 0;
 
     if (!m->decides)

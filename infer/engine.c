@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 
 /* Most floats of values for several steps at once: beyond, cache misses cost
  * more than a batch of steps gains. */
@@ -32,20 +33,112 @@ static int steps_of(const struct ctt_infer *m, int streams, int own_past)
     return own_past ? ctt_sample_room(g, room) : room;
 }
 
+/* ---- a shared GPU ---- */
+
+/* The device is open while it has users; w, w16: the weights in its memory, by
+ * type. */
+struct ctt_share {
+    pthread_mutex_t lock;
+    int             users;
+    struct ctt_dev *dev;
+    void           *w, *w16[CTT_BF16 + 1];
+};
+
+int ctt_share_new(struct ctt_share **out)
+{
+    struct ctt_share *s = ctt_calloc(1, sizeof(*s));
+    pthread_mutexattr_t how;
+    int rc = 0;
+
+    CTT_TRY(s ? 0 : CTT_ENOMEM);
+    pthread_mutexattr_init(&how);    /* a read may be a part of a push */
+    pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&s->lock, &how);
+    pthread_mutexattr_destroy(&how);
+    *out = s;
+out:
+    return rc;
+}
+
+void ctt_share_free(struct ctt_share **s)
+{
+    if (*s)
+        pthread_mutex_destroy(&(*s)->lock);
+    ctt_free(*s);
+    *s = NULL;
+}
+
+void ctt_engine_take(const struct ctt_engine *e)
+{
+    if (!e || !e->share)
+        return;
+    pthread_mutex_lock(&e->share->lock);
+    if (!e->dev)
+        return;
+    ctt_dev_tf32(e->dev, e->tf32);
+    if (e->run)
+        ctt_run_profile(e->run, e->run->sum);
+}
+
+void ctt_engine_give(const struct ctt_engine *const *e)
+{
+    if (*e && (*e)->share)
+        pthread_mutex_unlock(&(*e)->share->lock);
+}
+
+/* The weights in the GPU's memory, and their 16-bit copy; uploads what is not
+ * there yet. */
+static int share_weights(const struct ctt_infer *m, const float **w)
+{
+    int64_t n = m->model->g->weights;
+    struct ctt_share *s = m->share;
+    void **half = &s->w16[m->multiply], *p = NULL;
+    int rc = 0;
+
+    if (!s->w)
+        CTT_TRY(ctt_dev_show(s->dev, "weights", m->model->w, n, &s->w, w));
+    *w = s->w;
+    if (m->multiply == CTT_F32 || *half)
+        goto out;
+    CTT_TRY(ctt_dev_alloc(s->dev, "weights in 16 bits", 2 * n, &p));
+    *half = p;
+    CTT_TRY(ctt_dev_cast(s->dev, s->w, m->multiply, p, n));
+out:
+    return rc;
+}
+
+/* The last user closes it. */
+static void leave_share(struct ctt_share *s)
+{
+    if (--s->users)
+        return;
+    for (size_t i = 0; s->dev && i < CTT_LEN(s->w16); i++)
+        ctt_dev_free(s->dev, &s->w16[i]);
+    if (s->dev)
+        ctt_dev_free(s->dev, &s->w);
+    ctt_dev_close(&s->dev);
+}
+
+/* ---- */
+
 static int open_engine_run(const struct ctt_infer *m, int streams, int own_past,
                            struct ctt_engine *e)
 {
     const struct ctt_model *model = m->model;
     struct ctt_weight *weight = NULL;
-    const float *w;
+    const float *w = model->w;
     int rc = 0;
 
-    CTT_TRY(ctt_dev_show(e->dev, "weights", model->w, model->g->weights,
-                         &e->w, &w));
+    if (e->share)
+        CTT_TRY(share_weights(m, &w));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = model->g, .dev = e->dev, .w = w, .samples = streams,
         .steps = steps_of(m, streams, own_past), .asks = streams,
         .multiply = m->multiply }, &e->run));
+    if (e->share) {    /* kernels of a GPU read floats or 16 bits */
+        e->run->w16 = e->share->w16[m->multiply];
+        goto out;
+    }
     CTT_TRY(ctt_model_weights(model, &weight));
     CTT_TRY(ctt_run_weights(e->run, weight));
 out:
@@ -53,12 +146,27 @@ out:
     return rc;
 }
 
-int ctt_engine_open(const struct ctt_infer *m, int streams, int own_past,
-                    struct ctt_engine *e)
+static int open_engine_dev(const struct ctt_infer *m, struct ctt_engine *e)
 {
+    struct ctt_dev **dev = e->share ? &e->share->dev : &e->dev;
     int rc = 0;
 
-    CTT_TRY(ctt_dev_open(m->device, m->threads, &e->dev));
+    if (!*dev)
+        CTT_TRY(ctt_dev_open(m->device, m->threads, dev));
+    e->dev = *dev;
+out:
+    return rc;
+}
+
+static int open_engine(const struct ctt_infer *m, int streams, int own_past,
+                       struct ctt_engine *e)
+{
+    CTT_ENGINE_TAKEN(e);
+    int rc = 0;
+
+    if (e->share)
+        e->share->users++;
+    CTT_TRY(open_engine_dev(m, e));
     CTT_TRY(ctt_dev_own_threads(e->dev));
     ctt_dev_tune(e->dev, m->tune);
     if (m->multiply != CTT_F32 && !ctt_dev_bf16(e->dev))
@@ -69,12 +177,24 @@ out:
     return rc;
 }
 
+int ctt_engine_open(const struct ctt_infer *m, int streams, int own_past,
+                    struct ctt_engine *e)
+{
+    e->share = m->share;
+    e->tf32 = m->tf32;
+    return open_engine(m, streams, own_past, e);
+}
+
 void ctt_engine_close(struct ctt_engine *e)
 {
+    CTT_ENGINE_TAKEN(e);
+
     ctt_run_close(&e->run);
-    if (e->w)
-        ctt_dev_free(e->dev, &e->w);
-    ctt_dev_close(&e->dev);
+    if (!e->share)
+        ctt_dev_close(&e->dev);
+    else
+        leave_share(e->share);
+    e->dev = NULL;
 }
 
 int ctt_engine_finite(const float *x, int64_t n)

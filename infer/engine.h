@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine.h: the common part of a session and a batch: a device with threads of
- * its own, a run on it, and probabilities. */
+ * its own or a shared GPU, a run on it, and probabilities. */
 #ifndef CTT_ENGINE_H
 #define CTT_ENGINE_H
 
@@ -9,16 +9,32 @@
 
 enum { CTT_ENGINE_STEPS = 8 };
 
+/* What all sessions of a model on a GPU have in common: an open device, so that
+ * plans of convs are made once, and the weights. */
+int  ctt_share_new(struct ctt_share **out);
+void ctt_share_free(struct ctt_share **s);
+
 struct ctt_engine {
     struct ctt_dev *dev;
     struct ctt_run *run;
-    void           *w;       /* copy of the weights in the device's own memory;
-                                NULL: it has none */
+    struct ctt_share *share;    /* who owns the device; NULL: the engine */
+    int             tf32;
 };
+
+/* A declaration, before statements: until the end of its block this thread has
+ * the device of the engine, which sessions in other threads may share; e may be
+ * NULL. */
+void ctt_engine_take(const struct ctt_engine *e);
+void ctt_engine_give(const struct ctt_engine *const *e);
+#define CTT_ENGINE_TAKEN(e)                                                \
+    const struct ctt_engine *const ctt_engine_taken                        \
+        __attribute__((cleanup(ctt_engine_give), unused)) =                \
+        (ctt_engine_take(e), (e))
 
 /* Opens a device and a run for `streams` samples, with as many steps per window
  * as are faster: at most CTT_ENGINE_STEPS or, with own_past (run/sample.h), as
- * many as that allows.  Must be closed on failure, too. */
+ * many as that allows.  Must be closed on failure, too.  On a GPU the device is
+ * that of the model's other engines. */
 int  ctt_engine_open(const struct ctt_infer *m, int streams, int own_past,
                      struct ctt_engine *e);
 void ctt_engine_close(struct ctt_engine *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * loaded.c: a loaded model. */
 #include "infer/loaded.h"
+#include "infer/engine.h"
 #include "infer/simplify.h"
 #include "device/device.h"
 #include "net/file/thresholds.h"
@@ -195,6 +196,8 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     CTT_TRY(ctt_aux_head_drop_from(&m->model));    /* of a checkpoint */
     CTT_TRY(ctt_infer_blame(m, ctt_model_finite(m->model)));
     CTT_TRY(check_interface(path, m));
+    if (ctt_dev_has(device, CTT_DEV_OWN_MEMORY))
+        CTT_TRY(ctt_share_new(&m->share));
     m->number = ctt_calloc((size_t)m->classes + 1, sizeof(*m->number));
     CTT_TRY(m->number ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->classes; i++)
@@ -211,6 +214,7 @@ void ctt_infer_close(struct ctt_infer **m)
 {
     if (!m || !*m)
         return;
+    ctt_share_free(&(*m)->share);
     ctt_tune_close(&(*m)->tune);
     ctt_model_free(&(*m)->model);
     ctt_free((*m)->path);
@@ -221,25 +225,42 @@ void ctt_infer_close(struct ctt_infer **m)
     *m = NULL;
 }
 
+/* The words of ctt_infer_multiply(), and what a device must be able to do; 0:
+ * nothing. */
+static const struct multiplied {
+    const char               *word;
+    enum ctt_dtype            type;
+    int                       tf32;
+    enum ctt_dev_capability   needs;
+} multiplied[] = {
+    { "fp32", CTT_F32, 0, 0 }, { "tf32", CTT_F32, 1, CTT_DEV_F16 },
+    { "fp16", CTT_F16, 0, CTT_DEV_F16 }, { "bf16", CTT_BF16, 0, CTT_DEV_BF16 },
+};
+
 int ctt_infer_multiply(struct ctt_infer *m, const char *type)
 {
-    static const enum ctt_dtype types[] = { CTT_F32, CTT_BF16 };
-    enum ctt_dtype multiply = CTT_U8;
+    const struct multiplied *t = NULL;
     int rc = 0;
 
     GIVEN(m);
     GIVEN(type);
-    for (size_t i = 0; i < CTT_LEN(types); i++)
-        if (strcmp(type, ctt_dtype_word(types[i])) == 0)
-            multiply = types[i];
-    CTT_CHECK(multiply != CTT_U8, CTT_EINVAL, "no type '%s': fp32 or bf16",
+    for (size_t i = 0; i < CTT_LEN(multiplied); i++)
+        if (strcmp(type, multiplied[i].word) == 0)
+            t = &multiplied[i];
+    CTT_CHECK(t, CTT_EINVAL, "no type '%s': fp32 or bf16, on a GPU tf32 or "
+              "fp16, too", type);
+    CTT_CHECK(!t->needs || ctt_dev_has(m->device, t->needs), CTT_EUNSUP,
+              "%s: the device %s has no %s inference", m->path, m->device,
               type);
-    CTT_CHECK(multiply == CTT_F32 || ctt_dev_has(m->device, CTT_DEV_BF16),
-              CTT_EUNSUP, "%s: the device %s has no %s inference", m->path,
-              m->device, type);
-    m->multiply = multiply;
+    m->multiply = t->type;
+    m->tf32 = t->tf32;
 out:
     return rc;
+}
+
+const char *ctt_infer_type(const struct ctt_infer *m)
+{
+    return m->tf32 ? "tf32" : ctt_dtype_word(m->multiply);
 }
 
 int ctt_infer_tune(struct ctt_infer *m, const char *file)

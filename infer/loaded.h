@@ -8,11 +8,16 @@
 
 enum { CTT_INFER_DIGITS = 12 };
 
+struct ctt_share;
+
 struct ctt_infer {
     struct ctt_model      *model;
     char                  *path, *device;
     int                    threads;
     enum ctt_dtype         multiply;
+    int                    tf32;        /* with fp32: multiply is rounded */
+    struct ctt_share      *share;       /* engine.h; NULL: the device's memory
+                                           is the program's */
     struct ctt_tune       *tune;        /* NULL: kernels are chosen by rule */
     struct ctt_decision    decision;
     int                    has_decision, holds;    /* the file has a decision;
@@ -27,6 +32,9 @@ struct ctt_infer {
                                                             without labels */
     struct ctt_infer_input wants;
 };
+
+/* The word of ctt_infer_multiply(). */
+const char *ctt_infer_type(const struct ctt_infer *m);
 
 /* CTT_EINVAL for a NULL pointer; needs an int rc and a label out. */
 #define GIVEN(p) CTT_CHECK(p, CTT_EINVAL, "%s: %s is NULL", __func__, #p)

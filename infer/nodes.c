@@ -15,7 +15,7 @@ int ctt_nodes_time(struct ctt_run *r, int on, struct ctt_node_sums *s)
     CTT_TRY(s->sum || !on ? 0 : CTT_ENOMEM);
     if (on)
         memset(s->sum, 0, count * sizeof(*s->sum));
-    ctt_dev_profile(r->dev, r->g, on ? s->sum : NULL);
+    ctt_run_profile(r, on ? s->sum : NULL);
 out:
     return rc;
 }

@@ -89,6 +89,8 @@ void ctt_session_close(struct ctt_session **s)
 
 void ctt_session_reset(struct ctt_session *s)
 {
+    CTT_ENGINE_TAKEN(s ? &s->engine : NULL);
+
     if (!s)
         return;
     ctt_run_reset(s->run);
@@ -191,6 +193,7 @@ static int push_frames(struct ctt_session *s, const void *frames, size_t size,
                        void (*in)(struct ctt_session *, const void *, int64_t,
                                   float *))
 {
+    CTT_ENGINE_TAKEN(s ? &s->engine : NULL);
     int64_t frame, rows;
     int rc = 0, some;
     double start;
@@ -240,6 +243,7 @@ out:
 
 int ctt_session_read(struct ctt_session *s, float *probs)
 {
+    CTT_ENGINE_TAKEN(s ? &s->engine : NULL);
     double start = ctt_span_begin();
     struct ctt_run *r;
     int rc = 0;
@@ -308,6 +312,7 @@ out:
 
 int ctt_session_predict(struct ctt_session *s, int count, float *frames)
 {
+    CTT_ENGINE_TAKEN(s ? &s->engine : NULL);
     int64_t size;
     int rc = 0;
 
@@ -332,6 +337,7 @@ out:
 
 int ctt_session_time_nodes(struct ctt_session *s, int on)
 {
+    CTT_ENGINE_TAKEN(s ? &s->engine : NULL);
     int rc = 0;
 
     GIVEN(s);
@@ -358,6 +364,7 @@ out:
 
 int ctt_session_save(struct ctt_session *s, const char *path)
 {
+    CTT_ENGINE_TAKEN(s ? &s->engine : NULL);
     CTT_PLAIN_NUMBERS;
     struct ctt_saved saved = { .image = NULL };
     int rc = 0;
@@ -397,6 +404,7 @@ out:
 
 int ctt_session_restore(struct ctt_session *s, const char *path)
 {
+    CTT_ENGINE_TAKEN(s ? &s->engine : NULL);
     CTT_PLAIN_NUMBERS;
     struct ctt_saved saved = { .image = NULL };
     int rc = 0;

@@ -205,6 +205,7 @@ static int open_dev(struct ctt_trainer *t)
     CTT_TRY(ctt_scale_begin(cfg, &t->at.scale));
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &t->dev));
     ctt_dev_deterministic(t->dev, cfg->deterministic);
+    ctt_dev_tf32(t->dev, cfg->tf32);
     ctt_dev_streams(t->dev, cfg->streams);
     CTT_TRY(ctt_dev_join_norms(t->dev, &t->norms.group));
 out:

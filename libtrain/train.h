@@ -82,7 +82,7 @@ struct ctt_train_cfg {
     struct ctt_telling telling;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
-    int   window, deterministic, streams;
+    int   window, deterministic, tf32, streams;
     int   amp, amp_type, amp_plan;
     const char *amp_allow, *amp_follow, *amp_deny, *loss_scale;
     int   doctor;

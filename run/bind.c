@@ -47,12 +47,19 @@ int ctt_run_upload(struct ctt_run *r)
                         ctt_run_live_bytes(r));
 }
 
+int64_t ctt_run_reach(const struct ctt_node *window)
+{
+    const struct ctt_window_attr *a = &window->attr.window;
+
+    return a->spread ? INT64_MAX : (int64_t)(a->steps - 1) * a->every;
+}
+
 /* A window op gets all steps at once, and where there are values. */
 static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
 {
     int from = c->node->in[0];
     const struct ctt_slot *s = &r->slot[from];
-    int64_t past = r->past;
+    int64_t past = r->past, reach = ctt_run_reach(c->node);
 
     c->in[0] = ctt_run_tensor(r, from, 0, r->n);
     c->ask = r->ask + ask;
@@ -61,18 +68,21 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
     c->stride = s->size;
     if (r->past_of)    /* calls are for one ask */
         past = r->past_of[r->ask[ask].sample];
+    past = past < reach ? past : reach;    /* the same call from then on */
     c->place = (struct ctt_window_place){ .past = past,
         .oldest = s->delay - s->history, .kept = s->kept,
         .shift = ctt_kept_shift(s, past) };
 }
 
-/* A conv with a 16-bit result reads its kernel from the 16-bit copy, unless it
+/* A conv that multiplies 16 bits reads its kernel from the 16-bit copy, unless it
  * multiplies whole numbers. */
 static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
                          enum ctt_dtype type, struct ctt_weight *w)
 {
     for (int k = 0; k < n->nw; k++)
         w[k] = r->weight[n - r->g->node][k];
+    if (r->mul && r->w16)
+        type = r->mul[n - r->g->node];
     if (r->w16 && type != CTT_F32 && ctt_is_conv(n) &&
         !ctt_is_int8(r->g, (int)(n - r->g->node))) {
         w[0].t.data = (uint16_t *)r->w16 + n->at[0];

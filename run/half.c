@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * half.c: the convs of a run that multiply 16 bits, and the values that it
- * stores in 16 bits. */
+ * stores in 16 bits: on processors where that is faster, on a GPU everywhere but
+ * where floats are needed. */
 #include "run/layout.h"
 #include "net/op.h"
 #include "net/quant.h"
 #include "net/winograd.h"
+
+#include <string.h>
 
 /* ---- convs ---- */
 
@@ -132,8 +135,72 @@ static void choose_half(const struct ctt_run *r, const int *readers, char *half)
         ;
 }
 
+/* ---- a GPU ---- */
+
+/* The node whose memory a name stands for. */
+static int named(const struct ctt_graph *g, int i)
+{
+    for (int k = 0; k < g->count && ctt_ops[g->node[i].op].memory == CTT_VIEW;
+         k++)
+        i = ctt_viewed(&g->node[i]);
+    return i;
+}
+
+/* 1 if node j does not let input k have 16 bits: it is exact, or an op of floats
+ * reads a frame, which is then not rounded before. */
+static int asks_floats(const struct ctt_graph *g, const char *half, int i,
+                       int j, int k)
+{
+    return named(g, ctt_node_input(&g->node[j], k)) == i &&
+           g->node[i].op == CTT_OP_INPUT &&
+           (ctt_ops[g->node[j].op].exact >> k & 1 || !half[j]);
+}
+
+/* 1 if node i keeps 16 bits, by the lists of mixed precision (net/ops.def) and
+ * the other nodes so far: as in training, cell states and the answer are floats
+ * and all sums.  Convs of quantised values have floats around them. */
+static int stays_half(const struct ctt_graph *g, const char *half, int i)
+{
+    const struct ctt_node *n = &g->node[i];
+    enum ctt_amp_list list = ctt_ops[n->op].list;
+
+    if (named(g, i) != i)
+        return half[named(g, i)];
+    if (n->out.scale > 0 || ctt_is_int8(g, i) || list == CTT_BLACK ||
+        list == CTT_FLOATS || i == named(g, ctt_graph_output(g)))
+        return 0;
+    for (int k = 0; k < n->nin && list != CTT_WHITE; k++)
+        if (!(ctt_ops[n->op].exact >> k & 1) && !half[n->in[k]])
+            return 0;
+    for (int j = 0; j < g->count && n->op == CTT_OP_INPUT; j++)
+        for (int k = 0; k < ctt_node_inputs(&g->node[j]); k++)
+            if (asks_floats(g, half, i, j, k))
+                return 0;
+    return 1;
+}
+
+/* All kernels take 16 bits, and tensor cores multiply them. */
+static void choose_gpu(struct ctt_run *r, char *half, enum ctt_dtype type)
+{
+    const struct ctt_graph *g = r->g;
+
+    memset(half, 1, (size_t)g->count);
+    for (int lost = 1; lost;) {
+        lost = 0;
+        for (int i = 0; i < g->count; i++)
+            if (half[i] && !stays_half(g, half, i)) {
+                half[i] = 0;
+                lost = 1;
+            }
+    }
+    for (int i = 0; i < g->count; i++)
+        if (ctt_is_conv(&g->node[i]) && !ctt_is_int8(g, i))
+            r->mul[i] = type;
+}
+
 int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
 {
+    int gpu = r->dev && !ctt_dev_shared(r->dev);
     size_t count = (size_t)r->g->count;
     char *half = ctt_calloc(count, 1);
     int *readers = ctt_calloc(count, sizeof(*readers));
@@ -144,9 +211,12 @@ int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
     r->own_type = ctt_calloc(count, sizeof(*r->own_type));
     CTT_TRY(r->mul && r->own_type ? 0 : CTT_ENOMEM);
     ctt_layout_readers(r->g, readers);
-    for (int i = 0; i < r->g->count; i++)
+    for (int i = 0; i < r->g->count && !gpu; i++)
         r->mul[i] = pays(r->g, i) ? type : CTT_F32;
-    choose_half(r, readers, half);
+    if (gpu)
+        choose_gpu(r, half, type);
+    else
+        choose_half(r, readers, half);
     for (size_t i = 0; i < count; i++)
         r->own_type[i] = half[i] ? type : CTT_F32;
     r->type = r->own_type;

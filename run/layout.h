@@ -11,6 +11,12 @@
  * saved NULL: all. */
 int  ctt_run_layout(struct ctt_run *r, const char *saved, int windows);
 
+/* Places of recorded work: two a step, and one a number of asks. */
+static inline int ctt_run_places(const struct ctt_run *r)
+{
+    return 2 * r->room + r->max_asks;
+}
+
 /* fuse.c.  acts, then quants: marks those that the preceding kernel applies.
  * convs: marks convs that accumulate into the memory of their plus input, and
  * nodes that are fused into a conv.  readers: number of edges from each node.

@@ -118,7 +118,7 @@ static int make_live(struct ctt_run *r)
     CTT_TRY(r->live_host ? 0 : CTT_ENOMEM);
     CTT_TRY(alloc_memory(r, "asks", bytes, &r->live));
     if (r->slides)
-        r->place = ctt_calloc(2 * (size_t)r->room, sizeof(*r->place));
+        r->place = ctt_calloc((size_t)ctt_run_places(r), sizeof(*r->place));
     CTT_TRY(r->place || !r->slides ? 0 : CTT_ENOMEM);
 out:
     return rc;
@@ -242,7 +242,7 @@ void ctt_run_close(struct ctt_run **r)
             ctt_dev_forget((*r)->dev, &(*r)->cache[i][k]);
     for (int f = 0; f < 2; f++)
         ctt_schedule_free(&(*r)->sched[f]);
-    for (int i = 0; (*r)->place && i < 2 * (*r)->room; i++)
+    for (int i = 0; (*r)->place && i < ctt_run_places(*r); i++)
         ctt_dev_drop((*r)->dev, &(*r)->place[i]);
     ctt_free((*r)->place);
     ctt_streams_free(&(*r)->streams);

@@ -163,6 +163,37 @@ out:
     return rc;
 }
 
+void ctt_run_profile(struct ctt_run *r, struct ctt_profile (*sum)[CTT_PASSES])
+{
+    r->sum = sum;
+    ctt_dev_profile(r->dev, r->g, sum);
+}
+
+static int one_clip(void *run)
+{
+    struct ctt_run *r = run;
+    int rc;
+
+    CTT_TRY(ctt_streams_begin(r->streams, r->dev));
+    for (int i = r->g->clip; i < r->g->count && rc >= 0; i++)
+        rc = run_node(r, i, 0, r->asks, 0);
+    rc = ctt_streams_end(r->streams, r->dev, rc);
+out:
+    return rc;
+}
+
+/* 1 if the clip part is the same work as any other of as many asks: no window
+ * looks at what was before the clip. */
+static int is_usual_clip(const struct ctt_run *r)
+{
+    for (int i = r->g->clip; i < r->g->count; i++)
+        for (int k = 0; r->g->node[i].op == CTT_OP_WINDOW && k < r->asks; k++)
+            if ((r->past_of ? r->past_of[r->ask[k].sample] : r->past) <
+                ctt_run_reach(&r->g->node[i]))
+                return 0;
+    return 1;
+}
+
 int ctt_run_clip(struct ctt_run *r, int asks)
 {
     int rc = 0;
@@ -178,10 +209,11 @@ int ctt_run_clip(struct ctt_run *r, int asks)
     r->asks = asks;
     if (r->val)
         CTT_TRY(ctt_run_upload(r));
-    CTT_TRY(ctt_streams_begin(r->streams, r->dev));
-    for (int i = r->g->clip; i < r->g->count && rc >= 0; i++)
-        rc = run_node(r, i, 0, asks, 0);
-    rc = ctt_streams_end(r->streams, r->dev, rc);
+    if (r->place && is_usual_clip(r))
+        CTT_TRY(ctt_dev_repeat(r->dev, &r->place[2 * r->room + asks - 1],
+                               one_clip, r));
+    else
+        CTT_TRY(one_clip(r));
 out:
     return rc;
 }

@@ -81,8 +81,8 @@ struct ctt_run {
                                             NULL: no mix */
     const float            *w;       /* the flat block of weights, in the
                                         device's memory; not owned */
-    const void             *w16;     /* its 16-bit copy, for convs with a
-                                        16-bit result; not owned */
+    const void             *w16;     /* its 16-bit copy, for convs that
+                                        multiply 16 bits; not owned */
     struct ctt_weight     (*weight)[CTT_MAX_W];    /* the weights of a node's
                                         calls, except for w16 */
     struct ctt_rounded     *round;   /* weights that are rounded to 8 bits
@@ -134,8 +134,11 @@ struct ctt_run {
     struct ctt_call        *chain;   /* the calls of chains, kept from step
                                         to step; node NULL: not bound yet */
     struct ctt_streams     *streams; /* memories: ctt_run_memory() */
+    struct ctt_profile    (*sum)[CTT_PASSES];    /* ctt_run_profile() */
     void                  **place;   /* slides: the recorded work of a step,
-                                        [2 * cursor + feedback]; or NULL */
+                                        [2 * cursor + feedback], and behind
+                                        them of a clip part, by asks; or
+                                        NULL */
 };
 
 /* The number of the memory that holds a node's values, or their gradients, for
@@ -281,6 +284,9 @@ int  ctt_run_position(struct ctt_run *r, int position, int steps, int asks);
 /* Runs the clip part for r->ask[0 .. asks - 1], whose steps count from the
  * start of the window and are less than cursor. */
 int  ctt_run_clip(struct ctt_run *r, int asks);
+
+/* From now on the device's profile is of this run's nodes (ctt_dev_profile()). */
+void ctt_run_profile(struct ctt_run *r, struct ctt_profile (*sum)[CTT_PASSES]);
 
 /* Finds the fastest kernels for windows of `steps` steps by timing, unless they
  * are known or the device has no table (ctt_dev_tune()): repeats the step part

@@ -13,7 +13,7 @@ enum { WORKSPACE = 32 << 20, ALIGN = 256 };    /* bytes */
 /* Key of a plan, without padding, as keys are compared by memcmp. */
 struct key {
     struct { int64_t rows, cols, ld; int32_t type, align; } at[MATRICES];
-    int32_t trans[2], epilogue, add;
+    int32_t trans[2], epilogue, add, tf32;
 };
 
 struct ctt_product_plan {
@@ -37,7 +37,8 @@ static int32_t alignment(const void *p)
     return (int32_t)(at & (0 - at));
 }
 
-static struct key product_key(const struct ctt_product *x)
+static struct key product_key(const struct ctt_dev *d,
+                              const struct ctt_product *x)
 {
     struct key k;
 
@@ -54,6 +55,7 @@ static struct key product_key(const struct ctt_product *x)
     k.trans[B] = x->trans[B];
     k.epilogue = x->epilogue;
     k.add = x->add;
+    k.tf32 = d->tf32 && x->at[A].type == CTT_F32;
     return k;
 }
 
@@ -67,9 +69,11 @@ static int describe_product(const struct ctt_call *c,
     cublasLtEpilogue_t epilogue = (cublasLtEpilogue_t)x->epilogue;
     int rc = 0;
 
-    /* Sums in fp32; fp32 numbers are multiplied as such, not as TF32. */
-    CTT_CUBLAS(c, cublasLtMatmulDescCreate(&p->desc, CUBLAS_COMPUTE_32F,
-                                           CUDA_R_32F));
+    /* Sums in fp32; fp32 numbers are multiplied as such, unless TF32 is
+     * wanted. */
+    CTT_CUBLAS(c, cublasLtMatmulDescCreate(&p->desc, p->key.tf32
+                                           ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                           : CUBLAS_COMPUTE_32F, CUDA_R_32F));
     for (int i = A; i <= B; i++) {
         cublasOperation_t op = x->trans[i] ? CUBLAS_OP_T : CUBLAS_OP_N;
         CTT_CUBLAS(c, cublasLtMatmulDescSetAttribute(p->desc, side[i], &op,
@@ -173,7 +177,7 @@ int ctt_product_find(struct ctt_dev *d, const struct ctt_call *c,
                      struct ctt_product_plans *s, const struct ctt_product *x,
                      struct ctt_product_plan **out)
 {
-    struct key k = product_key(x);
+    struct key k = product_key(d, x);
     struct ctt_product_plan *p = NULL, *at = s->first;
     int rc = 0;
 

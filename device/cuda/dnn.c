@@ -194,13 +194,20 @@ struct image_conv {
     int               act, add;
 };
 
+/* The type of a forward call's products: that of a 16-bit result, or the one
+ * to which the call may round them. */
+static enum ctt_dtype products_of(const struct ctt_call *c)
+{
+    return c->out.dtype == CTT_F32 ? c->mul : c->out.dtype;
+}
+
 /* Arguments of a part; for the gradient of the weights way and type only. */
 static struct image_conv conv_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     int up = c->node->op == CTT_OP_DECONV;
     struct image_conv m = {
-        .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .type = c->out.dtype,
+        .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .type = products_of(c),
         .x = c->in[0], .y = c->out, .bias = c->w[1].t.data, .act = c->act,
     };
 
@@ -228,6 +235,7 @@ static int choose_plan(const struct ctt_conv_ask *q, const struct image_conv *m,
     key.bias = m->bias != NULL;
     key.act = ctt_dnn_takes_act(m->act) ? m->act : 0;
     key.deterministic = q->dev->deterministic;
+    key.tf32 = m->type == CTT_F32 && q->dev->tf32;
     CTT_TRY(find_plan(q, &key, p));
     if (!(*p)->exec && (key.plus || key.bias || key.act)) {
         key.plus = key.bias = key.act = 0;

@@ -32,7 +32,7 @@ static int allowed(const struct ctt_dnn_key *k, int64_t n,
                    const cudnnBackendNumericalNote_t *note)
 {
     const int refused[NOTES] = {
-        [CUDNN_NUMERICAL_NOTE_TENSOR_CORE] = k->type == CTT_F32,
+        [CUDNN_NUMERICAL_NOTE_TENSOR_CORE] = k->type == CTT_F32 && !k->tf32,
         [CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS] = 1,
         [CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION] = 1,
         [CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC] = k->deterministic,

@@ -64,11 +64,11 @@ struct ctt_dnn_site {
 /* Key of a plan. f: the computed part (f.way) and the layout of the kernel;
  * type: of the images and the kernel.  plus, bias, act (ctt_act_kind + 1):
  * fused with the convolution; not with CTT_TO_WEIGHTS.  deterministic: only
- * engines with a fixed order of sums. */
+ * engines with a fixed order of sums.  tf32: floats may be rounded to TF32. */
 struct ctt_dnn_key {
     struct ctt_fold f;
     enum ctt_dtype  type;
-    int             plus, bias, act, deterministic;
+    int             plus, bias, act, deterministic, tf32;
 };
 
 /* The key of a call's convolution without plus, bias and act, which the caller
@@ -87,7 +87,7 @@ struct ctt_dnn_plan {
 };
 
 /* Tries engines in the order of cuDNN's heuristics, among those that compute in
- * fp32 (no TF32, no sums in 16 bits), and takes the first that builds; none is
+ * fp32 (no TF32 unless asked for, no sums in 16 bits), and takes the first that builds; none is
  * no error.  For fused graphs the engines of the fallback mode are left out:
  * they are slower than two kernels. */
 cudnnStatus_t ctt_dnn_plan_new(const struct ctt_dnn_site *site,

@@ -188,6 +188,12 @@ static const struct ctt_dev_order order = {
     .wait = ctt_cuda_wait,
 };
 
+/* Tensor cores of all GPUs that are accepted do. */
+static int multiplies_bf16(void)
+{
+    return 1;
+}
+
 static const struct ctt_dev_kind kind = {
     .name = "cuda",
     .memory = &memory,
@@ -204,6 +210,7 @@ static const struct ctt_dev_kind kind = {
     .impl = ctt_conv_impl,
     .why = ctt_conv_why,
     .sgemm = cuda_sgemm,
+    .bf16 = multiplies_bf16,
 };
 
 /* The module's other names are hidden. */

@@ -15,16 +15,17 @@
 
 /* --type: the numbers that convs multiply; int8: convs of a model text read
  * bytes. */
-enum { CTT_TYPE_FP32, CTT_TYPE_BF16, CTT_TYPE_INT8 };
+enum { CTT_TYPE_FP32, CTT_TYPE_TF32, CTT_TYPE_FP16, CTT_TYPE_BF16,
+       CTT_TYPE_INT8 };
 extern const char *const ctt_type_words[];
 
 /* The word for ctt_infer_multiply(). */
 static inline const char *ctt_type_run(int type)
 {
-    return ctt_type_words[type == CTT_TYPE_BF16 ? type : CTT_TYPE_FP32];
+    return ctt_type_words[type == CTT_TYPE_INT8 ? CTT_TYPE_FP32 : type];
 }
 
-/* Warns if a run is to multiply bf16 and the device has no kernels for it:
+/* Warns if a run is to multiply 16 bits and the device has no kernels for it:
  * answers are rounded less then, and not faster. */
 void ctt_type_tell(const struct ctt_run *run);
 

@@ -28,7 +28,8 @@ struct bench {
     struct ctt_bench_said        said;
 };
 
-const char *const ctt_type_words[] = { "fp32", "bf16", "int8", NULL };
+const char *const ctt_type_words[] = { "fp32", "tf32", "fp16", "bf16", "int8",
+                                       NULL };
 
 void ctt_type_tell(const struct ctt_run *run)
 {

@@ -17,7 +17,7 @@ static const char *type_of(const struct ctt_bench_said *s)
     for (int i = 0; i < g->count; i++)
         if (ctt_is_int8(g, i))
             return "int8";
-    return s->nodes.run->mul ? "bf16" : "fp32";
+    return s->model->type;
 }
 
 /* The timed unit: its name in JSON, and in words. */

@@ -10,7 +10,7 @@ int ctt_nodes_open(struct ctt_run *r, struct ctt_nodes *out)
 
     n.sum = ctt_calloc((size_t)r->g->count, sizeof(*n.sum));
     CTT_TRY(n.sum ? 0 : CTT_ENOMEM);
-    ctt_dev_profile(r->dev, r->g, n.sum);
+    ctt_run_profile(r, n.sum);
     *out = n;
 out:
     return rc;
@@ -18,7 +18,7 @@ out:
 
 void ctt_nodes_stop(struct ctt_nodes *n)
 {
-    ctt_dev_profile(n->run->dev, n->run->g, NULL);
+    ctt_run_profile(n->run, NULL);
 }
 
 void ctt_nodes_close(struct ctt_nodes *n)
