@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* How much less than bytes the signed ones of a GPU are. */
+enum { CTT_I8_LESS = 128 };
+
 /* x as a whole number of steps, 1 / inv each, that a byte holds in which `zero`
  * stands for 0: half to even (the sum with 1.5 * 2^23 rounds), saturated; of a
  * NaN the least.  The byte is that number + zero, the value that number times

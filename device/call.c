@@ -112,7 +112,7 @@ static int is_float(const struct ctt_tensor *t)
 
 static int is_value(const struct ctt_dev *d, const struct ctt_tensor *t)
 {
-    return is_float(t) || (ctt_is_bytes(t) && ctt_dev_shared(d));
+    return is_float(t) || (ctt_is_bytes(t) && t->dtype == ctt_dev_bytes(d));
 }
 
 static int is_plain(const struct ctt_weight *w)

@@ -5,17 +5,18 @@
 #ifndef CTT_DEVICE_H
 #define CTT_DEVICE_H
 
+#include "base/byte.h"
 #include "net/graph.h"
 #include "net/weight.h"
 
 #include <string.h>
 
-/* 1 if the tensor's quantised values are bytes: only on a device whose memory
- * is the program's.  (Elsewhere, and where gradients are computed, they are
- * floats.) */
+/* 1 if the tensor's quantised values are bytes.  (Where gradients are computed
+ * they are floats.)  On a GPU bytes and `zero` are CTT_I8_LESS less, so that
+ * tensor cores take them: CTT_I8. */
 static inline int ctt_is_bytes(const struct ctt_tensor *t)
 {
-    return t->dtype == CTT_U8 && t->scale > 0;
+    return (t->dtype == CTT_U8 || t->dtype == CTT_I8) && t->scale > 0;
 }
 
 /* A query of the clip part: the answer after step `step` of sample `sample`. */
@@ -189,8 +190,7 @@ typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
 extern const char *const ctt_dev_names[];
 
 /* Capabilities of a device, known before it is opened.  OWN_MEMORY: memory of
- * its own, which the program cannot read or write and which has a size; its
- * quantised values are floats.  PEERS: the devices of several processes can
+ * its own, which the program cannot read or write and which has a size.  PEERS: the devices of several processes can
  * exchange bytes without the host (device/peers.h).  THREADS: the process's
  * threads compute.  BF16: inference may multiply in bf16.  F16: in fp16 and
  * TF32, too. */

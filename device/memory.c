@@ -67,6 +67,11 @@ int ctt_dev_shared(const struct ctt_dev *d)
     return memory_of(d)->shared;
 }
 
+enum ctt_dtype ctt_dev_bytes(const struct ctt_dev *d)
+{
+    return ctt_dev_shared(d) ? CTT_U8 : CTT_I8;
+}
+
 int ctt_dev_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes)
 {
     return bytes > 0 ? memory_of(d)->fill(d, p, byte, bytes) : 0;

@@ -24,6 +24,9 @@ int64_t ctt_dev_room(const struct ctt_dev *d);
 /* 1 if the program may read and write the device's memory. */
 int  ctt_dev_shared(const struct ctt_dev *d);
 
+/* The type of bytes of quantised values (ctt_is_bytes()). */
+enum ctt_dtype ctt_dev_bytes(const struct ctt_dev *d);
+
 /* y: `rows` rows of `each` floats of x, rounded to 8 bits as the weights of
  * convs of quantised values are (ctt_quant_floats() of net/quant.h). */
 int  ctt_dev_round8(struct ctt_dev *d, const float *x, int64_t rows,

@@ -77,7 +77,8 @@ struct ctt_conv_provider {
                            own than fused into a conv by another provider */
     int  int8;          /* 1: takes calls of quantised values
                            (ctt_call_is_int8()).  "cpu" multiplies whole
-                           numbers, "cuda" the floats that they stand for */
+                           numbers, "cuda" where they are bytes, otherwise
+                           the floats that they stand for */
     int  reads;         /* 1: reads the weights in each call, packs none */
     int  any_threads;   /* 1: after ctt_dev_deterministic() no bit of a result
                            depends on the number of threads */

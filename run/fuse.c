@@ -47,7 +47,7 @@ static int quant_host(const struct ctt_run *r, const int *readers, int quant)
     int p = g->node[quant].in[0], from = p;
 
     if (g->node[quant].op != CTT_OP_QUANT || readers[p] != 1 ||
-        ctt_place_type(r, quant) != CTT_U8)
+        !r->bytes || ctt_place_type(r, quant) != r->bytes)
         return -1;
     if (g->node[p].op == CTT_OP_ACT && r->slot[p].skip)
         do
@@ -128,7 +128,7 @@ static int reads_wide(const struct ctt_run *r, const struct ctt_node *n)
 {
     enum ctt_dtype type = r->slot[n->in[0]].type;
 
-    return type == CTT_F32 || type == CTT_U8;
+    return type == CTT_F32 || type == r->bytes;
 }
 
 static void fuse_pair(struct fusion *l, int z)
@@ -202,7 +202,7 @@ static int is_alone(const struct fusion *l, int conv)
 
     return l->r->g->node[conv].op == CTT_OP_CONV && s->pair < 0 &&
            s->lstm < 0 && s->fused_into < 0 &&
-           (s->type == CTT_F32 || s->type == CTT_U8) &&
+           (s->type == CTT_F32 || s->type == l->r->bytes) &&
            (!l->r->mul || l->r->mul[conv] == CTT_F32);
 }
 

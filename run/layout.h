@@ -38,7 +38,7 @@ int  ctt_run_flat_weights(struct ctt_run *r);
 
 /* weights.c: after the weights are known, and before a window: lets convs of
  * quantised values read rounded weights where their kernels would not round
- * them: in a run with a backward pass, and on a device with its own memory. */
+ * them: in a run with a backward pass. */
 int  ctt_run_round(struct ctt_run *r);
 
 /* reuse.c: places the values of a sliding run; nodes whose values are not

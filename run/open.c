@@ -181,7 +181,8 @@ static int new_run(const struct ctt_run_spec *spec, int train,
     r->max_asks = spec->asks;
     r->train = train;
     r->slides = !train;
-    r->bytes = r->slides && r->dev && ctt_dev_shared(r->dev);
+    if (r->slides && r->dev)
+        r->bytes = ctt_dev_bytes(r->dev);
     r->stamp = 1;
     return 0;
 }

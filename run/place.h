@@ -11,7 +11,7 @@ static inline enum ctt_dtype ctt_place_type(const struct ctt_run *r,
                                             int node)
 {
     if (r->bytes && r->g->node[node].out.scale > 0)
-        return CTT_U8;
+        return r->bytes;
     return r->type ? r->type[node] : CTT_F32;
 }
 

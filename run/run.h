@@ -101,7 +101,8 @@ struct ctt_run {
     uint64_t                key;     /* of the random numbers of this window */
     int                     train;   /* batch statistics and dropout */
     int                     slides;  /* opened with train = 0 */
-    int                     bytes;   /* quantised values are stored as bytes */
+    enum ctt_dtype          bytes;   /* the type of stored quantised values; 0:
+                                        floats */
     int                     firsts;  /* a state has fill=first */
     int                     feedback;     /* a mix may take its second input */
     int                     recompute;    /* the window runs again: running
@@ -157,8 +158,7 @@ static inline int ctt_run_memory(const struct ctt_run *r, int node,
  * bound norm kind=batch is CTT_EUNSUP: it would see one step only.
  * train = 0: windows slide, and the memory of a node is reused once its readers
  * have run; afterwards only inputs, the answer, and values that a state or a
- * window op reads are valid.  Quantised values (net/quant.h) are then bytes, if
- * the device's memory is the program's; otherwise floats. */
+ * window op reads are valid.  Quantised values (net/quant.h) are then bytes. */
 struct ctt_run_spec {
     const struct ctt_graph *g;          /* sealed */
     struct ctt_dev         *dev;        /* NULL: to compute sizes only */

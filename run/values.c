@@ -28,9 +28,18 @@ static const struct ctt_tensor *stored(const struct ctt_run *r, int i)
     return &r->g->node[quant < 0 ? i : quant].out;
 }
 
+static void set_form(const struct ctt_run *r, int node, struct ctt_tensor *t)
+{
+    t->scale = stored(r, node)->scale;
+    t->zero = stored(r, node)->zero - (t->dtype == CTT_I8 ? CTT_I8_LESS : 0);
+}
+
 int ctt_run_zero(const struct ctt_run *r, int node)
 {
-    return r->slot[node].type == CTT_U8 ? stored(r, node)->zero : 0;
+    struct ctt_tensor t = { .dtype = r->slot[node].type };
+
+    set_form(r, node, &t);
+    return ctt_is_bytes(&t) ? t.zero & 0xff : 0;
 }
 
 /* The address of the node's value at step 0. */
@@ -238,8 +247,7 @@ struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
     t.n = 1;
     t.ld = r->slot[node].ld;
     t.dtype = r->slot[node].type;
-    t.scale = stored(r, node)->scale;
-    t.zero = stored(r, node)->zero;
+    set_form(r, node, &t);
     t.data = ctt_run_value(r, node, step);
     if (node >= r->g->clip)    /* step is an ask */
         t.data = (char *)t.data +

@@ -205,7 +205,7 @@ static int find_products(const struct ctt_conv_ask *q, enum shape shape,
     const struct ctt_call *c = q->call;
 
     if (q->part == CTT_CONV_OUT)
-        return c->in[0].dtype == c->w[0].t.dtype
+        return c->in[0].dtype == c->w[0].t.dtype && !ctt_is_bytes(&c->out)
                ? find_forward(q, shape, &k->part[CTT_CONV_OUT]) : 0;
     if (q->part == CTT_CONV_DIN || !c->din[0].data)
         k->back = find_backward(q, shape, k->part);

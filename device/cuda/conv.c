@@ -5,6 +5,7 @@
 
 /* Best first.  A new provider is a file and a row here. */
 static const struct ctt_conv_provider *const table[] = {
+    &ctt_conv_whole,
     &ctt_conv_cublaslt,
     &ctt_conv_cudnn,
     NULL

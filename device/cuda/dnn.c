@@ -194,11 +194,12 @@ struct image_conv {
     int               act, add;
 };
 
-/* The type of a forward call's products: that of a 16-bit result, or the one
- * to which the call may round them. */
+/* The type of a forward call's products: that of a 16-bit result; or the one to
+ * which the call may round them, in floats by default. */
 static enum ctt_dtype products_of(const struct ctt_call *c)
 {
-    return c->out.dtype == CTT_F32 ? c->mul : c->out.dtype;
+    return c->out.dtype == CTT_F16 || c->out.dtype == CTT_BF16 ? c->out.dtype
+                                                               : c->mul;
 }
 
 /* Arguments of a part; for the gradient of the weights way and type only. */

@@ -46,6 +46,8 @@ static cudnnDataType_t data_type(enum ctt_dtype t)
         [CTT_F32] = CUDNN_DATA_FLOAT,
         [CTT_F16] = CUDNN_DATA_HALF,
         [CTT_BF16] = CUDNN_DATA_BFLOAT16,
+        [CTT_I8] = CUDNN_DATA_INT8,
+        [CTT_I32] = CUDNN_DATA_INT32,
     };
 
     return type[t];
@@ -126,7 +128,7 @@ static cudnnStatus_t result(struct ctt_dnn_making *m, int left, DESC *out)
 {
     const struct ctt_dnn_key *k = m->key;
     int64_t between = CTT_DNN_VIRTUAL + left;
-    enum ctt_dtype t = left ? CTT_F32 : k->type;
+    enum ctt_dtype t = left ? CTT_F32 : k->type == CTT_I8 ? k->sums : k->type;
 
     return k->f.way == CTT_TO_SMALL
                ? small(m, left ? between : CTT_DNN_SMALL, t, out)
@@ -139,7 +141,8 @@ static cudnnStatus_t sliding(struct ctt_dnn_making *m, DESC *out)
 {
     const struct ctt_fold *f = &m->key->f;
     const int64_t n = f->axes, from = 3 - n;
-    const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
+    const cudnnDataType_t sums = m->key->type == CTT_I8 ? CUDNN_DATA_INT32
+                                                        : CUDNN_DATA_FLOAT;
     const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
 
     return ctt_dnn_describe(m, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,

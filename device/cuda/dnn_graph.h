@@ -15,6 +15,7 @@ struct ctt_dnn_making {
     const struct ctt_dnn_key  *key;
     cudnnBackendDescriptor_t   made[CTT_DNN_MADE];
     int                        count;
+    int                        cores;    /* only engines on tensor cores */
 };
 
 /* An attribute to set; left out if count is 0. */

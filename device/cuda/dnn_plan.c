@@ -44,6 +44,15 @@ static int allowed(const struct ctt_dnn_key *k, int64_t n,
     return 1;
 }
 
+static int on_cores(int64_t n, const cudnnBackendNumericalNote_t *note)
+{
+    int any = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        any |= note[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    return any;
+}
+
 /* The engine of a configuration, and whether its precision suffices. */
 static cudnnStatus_t examine(struct ctt_dnn_making *m, DESC config,
                              int64_t *index, int *ok)
@@ -59,7 +68,7 @@ static cudnnStatus_t examine(struct ctt_dnn_making *m, DESC config,
                                  INTS(1, &n), index));
     TRY(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                  CUDNN_TYPE_NUMERICAL_NOTE, NOTES, &n, note));
-    *ok = allowed(m->key, n, note);
+    *ok = allowed(m->key, n, note) && (!m->cores || on_cores(n, note));
     ctt_dnn_destroy(m, m->count - 1);
     return CUDNN_STATUS_SUCCESS;
 }
@@ -137,20 +146,35 @@ static cudnnStatus_t accept_unsupported(cudnnStatus_t e)
                ? CUDNN_STATUS_SUCCESS : e;
 }
 
-static cudnnStatus_t make_plan(struct ctt_dnn_making *m, struct ctt_dnn_plan *p)
+static cudnnStatus_t search(struct ctt_dnn_making *m, DESC graph,
+                            struct ctt_dnn_plan *p)
 {
-    DESC graph = NULL;
-    cudnnStatus_t e = ctt_dnn_graph(m, &graph);
     int keep = m->count;
+    cudnnStatus_t e;
 
-    if (e != CUDNN_STATUS_SUCCESS)
-        return accept_unsupported(e);
     e = accept_unsupported(choose_config(m, graph, CUDNN_HEUR_MODE_A, ROOM, p));
     ctt_dnn_destroy(m, keep);
     if (e != CUDNN_STATUS_SUCCESS || p->exec || ctt_dnn_fused(m->key))
         return e;
-    return accept_unsupported(choose_config(m, graph, CUDNN_HEUR_MODE_FALLBACK,
-                                            INT64_MAX, p));
+    e = accept_unsupported(choose_config(m, graph, CUDNN_HEUR_MODE_FALLBACK,
+                                         INT64_MAX, p));
+    ctt_dnn_destroy(m, keep);
+    return e;
+}
+
+/* The heuristics name slower engines first for sums of whole numbers. */
+static cudnnStatus_t make_plan(struct ctt_dnn_making *m, struct ctt_dnn_plan *p)
+{
+    DESC graph = NULL;
+    cudnnStatus_t e = ctt_dnn_graph(m, &graph);
+
+    m->cores = m->key->type == CTT_I8;
+    if (e == CUDNN_STATUS_SUCCESS && m->cores)
+        e = search(m, graph, p);
+    m->cores = 0;
+    if (e != CUDNN_STATUS_SUCCESS || p->exec)
+        return accept_unsupported(e);
+    return search(m, graph, p);
 }
 
 cudnnStatus_t ctt_dnn_plan_new(const struct ctt_dnn_site *site,

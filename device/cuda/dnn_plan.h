@@ -7,12 +7,12 @@
  * CUDNN_ATTR_; counts are 1 unless given; desc is
  * CUDNN_TYPE_BACKEND_DESCRIPTOR.
  *
- * TENSOR: UNIQUE_ID (int64: enum ctt_dnn_uid), DATA_TYPE (FLOAT, HALF or
- * BFLOAT16), DIMENSIONS and STRIDES (int64, 4 or 5 of them: n, c, [d,] h, w;
+ * TENSOR: UNIQUE_ID (int64: enum ctt_dnn_uid), DATA_TYPE (FLOAT, HALF, BFLOAT16,
+ * INT8 or INT32), DIMENSIONS and STRIDES (int64, 4 or 5 of them: n, c, [d,] h, w;
  * channels last; the kernel is oc, ic of a group, [kd,] kh, kw with the steps
  * of struct ctt_fold), BYTE_ALIGNMENT (int64, 16), IS_VIRTUAL (boolean).
  *
- * CONVOLUTION: SPATIAL_DIMS (int64), COMP_TYPE (FLOAT), CONV_MODE
+ * CONVOLUTION: SPATIAL_DIMS (int64), COMP_TYPE (FLOAT; INT32 of INT8), CONV_MODE
  * (CROSS_CORRELATION), DILATIONS (1), FILTER_STRIDES, PRE_PADDINGS and
  * POST_PADDINGS, which are equal (int64, 2 or 3).
  *
@@ -64,10 +64,12 @@ struct ctt_dnn_site {
 /* Key of a plan. f: the computed part (f.way) and the layout of the kernel;
  * type: of the images and the kernel.  plus, bias, act (ctt_act_kind + 1):
  * fused with the convolution; not with CTT_TO_WEIGHTS.  deterministic: only
- * engines with a fixed order of sums.  tf32: floats may be rounded to TF32. */
+ * engines with a fixed order of sums.  tf32: floats may be rounded to TF32.  type
+ * CTT_I8: whole numbers are summed, with CTT_TO_SMALL and nothing fused, and the
+ * result has the type `sums`: CTT_I32, or CTT_F32, in which each sum must fit. */
 struct ctt_dnn_key {
     struct ctt_fold f;
-    enum ctt_dtype  type;
+    enum ctt_dtype  type, sums;
     int             plus, bias, act, deterministic, tf32;
 };
 

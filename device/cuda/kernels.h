@@ -79,6 +79,20 @@ int    ctt_launch_average(const float *w, float share, float *average,
 int ctt_launch_round8(const float *x, int64_t rows, int64_t each, float *y,
                       void *stream);
 
+/* A conv of quantised values (doc/format.md, section 2) in whole numbers.  The
+ * weights in 8 bits: q, [channel][tap][input]; factor: of each channel's sums;
+ * part: the sums of q, [tap][channel], and behind them of all taps. */
+struct ctt_whole { int8_t *q; float *factor; int32_t *part; };
+int ctt_launch_whole_weights(const struct ctt_call *c, struct ctt_whole w,
+                             void *stream);
+
+/* From sums of products of bytes and q, [pixel][channel], with zeros outside the
+ * image, to the result: sums of values instead of bytes, times factor, plus bias
+ * and plus input, act; each operation rounded by itself.  sums NULL: computes
+ * them; floats: they are whole numbers in floats, otherwise 32 bits. */
+int ctt_launch_whole_result(const struct ctt_call *c, struct ctt_whole w,
+                            const void *sums, int floats, void *stream);
+
 /* y = x, n floats into another type; y += x, n numbers of one type. */
 int ctt_launch_cast(const float *x, enum ctt_dtype type, void *y, int64_t n,
                     void *stream);

@@ -42,7 +42,10 @@ CTT_SIM_HANDLE(cudnnHandle_t);
 typedef void *cudnnBackendDescriptor_t;
 
 typedef int cudnnDataType_t;
-enum { CUDNN_DATA_FLOAT = 0, CUDNN_DATA_HALF = 2, CUDNN_DATA_BFLOAT16 = 9 };
+enum {
+    CUDNN_DATA_FLOAT = 0, CUDNN_DATA_HALF = 2, CUDNN_DATA_INT8 = 3,
+    CUDNN_DATA_INT32 = 4, CUDNN_DATA_BFLOAT16 = 9
+};
 
 typedef int cudnnConvolutionMode_t;
 enum { CUDNN_CONVOLUTION, CUDNN_CROSS_CORRELATION };

@@ -17,7 +17,8 @@ using desc = ctt_sim_desc;
 static bool is_type(int t)
 {
     return t == CUDNN_DATA_FLOAT || t == CUDNN_DATA_HALF ||
-           t == CUDNN_DATA_BFLOAT16;
+           t == CUDNN_DATA_BFLOAT16 || t == CUDNN_DATA_INT8 ||
+           t == CUDNN_DATA_INT32;
 }
 
 static cudnnStatus_t finalize_tensor(const desc &d)
@@ -34,7 +35,7 @@ static cudnnStatus_t finalize_tensor(const desc &d)
             FAIL(BAD_PARAM_OUT_OF_BOUND, "dimension %d of a tensor", (int)i);
     if (!is_type(type))
         FAIL(BAD_PARAM, "a tensor of type %d", type);
-    if (align < (type == CUDNN_DATA_FLOAT ? 4 : 2) || align & (align - 1))
+    if (align < (type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_INT32 ? 4 : 2) || align & (align - 1))
         FAIL(BAD_PARAM, "a tensor aligned to %d bytes", (int)align);
     return CUDNN_STATUS_SUCCESS;
 }
@@ -50,7 +51,8 @@ static cudnnStatus_t sliding(const desc &d)
     int64_t axes = d.get<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
 
     if (axes < 2 || axes > 3 ||
-        d.get<int>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE) != CUDNN_DATA_FLOAT ||
+        (d.get<int>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE) != CUDNN_DATA_FLOAT &&
+         d.get<int>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE) != CUDNN_DATA_INT32) ||
         d.get<int>(CUDNN_ATTR_CONVOLUTION_CONV_MODE) !=
             CUDNN_CROSS_CORRELATION)
         FAIL(NOT_SUPPORTED, "a convolution of %d dimensions", (int)axes);

@@ -26,7 +26,9 @@ struct state {
 static enum ctt_dtype dnn_type(const ctt_sim_tensor &t)
 {
     return t.type == CUDNN_DATA_FLOAT ? CTT_F32
-           : t.type == CUDNN_DATA_HALF ? CTT_F16 : CTT_BF16;
+           : t.type == CUDNN_DATA_HALF ? CTT_F16
+           : t.type == CUDNN_DATA_INT8 ? CTT_I8
+           : t.type == CUDNN_DATA_INT32 ? CTT_I32 : CTT_BF16;
 }
 
 static image image_like(const ctt_sim_tensor &t)
@@ -74,7 +76,9 @@ static void store_image(state &s, const ctt_sim_tensor &t, image &m)
 
     each_pixel(t, m, [&](int64_t at, float *x) {
         for (int64_t c = 0; c < m.c; c++) {
-            if (to) {
+            if (to && type == CTT_I32) {
+                ((int32_t *)to)[at + c * t.step[1]] = (int32_t)x[c];
+            } else if (to) {
                 ctt_store(to, type, at + c * t.step[1], x[c]);
             } else {
                 ctt_store(&one, type, 0, x[c]);

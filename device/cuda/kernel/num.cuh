@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * num.cuh: reads and writes fp32, fp16 and bf16 numbers; kernels compute in
- * floats.  Only this file depends on how a number is stored. */
+ * num.cuh: reads and writes fp32, fp16 and bf16 numbers, and bytes of quantised
+ * values (only as numbers of some type); kernels compute in floats.  Only this file depends on how a number is stored. */
 #ifndef CTT_NUM_CUH
 #define CTT_NUM_CUH
 
 #include "device/cuda/launch.h"
+#include "base/byte.h"
 #include "base/half.h"
 
 #include <cuda_bf16.h>
@@ -20,20 +21,21 @@
 #define CTT_UNROLL_ROWS _Pragma("unroll N::ROWS")
 #endif
 
-/* A tensor as a matrix; ld: numbers from one row to the next. */
-struct view { void *p; int64_t ld; int type; };
+/* A tensor as a matrix; ld: numbers from one row to the next; scale, zero: of
+ * bytes. */
+struct view { void *p; int64_t ld; int type, zero; float scale; };
 
 /* A position in such a matrix. */
 struct spot { int64_t row, col; };
 
 static inline struct view view_of(const struct ctt_tensor &t)
 {
-    struct view v = { t.data, t.ld, (int)t.dtype };
+    struct view v = { t.data, t.ld, (int)t.dtype, t.zero, t.scale };
 
     return v;
 }
 
-/* Placeholder for the type named by a view, one of ctt_is_float_type():
+/* Placeholder for the type named by a view, one of ctt_is_float_type() or bytes:
  * ctt_dev_run(), device/memory.c and by_form() refuse all others. */
 struct some { };
 
@@ -108,21 +110,49 @@ template <class To, class From> CTT_GPU To as(const From &from)
     return to;
 }
 
-/* Eight numbers of a type known only at run time: 16 bytes, or 32 as two reads.
- * All threads take the same branch. */
+/* Values of V bytes, as the CPU computes them (int8_epilogue.c). */
+template <int V> CTT_GPU void from_bytes(struct view v, cells<int8_t, V> b,
+                                         float *x)
+{
+    CTT_UNROLL
+    for (int i = 0; i < V; i++)
+        x[i] = (float)(b.x[i] - v.zero) * v.scale;
+}
+
+template <int V> CTT_GPU void put_bytes(struct view v, struct spot s,
+                                        const float *x)
+{
+    float inv = 1 / v.scale, zero = (float)(v.zero + CTT_I8_LESS);
+    cells<int8_t, V> b;
+
+    CTT_UNROLL
+    for (int i = 0; i < V; i++)
+        b.x[i] = (int8_t)((int)ctt_quant(x[i], inv, zero) + v.zero);
+    *(cells<int8_t, V> *)place<int8_t>(v, s) = b;
+}
+
+/* Eight numbers of a type known only at run time: 16 bytes, 32 as two reads, or
+ * 8.  All threads take the same branch. */
 template <> struct num<some, 8> {
     enum { V = 8, ROWS = 1 };
     typedef cells<uint32_t, 4> piece;
     struct got {
         piece a, b;
+        struct view of;
         int   type;
         __device__ __forceinline__ got(struct view v, struct spot s)
-            : type(v.type)
+            : of(v), type(v.type)
         {
             if (type == CTT_F32) {
                 const piece *p = (const piece *)place<float>(v, s);
                 a = p[0];
                 b = p[1];
+            } else if (type == CTT_I8) {
+                cells<uint32_t, 2> c =
+                    *(const cells<uint32_t, 2> *)place<int8_t>(v, s);
+                a.x[0] = a.x[2] = c.x[0];
+                a.x[1] = a.x[3] = c.x[1];
+                b = a;
             } else {
                 a = b = *(const piece *)place<uint16_t>(v, s);
             }
@@ -134,6 +164,9 @@ template <> struct num<some, 8> {
                 widen<float, 4>(as<cells<float, 4>>(b), x + 4);
             } else if (type == CTT_F16) {
                 widen<__half, 8>(as<cells<__half, 8>>(a), x);
+            } else if (type == CTT_I8) {
+                cells<uint32_t, 2> c = { { a.x[0], a.x[1] } };
+                from_bytes<8>(of, as<cells<int8_t, 8>>(c), x);
             } else {
                 widen<__nv_bfloat16, 8>(as<cells<__nv_bfloat16, 8>>(a), x);
             }
@@ -148,6 +181,8 @@ template <> struct num<some, 8> {
             num<float, 4>::put(v, next, x + 4, add);
         } else if (v.type == CTT_F16) {
             num<__half, 8>::put(v, s, x, add);
+        } else if (v.type == CTT_I8) {
+            put_bytes<8>(v, s, x);
         } else {
             num<__nv_bfloat16, 8>::put(v, s, x, add);
         }
@@ -161,7 +196,11 @@ template <> struct num<some, 1> {
         float x0;
         __device__ __forceinline__ got(struct view v, struct spot s)
         {
-            x0 = v.type == CTT_F32 ? *place<float>(v, s)
+            if (v.type == CTT_I8)
+                from_bytes<1>(v, *(const cells<int8_t, 1> *)
+                                 place<int8_t>(v, s), &x0);
+            else
+                x0 = v.type == CTT_F32 ? *place<float>(v, s)
                : v.type == CTT_F16 ? wide(*place<__half>(v, s))
                                    : wide(*place<__nv_bfloat16>(v, s));
         }
@@ -174,6 +213,8 @@ template <> struct num<some, 1> {
             num<float, 1>::put(v, s, x, add);
         else if (v.type == CTT_F16)
             num<__half, 1>::put(v, s, x, add);
+        else if (v.type == CTT_I8)
+            put_bytes<1>(v, s, x);
         else
             num<__nv_bfloat16, 1>::put(v, s, x, add);
     }

@@ -39,23 +39,25 @@ CTT_GPU int64_t rest(struct quick q, int64_t n, int64_t *quot)
 
 /* Common properties of a kernel's tensors, all of one shape: type; dense: all
  * are dense; odd, odd_rows: nonzero if addresses or row strides are no
- * multiples of 16 bytes. */
+ * multiples of 16 bytes (of bytes: 8). */
 struct form { int64_t rows, c; int type, dense; uintptr_t odd, odd_rows; };
 enum { MIXED = -1, UNKNOWN = -2 };
 
 static inline void note_view(struct form *f, const struct ctt_tensor &t)
 {
-    int64_t size = ctt_dtype_size(t.dtype);
+    int64_t size = ctt_dtype_size(t.dtype), unit = size == 1 ? 8 : 16;
 
     if (!t.data)
         return;
-    if (!ctt_is_float_type(t.dtype))
+    if (t.dtype == CTT_I8 && f->type != UNKNOWN)
+        f->type = MIXED;
+    else if (!ctt_is_float_type(t.dtype))
         f->type = UNKNOWN;
     else if (f->type != (int)t.dtype && f->type != UNKNOWN)
         f->type = MIXED;
     f->dense = f->dense && t.ld == t.c;
-    f->odd |= (uintptr_t)t.data % 16;
-    f->odd_rows |= (uintptr_t)(t.ld * size) % 16;
+    f->odd |= (uintptr_t)t.data % (uintptr_t)unit;
+    f->odd_rows |= (uintptr_t)(t.ld * size % unit);
 }
 
 /* An array of one float per channel; NULL: none. */
@@ -87,7 +89,7 @@ static inline int fits(const struct form &f, int v)
 }
 
 /* Calls go(num<T, V>()) with the type and the widest access that the form
- * allows.  Other types than fp32, fp16 and bf16 are refused. */
+ * allows.  Other types than fp32, fp16, bf16 and bytes are refused. */
 template <class G> static int by_form(const struct form &f, G go)
 {
     if (f.type == UNKNOWN)
