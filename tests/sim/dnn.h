@@ -45,6 +45,13 @@ struct ctt_sim_dnn_op {
     int64_t groups() const { return x.dim[1] / w.dim[1]; }
 };
 
+/* Bytes of a number. */
+static inline int64_t ctt_sim_dnn_size(int type)
+{
+    return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_INT32 ? 4
+           : type == CUDNN_DATA_INT8 ? 1 : 2;
+}
+
 enum ctt_sim_engine {
     CTT_SIM_ROUNDS, CTT_SIM_FAILS, CTT_SIM_ANY_ORDER, CTT_SIM_GOOD,
     CTT_SIM_FALLBACK, CTT_SIM_ENGINES

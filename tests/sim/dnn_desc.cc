@@ -370,8 +370,7 @@ static cudnnStatus_t tensor_data(const ctt_sim_tensor &t,
         FAIL(BAD_PARAM_MISALIGNED_POINTER, "tensor %d", (int)t.uid);
     for (int i = 0; i < 5; i++)
         last += (t.dim[i] - 1) * t.step[i];
-    if (!ctt_sim_is_device(p, (size_t)last *
-                              (t.type == CUDNN_DATA_FLOAT ? 4 : 2)))
+    if (!ctt_sim_is_device(p, (size_t)(last * ctt_sim_dnn_size(t.type))))
         FAIL(EXECUTION_FAILED, "tensor %d is not in device memory",
              (int)t.uid);
     return CUDNN_STATUS_SUCCESS;

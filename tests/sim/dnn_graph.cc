@@ -35,7 +35,7 @@ static cudnnStatus_t finalize_tensor(const desc &d)
             FAIL(BAD_PARAM_OUT_OF_BOUND, "dimension %d of a tensor", (int)i);
     if (!is_type(type))
         FAIL(BAD_PARAM, "a tensor of type %d", type);
-    if (align < (type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_INT32 ? 4 : 2) || align & (align - 1))
+    if (align < ctt_sim_dnn_size(type) || align & (align - 1))
         FAIL(BAD_PARAM, "a tensor aligned to %d bytes", (int)align);
     return CUDNN_STATUS_SUCCESS;
 }
@@ -160,6 +160,11 @@ static cudnnStatus_t convolution(desc &d, const struct way &names)
     op.x = tensor_of(d.desc(names.x));
     op.y = tensor_of(d.desc(names.y));
     op.w = tensor_of(d.desc(names.w));
+    if ((op.x.type == CUDNN_DATA_INT8) != (op.w.type == CUDNN_DATA_INT8) ||
+        (op.x.type == CUDNN_DATA_INT8) !=
+            (conv.get<int>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE) ==
+             CUDNN_DATA_INT32))
+        FAIL(NOT_SUPPORTED, "a convolution of types that differ");
     op.alpha = d.get<double>(names.alpha);
     op.beta = d.get<double>(names.beta);
     axes = (int)conv.get<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);

@@ -10,7 +10,7 @@
 #include <link.h>
 #include <sys/mman.h>
 
-enum { GRAIN = 2 };    /* bytes of the smallest number that kernels write */
+enum { GRAIN = 1 };    /* bytes of the smallest number that kernels write */
 
 struct cell { ctt_sim_who write, read; };
 
