@@ -248,6 +248,85 @@ static void test_fused(void)
     }
 }
 
+/* ---- whole numbers, and TF32 ---- */
+
+/* The engine that computes the key, or "none". */
+static void engine_of(int gpu, const struct ctt_dnn_key *key, char *engine)
+{
+    struct ctt_dnn_plan *p = NULL;
+
+    strcpy(engine, "none");
+    CU_ASSERT_EQUAL_FATAL(ctt_dnn_plan_new(&site[gpu], key, &p),
+                          CUDNN_STATUS_SUCCESS);
+    if (p->exec)
+        strcpy(engine, p->impl);
+    ctt_dnn_plan_free(&p);
+}
+
+/* "cores": eng71, the one engine on tensor cores that cuDNN 9.19 has for such
+ * sums.  Sums in floats have it for all, those of 32 bits not for 3 channels. */
+static const struct { const char *in, *conv; int cores; } sums_of[] = {
+    { "c=3 h=48 w=48", "out=24 kernel=3 stride=2 pad=1", 0 },
+    { "c=8 h=32 w=32", "out=17 kernel=5 pad=2", 1 },
+    { "c=24 h=32 w=32", "out=24", 1 },
+    { "c=64 h=32 w=32", "out=64 kernel=3 pad=1", 1 },
+    { "c=64 h=32 w=32", "out=64 kernel=3 pad=1 stride=2", 1 },
+    { "c=64 h=32 w=32", "out=64 kernel=3 pad=1 groups=4", 1 },
+    { "c=128 h=16 w=16", "out=128 kernel=3 pad=1", 1 },
+    { "c=512", "out=10", 1 },
+};
+
+static void test_whole(void)
+{
+    for (size_t i = 0; i < CTT_LEN(sums_of) * GPUS * 2; i++) {
+        int gpu = (int)(i % GPUS), floats = (int)(i / GPUS % 2);
+        size_t k = i / GPUS / 2;
+        struct ctt_dnn_key key;
+        struct ctt_graph *g;
+        struct ctt_call c;
+        char engine[32];
+
+        CHECK_OK(ctt_graph_new(&g));
+        CHECK_OK(ctt_graph_add(g, "input a %s", sums_of[k].in));
+        CHECK_OK(ctt_graph_add(g, "conv y in=a %s", sums_of[k].conv));
+        c = shapes(g, &g->node[1], 8);
+        key = ctt_dnn_key(&c, CTT_TO_SMALL, CTT_I8);
+        key.sums = floats ? CTT_F32 : CTT_I32;
+        engine_of(gpu, &key, engine);
+        if (strcmp(engine, "eng71") != 0)
+            printf("\n    %s %s: %s to %s on %s", sums_of[k].in,
+                   sums_of[k].conv, engine, floats ? "fp32" : "int32",
+                   gpus[gpu].name);
+        CU_ASSERT(strcmp(engine, "none") != 0);
+        if (floats || sums_of[k].cores)
+            CU_ASSERT_STRING_EQUAL(engine, "eng71");
+        ctt_graph_free(&g);
+    }
+}
+
+/* Allowed TF32 gives engines that are otherwise refused. */
+static void test_tf32(void)
+{
+    for (int gpu = 0; gpu < GPUS; gpu++) {
+        char plain[32], fast[32];
+        struct ctt_graph *g;
+        struct ctt_dnn_key key;
+        struct ctt_call c;
+
+        CHECK_OK(ctt_graph_new(&g));
+        CHECK_OK(ctt_graph_add(g, "input a c=64 h=32 w=32"));
+        CHECK_OK(ctt_graph_add(g, "conv y in=a out=64 kernel=3 pad=1"));
+        c = shapes(g, &g->node[1], 16);
+        key = ctt_dnn_key(&c, CTT_TO_SMALL, CTT_F32);
+        engine_of(gpu, &key, plain);
+        key.tf32 = 1;
+        engine_of(gpu, &key, fast);
+        printf("\n    %s: %s, with TF32 %s", gpus[gpu].name, plain, fast);
+        CU_ASSERT_STRING_NOT_EQUAL(plain, fast);
+        ctt_graph_free(&g);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -255,6 +334,8 @@ int main(void)
         { "and deterministically", test_deterministic },
         { "every convolution of the cases", test_cases },
         { "with sums and activations in them", test_fused },
+        { "sums of whole numbers", test_whole },
+        { "TF32", test_tf32 },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
