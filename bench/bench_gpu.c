@@ -48,6 +48,8 @@ static const struct ctt_program program = {
 static const struct row rows[] = {
     { "ladder-64-1-fp32", "mnist-convttlstm", 64, 1, 16, CTT_O0,
       NO_GRAPH | APART, 1 },
+    { "ladder-64-1-tf32", "mnist-convttlstm", 64, 1, 16, CTT_O0,
+      NO_GRAPH | APART | TF32, 1 },
     { "ladder-64-2-mixed", "mnist-convttlstm", 64, 1, 16, CTT_O1,
       NO_GRAPH | APART, 1 },
     { "ladder-64-3-fused", "mnist-convttlstm", 64, 1, 16, CTT_O1, NO_GRAPH,

@@ -157,6 +157,7 @@ int work_open(struct work *k)
     k->cfg.batch = k->n;
     CTT_TRY(open_batch(k));
     ctt_dev_streams(k->dev, r->streams);
+    ctt_dev_tf32(k->dev, (r->how & TF32) != 0);
     CTT_TRY(open_task(k));
 out:
     return rc;

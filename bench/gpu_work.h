@@ -28,7 +28,8 @@ enum {
     TRUE      = 8,     /* shown true frames, so that less is one loop */
     LARGEST   = 16,    /* the batch that fits */
     RECOMPUTE = 32,    /* values are computed again */
-    WHOLE     = 64     /* one window of all steps */
+    WHOLE     = 64,    /* one window of all steps */
+    TF32      = 128    /* floats are multiplied so */
 };
 
 /* Size and channels 0: as the model's file says; batch 0: the largest. */

@@ -190,10 +190,10 @@ typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
 extern const char *const ctt_dev_names[];
 
 /* Capabilities of a device, known before it is opened.  OWN_MEMORY: memory of
- * its own, which the program cannot read or write and which has a size.  PEERS: the devices of several processes can
- * exchange bytes without the host (device/peers.h).  THREADS: the process's
- * threads compute.  BF16: inference may multiply in bf16.  F16: in fp16 and
- * TF32, too. */
+ * its own, which the program cannot read or write and which has a size.  PEERS:
+ * the devices of several processes can exchange bytes without the host
+ * (device/peers.h).  THREADS: the process's threads compute.  BF16: inference
+ * may multiply in bf16.  F16: in fp16 and TF32, too. */
 enum ctt_dev_capability { CTT_DEV_OWN_MEMORY = 1, CTT_DEV_PEERS = 2,
                           CTT_DEV_THREADS = 4, CTT_DEV_BF16 = 8,
                           CTT_DEV_F16 = 16 };

@@ -9,7 +9,7 @@
 
 enum { CTT_ENGINE_STEPS = 8 };
 
-/* What all sessions of a model on a GPU have in common: an open device, so that
+/* Common to all sessions of a model on a GPU: an open device, so that
  * plans of convs are made once, and the weights. */
 int  ctt_share_new(struct ctt_share **out);
 void ctt_share_free(struct ctt_share **s);

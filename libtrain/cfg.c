@@ -531,7 +531,7 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Device" },
     { "tf32", CTT_FLAG, FIELD(tf32), "0", "a GPU's tensor cores multiply "
       "floats, rounded to TF32 (10 bits); sums stay floats", .section =
-      "Device", .needs = "device=cuda" },
+      "Device", .needs = "device=cuda", .tags = RESUME },
     { "streams", CTT_INT, FIELD(streams), "1", "number of CUDA streams, on "
       "which independent nodes run in parallel", 1, 8, .arg = "N",
       .section = "Device", .needs = "device=cuda", .tags = RESUME },

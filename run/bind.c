@@ -74,8 +74,8 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
         .shift = ctt_kept_shift(s, past) };
 }
 
-/* A conv that multiplies 16 bits reads its kernel from the 16-bit copy, unless it
- * multiplies whole numbers. */
+/* A conv that multiplies 16 bits reads its kernel from the 16-bit copy, unless
+ * it multiplies whole numbers. */
 static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
                          enum ctt_dtype type, struct ctt_weight *w)
 {

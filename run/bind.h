@@ -15,8 +15,8 @@ struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
  * begins there. */
 int ctt_run_copy_first(const struct ctt_run *r, int state, int step);
 
-/* Steps before which a window op looks at no step of the clip: with more of them
- * before it, its call is the same. */
+/* Steps before which a window op looks at no step of the clip: with more of
+ * them before it, its call is the same. */
 int64_t ctt_run_reach(const struct ctt_node *window);
 
 /* The byte that fills a node's memory with values of 0. */

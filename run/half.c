@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * half.c: the convs of a run that multiply 16 bits, and the values that it
- * stores in 16 bits: on processors where that is faster, on a GPU everywhere but
- * where floats are needed. */
+ * stores in 16 bits: on processors where that is faster, on a GPU everywhere
+ * but where floats are needed. */
 #include "run/layout.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -146,8 +146,8 @@ static int named(const struct ctt_graph *g, int i)
     return i;
 }
 
-/* 1 if node j does not let input k have 16 bits: it is exact, or an op of floats
- * reads a frame, which is then not rounded before. */
+/* 1 if node j does not let input k have 16 bits: it is exact, or an op of
+ * floats reads a frame, which is then not rounded before. */
 static int asks_floats(const struct ctt_graph *g, const char *half, int i,
                        int j, int k)
 {

@@ -285,7 +285,8 @@ int  ctt_run_position(struct ctt_run *r, int position, int steps, int asks);
  * start of the window and are less than cursor. */
 int  ctt_run_clip(struct ctt_run *r, int asks);
 
-/* From now on the device's profile is of this run's nodes (ctt_dev_profile()). */
+/* From now on the device's profile is of this run's nodes (ctt_dev_profile()).
+ * */
 void ctt_run_profile(struct ctt_run *r, struct ctt_profile (*sum)[CTT_PASSES]);
 
 /* Finds the fastest kernels for windows of `steps` steps by timing, unless they

@@ -7,14 +7,15 @@
  * CUDNN_ATTR_; counts are 1 unless given; desc is
  * CUDNN_TYPE_BACKEND_DESCRIPTOR.
  *
- * TENSOR: UNIQUE_ID (int64: enum ctt_dnn_uid), DATA_TYPE (FLOAT, HALF, BFLOAT16,
- * INT8 or INT32), DIMENSIONS and STRIDES (int64, 4 or 5 of them: n, c, [d,] h, w;
- * channels last; the kernel is oc, ic of a group, [kd,] kh, kw with the steps
- * of struct ctt_fold), BYTE_ALIGNMENT (int64, 16), IS_VIRTUAL (boolean).
+ * TENSOR: UNIQUE_ID (int64: enum ctt_dnn_uid), DATA_TYPE (FLOAT, HALF,
+ * BFLOAT16, INT8 or INT32), DIMENSIONS and STRIDES (int64, 4 or 5 of them: n,
+ * c, [d,] h, w; channels last; the kernel is oc, ic of a group, [kd,] kh, kw
+ * with the steps of struct ctt_fold), BYTE_ALIGNMENT (int64, 16), IS_VIRTUAL
+ * (boolean).
  *
- * CONVOLUTION: SPATIAL_DIMS (int64), COMP_TYPE (FLOAT; INT32 of INT8), CONV_MODE
- * (CROSS_CORRELATION), DILATIONS (1), FILTER_STRIDES, PRE_PADDINGS and
- * POST_PADDINGS, which are equal (int64, 2 or 3).
+ * CONVOLUTION: SPATIAL_DIMS (int64), COMP_TYPE (FLOAT; INT32 of INT8),
+ * CONV_MODE (CROSS_CORRELATION), DILATIONS (1), FILTER_STRIDES, PRE_PADDINGS
+ * and POST_PADDINGS, which are equal (int64, 2 or 3).
  *
  * OPERATION_CONVOLUTION_FORWARD (CONV_DESC, X, W, Y, ALPHA, BETA),
  * _BACKWARD_DATA (BWD_DATA_: CONV_DESC, W, DX, DY, ALPHA, BETA) and
@@ -64,9 +65,10 @@ struct ctt_dnn_site {
 /* Key of a plan. f: the computed part (f.way) and the layout of the kernel;
  * type: of the images and the kernel.  plus, bias, act (ctt_act_kind + 1):
  * fused with the convolution; not with CTT_TO_WEIGHTS.  deterministic: only
- * engines with a fixed order of sums.  tf32: floats may be rounded to TF32.  type
- * CTT_I8: whole numbers are summed, with CTT_TO_SMALL and nothing fused, and the
- * result has the type `sums`: CTT_I32, or CTT_F32, in which each sum must fit. */
+ * engines with a fixed order of sums.  tf32: floats may be rounded to TF32.
+ * type CTT_I8: whole numbers are summed, with CTT_TO_SMALL and nothing fused,
+ * and the result has the type `sums`: CTT_I32, or CTT_F32, in which each sum
+ * must fit. */
 struct ctt_dnn_key {
     struct ctt_fold f;
     enum ctt_dtype  type, sums;
@@ -89,9 +91,9 @@ struct ctt_dnn_plan {
 };
 
 /* Tries engines in the order of cuDNN's heuristics, among those that compute in
- * fp32 (no TF32 unless asked for, no sums in 16 bits), and takes the first that builds; none is
- * no error.  For fused graphs the engines of the fallback mode are left out:
- * they are slower than two kernels. */
+ * fp32 (no TF32 unless asked for, no sums in 16 bits), and takes the first that
+ * builds; none is no error.  For fused graphs the engines of the fallback mode
+ * are left out: they are slower than two kernels. */
 cudnnStatus_t ctt_dnn_plan_new(const struct ctt_dnn_site *site,
                                const struct ctt_dnn_key *key,
                                struct ctt_dnn_plan **out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kernels.h: the functions of .cu files that C calls.  Each launches kernels on
  * a stream and returns a cudaError_t as an int.  Tensors are views of fp32,
- * fp16 or bf16, and the tensors of one call may differ in type; arithmetic is
+ * fp16, bf16 or bytes of quantised values, and the tensors of one call may differ in type; arithmetic is
  * in fp32.  Sums have a fixed order and use no atomics: the same call gives the
  * same bits. */
 #ifndef CTT_KERNELS_H
@@ -86,10 +86,11 @@ struct ctt_whole { int8_t *q; float *factor; int32_t *part; };
 int ctt_launch_whole_weights(const struct ctt_call *c, struct ctt_whole w,
                              void *stream);
 
-/* From sums of products of bytes and q, [pixel][channel], with zeros outside the
- * image, to the result: sums of values instead of bytes, times factor, plus bias
- * and plus input, act; each operation rounded by itself.  sums NULL: computes
- * them; floats: they are whole numbers in floats, otherwise 32 bits. */
+/* From sums of products of bytes and q, [pixel][channel], with zeros outside
+ * the image, to the result: sums of values instead of bytes, times factor, plus
+ * bias and plus input, act; each operation rounded by itself.  sums NULL:
+ * computes them; floats: they are whole numbers in floats, otherwise 32 bits.
+ * */
 int ctt_launch_whole_result(const struct ctt_call *c, struct ctt_whole w,
                             const void *sums, int floats, void *stream);
 

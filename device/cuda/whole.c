@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whole.c: the provider "int8": convs of quantised values that are bytes.  cuDNN
- * sums whole numbers on tensor cores, our kernel makes results of the sums;
- * where cuDNN has no engine, and for few channels a group, which its engines
- * compute slowly or not at all, our kernel sums, too. */
+ * whole.c: the provider "int8": convs of quantised values that are bytes.
+ * cuDNN sums whole numbers on tensor cores, our kernel makes results of the
+ * sums; where cuDNN has no engine, and for few channels a group, for which it
+ * has none on tensor cores, our kernel sums, too. */
 #include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"

@@ -264,7 +264,8 @@ static void engine_of(int gpu, const struct ctt_dnn_key *key, char *engine)
 }
 
 /* "cores": eng71, the one engine on tensor cores that cuDNN 9.19 has for such
- * sums.  Sums in floats have it for all, those of 32 bits not for 3 channels. */
+ * sums.  Sums in floats have it for all, those of 32 bits not for 3 channels.
+ * */
 static const struct { const char *in, *conv; int cores; } sums_of[] = {
     { "c=3 h=48 w=48", "out=24 kernel=3 stride=2 pad=1", 0 },
     { "c=8 h=32 w=32", "out=17 kernel=5 pad=2", 1 },

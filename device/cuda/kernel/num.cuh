@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * num.cuh: reads and writes fp32, fp16 and bf16 numbers, and bytes of quantised
- * values (only as numbers of some type); kernels compute in floats.  Only this file depends on how a number is stored. */
+ * values (only as numbers of some type); kernels compute in floats.  Only this
+ * file depends on how a number is stored. */
 #ifndef CTT_NUM_CUH
 #define CTT_NUM_CUH
 
@@ -35,8 +36,8 @@ static inline struct view view_of(const struct ctt_tensor &t)
     return v;
 }
 
-/* Placeholder for the type named by a view, one of ctt_is_float_type() or bytes:
- * ctt_dev_run(), device/memory.c and by_form() refuse all others. */
+/* Placeholder for the type named by a view, one of ctt_is_float_type() or
+ * bytes: ctt_dev_run(), device/memory.c and by_form() refuse all others. */
 struct some { };
 
 CTT_GPU float wide(float x) { return x; }

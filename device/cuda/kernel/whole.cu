@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whole.cu: convs of quantised values: weights in 8 bits, and from sums of whole
- * numbers to results, bit for bit those of device/cpu/conv/int8. */
+ * whole.cu: convs of quantised values: weights in 8 bits, and from sums of
+ * whole numbers to results, bit for bit those of device/cpu/conv/int8. */
 #include "device/cuda/kernel/act.cuh"
 #include "device/cuda/kernels.h"
 #include "device/cuda/kernel/walk.cuh"
