@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kernels.h: the functions of .cu files that C calls.  Each launches kernels on
  * a stream and returns a cudaError_t as an int.  Tensors are views of fp32,
- * fp16, bf16 or bytes of quantised values, and the tensors of one call may differ in type; arithmetic is
- * in fp32.  Sums have a fixed order and use no atomics: the same call gives the
- * same bits. */
+ * fp16, bf16 or bytes of quantised values, and the tensors of one call may
+ * differ in type; arithmetic is in fp32.  Sums have a fixed order and use no
+ * atomics: the same call gives the same bits. */
 #ifndef CTT_KERNELS_H
 #define CTT_KERNELS_H
 

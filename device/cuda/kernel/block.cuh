@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * block.cuh: sums over the threads of a block. */
+ * block.cuh: sums and the largest number over the threads of a block. */
 #ifndef CTT_BLOCK_CUH
 #define CTT_BLOCK_CUH
 
@@ -19,6 +19,26 @@ CTT_GPU double over_block(double x, double *shared)
     }
     __syncthreads();
     return shared[0];
+}
+
+/* The largest magnitude of a row, in all threads of the block.  most:
+ * CTT_THREADS floats. */
+CTT_GPU float largest(const float *row, int64_t each, float *most)
+{
+    int t = threadIdx.x;
+
+    most[t] = 0;
+    for (int64_t i = t; i < each; i += CTT_THREADS) {
+        float a = row[i] < 0 ? -row[i] : row[i];
+        most[t] = a > most[t] ? a : most[t];
+    }
+    for (int o = CTT_THREADS / 2; o > 0; o /= 2) {
+        __syncthreads();
+        if (t < o && most[t + o] > most[t])
+            most[t] = most[t + o];
+    }
+    __syncthreads();
+    return most[0];
 }
 
 /* A join() of sums.cuh and rows.cuh that adds the K numbers. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * quant.cu: values and weights rounded to whole numbers of a step. */
 #include "device/cuda/kernels.h"
+#include "device/cuda/kernel/block.cuh"
 #include "device/cuda/kernel/walk.cuh"
 #include "base/byte.h"
 
@@ -74,22 +75,9 @@ round_row(const float *x, int64_t each, float *y)
 {
     __shared__ float most[CTT_THREADS];
     const float *row = x + blockIdx.x * each;
-    int t = threadIdx.x;
-    float scale;
+    float scale = ctt_quant_step(largest(row, each, most));
 
-    most[t] = 0;
-    for (int64_t i = t; i < each; i += CTT_THREADS) {
-        float a = row[i] < 0 ? -row[i] : row[i];
-        most[t] = a > most[t] ? a : most[t];
-    }
-    for (int o = CTT_THREADS / 2; o > 0; o /= 2) {
-        __syncthreads();
-        if (t < o && most[t + o] > most[t])
-            most[t] = most[t + o];
-    }
-    __syncthreads();
-    scale = ctt_quant_step(most[0]);
-    for (int64_t i = t; i < each; i += CTT_THREADS)
+    for (int64_t i = threadIdx.x; i < each; i += CTT_THREADS)
         y[blockIdx.x * each + i] = ctt_quant_weight(row[i], scale) * scale;
 }
 

@@ -3,6 +3,7 @@
  * whole numbers to results, bit for bit those of device/cpu/conv/int8. */
 #include "device/cuda/kernel/act.cuh"
 #include "device/cuda/kernels.h"
+#include "device/cuda/kernel/block.cuh"
 #include "device/cuda/kernel/walk.cuh"
 
 /* A product and a sum that are rounded each: never one operation. */
@@ -22,25 +23,6 @@ struct weighing {
     float            scale;    /* of the input */
     struct ctt_whole to;
 };
-
-/* The largest magnitude of a row, in all threads of the block. */
-CTT_GPU float largest(const float *row, int64_t each, float *most)
-{
-    int t = threadIdx.x;
-
-    most[t] = 0;
-    for (int64_t i = t; i < each; i += CTT_THREADS) {
-        float a = row[i] < 0 ? -row[i] : row[i];
-        most[t] = a > most[t] ? a : most[t];
-    }
-    for (int o = CTT_THREADS / 2; o > 0; o /= 2) {
-        __syncthreads();
-        if (t < o && most[t + o] > most[t])
-            most[t] = most[t + o];
-    }
-    __syncthreads();
-    return most[0];
-}
 
 /* A block for each channel; a thread for each tap. */
 static __global__ void __launch_bounds__(CTT_THREADS)
