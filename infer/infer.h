@@ -188,7 +188,8 @@ float ctt_infer_threshold(const struct ctt_infer *m, int i);
 const char *ctt_infer_error(void);
 
 /* Starts a stream; fails if the device cannot be used, or if the model's values
- * do not fit into memory. */
+ * do not fit into memory.  On a GPU all sessions and batches of a model share
+ * one copy of the weights; calls of several are served one at a time. */
 int  ctt_session_open(const struct ctt_infer *m, struct ctt_session **out);
 void ctt_session_close(struct ctt_session **s);
 
