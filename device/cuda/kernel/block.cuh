@@ -23,7 +23,7 @@ CTT_GPU double over_block(double x, double *shared)
 
 /* The largest magnitude of a row, in all threads of the block.  most:
  * CTT_THREADS floats. */
-CTT_GPU float largest(const float *row, int64_t each, float *most)
+CTT_GPU float row_most(const float *row, int64_t each, float *most)
 {
     int t = threadIdx.x;
 

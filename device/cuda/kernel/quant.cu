@@ -75,7 +75,7 @@ round_row(const float *x, int64_t each, float *y)
 {
     __shared__ float most[CTT_THREADS];
     const float *row = x + blockIdx.x * each;
-    float scale = ctt_quant_step(largest(row, each, most));
+    float scale = ctt_quant_step(row_most(row, each, most));
 
     for (int64_t i = threadIdx.x; i < each; i += CTT_THREADS)
         y[blockIdx.x * each + i] = ctt_quant_weight(row[i], scale) * scale;

@@ -32,7 +32,7 @@ weigh_channel(struct weighing f)
     __shared__ int   all[CTT_THREADS];
     int64_t o = blockIdx.x, taps = f.each / f.ins;
     const float *row = f.w + o * f.each;
-    float step = ctt_quant_step(largest(row, f.each, most));
+    float step = ctt_quant_step(row_most(row, f.each, most));
     int t = threadIdx.x, sum = 0;
 
     for (int64_t k = t; k < taps; k += CTT_THREADS) {
