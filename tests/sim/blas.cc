@@ -368,6 +368,14 @@ static void multiply_matrices(product p)
     }
 }
 
+static void tally_or_multiply(const product &p)
+{
+    if (!ctt_sim_tally())
+        return multiply_matrices(p);
+    ctt_sim_tally_add("product", 0, 2.0 * p.batch * (double)p.a.cols *
+                                    (double)(p.y.rows * p.y.cols));
+}
+
 /* A matrix must be within one block, and aligned as the plan assumes. */
 static bool lies_right(const struct matrix &m, int batch, uint64_t align)
 {
@@ -408,6 +416,6 @@ cublasStatus_t cublasLtMatmul(
          !ctt_sim_is_device(d->bias, (size_t)(p.y.rows *
                                               ctt_dtype_size(p.y.type)))))
         return CUBLAS_STATUS_INVALID_VALUE;
-    return ctt_sim_give(stream, [=]() { multiply_matrices(p); })
+    return ctt_sim_give(stream, [=]() { tally_or_multiply(p); })
                ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }

@@ -92,7 +92,7 @@ static inline float __int_as_float(int i)
 }
 
 void ctt_sim_kernel(dim3 grid, dim3 block, cudaStream_t s,
-                    std::function<void()> body);
+                    std::function<void()> body, const char *function);
 
 /* <<<grid, block, 0, s>>>: converts the arguments to the kernel's types at
  * once; the kernel runs when the stream gets to it. */
@@ -102,7 +102,8 @@ void ctt_sim_launch(dim3 grid, dim3 block, cudaStream_t s, void (*kernel)(P...),
 {
     std::tuple<P...> args(std::forward<A>(a)...);
 
-    ctt_sim_kernel(grid, block, s, [=]() { std::apply(kernel, args); });
+    ctt_sim_kernel(grid, block, s, [=]() { std::apply(kernel, args); },
+                   __PRETTY_FUNCTION__);
 }
 
 #endif

@@ -96,6 +96,9 @@ ctt_sim_dnn_notes(const ctt_sim_desc &engine);
 void ctt_sim_dnn_run(const std::vector<ctt_sim_dnn_op> &ops,
                      const std::map<int64_t, void *> &data);
 
+/* tally.cc: counts a plan. */
+void ctt_sim_tally_dnn(const std::vector<ctt_sim_dnn_op> &ops);
+
 #endif
 
 #endif

@@ -420,6 +420,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
         FAIL(EXECUTION_FAILED, "%d bytes of workspace", (int)bytes);
     std::vector<ctt_sim_dnn_op> ops = p.ops;
     if (ctt_sim_give(handle->stream, [=]() {
+            if (ctt_sim_tally())
+                return ctt_sim_tally_dnn(ops);
             if (bytes)
                 memset(workspace, 0xff, bytes);
             ctt_sim_dnn_run(ops, data);

@@ -154,6 +154,14 @@ cudaError_t ctt_sim_destroy(std::set<Handle> &live, Handle h,
     return cudaSuccess;
 }
 
+/* tally.cc: whether work is counted in place of being done.  add: a run of what
+ * is so named; kernel: of a kernel, of whose blocks `ran` ran, with the bytes
+ * told by access; function: names its type. */
+bool ctt_sim_tally();
+void ctt_sim_tally_access(size_t bytes);
+void ctt_sim_tally_add(const char *what, int64_t bytes, double flop);
+void ctt_sim_tally_kernel(const char *function, uint64_t blocks, uint64_t ran);
+
 /* A pseudorandom number below n. */
 uint64_t ctt_sim_chance(uint64_t n);
 

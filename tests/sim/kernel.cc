@@ -211,10 +211,15 @@ static void run_block()
     }
 }
 
+/* Of a kernel that is counted some blocks run. */
+enum { COUNTED = 4 };
+
 /* Runs the blocks in a random order: they must not depend on each other. */
-static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f)
+static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f,
+                     const char *function)
 {
     uint64_t n = (uint64_t)grid.x * grid.y * grid.z;
+    uint64_t step = ctt_sim_tally() && n > COUNTED ? n / COUNTED : 1;
     uint64_t first = ctt_sim_chance(n), back = ctt_sim_chance(2);
 
     gridDim = grid;
@@ -222,7 +227,7 @@ static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f)
     threads = block.x * block.y * block.z;
     body = &f;
     ctt_sim_me.kernel = kernels = kernels + 1 ? kernels + 1 : 1;
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n; i += step) {
         uint64_t b = (first + (back ? n - i : i)) % n;
         blockIdx.x = (unsigned)(b % grid.x);
         blockIdx.y = (unsigned)(b / grid.x % grid.y);
@@ -232,6 +237,8 @@ static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f)
     }
     ctt_sim_me.kernel = 0;
     ctt_sim_count_kernel();
+    if (ctt_sim_tally())
+        ctt_sim_tally_kernel(function, n, (n + step - 1) / step);
 }
 
 static bool grid_fits(dim3 grid, dim3 block)
@@ -243,7 +250,7 @@ static bool grid_fits(dim3 grid, dim3 block)
 }
 
 void ctt_sim_kernel(dim3 grid, dim3 block, cudaStream_t s,
-                    std::function<void()> f)
+                    std::function<void()> f, const char *function)
 {
     ctt_sim_entry entry;
 
@@ -252,5 +259,5 @@ void ctt_sim_kernel(dim3 grid, dim3 block, cudaStream_t s,
     else if (!grid_fits(grid, block))
         ctt_sim_error(cudaErrorInvalidConfiguration);
     else
-        ctt_sim_give(s, [=]() { run_grid(grid, block, f); });
+        ctt_sim_give(s, [=]() { run_grid(grid, block, f, function); });
 }

@@ -102,6 +102,11 @@ static void access(const void *p, size_t bytes, bool writes)
 {
     if (!ctt_sim_me.kernel)            /* not in a kernel */
         return;
+    if (ctt_sim_tally()) {
+        if (ctt_sim_touches(p, 1))
+            ctt_sim_tally_access(bytes);
+        return;
+    }
     for (size_t i = 0; i < bytes; i += GRAIN) {
         const char *q = (const char *)p + i;
         cell *c = cell_of(q);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tally.cc: counts the work of the simulated GPU in place of doing it
+ * (CTT_SIM_TALLY): what ran between the last two runs of a kernel, with the
+ * bytes that kernels asked for and the operations of convolutions. */
+#include "tests/sim/dnn.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+struct sums { int64_t runs, bytes; double flop; };
+using table = std::map<std::string, sums>;
+
+static const char *mark;
+static bool known;
+static int64_t bytes_now;
+static table now, last;    /* since the mark; between the last two marks */
+
+bool ctt_sim_tally()
+{
+    if (!known)
+        mark = getenv("CTT_SIM_TALLY");
+    known = true;
+    return mark && *mark;
+}
+
+void ctt_sim_tally_access(size_t bytes)
+{
+    bytes_now += (int64_t)bytes;
+}
+
+void ctt_sim_tally_add(const char *what, int64_t bytes, double flop)
+{
+    sums &s = now[what];
+
+    s.runs++;
+    s.bytes += bytes;
+    s.flop += flop;
+}
+
+/* The types of a kernel's parameters, of which the first is mostly a functor. */
+static std::string name_of(const char *function)
+{
+    const char *p = strstr(function, "P = {");
+    std::string s = p ? p + 5 : function;
+
+    return "kernel " + s.substr(0, s.find('}'));
+}
+
+void ctt_sim_tally_kernel(const char *function, uint64_t blocks, uint64_t ran)
+{
+    std::string name = name_of(function);
+
+    ctt_sim_tally_add(name.c_str(), (int64_t)((double)bytes_now / (double)ran *
+                                              (double)blocks), 0);
+    bytes_now = 0;
+    if (name.find(mark) == std::string::npos)
+        return;
+    last = now;
+    now.clear();
+}
+
+/* Multiplications and additions of a convolution, with those by padding. */
+static double flop_of(const ctt_sim_dnn_op &op)
+{
+    double n = 2 * (double)op.groups();
+
+    for (int i = 0; i < 5; i++)
+        n *= (double)(i == 1 ? op.y.dim[1] / op.groups() : op.y.dim[i]);
+    for (int i = 1; i < 5; i++)
+        n *= (double)op.w.dim[i];
+    return n;
+}
+
+void ctt_sim_tally_dnn(const std::vector<ctt_sim_dnn_op> &ops)
+{
+    bool data = ops[0].way ==
+                CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
+    bool out = ops[0].way ==
+               CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR;
+    std::string what = out ? "conv" : data ? "conv, input's gradient"
+                                           : "conv, weights' gradient";
+
+    if (ops.size() > 1)
+        what += ", fused";
+    ctt_sim_tally_add(what.c_str(), 0, flop_of(ops[0]));
+}
+
+static bool begins(const std::string &s, const char *with)
+{
+    return s.compare(0, strlen(with), with) == 0;
+}
+
+static void print_table(const table &t)
+{
+    sums all = { 0, 0, 0 }, conv = all;
+
+    for (auto &k : t) {
+        const sums &s = k.second;
+        fprintf(stderr, "%7lld  %10.1f MB  %10.1f GFLOP  %s\n",
+                (long long)s.runs, (double)s.bytes * 1e-6, s.flop * 1e-9,
+                k.first.c_str());
+        all.runs += s.runs;
+        all.bytes += s.bytes;
+        all.flop += s.flop;
+        if (begins(k.first, "conv"))
+            conv.runs += s.runs;
+    }
+    fprintf(stderr, "%lld operations, %lld of them convs of cuDNN; %.2f GB "
+            "read and written by the others; %.2f TFLOP\n",
+            (long long)all.runs, (long long)conv.runs, (double)all.bytes * 1e-9,
+            all.flop * 1e-12);
+}
+
+static struct at_end {
+    ~at_end()
+    {
+        if (ctt_sim_tally() && last.empty())
+            fprintf(stderr, "simulated GPU: no kernel '%s' ran twice\n", mark);
+        else if (ctt_sim_tally())
+            print_table(last);
+    }
+} at_end;
