@@ -108,6 +108,7 @@ int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
 
     CTT_TRY(parse_keep(cfg->keep ? cfg->keep : "", &m));
     CTT_TRY(parse_offload(cfg, &m));
+    m.whole = !m.window;
     if (!m.window && m.keep != CTT_KEEP_AUTO && cfg->task == CTT_PREDICT)
         m.window = PREDICT_WINDOW;
     CTT_CHECK(m.keep < 0 || m.window, CTT_EINVAL,

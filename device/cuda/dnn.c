@@ -202,6 +202,13 @@ static enum ctt_dtype products_of(const struct ctt_call *c)
                                                                : c->mul;
 }
 
+/* 1 if a graph may add the old result: a view would be copied twice. */
+static int fuses_sum(const struct image_conv *m)
+{
+    return m->y.ld == m->y.c && m->y.dtype == m->type &&
+           (uintptr_t)m->y.data % 16 == 0;
+}
+
 /* Arguments of a part; for the gradient of the weights way and type only. */
 static struct image_conv conv_of(const struct ctt_conv_ask *q)
 {
@@ -215,11 +222,17 @@ static struct image_conv conv_of(const struct ctt_conv_ask *q)
     if (q->part == CTT_CONV_DW)
         return (struct image_conv){ .way = CTT_TO_WEIGHTS,
                                     .type = c->dout.dtype };
-    if (q->part == CTT_CONV_DIN)
-        return (struct image_conv){
+    if (q->part == CTT_CONV_DIN) {
+        m = (struct image_conv){
             .way = up ? CTT_TO_SMALL : CTT_TO_LARGE, .type = c->dout.dtype,
-            .x = c->dout, .y = c->din[0], .add = c->add & 1,
+            .x = c->dout, .y = c->din[0],
         };
+        if (c->add & 1 && fuses_sum(&m))
+            m.plus = m.y;
+        else
+            m.add = c->add & 1;
+        return m;
+    }
     if (c->node->plus)
         m.plus = c->in[1];
     return m;

@@ -69,7 +69,7 @@ int ctt_back_clear(struct ctt_exec *x)
 
     for (int i = 0; i < x->r->g->count; i++)
         if (x->r->slot[i].alias == i && x->back->need[i] &&
-            !x->back->overwrite[i] &&
+            *ctt_back_writer(x, i) < 0 &&
             (!x->back->depth || x->back->depth->fixed[i]))
             CTT_TRY(ctt_back_clear_node(x, i));
 out:
@@ -93,9 +93,9 @@ static int claim(const struct ctt_exec *x, int node)
 {
     int of = x->r->slot[node].alias;
 
-    if (!x->back->seeding || !x->back->overwrite[of])
+    if (!x->back->seeding || *ctt_back_writer(x, of) < 0)
         return 0;
-    x->back->overwrite[of] = 0;
+    *ctt_back_writer(x, of) = -1;
     x->back->overwrites++;
     return ctt_back_clear_node(x, of);
 }
@@ -221,7 +221,7 @@ static void bind_gradients(const struct ctt_exec *x, int node, int want,
         c->din[k].data = want & CTT_WANT_DIN && x->back->need[n->in[k]] &&
                          c->in[k].data && !there
                        ? gradient_place(x, n->in[k], c->in[k].data) : NULL;
-        if (!r->slot[node].skip && !x->back->overwrite[r->slot[n->in[k]].alias])
+        if (!r->slot[node].skip && *ctt_back_writer(x, n->in[k]) != node)
             c->add |= 1u << k;
     }
     for (int k = 0; k < n->nw && want & CTT_WANT_DW; k++) {

@@ -17,8 +17,9 @@ struct ctt_lie {
 
 struct ctt_back {
     char  *need;       /* per node: a weight gradient depends on its gradient */
-    char  *overwrite;  /* per node with memory: it has exactly one reader, which
-                          may overwrite the gradient instead of adding */
+    int   *writer[2];  /* without and with feedback, per node with memory: the
+                          reader whose gradient comes first and overwrites,
+                          so that nothing is cleared; -1: all add */
     char  *saved;      /* per node: the backward pass reads its value */
     int    mixes;      /* a new window begins at the first feedback step */
     const char *norm;  /* name of a norm with statistics over a whole clip, or
@@ -32,7 +33,7 @@ struct ctt_back {
     int              dropped;  /* the first of them, which are not kept */
     int              hand;     /* the current window */
     int              seeding;    /* the caller writes gradients */
-    int              overwrites; /* changes of `overwrite` so far */
+    int              overwrites; /* changes of `writer` so far */
     struct ctt_lie  *lie;      /* per window */
     enum ctt_rest    rest;
     int              sharers;
@@ -55,11 +56,12 @@ struct ctt_back {
     struct ctt_replays *replays;    /* replay.c's */
 };
 
-/* need.c: fills need, saved and overwrite.  overwrite depends on names and
- * therefore on the run; the others only on the graph. */
+/* need.c: fills need, saved and writer.  writer depends on names and therefore
+ * on the run; the others only on the graph. */
 void ctt_back_needs(const struct ctt_graph *g, const char *wanted, char *need);
 void ctt_back_saved(const struct ctt_graph *g, const char *need, char *saved);
-int  ctt_back_overwrites(const struct ctt_run *r, char *overwrite);
+int  ctt_back_writers(const struct ctt_run *r, int *const writer[2]);
+int *ctt_back_writer(const struct ctt_exec *x, int node);
 
 /* The gradients that the backward pass computes for a node, as bits: of its
  * inputs, of its weights; 0: none. */

@@ -48,7 +48,7 @@ static int begin_lives(struct ctt_exec *x, const struct ctt_visit *v)
     for (int i = v->life; i < v->life + v->lives; i++) {
         int node = d->life[i].memory - d->count;
 
-        if (node >= 0 && !x->back->overwrite[node])
+        if (node >= 0 && *ctt_back_writer(x, node) < 0)
             CTT_TRY(ctt_back_clear_node(x, node));
     }
 out:

@@ -60,9 +60,11 @@ static int new_back(const struct ctt_run_spec *spec, struct ctt_back **out)
     y->norm = ctt_exec_norm(g);
     y->wanted = spec->wanted;
     y->need = ctt_calloc(count, 1);
-    y->overwrite = ctt_calloc(count, 1);
+    for (int f = 0; f < 2; f++)
+        y->writer[f] = ctt_calloc(count, sizeof(*y->writer[f]));
     y->saved = ctt_calloc(count, 1);
-    CTT_TRY(y->need && y->overwrite && y->saved ? 0 : CTT_ENOMEM);
+    CTT_TRY(y->need && y->writer[0] && y->writer[1] && y->saved
+            ? 0 : CTT_ENOMEM);
     ctt_back_needs(g, spec->wanted, y->need);
     ctt_back_saved(g, y->need, y->saved);
 out:
@@ -205,7 +207,7 @@ int ctt_exec_open(const struct ctt_run_spec *spec,
     int rc = 0;
 
     CTT_TRY(prepare(spec, m, &x));
-    CTT_TRY(ctt_back_overwrites(x->r, x->back->overwrite));
+    CTT_TRY(ctt_back_writers(x->r, x->back->writer));
     CTT_TRY(make_memory(x));
     *out = x;
     x = NULL;
@@ -218,7 +220,8 @@ static void free_back(struct ctt_back *y)
 {
     ctt_depth_free(&y->depth);
     ctt_free(y->need);
-    ctt_free(y->overwrite);
+    ctt_free(y->writer[0]);
+    ctt_free(y->writer[1]);
     ctt_free(y->saved);
     ctt_free(y->part);
     ctt_free(y->which);

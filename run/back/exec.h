@@ -28,6 +28,8 @@ struct ctt_memory {
                           depth: of one window, values at about sqrt(L) of its
                           L nodes */
     int64_t bytes;     /* for values and gradients; 0: ctt_exec_room() */
+    int     whole;     /* 1: windows as long as the clip, if they take at most
+                          half of the free memory of a device with its own */
     enum ctt_rest rest;
     int     sharers;   /* processes that offload to the host's memory; 0:
                           one */

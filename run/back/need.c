@@ -94,26 +94,85 @@ static int covers(const struct ctt_run *r, const struct ctt_node *n, int k)
            ctt_volume(&r->g->node[s->alias].out);
 }
 
-int ctt_back_overwrites(const struct ctt_run *r, char *overwrite)
+/* The order of a schedule's nodes, in which the backward pass goes back. */
+static void positions(const struct ctt_run *r, const struct ctt_schedule *s,
+                      int *at)
 {
-    int *readers = ctt_calloc((size_t)r->g->count, sizeof(*readers));
+    for (int j = 0; j < r->g->clip; j++)
+        at[s->order[j]] = j;
+    for (int i = r->g->clip; i < r->g->count; i++)
+        at[i] = i;
+}
 
-    if (!readers)
-        return CTT_ENOMEM;
-    for (int i = 0; i < r->g->count; i++) {
-        const struct ctt_node *n = &r->g->node[i];
-        for (int k = 0; k < n->nin && !r->slot[i].skip; k++) {
-            int of = r->slot[n->in[k]].alias;
-            if (k == 1 && r->slot[i].plus_in_place)
-                continue;
-            overwrite[of] = (char)(++readers[of] == 1 && covers(r, n, k));
-        }
-    }
-    for (int i = 0; i < r->g->count; i++)    /* give_first() adds to it */
+enum { NO_READER = -2 };
+
+/* Reader i is that of all so far whose gradient comes first.  One that reads a
+ * memory twice, or an older step, spoils it. */
+static void note_reader(const struct ctt_run *r, const int *at, int i, int k,
+                        int *writer)
+{
+    const struct ctt_node *n = &r->g->node[i];
+    int *w = &writer[r->slot[n->in[k]].alias];
+
+    if (*w == -1)
+        return;
+    if (*w == i || r->slot[n->in[k]].delay > 0)
+        *w = -1;
+    else if (*w == NO_READER || at[*w] < at[i])
+        *w = i;
+}
+
+/* Gradients that not only readers write: give_first() and the caller add. */
+static void spoil(const struct ctt_run *r, int *writer)
+{
+    for (int i = 0; i < r->g->count; i++)
         if (r->g->node[i].op == CTT_OP_STATE && r->slot[i].first)
-            overwrite[r->slot[i].alias] = 0;
-    /* the caller seeds this gradient */
-    overwrite[r->slot[ctt_graph_output(r->g)].alias] = 0;
-    ctt_free(readers);
+            writer[r->slot[i].alias] = -1;
+    writer[r->slot[ctt_graph_output(r->g)].alias] = -1;
+}
+
+static int covers_all(const struct ctt_run *r, int i, int of)
+{
+    const struct ctt_node *n = &r->g->node[i];
+
+    for (int k = 0; k < n->nin; k++)
+        if (r->slot[n->in[k]].alias == of &&
+            !(k == 1 && r->slot[i].plus_in_place))
+            return covers(r, n, k);
     return 0;
+}
+
+static void find_writers(const struct ctt_run *r, const int *at, int *writer)
+{
+    for (int i = 0; i < r->g->count; i++)
+        writer[i] = NO_READER;
+    for (int i = 0; i < r->g->count; i++)
+        for (int k = 0; k < r->g->node[i].nin && !r->slot[i].skip; k++)
+            if (k != 1 || !r->slot[i].plus_in_place)
+                note_reader(r, at, i, k, writer);
+    spoil(r, writer);
+    for (int i = 0; i < r->g->count; i++)
+        if (writer[i] < 0 || !covers_all(r, writer[i], i))
+            writer[i] = -1;
+}
+
+int ctt_back_writers(const struct ctt_run *r, int *const writer[2])
+{
+    int *at = ctt_calloc((size_t)r->g->count, sizeof(*at));
+
+    if (!at)
+        return CTT_ENOMEM;
+    for (int f = 0; f < 2; f++) {
+        positions(r, r->sched[f] ? r->sched[f] : r->sched[0], at);
+        find_writers(r, at, writer[f]);
+    }
+    ctt_free(at);
+    return 0;
+}
+
+int *ctt_back_writer(const struct ctt_exec *x, int node)
+{
+    const struct ctt_run *r = x->r;
+
+    return &x->back->writer[r->feedback && r->sched[1]][r->slot[node].alias];
 }

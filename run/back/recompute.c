@@ -154,6 +154,14 @@ out:
     return rc;
 }
 
+/* Fewer and longer windows: fewer calls, sums and copies of states.  Half of
+ * the memory is left to kernels, and to others who use the device. */
+static int takes_whole(struct ctt_back *y, const struct ctt_run *r)
+{
+    return r->dev && !ctt_dev_shared(r->dev) &&
+           sizes(y, r, y->room, y->room) <= ctt_dev_room(r->dev) / 2;
+}
+
 int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
                   const struct ctt_memory *m)
 {
@@ -162,6 +170,8 @@ int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
     take_settings(y, r, m);
     if (m->keep == CTT_KEEP_AUTO)
         return choose_windows(y, r, m);
+    if (m->whole && m->keep == CTT_KEEP_ALL && takes_whole(y, r))
+        return 0;
     sizes(y, r, window, m->keep == CTT_KEEP_ALL ? y->room
                         : m->keep > 0 ? m->keep : 1);
     return 0;
