@@ -57,6 +57,20 @@ out:
     return rc;
 }
 
+/* The backward pass of a conv and of its chain, the last one first. */
+static int run_split_back(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_call one = *c;
+    int rc = 0;
+
+    one.links = 0;
+    CTT_TRY(ctt_dev_run(d, &one, CTT_BWD));
+    for (int i = c->links - 1; i >= 0; i--)
+        CTT_TRY(ctt_dev_run(d, &c->chain[i], CTT_BWD));
+out:
+    return rc;
+}
+
 /* 1 if one kernel computes the conv with its chain, pair and lstm, or an error.
  * During a search for NaNs 0, so that each result is checked by itself. */
 static int is_fused(struct ctt_dev *d, const struct ctt_call *c)
@@ -82,6 +96,12 @@ static void add_time(struct ctt_profile *p, double seconds)
     p->calls++;
 }
 
+/* 1 if the node is of a graph: others have no line. */
+static int is_known(const struct ctt_node *n)
+{
+    return n->text != NULL;
+}
+
 /* Runs the call, waits for the device and adds the time. */
 static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
                       enum ctt_pass pass)
@@ -97,9 +117,9 @@ static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
     CTT_TRY(ctt_dev_sync(d));
     end = ctt_seconds();
     d->boundary = in_a_row ? end : 0;
-    if (d->sum)
+    if (d->sum && is_known(c->node))
         add_time(&d->sum[c->node - d->g->node][pass], end - start);
-    if (watch && d->tuning == CTT_TUNE_USE)
+    if (watch && is_known(c->node) && d->tuning == CTT_TUNE_USE)
         watch(d, c, pass, start, end);
 out:
     return rc;
@@ -171,7 +191,7 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
         CTT_TRY(check_types(d, &c->chain[i]));
     CTT_TRY(is_fused(d, c));
     if (rc == 0)
-        return run_split(d, c);
+        return pass == CTT_FWD ? run_split(d, c) : run_split_back(d, c);
     if (pass == CTT_BWD && ctt_din_overlaps(c))
         return ctt_run_per_input(d, c);
     if (omp_get_max_threads() != d->threads)

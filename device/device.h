@@ -107,7 +107,7 @@ struct ctt_call {
     const struct ctt_ask *ask;    /* window: out.n of them, in host memory */
     struct ctt_also_conv  pair;   /* conv, forward: added to its result */
     struct ctt_also_lstm  lstm;   /* conv, forward: applied to its result */
-    const struct ctt_call *chain; /* conv, forward: `links` calls before it, */
+    const struct ctt_call *chain; /* conv: `links` calls before it, */
     int       links;              /* CTT_CHAIN_MOST at most */
     int64_t   stride;
     struct ctt_window_place place;
@@ -264,7 +264,8 @@ void ctt_dev_tune_end(struct ctt_dev *d);
 
 /* The most convs that a chain may have before the conv `next`, this one among
  * them, whose result, of type `between`, `next` alone reads; behind: how many
- * the chain has behind `next`; 0: the device computes the two no faster so. */
+ * the chain has behind `next`; 0: the device computes the two no faster so.  In
+ * training n may be an add, and any number above 0 means yes. */
 int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
                    const struct ctt_node *next, enum ctt_dtype between,
                    int behind);

@@ -2,6 +2,7 @@
  * bind.c: the arguments of a node's call: values, weights, randomness, and the
  * nodes that are fused into it. */
 #include "run/bind.h"
+#include "run/joint.h"
 #include "run/layout.h"
 #include "base/half.h"
 #include "net/op.h"
@@ -35,6 +36,9 @@ int ctt_run_upload(struct ctt_run *r)
     int32_t *which;
     int rc = ctt_run_round(r);
 
+    if (rc >= 0 && r->joints && r->joint_stamp != r->stamp)
+        rc = ctt_joint_weights(r);
+    r->joint_stamp = r->stamp;
     if (!p || rc < 0)
         return rc;
     memcpy(p, &r->key, sizeof(r->key));
@@ -147,6 +151,8 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
     bind_chance(r, node, step, c);
     c->stamp = r->stamp;
     c->cache = &r->cache[node][CTT_CACHE_FWD];
+    if (r->slot[node].joint)
+        ctt_joint_bind(r, node, c);
 }
 
 int ctt_run_single(const struct ctt_run *r, int node)

@@ -269,6 +269,81 @@ static int fuse_chains(struct fusion *l)
     return r->chain ? 0 : CTT_ENOMEM;
 }
 
+/* ---- trains ---- */
+
+/* 1 if the node, which only `last` or a node before it reads, runs in the same
+ * loop over steps as `last`. */
+static int goes_along(const struct fusion *l, int i, int last)
+{
+    const struct ctt_slot *s = &l->r->slot[i];
+
+    for (int f = 0; f < 2; f++)
+        if (l->comp[f][i] != l->comp[f][last] || !l->bound[f][l->comp[f][i]])
+            return 0;
+    return l->readers[i] == 1 && !s->skip && s->act < 0 && s->quant < 0 &&
+           s->type == l->r->slot[last].type && s->fused_into < 0;
+}
+
+static int likes(const struct fusion *l, int i, int next)
+{
+    const struct ctt_graph *g = l->r->g;
+
+    return ctt_dev_links(l->r->dev, &g->node[i], &g->node[next],
+                         l->r->slot[i].type, 0) > 0;
+}
+
+/* Core `conv` adds the sum p: a train ends there. */
+static int sum_of(const struct fusion *l, int conv, int last)
+{
+    const struct ctt_node *n = &l->r->g->node[conv];
+
+    return n->op == CTT_OP_CONV && n->plus && l->r->slot[conv].act < 0 &&
+           l->r->slot[conv].plus_in_place && goes_along(l, n->in[1], last) &&
+           likes(l, n->in[1], conv) ? n->in[1] : -1;
+}
+
+/* Links `last` to the calls before it in a tensor train: sums and convs.  Each
+ * core is two calls, and the first may read a sum. */
+static int fuse_train(struct fusion *l, int last)
+{
+    struct ctt_slot *slot = l->r->slot;
+    int at = last, conv = last, links = 0, next, sum;
+
+    while (links + 3 <= CTT_CHAIN_MOST && (sum = sum_of(l, conv, last)) >= 0) {
+        slot[at].link = sum;
+        slot[sum].fused_into = last;
+        at = sum;
+        links++;
+        next = l->r->g->node[conv].in[0];
+        if (!goes_along(l, next, last) || !likes(l, next, conv) ||
+            (l->r->g->node[next].op == CTT_OP_CONV &&
+             sum_of(l, next, last) < 0))
+            break;
+        slot[at].link = next;
+        slot[next].fused_into = last;
+        at = conv = next;
+        links++;
+    }
+    return links;
+}
+
+/* In training, on a device that computes trains. */
+static int fuse_trains(struct fusion *l)
+{
+    struct ctt_run *r = l->r;
+    int links = 0;
+
+    for (int i = r->g->clip - 1; i >= 0; i--)
+        if (l->readers[i] && r->slot[i].fused_into < 0 &&
+            r->slot[i].link < 0) {
+            r->slot[i].chain = links;
+            links += fuse_train(l, i);
+        }
+    r->chain = ctt_calloc(2 * (size_t)links + 1, sizeof(*r->chain));
+    r->links = links;
+    return r->chain ? 0 : CTT_ENOMEM;
+}
+
 /* Later nodes first, so that a chain of sums ends in one memory. */
 static void fuse_all(struct fusion *l)
 {
@@ -302,6 +377,8 @@ int ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
     fuse_all(&l);
     if (r->slides)
         CTT_TRY(fuse_chains(&l));
+    else if (r->dev && !ctt_dev_shared(r->dev))
+        CTT_TRY(fuse_trains(&l));
 out:
     ctt_free(l.comp[0]);
     ctt_free(l.comp[1]);

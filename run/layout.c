@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * layout.c: where the values of a graph are stored: which nodes are only names
  * of other nodes' memory, and how many past steps have memory. */
+#include "run/joint.h"
 #include "run/layout.h"
 #include "base/half.h"
 #include "net/op.h"
@@ -126,6 +127,8 @@ static int sizes(struct ctt_run *r)
                   CTT_BLOCK_MOST / 4 / copies / (ctt_slot_before(s) + r->room),
                   CTT_EINVAL, "%s: its values do not fit into memory", n->name);
         s->size = copies * ctt_volume(&n->out);
+        if (ctt_joint_copies(r, i))
+            s->size = copies * ctt_rows(&n->out) * s->ld;
     }
 out:
     return rc;
@@ -173,6 +176,8 @@ int ctt_run_layout(struct ctt_run *r, const char *saved, int windows)
         CTT_TRY(view(r, i, 0));
     histories(r, windows);
     CTT_TRY(ctt_layout_fuse_convs(r, readers, saved));
+    if (!r->slides && saved && r->dev && !ctt_dev_shared(r->dev))
+        CTT_TRY(ctt_layout_join(r, readers));
     CTT_TRY(sizes(r));
     if (r->slides) {
         CTT_TRY(ctt_layout_reuse(r));

@@ -2,6 +2,7 @@
  * open.c: opens a run: checks the graph, makes its schedules, allocates
  * memory. */
 #include "run/bind.h"
+#include "run/joint.h"
 #include "run/layout.h"
 #include "base/limits.h"
 #include "net/op.h"
@@ -152,6 +153,7 @@ static int set_up(struct ctt_run *r, const char *saved, int windows)
     CTT_TRY(ctt_run_layout(r, saved, windows));
     CTT_TRY(ctt_run_flat_weights(r));
     CTT_TRY(make_sink(r));
+    CTT_TRY(ctt_joint_open(r));
     CTT_TRY(make_live(r));
     r->ask = ctt_calloc((size_t)r->max_asks + 1, sizeof(*r->ask));
     r->cache = ctt_calloc(count, sizeof(*r->cache));
@@ -247,6 +249,7 @@ void ctt_run_close(struct ctt_run **r)
         ctt_dev_drop((*r)->dev, &(*r)->place[i]);
     ctt_free((*r)->place);
     ctt_streams_free(&(*r)->streams);
+    ctt_joint_close(*r);
     ctt_free((*r)->ask);
     ctt_free((*r)->past_of);
     ctt_free((*r)->cache);

@@ -20,13 +20,15 @@ static int order_call(struct ctt_run *r, const struct ctt_touch *t)
     return r->slides || r->shares ? 0 : ctt_streams_call(r->streams, r->dev, t);
 }
 
-static int touch(struct ctt_run *r, const struct ctt_call *c)
+static int touch(struct ctt_run *r, int node, const struct ctt_call *c)
 {
     struct ctt_touch t = { .count = 0 };
 
-    touch_node(r, c->node, &t);
+    touch_node(r, &r->g->node[node], &t);
     touch_node(r, c->pair.node, &t);
     touch_node(r, c->lstm.node, &t);
+    for (int i = 0; i < c->links && !r->slides; i++)
+        touch_node(r, c->chain[i].node, &t);
     return order_call(r, &t);
 }
 
@@ -59,7 +61,7 @@ static int run_node(struct ctt_run *r, int node, int step, int steps,
     for (int t = 0; t < (each ? steps : 1); t++) {
         ctt_run_bind(r, node, step + t, each ? 1 : steps, &c);
         ctt_run_bind_fused(r, node, step + t, each ? 1 : steps, single, &c);
-        CTT_TRY(touch(r, &c));
+        CTT_TRY(touch(r, node, &c));
         CTT_TRY(ctt_dev_run(r->dev, &c, CTT_FWD));
     }
 out:

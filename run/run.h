@@ -55,6 +55,7 @@ struct ctt_slot {
                                  pair run in the same loop over steps */
     int     fused_into;       /* the conv that this node may be fused into, or
                                  -1 */
+    int     joint;     /* training: 1 + the joint conv that it is of, or 0 */
 };
 
 enum ctt_run_cache { CTT_CACHE_FWD, CTT_CACHE_BWD, CTT_CACHE_DW, CTT_CACHES };
@@ -134,6 +135,11 @@ struct ctt_run {
     void                 *(*cache)[CTT_CACHES];
     struct ctt_call        *chain;   /* the calls of chains, kept from step
                                         to step; node NULL: not bound yet */
+    int                     links;   /* of a run for training: how many; as
+                                        many for gradients follow */
+    struct ctt_joint       *joint;   /* run/joint.h; `joints` of them */
+    int                     joints;
+    uint64_t                joint_stamp;    /* of their kernels */
     struct ctt_streams     *streams; /* memories: ctt_run_memory() */
     struct ctt_profile    (*sum)[CTT_PASSES];    /* ctt_run_profile() */
     void                  **place;   /* slides: the recorded work of a step,

@@ -6,7 +6,7 @@
 
 #include "device/memory.h"
 
-enum { CTT_STREAMS_MOST = 8, CTT_TOUCHES = 24 };
+enum { CTT_STREAMS_MOST = 8, CTT_TOUCHES = 320 };
 
 /* The memories that a call reads or writes, by number (ctt_run_memory). */
 struct ctt_touch { int count; struct { int memory, writes; } at[CTT_TOUCHES]; };

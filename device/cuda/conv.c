@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * conv.c: the table of conv providers of the device "cuda". */
 #include "device/cuda/core.h"
+#include "device/cuda/cores.h"
 #include "device/cuda/kernels.h"
 
 /* Best first.  A new provider is a file and a row here. */
@@ -33,12 +34,14 @@ out:
 
 static int conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
 {
-    return ctt_conv_fwd(&ctt_cuda_of(d)->conv, d, c);
+    return c->links ? ctt_cuda_train(d, c)
+                    : ctt_conv_fwd(&ctt_cuda_of(d)->conv, d, c);
 }
 
 static int conv_bwd(struct ctt_dev *d, const struct ctt_call *c)
 {
-    return ctt_conv_bwd(&ctt_cuda_of(d)->conv, d, c);
+    return c->links ? ctt_cuda_train(d, c)
+                    : ctt_conv_bwd(&ctt_cuda_of(d)->conv, d, c);
 }
 
 int ctt_cuda_conv_open(struct ctt_dev *d)

@@ -2,6 +2,7 @@
  * open.c: opens and closes a GPU as the device "cuda", the tables of its
  * functions, and the symbol that the program loads the module by. */
 #include "device/cuda/core.h"
+#include "device/cuda/cores.h"
 #include "base/module.h"
 
 #include <stdio.h>
@@ -209,6 +210,8 @@ static const struct ctt_dev_kind kind = {
     .forget = ctt_conv_forget,
     .impl = ctt_conv_impl,
     .why = ctt_conv_why,
+    .along = ctt_cuda_along,
+    .links = ctt_cuda_links,
     .sgemm = cuda_sgemm,
     .bf16 = multiplies_bf16,
 };

@@ -2,6 +2,7 @@
  * backward.c: the backward pass through one window. */
 #include "run/back/backward.h"
 #include "run/back/depth.h"
+#include "run/joint.h"
 #include "run/place.h"
 #include "base/half.h"
 #include "net/op.h"
@@ -232,22 +233,30 @@ static void bind_gradients(const struct ctt_exec *x, int node, int want,
 
 /* The memories that the backward pass of a call reads and writes: it may change
  * its dout, and two calls must not add to a gradient at the same time. */
-static int touch(struct ctt_exec *x, int node)
+static void touch_node(const struct ctt_run *r, int node, struct ctt_touch *t)
+{
+    const struct ctt_node *n = &r->g->node[node];
+
+    ctt_touch(t, ctt_run_memory(r, node, 0), 0);
+    ctt_touch(t, ctt_run_memory(r, node, 1), 1);
+    if (n->cell >= 0)
+        ctt_touch(t, ctt_run_memory(r, n->cell, 1), 1);
+    for (int k = 0; k < n->nin; k++) {
+        ctt_touch(t, ctt_run_memory(r, n->in[k], 0), 0);
+        ctt_touch(t, ctt_run_memory(r, n->in[k], 1), 1);
+    }
+}
+
+static int touch(struct ctt_exec *x, int node, const struct ctt_call *c)
 {
     struct ctt_run *r = x->r;
-    const struct ctt_node *n = &r->g->node[node];
     struct ctt_touch t = { .count = 0 };
 
     if (r->shares)
         return 0;
-    ctt_touch(&t, ctt_run_memory(r, node, 0), 0);
-    ctt_touch(&t, ctt_run_memory(r, node, 1), 1);
-    if (n->cell >= 0)
-        ctt_touch(&t, ctt_run_memory(r, n->cell, 1), 1);
-    for (int k = 0; k < n->nin; k++) {
-        ctt_touch(&t, ctt_run_memory(r, n->in[k], 0), 0);
-        ctt_touch(&t, ctt_run_memory(r, n->in[k], 1), 1);
-    }
+    touch_node(r, node, &t);
+    for (int i = 0; i < c->links; i++)
+        touch_node(r, (int)(c->chain[i].node - r->g->node), &t);
     return ctt_streams_call(r->streams, r->dev, &t);
 }
 
@@ -274,22 +283,65 @@ out:
     return rc;
 }
 
+/* A train in a loop over steps is one call, which gives no gradients of
+ * weights; links: those before node. */
+static int in_train(const struct ctt_exec *x, int node, int want)
+{
+    const struct ctt_slot *s = &x->r->slot[node];
+
+    return want == CTT_WANT_DIN && !x->r->slides && s->fused_into >= 0 &&
+           x->r->slot[s->fused_into].link >= 0 &&
+           !(x->r->plain & CTT_RUN_NO_CHAIN);
+}
+
+static void bind_train(const struct ctt_exec *x, int node, int step, int want,
+                       struct ctt_call *c)
+{
+    const struct ctt_slot *slot = x->r->slot;
+    struct ctt_call *call = x->r->chain + x->r->links + slot[node].chain;
+
+    if (!in_train(x, slot[node].link, want))
+        return;
+    c->chain = call;
+    for (int at = node; slot[at].link >= 0; at = slot[at].link)
+        c->links++;
+    call += c->links;
+    for (int at = node; (at = slot[at].link) >= 0;) {
+        ctt_run_bind(x->r, at, step, 1, --call);
+        bind_gradients(x, at, want, call);
+        call->cache = &x->r->cache[at][CTT_CACHE_BWD];
+    }
+}
+
 static int run_backward(struct ctt_exec *x, int node, int step, int steps,
                         int want, enum ctt_run_cache cache)
 {
     struct ctt_call c;
     int rc = 0;
 
+    if (in_train(x, node, want))
+        goto out;
     if (want & CTT_WANT_DIN && ctt_run_is_first(x->r, node, step) &&
         x->back->need[x->r->slot[node].alias])
         CTT_TRY(give_first(x, node));
     want &= ctt_back_wants(x->r->g, x->back->need, node);
+    if (ctt_joint_copies(x->r, node))
+        want &= CTT_WANT_DIN;
     if (!want || ctt_ops[x->r->g->node[node].op].memory != CTT_COMPUTED)
         goto out;
     ctt_run_bind(x->r, node, step, steps, &c);
     bind_gradients(x, node, want, &c);
     c.cache = &x->r->cache[node][cache];
-    CTT_TRY(touch(x, node));
+    if (x->r->slot[node].link >= 0)
+        bind_train(x, node, step, want, &c);
+    CTT_TRY(touch(x, node, &c));
+    if (ctt_joint_convolves(x->r, node) && want & CTT_WANT_DW) {
+        ctt_joint_bind_dw(x->r, node, x->dw, &c);
+        CTT_TRY(ctt_joint_clear(x->r, node));
+        CTT_TRY(ctt_dev_run(x->r->dev, &c, CTT_BWD));
+        CTT_TRY(ctt_joint_give(x->r, node, x->dw));
+        goto out;
+    }
     CTT_TRY(ctt_dev_run(x->r->dev, &c, CTT_BWD));
 out:
     return rc;

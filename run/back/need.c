@@ -2,6 +2,7 @@
  * need.c: which gradients of values the weight gradients depend on, and which
  * values the backward pass reads. */
 #include "run/back/backward.h"
+#include "run/joint.h"
 #include "net/op.h"
 
 static int learns(const struct ctt_node *n)
@@ -88,6 +89,8 @@ static int covers(const struct ctt_run *r, const struct ctt_node *n, int k)
 {
     const struct ctt_slot *s = &r->slot[n->in[k]];
 
+    if (ctt_joint_convolves(r, (int)(n - r->g->node)))
+        return 1;
     return ctt_ops[n->op].reach != CTT_REACH_STEPS && !ctt_is_feedback(n, k) &&
            s->delay == 0 &&
            ctt_volume(&r->g->node[n->in[k]].out) ==
@@ -104,6 +107,14 @@ static void positions(const struct ctt_run *r, const struct ctt_schedule *s,
         at[i] = i;
 }
 
+/* Nodes of a train may run earlier than their places. */
+static int of_train(const struct ctt_run *r, int i)
+{
+    int last = r->slot[i].fused_into;
+
+    return r->slot[last < 0 ? i : last].link >= 0;
+}
+
 enum { NO_READER = -2 };
 
 /* Reader i is that of all so far whose gradient comes first.  One that reads a
@@ -116,7 +127,8 @@ static void note_reader(const struct ctt_run *r, const int *at, int i, int k,
 
     if (*w == -1)
         return;
-    if (*w == i || r->slot[n->in[k]].delay > 0)
+    if (*w == i || r->slot[n->in[k]].delay > 0 ||
+        (*w >= 0 && (of_train(r, i) || of_train(r, *w))))
         *w = -1;
     else if (*w == NO_READER || at[*w] < at[i])
         *w = i;

@@ -104,6 +104,69 @@ static void test_small(void)
     }
 }
 
+/* ---- cells whose convs are joined ---- */
+
+/* Images of several tiles; sums of one and of two slices; states that are fed
+ * back, so that nothing is free. */
+static const struct net_model cells[] = {
+    { "input x h=20 w=40 c=1\n"
+      "convttlstm k in=x hidden=8 kernel=5 order=3 steps=4 rank=8\n"
+      "convttlstm l in=k hidden=16 kernel=3 order=2 steps=2 rank=8\n"
+      "conv y in=l out=1\n", 2, 0, 0, 6 },
+    { "input frame h=18 w=10 c=1\n"
+      "input seen c=1\n"
+      "state back of=y like=frame c=1\n"
+      "mix x in=frame,back,seen\n"
+      "convttlstm k in=x hidden=8 kernel=3 order=3 steps=3 rank=8\n"
+      "convttlstm l in=k hidden=8 kernel=7 order=1 steps=1 rank=8\n"
+      "convttlstm m in=l hidden=8 kernel=3 order=2 steps=2 rank=8\n"
+      "concat s in=m,k\n"
+      "conv y in=s out=1\n", 2, 0, 3, 6 },
+};
+
+static int count_linked(const struct net *r)
+{
+    int n = 0;
+
+    for (int i = 0; i < r->g->count; i++)
+        n += r->x->r->slot[i].link >= 0;
+    return n;
+}
+
+/* Trains of cores in kernels of their own, and each conv alone. */
+static void trains_of(const struct net_model *m, const struct net_type *t,
+                      int streams)
+{
+    struct net a, b;
+
+    CHECK_OK(net_open(&a, m, gpu, t, 0, CTT_KEEP_ALL));
+    ctt_dev_streams(gpu, streams);
+    CHECK_OK(net_open(&b, m, gpu, t, 2, 1));
+    CU_ASSERT(count_linked(&a) > 0);
+    CU_ASSERT(a.x->r->joints > 0 && b.x->r->joints == a.x->r->joints);
+    a.x->r->plain = CTT_RUN_NO_CHAIN;
+    for (int k = 0; k < 3; k++) {
+        CHECK_OK(net_run(&a, k));
+        CHECK_OK(net_run(&b, k));
+        CU_ASSERT(net_off(a.y, b.y, a.answers) <= t->y);
+        CU_ASSERT(net_off(a.dw, b.dw, a.g->weights) <= t->dw);
+    }
+    ctt_dev_streams(gpu, 1);
+    net_close(&a);
+    net_close(&b);
+}
+
+static void test_cells(void)
+{
+    for (size_t i = 0; i < CTT_LEN(cells); i++)
+        for (int t = 0; t < NET_TYPES; t++) {
+            if (gpu_quick && t > 1)
+                continue;
+            compare(cells[i].text, &cells[i], &net_types[t]);
+            trains_of(&cells[i], &net_types[t], 1 + 3 * (t & 1));
+        }
+}
+
 /* ---- the same bits ---- */
 
 static void same(const struct net *a, const struct net *b, const char *what)
@@ -370,6 +433,7 @@ static void test_streaming(void)
 static CU_TestInfo tests[] = {
     { "models", test_models },
     { "small models", test_small },
+    { "cells", test_cells },
     { "windows", test_windows },
     { "offloaded", test_offloaded },
     { "replayed", test_replayed },

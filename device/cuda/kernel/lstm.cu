@@ -4,10 +4,26 @@
 #include "device/cuda/kernel/walk.cuh"
 #include "device/ewise.h"
 
+/* Adds the bias of the gates, if their conv did not. */
+template <class N>
+static __device__ __forceinline__ void add_bias(const float *bias, int64_t at,
+                                                float *x)
+{
+    float b[N::V];
+
+    if (!bias)
+        return;
+    channels<N::V>(bias, at, b);
+    CTT_UNROLL
+    for (int i = 0; i < N::V; i++)
+        x[i] += b[i];
+}
+
 /* The four gates of a state are H channels apart. */
 template <class N>
 static __device__ __forceinline__ void gates(struct view z, struct spot s,
-                                             int64_t H, float x[4][N::V])
+                                             int64_t H, const float *bias,
+                                             float x[4][N::V])
 {
     struct spot at[4] = { s, { s.row, s.col + H }, { s.row, s.col + 2 * H },
                           { s.row, s.col + 3 * H } };
@@ -17,18 +33,22 @@ static __device__ __forceinline__ void gates(struct view z, struct spot s,
     f.give(x[1]);
     o.give(x[2]);
     g.give(x[3]);
+    CTT_UNROLL
+    for (int k = 0; k < 4; k++)
+        add_bias<N>(bias, at[k].col, x[k]);
 }
 
 struct lstm_forward {
-    struct view z, old, h, c;
-    int64_t     H;
+    struct view  z, old, h, c;
+    int64_t      H;
+    const float *bias;
 
     template <class N> __device__ void at(struct spot s) const
     {
         typename N::got before(old, s);
         float x[4][N::V], cell[N::V], hidden[N::V];
 
-        gates<N>(z, s, H, x);
+        gates<N>(z, s, H, bias, x);
         before.give(cell);
         CTT_UNROLL
         for (int k = 0; k < N::V; k++) {
@@ -40,6 +60,11 @@ struct lstm_forward {
             N::put(c, s, cell, 0);
     }
 };
+
+static const float *bias_of(const struct ctt_call *c)
+{
+    return (const float *)c->w[0].t.data;
+}
 
 /* Checks the alignment of all four gates. */
 static void look_at_gates(struct form *f, const struct ctt_tensor &z, int64_t H)
@@ -53,14 +78,22 @@ static void look_at_gates(struct form *f, const struct ctt_tensor &z, int64_t H)
     }
 }
 
+static void look_at_bias(struct form *f, const float *bias, int64_t H)
+{
+    for (int k = 0; bias && k < 4; k++)
+        note_view(f, bias + k * H);
+}
+
 int ctt_launch_lstm_fwd(const struct ctt_call *c, void *scratch, void *stream)
 {
     struct lstm_forward f = { view_of(c->in[0]), view_of(c->in[1]),
-                              view_of(c->out), view_of(c->also), c->out.c };
+                              view_of(c->out), view_of(c->also), c->out.c,
+                              bias_of(c) };
     struct form form = form_of(c->out);
 
     (void)scratch;
     look_at_gates(&form, c->in[0], f.H);
+    look_at_bias(&form, f.bias, f.H);
     note_view(&form, c->in[1]);
     note_view(&form, c->also);
     return run_each(f, form, stream);
@@ -69,9 +102,10 @@ int ctt_launch_lstm_fwd(const struct ctt_call *c, void *scratch, void *stream)
 /* Gradients of one of the two results may be absent, and gradients of one of
  * the two inputs unwanted. */
 struct lstm_backward {
-    struct view z, old, dh, dc, dz, dold;
-    int64_t     H;
-    unsigned    add;
+    struct view  z, old, dh, dc, dz, dold;
+    int64_t      H;
+    const float *bias;
+    unsigned     add;
 
     /* An absent gradient is zero; reads valid memory all the same. */
     template <class N>
@@ -90,7 +124,7 @@ struct lstm_backward {
         typename N::got of_c(dc.p ? dc : old, s);
         float x[4][N::V], a[N::V], gh[N::V], gc[N::V];
 
-        gates<N>(z, s, H, x);
+        gates<N>(z, s, H, bias, x);
         before.give(a);
         or_zero<N>(of_h, dh.p != NULL, gh);
         or_zero<N>(of_c, dc.p != NULL, gc);
@@ -118,13 +152,14 @@ int ctt_launch_lstm_bwd(const struct ctt_call *c, void *scratch, void *stream)
     struct lstm_backward f = { view_of(c->in[0]), view_of(c->in[1]),
                                view_of(c->dout), view_of(c->dalso),
                                view_of(c->din[0]), view_of(c->din[1]),
-                               c->out.c, c->add };
+                               c->out.c, bias_of(c), c->add };
     struct form form = form_of(c->in[1]);
 
     (void)scratch;
     if (!c->din[0].data && !c->din[1].data)
         return 0;
     look_at_gates(&form, c->in[0], f.H);
+    look_at_bias(&form, f.bias, f.H);
     look_at_gates(&form, c->din[0], f.H);
     note_view(&form, c->dout);
     note_view(&form, c->dalso);
