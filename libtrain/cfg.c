@@ -501,8 +501,8 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Memory", .needs = "keep=auto|keep=offload*",
       .tags = STEP | RESUME },
     { "window", CTT_INT, FIELD(window), "0", "time steps per window; 0: the "
-      "clip, in prediction 4 unless half of a GPU's memory holds the clip, with "
-      "--keep=auto the best fit", 0, 4096,
+      "clip, in prediction 4 unless half of a GPU's free memory holds the "
+      "clip, with --keep=auto the best fit", 0, 4096,
       .arg = "STEPS", .section = "Memory", .tags = STEP | RESUME },
 
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,

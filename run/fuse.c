@@ -284,7 +284,7 @@ static int goes_along(const struct fusion *l, int i, int last)
            s->type == l->r->slot[last].type && s->fused_into < 0;
 }
 
-static int likes(const struct fusion *l, int i, int next)
+static int device_links(const struct fusion *l, int i, int next)
 {
     const struct ctt_graph *g = l->r->g;
 
@@ -293,13 +293,13 @@ static int likes(const struct fusion *l, int i, int next)
 }
 
 /* Core `conv` adds the sum p: a train ends there. */
-static int sum_of(const struct fusion *l, int conv, int last)
+static int core_sum(const struct fusion *l, int conv, int last)
 {
     const struct ctt_node *n = &l->r->g->node[conv];
 
     return n->op == CTT_OP_CONV && n->plus && l->r->slot[conv].act < 0 &&
            l->r->slot[conv].plus_in_place && goes_along(l, n->in[1], last) &&
-           likes(l, n->in[1], conv) ? n->in[1] : -1;
+           device_links(l, n->in[1], conv) ? n->in[1] : -1;
 }
 
 /* Links `last` to the calls before it in a tensor train: sums and convs.  Each
@@ -309,15 +309,16 @@ static int fuse_train(struct fusion *l, int last)
     struct ctt_slot *slot = l->r->slot;
     int at = last, conv = last, links = 0, next, sum;
 
-    while (links + 3 <= CTT_CHAIN_MOST && (sum = sum_of(l, conv, last)) >= 0) {
+    while (links + 3 <= CTT_CHAIN_MOST &&
+           (sum = core_sum(l, conv, last)) >= 0) {
         slot[at].link = sum;
         slot[sum].fused_into = last;
         at = sum;
         links++;
         next = l->r->g->node[conv].in[0];
-        if (!goes_along(l, next, last) || !likes(l, next, conv) ||
+        if (!goes_along(l, next, last) || !device_links(l, next, conv) ||
             (l->r->g->node[next].op == CTT_OP_CONV &&
-             sum_of(l, next, last) < 0))
+             core_sum(l, next, last) < 0))
             break;
         slot[at].link = next;
         slot[next].fused_into = last;

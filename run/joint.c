@@ -45,7 +45,7 @@ static int joins(const struct ctt_run *r, const int *readers, int x, int z)
 }
 
 /* The lstm that reads z alone may add the bias of the gates. */
-static int lstm_of(const struct ctt_run *r, const int *readers, int z)
+static int bias_lstm(const struct ctt_run *r, const int *readers, int z)
 {
     for (int i = z; i < r->g->clip && readers[z] == 1; i++)
         if (r->g->node[i].op == CTT_OP_LSTM && r->g->node[i].in[0] == z)
@@ -71,7 +71,7 @@ static void share_memory(struct ctt_run *r, const struct ctt_joint *j)
 }
 
 /* No other fusion takes these nodes along. */
-static void let_go(struct ctt_run *r, const struct ctt_joint *j)
+static void drop_fusions(struct ctt_run *r, const struct ctt_joint *j)
 {
     r->slot[j->z].pair = r->slot[j->z].lstm = -1;
     r->slot[j->x].fused_into = -1;
@@ -79,7 +79,7 @@ static void let_go(struct ctt_run *r, const struct ctt_joint *j)
         r->slot[j->lstm].fused_into = -1;
 }
 
-static void join(struct ctt_run *r, const int *readers, int x, int z)
+static void add_joint(struct ctt_run *r, const int *readers, int x, int z)
 {
     struct ctt_joint *j = &r->joint[r->joints];
     const struct ctt_node *n = &r->g->node[x];
@@ -91,8 +91,8 @@ static void join(struct ctt_run *r, const int *readers, int x, int z)
     j->copy = (struct ctt_node){ .op = CTT_OP_ADD, .nin = 1, .cell = -1,
                                  .source = -1, .in = { n->in[0] } };
     snprintf(j->copy.name, sizeof(j->copy.name), "%s", n->name);
-    j->lstm = lstm_of(r, readers, z);
-    let_go(r, j);
+    j->lstm = bias_lstm(r, readers, z);
+    drop_fusions(r, j);
     share_memory(r, j);
     r->slot[x].joint = r->slot[z].joint = ++r->joints;
     if (j->lstm >= 0)
@@ -108,24 +108,24 @@ int ctt_layout_join(struct ctt_run *r, const int *readers)
     for (int z = 0; z < r->g->clip; z++)
         if (r->g->node[z].op == CTT_OP_CONV && r->g->node[z].plus &&
             joins(r, readers, r->g->node[z].in[1], z))
-            join(r, readers, r->g->node[z].in[1], z);
+            add_joint(r, readers, r->g->node[z].in[1], z);
 out:
     return rc;
 }
 
 /* ---- memory ---- */
 
-static const struct ctt_tensor *kernel_of(const struct ctt_run *r, int node)
+static const struct ctt_tensor *plain_kernel(const struct ctt_run *r, int node)
 {
     return &r->g->node[node].w[0];
 }
 
 /* The joint kernel, or its gradient. */
-static struct ctt_tensor kernel(const struct ctt_run *r,
+static struct ctt_tensor joint_kernel(const struct ctt_run *r,
                                 const struct ctt_joint *j, void *data,
                                 enum ctt_dtype type)
 {
-    struct ctt_tensor t = *kernel_of(r, j->z);
+    struct ctt_tensor t = *plain_kernel(r, j->z);
 
     t.c = t.ld = j->wide;
     t.data = data;
@@ -139,7 +139,7 @@ int ctt_joint_open(struct ctt_run *r)
 
     for (int k = 0; k < r->joints; k++) {
         struct ctt_joint *j = &r->joint[k];
-        struct ctt_tensor t = kernel(r, j, NULL, r->slot[j->z].type);
+        struct ctt_tensor t = joint_kernel(r, j, NULL, r->slot[j->z].type);
         void *p;
 
         CTT_TRY(ctt_dev_alloc(r->dev, "joint kernels", ctt_volume(&t) *
@@ -172,10 +172,10 @@ static struct ctt_call part_of(const struct ctt_run *r,
                                const struct ctt_joint *j, int node, void *own,
                                enum ctt_dtype type, void *joint)
 {
-    int64_t off = node == j->x ? 0 : kernel_of(r, j->x)->c;
+    int64_t off = node == j->x ? 0 : plain_kernel(r, j->x)->c;
     struct ctt_call c = { .node = &j->copy };
 
-    c.in[0] = *kernel_of(r, node);
+    c.in[0] = *plain_kernel(r, node);
     c.in[0].dtype = type;
     c.in[0].data = own;
     c.out = c.in[0];
@@ -209,7 +209,7 @@ out:
 int ctt_joint_clear(const struct ctt_run *r, int node)
 {
     const struct ctt_joint *j = ctt_joint_of(r, node);
-    struct ctt_tensor t = kernel(r, j, j->dw, CTT_F32);
+    struct ctt_tensor t = joint_kernel(r, j, j->dw, CTT_F32);
 
     return ctt_dev_clear(r->dev, j->dw, ctt_volume(&t) *
                          (int64_t)sizeof(float));
@@ -250,7 +250,7 @@ int ctt_joint_convolves(const struct ctt_run *r, int node)
     return j && j->z == node;
 }
 
-static struct ctt_weight bias_of(const struct ctt_run *r,
+static struct ctt_weight joint_bias(const struct ctt_run *r,
                                  const struct ctt_joint *j)
 {
     return r->weight[j->x][1];
@@ -269,16 +269,16 @@ void ctt_joint_bind(const struct ctt_run *r, int node, struct ctt_call *c)
         return;
     }
     if (node == j->lstm) {
-        c->w[0] = bias_of(r, j);
+        c->w[0] = joint_bias(r, j);
         return;
     }
     c->in[0].data = (char *)c->in[0].data - x->c *
                     ctt_dtype_size(c->in[0].dtype);
     c->in[0].c = c->in[0].ld = j->wide;
     c->in[1].data = NULL;
-    c->w[0].t = kernel(r, j, j->w, r->slot[node].type);
+    c->w[0].t = joint_kernel(r, j, j->w, r->slot[node].type);
     if (j->lstm < 0)
-        c->w[1] = bias_of(r, j);
+        c->w[1] = joint_bias(r, j);
 }
 
 void ctt_joint_bind_dw(const struct ctt_run *r, int node, float *dw,
@@ -286,7 +286,7 @@ void ctt_joint_bind_dw(const struct ctt_run *r, int node, float *dw,
 {
     const struct ctt_joint *j = ctt_joint_of(r, node);
 
-    c->dw[0] = kernel(r, j, j->dw, CTT_F32);
+    c->dw[0] = joint_kernel(r, j, j->dw, CTT_F32);
     c->dw[1] = r->g->node[j->x].w[1];
     c->dw[1].data = dw + r->g->node[j->x].at[1];
 }

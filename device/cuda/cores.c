@@ -78,7 +78,7 @@ int ctt_cuda_along(struct ctt_dev *d, const struct ctt_call *c)
 }
 
 /* The last call of the core that begins with call i. */
-static int end_of(const struct ctt_call *c, int i)
+static int core_end(const struct ctt_call *c, int i)
 {
     while (call_at(c, i)->node->op != CTT_OP_CONV)
         i++;
@@ -92,7 +92,7 @@ int ctt_cuda_train(struct ctt_dev *d, const struct ctt_call *c)
     struct ctt_core_calls a;
 
     while (at >= 0 && at <= c->links) {
-        n = core_at(c, back ? at : end_of(c, at), &a);
+        n = core_at(c, back ? at : core_end(c, at), &a);
         CTT_CUDA(a.conv, (cudaError_t)ctt_launch_core(&a, back, stream));
         at += back ? -n : n;
     }

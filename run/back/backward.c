@@ -233,7 +233,7 @@ static void bind_gradients(const struct ctt_exec *x, int node, int want,
 
 /* The memories that the backward pass of a call reads and writes: it may change
  * its dout, and two calls must not add to a gradient at the same time. */
-static void touch_node(const struct ctt_run *r, int node, struct ctt_touch *t)
+static void touch_back(const struct ctt_run *r, int node, struct ctt_touch *t)
 {
     const struct ctt_node *n = &r->g->node[node];
 
@@ -254,9 +254,9 @@ static int touch(struct ctt_exec *x, int node, const struct ctt_call *c)
 
     if (r->shares)
         return 0;
-    touch_node(r, node, &t);
+    touch_back(r, node, &t);
     for (int i = 0; i < c->links; i++)
-        touch_node(r, (int)(c->chain[i].node - r->g->node), &t);
+        touch_back(r, (int)(c->chain[i].node - r->g->node), &t);
     return ctt_streams_call(r->streams, r->dev, &t);
 }
 

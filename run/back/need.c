@@ -98,7 +98,7 @@ static int covers(const struct ctt_run *r, const struct ctt_node *n, int k)
 }
 
 /* The order of a schedule's nodes, in which the backward pass goes back. */
-static void positions(const struct ctt_run *r, const struct ctt_schedule *s,
+static void note_order(const struct ctt_run *r, const struct ctt_schedule *s,
                       int *at)
 {
     for (int j = 0; j < r->g->clip; j++)
@@ -175,7 +175,7 @@ int ctt_back_writers(const struct ctt_run *r, int *const writer[2])
     if (!at)
         return CTT_ENOMEM;
     for (int f = 0; f < 2; f++) {
-        positions(r, r->sched[f] ? r->sched[f] : r->sched[0], at);
+        note_order(r, r->sched[f] ? r->sched[f] : r->sched[0], at);
         find_writers(r, at, writer[f]);
     }
     ctt_free(at);

@@ -158,7 +158,7 @@ cudaError_t ctt_sim_destroy(std::set<Handle> &live, Handle h,
  * is so named; kernel: of a kernel, of whose blocks `ran` ran, with the bytes
  * told by access; function: names its type. */
 bool ctt_sim_tally();
-void ctt_sim_tally_access(size_t bytes);
+void ctt_sim_tally_access(const void *p, bool writes);
 void ctt_sim_tally_add(const char *what, int64_t bytes, double flop);
 void ctt_sim_tally_kernel(const char *function, uint64_t blocks, uint64_t ran);
 

@@ -104,7 +104,7 @@ static void access(const void *p, size_t bytes, bool writes)
         return;
     if (ctt_sim_tally()) {
         if (ctt_sim_touches(p, 1))
-            ctt_sim_tally_access(bytes);
+            ctt_sim_tally_access(p, writes);
         return;
     }
     for (size_t i = 0; i < bytes; i += GRAIN) {

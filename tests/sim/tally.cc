@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tally.cc: counts the work of the simulated GPU in place of doing it
  * (CTT_SIM_TALLY): what ran between the last two runs of a kernel, with the
- * bytes that kernels asked for and the operations of convolutions. */
+ * bytes that blocks of kernels touched and the operations of convolutions. */
 #include "tests/sim/dnn.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <unordered_set>
 
 struct sums { int64_t runs, bytes; double flop; };
 using table = std::map<std::string, sums>;
@@ -24,9 +25,19 @@ bool ctt_sim_tally()
     return mark && *mark;
 }
 
-void ctt_sim_tally_access(size_t bytes)
+/* A block reads and writes a sector once: its caches have it then. */
+void ctt_sim_tally_access(const void *p, bool writes)
 {
-    bytes_now += (int64_t)bytes;
+    enum { SECTOR = 32 };
+    static std::unordered_set<uintptr_t> seen;
+    static uint32_t kernel, block;
+
+    if (kernel != ctt_sim_me.kernel || block != ctt_sim_me.block)
+        seen.clear();
+    kernel = ctt_sim_me.kernel;
+    block = ctt_sim_me.block;
+    if (seen.insert((uintptr_t)p / SECTOR * 2 + writes).second)
+        bytes_now += SECTOR;
 }
 
 void ctt_sim_tally_add(const char *what, int64_t bytes, double flop)
@@ -38,8 +49,8 @@ void ctt_sim_tally_add(const char *what, int64_t bytes, double flop)
     s.flop += flop;
 }
 
-/* The types of a kernel's parameters, of which the first is mostly a functor. */
-static std::string name_of(const char *function)
+/* The types of its parameters, of which the first is mostly a functor. */
+static std::string kernel_name(const char *function)
 {
     const char *p = strstr(function, "P = {");
     std::string s = p ? p + 5 : function;
@@ -49,7 +60,7 @@ static std::string name_of(const char *function)
 
 void ctt_sim_tally_kernel(const char *function, uint64_t blocks, uint64_t ran)
 {
-    std::string name = name_of(function);
+    std::string name = kernel_name(function);
 
     ctt_sim_tally_add(name.c_str(), (int64_t)((double)bytes_now / (double)ran *
                                               (double)blocks), 0);
@@ -61,7 +72,7 @@ void ctt_sim_tally_kernel(const char *function, uint64_t blocks, uint64_t ran)
 }
 
 /* Multiplications and additions of a convolution, with those by padding. */
-static double flop_of(const ctt_sim_dnn_op &op)
+static double conv_flop(const ctt_sim_dnn_op &op)
 {
     double n = 2 * (double)op.groups();
 
@@ -83,15 +94,15 @@ void ctt_sim_tally_dnn(const std::vector<ctt_sim_dnn_op> &ops)
 
     if (ops.size() > 1)
         what += ", fused";
-    ctt_sim_tally_add(what.c_str(), 0, flop_of(ops[0]));
+    ctt_sim_tally_add(what.c_str(), 0, conv_flop(ops[0]));
 }
 
-static bool begins(const std::string &s, const char *with)
+static bool starts_with(const std::string &s, const char *with)
 {
     return s.compare(0, strlen(with), with) == 0;
 }
 
-static void print_table(const table &t)
+static void print_tally(const table &t)
 {
     sums all = { 0, 0, 0 }, conv = all;
 
@@ -103,7 +114,7 @@ static void print_table(const table &t)
         all.runs += s.runs;
         all.bytes += s.bytes;
         all.flop += s.flop;
-        if (begins(k.first, "conv"))
+        if (starts_with(k.first, "conv"))
             conv.runs += s.runs;
     }
     fprintf(stderr, "%lld operations, %lld of them convs of cuDNN; %.2f GB "
@@ -118,6 +129,6 @@ static struct at_end {
         if (ctt_sim_tally() && last.empty())
             fprintf(stderr, "simulated GPU: no kernel '%s' ran twice\n", mark);
         else if (ctt_sim_tally())
-            print_table(last);
+            print_tally(last);
     }
 } at_end;

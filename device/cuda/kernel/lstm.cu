@@ -6,8 +6,8 @@
 
 /* Adds the bias of the gates, if their conv did not. */
 template <class N>
-static __device__ __forceinline__ void add_bias(const float *bias, int64_t at,
-                                                float *x)
+static __device__ __forceinline__ void add_gate_bias(const float *bias,
+                                                     int64_t at, float *x)
 {
     float b[N::V];
 
@@ -35,7 +35,7 @@ static __device__ __forceinline__ void gates(struct view z, struct spot s,
     g.give(x[3]);
     CTT_UNROLL
     for (int k = 0; k < 4; k++)
-        add_bias<N>(bias, at[k].col, x[k]);
+        add_gate_bias<N>(bias, at[k].col, x[k]);
 }
 
 struct lstm_forward {
@@ -61,7 +61,7 @@ struct lstm_forward {
     }
 };
 
-static const float *bias_of(const struct ctt_call *c)
+static const float *gate_bias(const struct ctt_call *c)
 {
     return (const float *)c->w[0].t.data;
 }
@@ -88,7 +88,7 @@ int ctt_launch_lstm_fwd(const struct ctt_call *c, void *scratch, void *stream)
 {
     struct lstm_forward f = { view_of(c->in[0]), view_of(c->in[1]),
                               view_of(c->out), view_of(c->also), c->out.c,
-                              bias_of(c) };
+                              gate_bias(c) };
     struct form form = form_of(c->out);
 
     (void)scratch;
@@ -152,7 +152,7 @@ int ctt_launch_lstm_bwd(const struct ctt_call *c, void *scratch, void *stream)
     struct lstm_backward f = { view_of(c->in[0]), view_of(c->in[1]),
                                view_of(c->dout), view_of(c->dalso),
                                view_of(c->din[0]), view_of(c->din[1]),
-                               c->out.c, bias_of(c), c->add };
+                               c->out.c, gate_bias(c), c->add };
     struct form form = form_of(c->in[1]);
 
     (void)scratch;
