@@ -102,8 +102,10 @@ static void access(const void *p, size_t bytes, bool writes)
 {
     if (!ctt_sim_me.kernel)            /* not in a kernel */
         return;
-    if (ctt_sim_tally()) {
-        if (ctt_sim_touches(p, 1))
+    static const bool counted = ctt_sim_tally();
+    static const char *const base = ctt_sim_base();
+    if (counted) {
+        if ((size_t)((const char *)p - base) < CTT_SIM_RANGE)
             ctt_sim_tally_access(p, writes);
         return;
     }
