@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_sim_runs.sh: the device "cuda" with the simulated libraries (tests/sim)
 # in unusual states: other orders of work, missing engines, little memory, and
-# each call failing in turn; and the tally of a step.  CTT_SIM_CASES=all: in more orders, with all cases
-# of the kernels, and with more calls that fail; CTT_CHECK_EVERY of 9 or more:
-# with fewer.
+# each call failing in turn; and the tally of a step.  CTT_SIM_CASES=all: in
+# more orders, with all cases of the kernels, and with more calls that fail;
+# CTT_CHECK_EVERY of 9 or more: with fewer.
 set -u
 tools="convtt-info convtt-train convtt-data"
 . "${srcdir:-.}/tests/lib/cli.sh"
@@ -92,7 +92,7 @@ walk $((few ? 2 : 4)) train
 # 4. Out of memory: one line.
 CTT_SIM_MEMORY=600000 says 1 'MB asked' train
 
-# 5. The tally of the last training step: of T frames conv z runs T times in
+# 5. The tally of a training step: of T frames conv z runs T times in
 # either direction; the convs e and zx once forward, zx once back, and three
 # times gradients of weights follow.
 CTT_SIM_TALLY=ctt_adam CTT_SIM_GUARD=0 train > log 2>&1 < /dev/null ||

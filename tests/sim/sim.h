@@ -22,9 +22,9 @@
  *                 error: 60
  * CTT_SIM_GUARD   device memory is made inaccessible after every so many pieces
  *                 of work: 16; 0: never
- * CTT_SIM_TALLY   part of a kernel's name: what ran between its last two runs
- *                 is counted and printed at the end, and not computed; to be
- *                 used with CTT_SIM_GUARD=0
+ * CTT_SIM_TALLY   part of a kernel's name: what runs between its first two runs
+ *                 is counted, and not computed; then the program prints it and
+ *                 ends; to be used with CTT_SIM_GUARD=0
  * CTT_SIM_DNN     which engines cuDNN has: "plain": none for fused graphs,
  *                 "fallback": only those of its fallback mode, "none": none */
 #ifndef CTT_SIM_H
