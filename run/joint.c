@@ -14,6 +14,10 @@
 /* Narrow inputs of the loop fill tiles that the other input uses anyway. */
 enum { NARROW = 16, EVEN = 8 };
 
+/* The most parts whose sums a device keeps apart (device/cuda/kernel/sums.cuh),
+ * so that their order is fixed. */
+enum { PARTS = 256 };
+
 static int same_conv(const struct ctt_graph *g, int x, int z)
 {
     const struct ctt_node *a = &g->node[x], *b = &g->node[z];
@@ -48,7 +52,8 @@ static int joins(const struct ctt_run *r, const int *readers, int x, int z)
 static int bias_lstm(const struct ctt_run *r, const int *readers, int z)
 {
     for (int i = z; i < r->g->clip && readers[z] == 1; i++)
-        if (r->g->node[i].op == CTT_OP_LSTM && r->g->node[i].in[0] == z)
+        if (r->g->node[i].op == CTT_OP_LSTM && r->g->node[i].in[0] == z &&
+            r->g->node[i].out.c % EVEN == 0)
             return i;
     return -1;
 }
@@ -148,6 +153,9 @@ int ctt_joint_open(struct ctt_run *r)
         CTT_TRY(ctt_dev_alloc(r->dev, "joint kernels", ctt_volume(&t) *
                               (int64_t)sizeof(float), &p));
         j->dw = p;
+        CTT_TRY(ctt_dev_alloc(r->dev, "sums", r->room * PARTS * t.n *
+                              (int64_t)sizeof(float), &p));
+        j->part = p;
     }
 out:
     return rc;
@@ -157,7 +165,9 @@ void ctt_joint_close(struct ctt_run *r)
 {
     for (int k = 0; r->joint && k < r->joints; k++) {
         void *w = r->joint[k].w, *dw = r->joint[k].dw;
+        void *part = r->joint[k].part;
 
+        ctt_dev_free(r->dev, &part);
         ctt_dev_free(r->dev, &w);
         ctt_dev_free(r->dev, &dw);
     }
@@ -287,6 +297,25 @@ void ctt_joint_bind_dw(const struct ctt_run *r, int node, float *dw,
     const struct ctt_joint *j = ctt_joint_of(r, node);
 
     c->dw[0] = joint_kernel(r, j, j->dw, CTT_F32);
+    if (j->lstm >= 0)
+        return;
     c->dw[1] = r->g->node[j->x].w[1];
     c->dw[1].data = dw + r->g->node[j->x].at[1];
+}
+
+int ctt_joint_sums(const struct ctt_run *r, int node)
+{
+    const struct ctt_joint *j = ctt_joint_of(r, node);
+
+    return j && j->lstm == node;
+}
+
+void ctt_joint_bind_sums(const struct ctt_run *r, int node, int k, float *dw,
+                         struct ctt_call *c)
+{
+    const struct ctt_joint *j = ctt_joint_of(r, node);
+
+    c->dw[0] = (struct ctt_tensor){ .data = j->part, .n = k };
+    if (dw)
+        c->dw[1].data = dw + r->g->node[j->x].at[1];
 }

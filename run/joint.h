@@ -7,13 +7,14 @@
 #include "run/run.h"
 
 /* z = conv(a) + x; copy: takes x's input into the joint one, of `wide`
- * channels; lstm: adds the bias, or -1; w, dw: in the device's memory. */
+ * channels; lstm: adds the bias, or -1; w, dw: in the device's memory; part:
+ * sums of the gates' gradients, by the lstm's kernel step by step. */
 struct ctt_joint {
     int             x, z, a, lstm;
     int64_t         wide;
     struct ctt_node copy;
     char           *w;
-    float          *dw;
+    float          *dw, *part;
 };
 
 static inline const struct ctt_joint *ctt_joint_of(const struct ctt_run *r,
@@ -41,5 +42,11 @@ void ctt_joint_bind_dw(const struct ctt_run *r, int node, float *dw,
                        struct ctt_call *c);
 int  ctt_joint_clear(const struct ctt_run *r, int node);
 int  ctt_joint_give(const struct ctt_run *r, int node, float *dw);
+
+/* Of a backward call of the lstm, the k-th of a window: lets it sum up the
+ * gradient of the bias; or, dw not NULL, add the sums of k calls to it. */
+void ctt_joint_bind_sums(const struct ctt_run *r, int node, int k, float *dw,
+                         struct ctt_call *c);
+int  ctt_joint_sums(const struct ctt_run *r, int node);
 
 #endif

@@ -313,11 +313,33 @@ static void bind_train(const struct ctt_exec *x, int node, int step, int want,
     }
 }
 
+/* The gradients of the weights of a joint conv; the lstm behind it ran for all
+ * steps at once if they come with that of the input, otherwise for each. */
+static int give_joint(struct ctt_exec *x, int node, int steps, int want,
+                      struct ctt_call *c)
+{
+    int lstm = ctt_joint_of(x->r, node)->lstm, all = want & CTT_WANT_DIN;
+    int rc = 0;
+
+    ctt_joint_bind_dw(x->r, node, x->dw, c);
+    CTT_TRY(ctt_joint_clear(x->r, node));
+    CTT_TRY(ctt_dev_run(x->r->dev, c, CTT_BWD));
+    CTT_TRY(ctt_joint_give(x->r, node, x->dw));
+    if (lstm < 0)
+        goto out;
+    ctt_run_bind(x->r, lstm, 0, all ? steps : 1, c);
+    bind_gradients(x, lstm, CTT_WANT_DIN, c);
+    ctt_joint_bind_sums(x->r, lstm, all ? 1 : steps, x->dw, c);
+    CTT_TRY(ctt_dev_run(x->r->dev, c, CTT_BWD));
+out:
+    return rc;
+}
+
 static int run_backward(struct ctt_exec *x, int node, int step, int steps,
                         int want, enum ctt_run_cache cache)
 {
+    int all = want & CTT_WANT_DW, rc = 0;
     struct ctt_call c;
-    int rc = 0;
 
     if (in_train(x, node, want))
         goto out;
@@ -335,13 +357,10 @@ static int run_backward(struct ctt_exec *x, int node, int step, int steps,
     if (x->r->slot[node].link >= 0)
         bind_train(x, node, step, want, &c);
     CTT_TRY(touch(x, node, &c));
-    if (ctt_joint_convolves(x->r, node) && want & CTT_WANT_DW) {
-        ctt_joint_bind_dw(x->r, node, x->dw, &c);
-        CTT_TRY(ctt_joint_clear(x->r, node));
-        CTT_TRY(ctt_dev_run(x->r->dev, &c, CTT_BWD));
-        CTT_TRY(ctt_joint_give(x->r, node, x->dw));
-        goto out;
-    }
+    if (ctt_joint_sums(x->r, node))
+        ctt_joint_bind_sums(x->r, node, all ? 0 : step, NULL, &c);
+    if (ctt_joint_convolves(x->r, node) && want & CTT_WANT_DW)
+        return give_joint(x, node, steps, want, &c);
     CTT_TRY(ctt_dev_run(x->r->dev, &c, CTT_BWD));
 out:
     return rc;

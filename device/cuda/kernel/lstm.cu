@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lstm.cu: the gates and both states of an LSTM cell in one kernel. */
 #include "device/cuda/kernels.h"
+#include "device/cuda/kernel/sums.cuh"
 #include "device/cuda/kernel/walk.cuh"
 #include "device/ewise.h"
 
@@ -118,11 +119,13 @@ struct lstm_backward {
             x[k] = there ? x[k] : 0;
     }
 
-    template <class N> __device__ void at(struct spot s) const
+    /* x: the gradients of the gates. */
+    template <class N>
+    __device__ __forceinline__ void at(struct spot s, float x[4][N::V]) const
     {
         typename N::got before(old, s), of_h(dh.p ? dh : old, s);
         typename N::got of_c(dc.p ? dc : old, s);
-        float x[4][N::V], a[N::V], gh[N::V], gc[N::V];
+        float a[N::V], gh[N::V], gc[N::V];
 
         gates<N>(z, s, H, bias, x);
         before.give(a);
@@ -145,7 +148,83 @@ struct lstm_backward {
         if (dold.p)
             N::put(dold, s, a, (int)(add >> 1 & 1));
     }
+
+    template <class N> __device__ void at(struct spot s) const
+    {
+        float x[4][N::V];
+
+        at<N>(s, x);
+    }
 };
+
+/* The same with sums over the rows of the gradients of the gates, which nothing
+ * is added to. */
+struct lstm_sums : plain_sums<4> {
+    struct lstm_backward f;
+
+    template <class N> struct sums {
+        float sum[4][N::V];
+
+        __device__ __forceinline__ void begin(const lstm_sums &, struct spot,
+                                              int)
+        {
+            CTT_UNROLL
+            for (int i = 0; i < 4 * N::V; i++)
+                sum[i / N::V][i % N::V] = 0;
+        }
+        __device__ __forceinline__ void add(const lstm_sums &k, struct spot s)
+        {
+            float x[4][N::V];
+
+            k.f.template at<N>(s, x);
+            CTT_UNROLL
+            for (int i = 0; i < 4 * N::V; i++)
+                sum[i / N::V][i % N::V] += x[i / N::V][i % N::V];
+        }
+        __device__ __forceinline__ void end(float, float out[N::V][K]) const
+        {
+            CTT_UNROLL
+            for (int i = 0; i < 4 * N::V; i++)
+                out[i % N::V][i / N::V] = sum[i / N::V][i % N::V];
+        }
+    };
+};
+
+/* dw[0]: memory of the partial sums of dw[0].n steps before this one. */
+static int run_with_sums(const struct ctt_call *c, const struct lstm_backward &f,
+                         const struct form &form, void *stream)
+{
+    struct lstm_sums k;
+    int e = 0;
+
+    k.f = f;
+    e = by_form(form, [&](auto n) {
+        typedef decltype(n) N;
+        struct sums_plan p = sums_plan_of(form, N::V);
+        float *part = (float *)c->dw[0].data +
+                      c->dw[0].n * p.chunks * 4 * f.H;
+        CTT_LAUNCH((sum_chunks<N, lstm_sums>), (unsigned)(p.tiles * p.chunks),
+                   stream, k, p, part);
+    });
+    return e;
+}
+
+/* dw[1] += the sums of dw[0].n steps. */
+static int join_steps(const struct ctt_call *c, const struct form &form,
+                      void *stream)
+{
+    int64_t H = c->out.c;
+    float *db = (float *)c->dw[1].data;
+    struct sums_to<4> to = { { db, db + H, db + 2 * H, db + 3 * H } };
+
+    return by_form(form, [&](auto n) {
+        typedef decltype(n) N;
+        struct sums_plan p = sums_plan_of(form, N::V);
+        CTT_LAUNCH((join_sums<4>), join_blocks(H), stream,
+                   (const float *)c->dw[0].data, H,
+                   (int)c->dw[0].n * p.chunks, to);
+    });
+}
 
 int ctt_launch_lstm_bwd(const struct ctt_call *c, void *scratch, void *stream)
 {
@@ -164,5 +243,8 @@ int ctt_launch_lstm_bwd(const struct ctt_call *c, void *scratch, void *stream)
     note_view(&form, c->dout);
     note_view(&form, c->dalso);
     note_view(&form, c->din[1]);
-    return run_each(f, form, stream);
+    if (c->dw[1].data)
+        return join_steps(c, form, stream);
+    return c->dw[0].data ? run_with_sums(c, f, form, stream)
+                         : run_each(f, form, stream);
 }
