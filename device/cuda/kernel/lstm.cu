@@ -191,14 +191,14 @@ struct lstm_sums : plain_sums<4> {
 };
 
 /* dw[0]: memory of the partial sums of dw[0].n steps before this one. */
-static int run_with_sums(const struct ctt_call *c, const struct lstm_backward &f,
+static int run_with_sums(const struct ctt_call *c,
+                         const struct lstm_backward &f,
                          const struct form &form, void *stream)
 {
     struct lstm_sums k;
-    int e = 0;
 
     k.f = f;
-    e = by_form(form, [&](auto n) {
+    return by_form(form, [&](auto n) {
         typedef decltype(n) N;
         struct sums_plan p = sums_plan_of(form, N::V);
         float *part = (float *)c->dw[0].data +
@@ -206,7 +206,6 @@ static int run_with_sums(const struct ctt_call *c, const struct lstm_backward &f
         CTT_LAUNCH((sum_chunks<N, lstm_sums>), (unsigned)(p.tiles * p.chunks),
                    stream, k, p, part);
     });
-    return e;
 }
 
 /* dw[1] += the sums of dw[0].n steps. */
