@@ -289,7 +289,7 @@ static int device_links(const struct fusion *l, int i, int next)
     const struct ctt_graph *g = l->r->g;
 
     return ctt_dev_links(l->r->dev, &g->node[i], &g->node[next],
-                         l->r->slot[i].type, 0) > 0;
+                         l->r->slot[i].type, -2) > 0;
 }
 
 /* Core `conv` adds the sum p: a train ends there. */

@@ -28,7 +28,9 @@ int ctt_cuda_links(const struct ctt_node *n, const struct ctt_node *next,
                    enum ctt_dtype between, int behind)
 {
     (void)between;
-    if (behind < 0)    /* the gates of a cell: run/joint.c */
+    if (behind >= 0)
+        return 0;
+    if (behind == -1)    /* the gates of a cell: run/joint.c */
         return 1;
     return (n->op == CTT_OP_ADD && !n->attr.add.minus && is_core(next)) ||
            (is_core(n) && next->op == CTT_OP_CONV && is_core(next));
