@@ -154,6 +154,14 @@ cudaError_t ctt_sim_destroy(std::set<Handle> &live, Handle h,
     return cudaSuccess;
 }
 
+/* The compute capability of the GPUs, 80 for 8.0. */
+int ctt_sim_capability();
+
+/* stream.cc: the time in ms that such work takes by CTT_SIM_CLOCK, 0 if it does
+ * not say; negative: no clock.  pass: work that took as long. */
+double ctt_sim_clock(const char *what);
+void ctt_sim_pass(const char *what);
+
 /* A pseudorandom number below n. */
 uint64_t ctt_sim_chance(uint64_t n);
 

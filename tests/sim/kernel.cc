@@ -232,6 +232,7 @@ static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f)
     }
     ctt_sim_me.kernel = 0;
     ctt_sim_count_kernel();
+    ctt_sim_pass("kernel");
 }
 
 static bool grid_fits(dim3 grid, dim3 block)
