@@ -212,7 +212,7 @@ static void count_engine(const char *name, const char *pass, int *used,
     e[i].convs++;
 }
 
-/* What computed the convs of the last step, and how many. */
+/* Engines of the convs of the last step, and how many each computed. */
 static void print_engines(const struct work *k)
 {
     static const struct { enum ctt_run_cache at; enum ctt_pass pass;

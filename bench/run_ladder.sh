@@ -38,8 +38,8 @@ torch() {
 
 all() {
     convtt 40 ladder-64
-    torch 50 --variants fp16+joint,fp16+joint+compile+graph,tf32+joint,fp32+joint \
-        --largest
+    torch 50 --largest \
+        --variants fp16+joint,fp16+joint+compile+graph,tf32+joint,fp32+joint
     convtt 60 ladder-128
     torch 60 --size 128 --channels 3 --batch 8 --largest \
         --variants fp16+joint,tf32+joint

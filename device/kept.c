@@ -84,7 +84,7 @@ out:
 /* ---- what is kept ---- */
 
 /* FNV-1a (Fowler, Noll, Vo 1991). */
-static uint64_t sum_of(const void *p, size_t n)
+static uint64_t fnv_sum(const void *p, size_t n)
 {
     const unsigned char *at = p;
     uint64_t h = 14695981039346656037u;
@@ -101,20 +101,20 @@ static int first_line(const char *key, char line[FIRST])
     return strchr(key, '\n') || n >= FIRST ? -1 : n;
 }
 
-static int place_of(const char *key, int make, char *path, size_t room)
+static int kept_place(const char *key, int make, char *path, size_t room)
 {
     char folder[2200];
     int rc = 0;
 
     CTT_TRY(ctt_own_folder(FOLDER, make, folder, sizeof(folder)));
     CTT_CHECK(snprintf(path, room, "%s/%0*" PRIx64 ENDING, folder, NAME,
-                       sum_of(key, strlen(key))) < (int)room, CTT_EIO,
+                       fnv_sum(key, strlen(key))) < (int)room, CTT_EIO,
               "%s: the path is too long", folder);
 out:
     return rc;
 }
 
-static int read_whole(const char *path, char **out, int64_t *bytes)
+static int read_kept(const char *path, char **out, int64_t *bytes)
 {
     int64_t size = 0;
     char *text = NULL;
@@ -138,7 +138,7 @@ out:
 
 static void print_sum(const char *text, int64_t n, char sum[SUM + 1])
 {
-    snprintf(sum, SUM + 1, "%0*" PRIx64, SUM, sum_of(text, (size_t)n));
+    snprintf(sum, SUM + 1, "%0*" PRIx64, SUM, fnv_sum(text, (size_t)n));
 }
 
 int ctt_kept_read(const char *key, char **data, int64_t *size)
@@ -147,8 +147,8 @@ int ctt_kept_read(const char *key, char **data, int64_t *size)
     int n = first_line(key, line), found = 0;
     int64_t all = 0;
 
-    if (n < 0 || place_of(key, 0, path, sizeof(path)) < 0 ||
-        read_whole(path, &text, &all) < 0)
+    if (n < 0 || kept_place(key, 0, path, sizeof(path)) < 0 ||
+        read_kept(path, &text, &all) < 0)
         return 0;
     print_sum(text, all - SUM, sum);
     if (all - SUM >= n && memcmp(text, line, (size_t)n) == 0 &&
@@ -202,7 +202,7 @@ void ctt_kept_write(const char *key, const void *data, int64_t size)
     int n = first_line(key, line);
 
     if (n < 0 || size > CTT_KEPT_BYTES ||
-        place_of(key, 1, path, sizeof(path)) < 0)
+        kept_place(key, 1, path, sizeof(path)) < 0)
         return;
     text = ctt_calloc((size_t)(n + size + SUM), 1);
     if (!text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kept.h: what a device found out at some cost and keeps for later runs, in
- * files among this user's caches; and the functions by which a module of a
- * device keeps it (struct ctt_host, more). */
+ * kept.h: files among this user's caches with what a device found out at some
+ * cost, for later runs; and the functions by which a module of a device keeps
+ * it (struct ctt_host, more). */
 #ifndef CTT_KEPT_H
 #define CTT_KEPT_H
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run-gpu.sh: runs the benchmarks and tests of the device "cuda" from one folder,
-# on a machine that has a GPU and little else, in ten minutes.
+# run-gpu.sh: runs the benchmarks and tests of the device "cuda" from one
+# folder, on a machine that has a GPU and little else, in ten minutes.
 set -u -o pipefail
 
 usage() {
@@ -299,9 +299,10 @@ json() {
 choices() {
     local f
     for f in "$out"/caches/convtt/kept/*.kept; do
-        [ -e "$f" ] && head -n 2 "$f" | tr '\n\t' '  ' | sed \
-            's/^convtt [^ ]* plan of cuDNN [0-9]* for .*: \(.*\) [0-9a-f]\{99,\} /convtt choice \1: /'
-        [ -e "$f" ] && echo
+        [ -e "$f" ] || continue
+        head -n 2 "$f" | tr '\n' ' ' | sed -E \
+            's/^.* [0-9]+[.][0-9]: (.*) [0-9a-f]{99,} /convtt choice \1: /'
+        echo
     done
 }
 

@@ -55,7 +55,7 @@ static void print_key(struct ctt_dev *d, const struct ctt_dnn_key *k,
 
 /* A line with the plan's name and the times, then its text, which is empty if
  * the convolution is to be computed apart. */
-static void keep(struct ctt_dev *d, const struct ctt_dnn_plan *p,
+static void keep_choice(struct ctt_dev *d, const struct ctt_dnn_plan *p,
                  const char *said)
 {
     const struct ctt_dev_host *host = ctt_cuda_of(d)->host;
@@ -134,7 +134,7 @@ static int choose_by_time(struct ctt_dev *d, struct ctt_dnn_plan **offer,
         p->key = *key;
     }
     if (*said)
-        keep(d, p, said);
+        keep_choice(d, p, said);
     *out = p;
 out:
     return rc;

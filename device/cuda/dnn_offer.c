@@ -17,7 +17,7 @@
 /* Most workspace in bytes, unless only fallback engines are left. */
 #define ROOM (INT64_C(1) << 30)
 
-/* What is looked for.  wanted: the generation of kernels that is to be among
+/* A search for plans.  wanted: the generation of kernels that is to be among
  * the plans, least: less is not taken; builds: plans that may still be built,
  * since a fused one is compiled. */
 struct search {
@@ -119,9 +119,8 @@ static cudnnStatus_t examine(struct ctt_dnn_making *m, DESC config,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* What the text of a plan says about its kernels: those that it carries have
- * names with "sm80"; of the others, only those for 9.0 have clusters of
- * blocks. */
+/* Generation of a plan's kernels by its text: those that it carries have names
+ * with "sm80"; of the others, only those for 9.0 have clusters of blocks. */
 static int generation_of(const char *text)
 {
     static const char word[] = "\"kernelName\":\"";
@@ -165,7 +164,7 @@ static DESC hand_over(struct ctt_dnn_making *m, DESC d)
     return d;
 }
 
-static cudnnStatus_t build(struct ctt_dnn_making *m, DESC config, int64_t most,
+static cudnnStatus_t build_config(struct ctt_dnn_making *m, DESC config, int64_t most,
                            struct ctt_dnn_plan *p)
 {
     const struct ctt_dnn_site *s = m->site;
@@ -250,7 +249,7 @@ static cudnnStatus_t try_config(struct ctt_dnn_making *m, DESC config,
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     p->key = *m->key;
     p->engine = (int)index;
-    if (build(m, config, room, p) != CUDNN_STATUS_SUCCESS) {
+    if (build_config(m, config, room, p) != CUDNN_STATUS_SUCCESS) {
         ctt_dnn_plan_free(&p);
         return CUDNN_STATUS_SUCCESS;
     }

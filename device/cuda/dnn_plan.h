@@ -84,8 +84,8 @@ struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
                                enum ctt_dtype type);
 
 /* A plan; exec NULL: no engine computes it, or none as fast as the plain
- * convolution with a kernel for the rest.  generation: the GPUs that its kernels
- * are written for, 80 or 90; 0: not known, older or any. */
+ * convolution with a kernel for the rest.  generation: the GPUs that its
+ * kernels are written for, 80 or 90; 0: not known, older or any. */
 struct ctt_dnn_plan {
     struct ctt_dnn_plan     *next;            /* list of dnn.c */
     int                      users;           /* calls that keep it */

@@ -14,7 +14,8 @@
 enum { ROUNDS = 6, RUNS = 3, SLOW = 3, TRIALS = CTT_DNN_OFFERS + 1 };
 static const float gain = 0.97f;
 
-/* finish: a kernel follows for plus, bias and act; out: it failed or is slow. */
+/* finish: a kernel follows for plus, bias and act; out: it failed or is slow.
+ */
 struct trial {
     const struct ctt_dnn_plan *p;
     int                        finish, out;
@@ -30,7 +31,7 @@ struct scene {
 
 /* ---- operands ---- */
 
-static struct ctt_tensor image_of(const struct ctt_dnn_key *k, int small)
+static struct ctt_tensor dense_image(const struct ctt_dnn_key *k, int small)
 {
     const struct ctt_fold *f = &k->f;
     const int64_t *s = small ? f->small : f->large;
@@ -47,11 +48,11 @@ static int64_t kernel_size(const struct ctt_fold *f)
 }
 
 /* Assigns memory; with block NULL only counts its bytes. */
-static int64_t lay_out(struct scene *s, int64_t workspace)
+static int64_t lay_operands(struct scene *s, int64_t workspace)
 {
     const struct ctt_dnn_key *k = s->key;
     int small = k->f.way == CTT_TO_SMALL;
-    struct ctt_tensor t[2] = { image_of(k, 0), image_of(k, 1) };
+    struct ctt_tensor t[2] = { dense_image(k, 0), dense_image(k, 1) };
     int64_t size = (int64_t)ctt_dtype_size(k->type), at = 0;
     const int64_t bytes[CTT_DNN_UIDS] = {
         [CTT_DNN_LARGE] = ctt_volume(&t[0]) * size,
@@ -75,11 +76,11 @@ static int64_t lay_out(struct scene *s, int64_t workspace)
 /* All numbers are alike and small; 0 if there is no memory. */
 static int open_scene(struct scene *s, int64_t workspace, cudaStream_t stream)
 {
-    int64_t bytes = lay_out(s, workspace);
+    int64_t bytes = lay_operands(s, workspace);
 
     if (cudaMalloc(&s->block, (size_t)bytes) != cudaSuccess)
         return 0;
-    lay_out(s, workspace);
+    lay_operands(s, workspace);
     return cudaMemsetAsync(s->block, 0x2c, (size_t)bytes, stream) ==
                cudaSuccess &&
            cudaEventCreate(&s->from) == cudaSuccess &&
@@ -98,7 +99,7 @@ static void close_scene(struct scene *s)
 
 /* ---- times ---- */
 
-static int run_once(const struct ctt_lane *l, const struct scene *s,
+static int run_trial(const struct ctt_lane *l, const struct scene *s,
                     const struct trial *t)
 {
     const struct ctt_dnn_key *k = s->key;
@@ -118,7 +119,7 @@ static void time_round(const struct ctt_lane *l, const struct scene *s,
     int bad = cudaEventRecord(s->from, l->stream) != cudaSuccess;
 
     for (int i = 0; i < RUNS; i++)
-        bad |= run_once(l, s, t) != 0;
+        bad |= run_trial(l, s, t) != 0;
     bad |= cudaEventRecord(s->to, l->stream) != cudaSuccess ||
            cudaEventSynchronize(s->to) != cudaSuccess ||
            cudaEventElapsedTime(&t->ms[round], s->from, s->to) != cudaSuccess;
@@ -126,7 +127,7 @@ static void time_round(const struct ctt_lane *l, const struct scene *s,
     t->out |= bad;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_ms(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
 
@@ -138,7 +139,7 @@ static float median_of(const struct trial *t)
     float ms[ROUNDS];
 
     memcpy(ms, t->ms, sizeof(ms));
-    qsort(ms + 1, ROUNDS - 1, sizeof(ms[0]), by_time);
+    qsort(ms + 1, ROUNDS - 1, sizeof(ms[0]), by_ms);
     return ms[1 + (ROUNDS - 1) / 2];
 }
 

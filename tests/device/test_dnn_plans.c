@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_dnn_plans.c: the real cuDNN has an engine for every convolution of our
  * models and of the cases of test_ops, on GPUs that need not be there: cuDNN
- * makes plans for the properties of a device as for a device.  On sm_90 none has
- * kernels of an older generation where cuDNN lists newer ones; a plan that is
- * restored from its text is the same. */
+ * makes plans for the properties of a device as for a device.  On sm_90 none
+ * has kernels of an older generation where cuDNN lists newer ones; a plan that
+ * is restored from its text is the same. */
 #include "tests/lib/check.h"
 
 #ifndef CTT_WITH_CUDA
@@ -104,9 +104,9 @@ static int is_new(int gpu, const struct ctt_dnn_key *key)
     return 1;
 }
 
-/* 1 if cuDNN lists a configuration in this mode (that of fused engines for sm_90
- * is FALLBACK, that of others A, where plans are not compiled) whose text names what only
- * sm_90 has: a kernel's name, or clusters of blocks. */
+/* 1 if cuDNN lists a configuration in this mode (that of fused engines for
+ * sm_90 is FALLBACK, that of others A, where plans are not compiled) whose text
+ * names what only sm_90 has: a kernel's name, or clusters of blocks. */
 static int lists_newer(struct ctt_dnn_making *m, cudnnBackendDescriptor_t graph,
                        cudnnBackendHeurMode_t mode)
 {

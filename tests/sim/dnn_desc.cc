@@ -31,8 +31,8 @@ static const size_t size_of[CTT_SIM_DNN_TYPES] = {
     sizeof(cudnnBackendDescriptor_t), 1
 };
 
-/* Use of an attribute: optional, required, read-only, or both optional and read;
- * the rules also have its most values. */
+/* Use of an attribute: optional, required, read-only, or both optional and
+ * read; the rules also have its most values. */
 enum { OPTIONAL, NEEDED, READ, BOTH };
 struct rule { int owner, name, type, how, most; };
 
