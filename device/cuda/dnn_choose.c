@@ -10,12 +10,16 @@
 /* Least multiplications of a convolution that is timed. */
 #define LEAST_WORK 0x1p24
 
-int ctt_dnn_is_timed(const struct ctt_dev *d, const struct ctt_dnn_key *key)
+static int is_worth_it(const struct ctt_dev *d, const struct ctt_dnn_key *key)
 {
     const struct ctt_cuda *u = d->own;
 
-    return u->has_clock && !d->deterministic &&
-           ctt_fold_work(&key->f) >= LEAST_WORK;
+    return u->has_clock && ctt_fold_work(&key->f) >= LEAST_WORK;
+}
+
+int ctt_dnn_is_timed(const struct ctt_dev *d, const struct ctt_dnn_key *key)
+{
+    return !key->deterministic && is_worth_it(d, key);
 }
 
 static struct ctt_dnn_site site_of(struct ctt_dev *d)
@@ -56,7 +60,7 @@ static void print_key(struct ctt_dev *d, const struct ctt_dnn_key *k,
 /* A line with the plan's name and the times, then its text, which is empty if
  * the convolution is to be computed apart. */
 static void keep_choice(struct ctt_dev *d, const struct ctt_dnn_plan *p,
-                 const char *said)
+                        const char *said)
 {
     const struct ctt_dev_host *host = ctt_cuda_of(d)->host;
     char key[CTT_KEPT_KEY], *text = NULL, *data = NULL;
@@ -89,7 +93,7 @@ struct ctt_dnn_plan *ctt_dnn_kept(struct ctt_dev *d,
     int64_t size = 0;
 
     print_key(d, key, name);
-    if (!host || !ctt_dnn_is_timed(d, key) || !host->read(name, &data, &size))
+    if (!host || !is_worth_it(d, key) || !host->read(name, &data, &size))
         return NULL;
     text = strchr(data, '\n');
     if (text++)
@@ -158,6 +162,9 @@ int ctt_dnn_choose(struct ctt_dev *d, const struct ctt_call *c,
         CTT_TRY(choose_by_time(d, offer, count, apart, out));
     else
         CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, out));
+    if (key->deterministic && (key->plus || key->bias || key->act) &&
+        (*out)->exec && is_worth_it(d, key))
+        keep_choice(d, *out, "by rule");    /* which is compiled but once */
     warn_of_failure(d);
 out:
     cudaGetLastError();

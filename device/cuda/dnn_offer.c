@@ -164,8 +164,8 @@ static DESC hand_over(struct ctt_dnn_making *m, DESC d)
     return d;
 }
 
-static cudnnStatus_t build_config(struct ctt_dnn_making *m, DESC config, int64_t most,
-                           struct ctt_dnn_plan *p)
+static cudnnStatus_t build_config(struct ctt_dnn_making *m, DESC config,
+                                  int64_t most, struct ctt_dnn_plan *p)
 {
     const struct ctt_dnn_site *s = m->site;
     cudnnStatus_t e;

@@ -171,6 +171,12 @@ static void test_rule(void)
     ENV("CTT_SIM_CLOCK=eng3=2,eng5=1", "CTT_SIM_CAPABILITY=80");
     CU_ASSERT_STRING_EQUAL(plan_of(&plain, CTT_F32, 1), "cudnn:eng3");
     CU_ASSERT_EQUAL(each_kept(NULL), 0);
+    CU_ASSERT_STRING_EQUAL(plan_of(&fused, CTT_F16, 1), "cudnn:eng3:sm80");
+    CU_ASSERT_EQUAL(each_kept(NULL), 1);
+    ENV("CTT_SIM_FUSED=0");    /* the rule's, not compiled again */
+    CU_ASSERT_STRING_EQUAL(plan_of(&fused, CTT_F16, 1), "cudnn:eng3:sm80");
+    ENV("CTT_SIM_FUSED");
+    each_kept(drop);
 }
 
 static void check_forgotten(void (*damage)(const char *path))

@@ -31,8 +31,8 @@
  *                 engine for it
  * CTT_SIM_CLOCK   "WHAT=MS,...": time that work takes, by which alone events
  *                 are timed; WHAT: "kernel", "engN", of engine N
- *                 (enum ctt_sim_engine), "fusedN", of a fused plan of it.  Unset: the
- *                 GPU says that it has no clock */
+ *                 (enum ctt_sim_engine), "fusedN", of a fused plan of it.
+ *                 Unset: the GPU says that it has no clock */
 #ifndef CTT_SIM_H
 #define CTT_SIM_H
 
