@@ -76,7 +76,7 @@ static void note_compiler(void)
 
     snprintf(name, sizeof(name), "libnvrtc.so.%d", CUDART_VERSION / 1000);
     if (!dlopen(name, RTLD_NOW | RTLD_LOCAL))
-        note_failure("NVRTC is missing", dlerror());
+        note_failure("NVRTC cannot be loaded", name);
 }
 
 /* ---- an engine ---- */
