@@ -87,7 +87,7 @@ static int allowed(const struct ctt_dnn_key *k, int64_t n,
                    const cudnnBackendNumericalNote_t *note)
 {
     const int refused[NOTES] = {
-        [CUDNN_NUMERICAL_NOTE_TENSOR_CORE] = k->type == CTT_F32,
+        [CUDNN_NUMERICAL_NOTE_TENSOR_CORE] = k->type == CTT_F32 && !k->tf32,
         [CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS] = 1,
         [CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION] = 1,
         [CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC] = k->deterministic,
@@ -97,6 +97,15 @@ static int allowed(const struct ctt_dnn_key *k, int64_t n,
         if ((unsigned)note[i] < NOTES && refused[note[i]])
             return 0;
     return 1;
+}
+
+static int on_cores(int64_t n, const cudnnBackendNumericalNote_t *note)
+{
+    int any = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        any |= note[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    return any;
 }
 
 /* The engine of a configuration, and whether its precision suffices. */
@@ -114,7 +123,7 @@ static cudnnStatus_t examine(struct ctt_dnn_making *m, DESC config,
                                  INTS(1, &n), index));
     TRY(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                  CUDNN_TYPE_NUMERICAL_NOTE, NOTES, &n, note));
-    *ok = allowed(m->key, n, note);
+    *ok = allowed(m->key, n, note) && (!m->cores || on_cores(n, note));
     ctt_dnn_destroy(m, m->count - 1);
     return CUDNN_STATUS_SUCCESS;
 }
@@ -332,12 +341,27 @@ static cudnnStatus_t search_fused(struct ctt_dnn_making *m, DESC graph,
 static cudnnStatus_t search_plain(struct ctt_dnn_making *m, DESC graph,
                                   struct search *s)
 {
+    int wanted = s->wanted;
+    cudnnStatus_t e;
+
     s->builds = CTT_DNN_CONFIGS;
     TRY(search_part(m, graph, CUDNN_HEUR_MODE_A, ROOM, s));
     if (s->count)
         return CUDNN_STATUS_SUCCESS;
     s->wanted = 0;
-    return search_part(m, graph, CUDNN_HEUR_MODE_FALLBACK, INT64_MAX, s);
+    e = search_part(m, graph, CUDNN_HEUR_MODE_FALLBACK, INT64_MAX, s);
+    s->wanted = wanted;
+    return e;
+}
+
+/* The heuristics name slower engines first for sums of whole numbers. */
+static cudnnStatus_t search_whole(struct ctt_dnn_making *m, DESC graph,
+                                  struct search *s)
+{
+    m->cores = 1;
+    TRY(search_plain(m, graph, s));
+    m->cores = 0;
+    return s->count ? CUDNN_STATUS_SUCCESS : search_plain(m, graph, s);
 }
 
 /* The first of the wanted generation comes before the others. */
@@ -365,12 +389,13 @@ cudnnStatus_t ctt_dnn_offers(const struct ctt_dnn_site *site,
     DESC graph = NULL;
 
     /* Kernels for 9.0 without tensor cores are not set apart. */
-    if (site->capability / 10 == 9 && key->type != CTT_F32)
+    if (site->capability / 10 == 9 && (key->type != CTT_F32 || key->tf32))
         s.wanted = 90;
     e = accept_unsupported(ctt_dnn_graph(&m, &graph));
     if (e == CUDNN_STATUS_SUCCESS && graph)
-        e = ctt_dnn_fused(key) ? search_fused(&m, graph, &s)
-                               : search_plain(&m, graph, &s);
+        e = key->type == CTT_I8 ? search_whole(&m, graph, &s)
+            : ctt_dnn_fused(key) ? search_fused(&m, graph, &s)
+                                 : search_plain(&m, graph, &s);
     ctt_dnn_destroy(&m, 0);
     put_wanted_first(&s);
     while (e != CUDNN_STATUS_SUCCESS && s.count)

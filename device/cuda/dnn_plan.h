@@ -101,9 +101,9 @@ enum { CTT_DNN_OFFERS = 6 };
 
 /* Plans of the key, at most `most` of them, in the order of cuDNN's heuristics,
  * from engines that compute in fp32 (no TF32 unless asked for, no sums in 16
- * bits), at most two of an engine.  The first is chosen by rule: on a GPU of capability 9.x one
- * with kernels for 9.0, if there is any.  Fused graphs also get what the
- * fallback mode has for tensor cores.  None is no error. */
+ * bits), at most two of an engine.  The first is chosen by rule: on a GPU of
+ * capability 9.x one with kernels for 9.0, if there is any.  Fused graphs also
+ * get what the fallback mode has for tensor cores.  None is no error. */
 cudnnStatus_t ctt_dnn_offers(const struct ctt_dnn_site *site,
                              const struct ctt_dnn_key *key, int most,
                              struct ctt_dnn_plan *out[], int *count);
