@@ -190,6 +190,55 @@ static void print_rates(const struct work *k, const double rate[2])
     fflush(stdout);
 }
 
+enum { ENGINES = 48 };
+
+struct engine { char name[96]; const char *pass; int convs; };
+
+/* Adds one to the row of that name. */
+static void count_engine(const char *name, const char *pass, int *used,
+                         struct engine *e)
+{
+    int i = 0;
+
+    while (i < *used && (e[i].pass != pass || strcmp(e[i].name, name) != 0))
+        i++;
+    if (i == ENGINES)
+        return;
+    if (i == *used) {
+        snprintf(e[i].name, sizeof(e[i].name), "%s", name);
+        e[i].pass = pass;
+        ++*used;
+    }
+    e[i].convs++;
+}
+
+/* Engines of the convs of the last step, and how many each computed. */
+static void print_engines(const struct work *k)
+{
+    static const struct { enum ctt_run_cache at; enum ctt_pass pass;
+                          const char *word; } parts[] = {
+        { CTT_CACHE_FWD, CTT_FWD, "forward" },
+        { CTT_CACHE_BWD, CTT_BWD, "gradient" },
+        { CTT_CACHE_DW, CTT_BWD, "weights" },
+    };
+    const struct ctt_run *r = k->x->r;
+    struct engine e[ENGINES] = { { .convs = 0 } };
+    int used = 0;
+
+    for (int i = 0; i < r->g->count; i++)
+        for (size_t p = 0; p < CTT_LEN(parts); p++) {
+            void *cache = r->cache[i][parts[p].at];
+            const char *name = cache ? ctt_dev_impl(k->dev, cache,
+                                                    parts[p].pass) : "";
+            if (*name)
+                count_engine(name, parts[p].word, &used, e);
+        }
+    for (int i = 0; i < used; i++)
+        printf("convtt engine %s %s %d %s\n", k->r->name, e[i].pass,
+               e[i].convs, e[i].name);
+    fflush(stdout);
+}
+
 static int do_row(const struct cfg *c, const struct row *r, struct ctt_dev *d,
                   const double rate[2])
 {
@@ -201,6 +250,7 @@ static int do_row(const struct cfg *c, const struct row *r, struct ctt_dev *d,
     CTT_TRY(measure_row(&k));
     k.bytes = before - ctt_dev_room(d);
     print_rates(&k, rate);
+    print_engines(&k);
 out:
     work_close(&k);
     return rc;

@@ -4,7 +4,7 @@
  * share of the sgemm rate of the same run.
  * Usage: bench_ops [DEVICE [THREADS [WORD]]]; WORD: only lines that hold it. */
 #include "bench/measure.h"
-#include "device/device.h"
+#include "device/memory.h"
 #include "net/quant.h"
 
 #include <stdio.h>
@@ -84,22 +84,30 @@ static const struct { int n; const char *a, *b, *op; } rows[] = {
     { 40, "c=64 h=12 w=12", NULL, "dropout y in=a rate=0.5" },
 };
 
-/* Small numbers, not zero. */
-static int fill_tensor(const struct ctt_tensor *shape, int64_t n,
-                       struct ctt_tensor *t)
+/* Small numbers, not zero, in the device's memory. */
+static int fill_tensor(struct ctt_dev *d, const struct ctt_tensor *shape,
+                       int64_t n, struct ctt_tensor *t)
 {
     float *p;
+    int rc = 0;
 
     *t = *shape;
     t->n = n;
     t->ld = t->c;
-    t->data = p = ctt_calloc((size_t)ctt_volume(t), sizeof(float));
-    for (int64_t i = 0; p && i < ctt_volume(t); i++)
+    p = ctt_calloc((size_t)ctt_volume(t), sizeof(float));
+    CTT_CHECK(p, CTT_ENOMEM, "out of memory");
+    for (int64_t i = 0; i < ctt_volume(t); i++)
         p[i] = (float)(i * 7 % 31) * 0.01f + 0.01f;
-    return p ? 0 : CTT_ENOMEM;
+    CTT_TRY(ctt_dev_alloc(d, "numbers", ctt_volume(t) * (int64_t)sizeof(float),
+                          &t->data));
+    CTT_TRY(ctt_dev_put(d, p, t));
+out:
+    ctt_free(p);
+    return rc;
 }
 
-static int open_call(struct ctt_graph *g, int n, struct ctt_call *c)
+static int open_call(struct ctt_dev *d, struct ctt_graph *g, int n,
+                     struct ctt_call *c)
 {
     const struct ctt_node *y = &g->node[g->count - 1];
     int rc = 0;
@@ -108,37 +116,37 @@ static int open_call(struct ctt_graph *g, int n, struct ctt_call *c)
     c->train = 1;
     c->stamp = 1;
     for (int k = 0; k < y->nin; k++) {
-        CTT_TRY(fill_tensor(&g->node[y->in[k]].out, n, &c->in[k]));
-        CTT_TRY(fill_tensor(&g->node[y->in[k]].out, n, &c->din[k]));
+        CTT_TRY(fill_tensor(d, &g->node[y->in[k]].out, n, &c->in[k]));
+        CTT_TRY(fill_tensor(d, &g->node[y->in[k]].out, n, &c->din[k]));
     }
     for (int k = 0; k < y->nw; k++) {
-        CTT_TRY(fill_tensor(&y->w[k], y->w[k].n, &c->w[k].t));
-        CTT_TRY(fill_tensor(&y->w[k], y->w[k].n, &c->dw[k]));
+        CTT_TRY(fill_tensor(d, &y->w[k], y->w[k].n, &c->w[k].t));
+        CTT_TRY(fill_tensor(d, &y->w[k], y->w[k].n, &c->dw[k]));
     }
-    CTT_TRY(fill_tensor(&y->out, n, &c->out));
-    CTT_TRY(fill_tensor(&y->out, n, &c->dout));
+    CTT_TRY(fill_tensor(d, &y->out, n, &c->out));
+    CTT_TRY(fill_tensor(d, &y->out, n, &c->dout));
     if (y->op == CTT_OP_LSTM) {
-        CTT_TRY(fill_tensor(&y->out, n, &c->also));
-        CTT_TRY(fill_tensor(&y->out, n, &c->dalso));
+        CTT_TRY(fill_tensor(d, &y->out, n, &c->also));
+        CTT_TRY(fill_tensor(d, &y->out, n, &c->dalso));
     }
 out:
     return rc;
 }
 
-static void close_call(struct ctt_call *c)
+static void close_call(struct ctt_dev *d, struct ctt_call *c)
 {
     for (int k = 0; k < CTT_MAX_IN; k++) {
-        ctt_free(c->in[k].data);
-        ctt_free(c->din[k].data);
+        ctt_dev_free(d, &c->in[k].data);
+        ctt_dev_free(d, &c->din[k].data);
     }
     for (int k = 0; k < CTT_MAX_W; k++) {
-        ctt_free(c->w[k].t.data);
-        ctt_free(c->dw[k].data);
+        ctt_dev_free(d, &c->w[k].t.data);
+        ctt_dev_free(d, &c->dw[k].data);
     }
-    ctt_free(c->out.data);
-    ctt_free(c->dout.data);
-    ctt_free(c->also.data);
-    ctt_free(c->dalso.data);
+    ctt_dev_free(d, &c->out.data);
+    ctt_dev_free(d, &c->dout.data);
+    ctt_dev_free(d, &c->also.data);
+    ctt_dev_free(d, &c->dalso.data);
 }
 
 /* Best seconds of a call.  fresh: with new weights each time. */
@@ -155,6 +163,7 @@ static int time_call(struct ctt_dev *d, struct ctt_call c, enum ctt_pass pass,
         c.stamp += (uint64_t)fresh;
         t = ctt_seconds();
         CTT_TRY(ctt_dev_run(d, &c, pass));
+        CTT_TRY(ctt_dev_sync(d));
         t = ctt_seconds() - t;
         *best = t < *best ? t : *best;
     }
@@ -204,7 +213,7 @@ static int run_row(struct ctt_dev *d, size_t i, double ceiling)
         CTT_TRY(ctt_graph_add(g, "quant q in=a scale=0.01"));
     CTT_TRY(ctt_graph_add(g, "%s", rows[i].op));
     CTT_TRY(ctt_graph_quantise(g));
-    CTT_TRY(open_call(g, rows[i].n, &c));
+    CTT_TRY(open_call(d, g, rows[i].n, &c));
     flop = 2e-9 * (double)ctt_node_macs(g, g->count - 1) * rows[i].n;
     printf("%d x %s: %s\n", rows[i].n, rows[i].a, rows[i].op);
     for (int k = 0; k < WAYS; k++) {
@@ -221,7 +230,7 @@ static int run_row(struct ctt_dev *d, size_t i, double ceiling)
                    t * 1e9 / (double)ctt_volume(&c.out));
     }
 out:
-    close_call(&c);
+    close_call(d, &c);
     ctt_graph_free(&g);
     return rc;
 }

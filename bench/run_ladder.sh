@@ -5,7 +5,8 @@
 # both.  From the build folder:
 #     run_ladder.sh [PYTHON]
 # LIMIT=seconds: about how long it may take (480).  ROWS=NAME,...: only these of
-# bench_gpu, and no PyTorch.  OPTIONS: more options for bench_gpu.
+# bench_gpu, and no PyTorch.  OPTIONS: more options for bench_gpu.  ERRORS: a
+# file for what PyTorch says besides.
 set -u -o pipefail
 src=$(cd "$(dirname "$0")/.." && pwd)
 ours=${BENCH_GPU:-./bench/bench_gpu}
@@ -31,14 +32,14 @@ torch() {
     [ -n "$python" ] || return 0
     timeout $(($(left) * share / 100 + 60)) "$python" -u \
         "$src/bench/peers/ladder.py" convttlstm \
-        --limit $(($(left) * share / 100)) "$@" 2> /dev/null |
+        --limit $(($(left) * share / 100)) "$@" 2>> "${ERRORS:-/dev/stderr}" |
         tee -a "$lines" || echo "torch failed $*" | tee -a "$lines"
 }
 
 all() {
     convtt 40 ladder-64
-    torch 50 --variants fp16+joint,fp16+joint+compile,fp32+joint,tf32+joint \
-        --largest
+    torch 50 --largest \
+        --variants fp16+joint,fp16+joint+compile+graph,tf32+joint,fp32+joint
     convtt 60 ladder-128
     torch 60 --size 128 --channels 3 --batch 8 --largest \
         --variants fp16+joint,tf32+joint

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * open.c: the table of devices, and opening one of them by its name. */
 #include "device/dev.h"
+#include "device/kept.h"
 #include "base/module.h"
 
 #include <omp.h>
@@ -59,7 +60,7 @@ static int find_kind(const char *name, const struct ctt_dev_kind **out)
     *out = devices[i].kind;
     if (*out)
         goto out;
-    rc = ctt_module_load(name, NULL, &what);
+    rc = ctt_module_load(name, &ctt_dev_host, &what);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "device %s: %s%s", name, ctt_errmsg(),
                           rc == CTT_EUNSUP && !strncmp(ctt_errmsg(), "no ", 3)

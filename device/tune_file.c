@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tune_file.c: the file of timing results: a line with version and machine,
  * then a line per row of the table. */
+#include "device/kept.h"
 #include "device/tune.h"
 #include "base/newfile.h"
 
@@ -16,27 +17,6 @@ enum { MOST_BYTES = CTT_TUNE_ROWS * (CTT_TUNE_KEY + CTT_TUNE_TIMES + 64) };
 
 /* ---- its place ---- */
 
-/* A folder of this user that nobody else can write. */
-static int is_own_folder(const char *path)
-{
-    struct stat s;
-
-    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) &&
-           s.st_uid == geteuid() && !(s.st_mode & 022);
-}
-
-/* The folder of caches: an absolute path, or "". */
-static void caches(char *path, size_t room)
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-    path[0] = '\0';
-    if (xdg && *xdg == '/')
-        snprintf(path, room, "%s", xdg);
-    else if (home && *home == '/')
-        snprintf(path, room, "%s/.cache", home);
-}
-
 /* FNV-1a (Fowler, Noll, Vo 1991): a file name of the machine's. */
 static uint32_t hash(const char *text)
 {
@@ -49,19 +29,10 @@ static uint32_t hash(const char *text)
 
 int ctt_tune_place(const char *machine, int make, char *path, size_t room)
 {
-    char base[2048], folder[2100];
+    char folder[2200];
     int rc = 0;
 
-    caches(base, sizeof(base));
-    CTT_CHECK(*base && strlen(base) + 1 < sizeof(base), CTT_EIO,
-              "no folder of caches");
-    snprintf(folder, sizeof(folder), "%s/convtt", base);
-    if (make) {
-        mkdir(base, 0700);
-        mkdir(folder, 0700);
-    }
-    CTT_CHECK(is_own_folder(folder), CTT_EIO, "%s: not a folder that only its "
-              "user writes", folder);
+    CTT_TRY(ctt_own_folder("", make, folder, sizeof(folder)));
     CTT_CHECK(snprintf(path, room, "%s/convs-%s-%08x.txt", folder, CTT_VERSION,
                        hash(machine)) < (int)room, CTT_EIO,
               "%s: the path is too long", folder);
@@ -71,33 +42,13 @@ out:
 
 /* ---- reading ---- */
 
-/* Opens a regular file of this user that is no link. */
-static int open_own(const char *path, int *out, int64_t *size)
-{
-    struct stat at, is;
-    int fd = -1, rc = 0;
-
-    CTT_CHECK(lstat(path, &at) == 0, CTT_EIO, "%s: not there", path);
-    CTT_CHECK(S_ISREG(at.st_mode) && at.st_uid == geteuid(), CTT_EIO,
-              "%s: not a file of this user", path);
-    CTT_TRY(ctt_file_open(path, &fd, size));
-    CTT_CHECK(fstat(fd, &is) == 0 && is.st_dev == at.st_dev &&
-              is.st_ino == at.st_ino, CTT_EIO, "%s: it changed", path);
-    *out = fd;
-    return 0;
-out:
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
 static int read_table(const char *path, char **out)
 {
     int64_t size = 0;
     char *text = NULL;
     int fd = -1, rc = 0;
 
-    CTT_TRY(open_own(path, &fd, &size));
+    CTT_TRY(ctt_own_file(path, &fd, &size));
     CTT_CHECK(size > 0 && size <= MOST_BYTES, CTT_EFORMAT, "%s: too large",
               path);
     text = ctt_calloc((size_t)size + 1, 1);
@@ -210,7 +161,7 @@ static int check_kind(const char *path)
     int64_t size = 0;
     int fd = -1, rc = 0;
 
-    CTT_TRY(open_own(path, &fd, &size));
+    CTT_TRY(ctt_own_file(path, &fd, &size));
     if (size > (int64_t)sizeof(head) - 1)
         size = sizeof(head) - 1;
     CTT_TRY(ctt_file_read_at(path, fd, 0, head, size));

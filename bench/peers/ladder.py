@@ -16,8 +16,9 @@ import predict
 # What is done, the most telling first.  tf32: fp32 with the matrix units'
 # 19 bits; joint: one convolution for all cores; compile: torch.compile; graph:
 # the whole step as one CUDA graph.
-VARIANTS = ("fp16+joint,fp16+joint+compile,fp32+joint,tf32+joint,"
-            "bf16+joint+compile,fp16+joint+graph,fp16,fp32")
+VARIANTS = ("fp16+joint,fp16+joint+compile,fp16+joint+compile+graph,"
+            "fp32+joint,tf32+joint,bf16+joint+compile,fp16+joint+graph,fp16,"
+            "fp32")
 
 
 def clips(a):

@@ -31,7 +31,8 @@ struct ctt_cuda {
     int                   lanes, at;     /* open ones; the current one */
     cudaStream_t          copy;          /* of prefetched uploads */
     cudaEvent_t           copied;
-    int                   recording;
+    int                   recording, has_clock;
+    const struct ctt_dev_host *host;     /* of kept.h; NULL: an old program */
     struct ctt_conv_set   conv;
     struct ctt_core      *core;          /* core.h */
 };

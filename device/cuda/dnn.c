@@ -13,7 +13,7 @@
  * Forward pooling and the backward pass of mean pooling do match, but cost a
  * second of compilation each and gain nothing: they are limited by memory. */
 #include "device/cuda/core.h"
-#include "device/cuda/dnn_plan.h"
+#include "device/cuda/dnn_choose.h"
 #include "device/cuda/kernels.h"
 #include "base/half.h"
 
@@ -69,23 +69,33 @@ out:
     return rc;
 }
 
-/* Clears the CUDA error that a refused engine may leave behind: the next kernel
- * launch would report it. */
+static int find_plan(const struct ctt_conv_ask *q,
+                     const struct ctt_dnn_key *key, struct ctt_dnn_plan **out);
+
+/* The one that was kept, or a new one.  A fused one must be faster than the
+ * plain convolution with a kernel for the rest. */
 static int make_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
-    struct ctt_dnn_site site = { .handle = ctt_cuda_lane(q->dev)->dnn };
     struct ctt_cuda *u = ctt_cuda_of(q->dev);
     const struct ctt_call *c = q->call;
     struct device_plans *s = q->state;
-    struct ctt_dnn_plan *p = NULL;
+    struct ctt_dnn_plan *p = NULL, *apart = NULL;
+    struct ctt_dnn_key plain = *key;
     int rc = 0;
 
     CTT_CHECK(!u->recording, CTT_EUNSUP,
               "%s: a new plan while a graph is recorded", c->node->name);
     CTT_TRY(limit_unused(u, s));
-    CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, &p));
-    cudaGetLastError();
+    p = ctt_dnn_kept(q->dev, key);
+    plain.plus = plain.bias = plain.act = 0;
+    if (!p && memcmp(&plain, key, sizeof(plain)) != 0 &&
+        ctt_dnn_is_timed(q->dev, key))
+        CTT_TRY(find_plan(q, &plain, &apart));
+    if (!p)
+        CTT_TRY(ctt_dnn_choose(q->dev, c, key, apart && apart->exec ? apart
+                                                                   : NULL,
+                               &p));
     p->next = s->plans;
     s->plans = *out = p;
 out:

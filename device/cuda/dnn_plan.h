@@ -35,8 +35,9 @@
  * is no handle); got: RESULTS (desc, up to 64, into ENGINECFGs made before).
  * ENGINECFG got: ENGINE.  ENGINE got: GLOBAL_INDEX (int64), NUMERICAL_NOTE (up
  * to 10).  EXECUTION_PLAN: ENGINE_CONFIG, and HANDLE or DEVICEPROP; got:
- * WORKSPACE_SIZE (int64).  VARIANT_PACK: UNIQUE_IDS (int64, 3 to 5) and
- * DATA_POINTERS (void *, as many), WORKSPACE (void *).  Besides:
+ * WORKSPACE_SIZE (int64), JSON_REPRESENTATION (char; set in place of
+ * ENGINE_CONFIG, it restores the plan).  VARIANT_PACK: UNIQUE_IDS (int64, 3 to
+ * 5) and DATA_POINTERS (void *, as many), WORKSPACE (void *).  Besides:
  * cudnnBackendCreateDescriptor, SetAttribute, GetAttribute, Finalize,
  * DestroyDescriptor, Execute; cudnnGetErrorString, cudnnGetLastErrorString.  If
  * no engine can compute it, Finalize of the graph, the heuristics or the plan
@@ -56,10 +57,12 @@ enum ctt_dnn_uid {
     CTT_DNN_BIAS, CTT_DNN_UIDS, CTT_DNN_VIRTUAL = 100
 };
 
-/* The GPU that plans are made for: an open one, or the properties of one. */
+/* The GPU that plans are made for: an open one, or the properties of one.
+ * capability: its compute capability, 90 for 9.0. */
 struct ctt_dnn_site {
     cudnnHandle_t            handle;
     cudnnBackendDescriptor_t prop;      /* used if handle is NULL */
+    int                      capability;
 };
 
 /* Key of a plan. f: the computed part (f.way) and the layout of the kernel;
@@ -80,24 +83,51 @@ struct ctt_dnn_key {
 struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
                                enum ctt_dtype type);
 
-/* A plan; exec NULL: no engine computes it. */
+/* A plan; exec NULL: no engine computes it, or none as fast as the plain
+ * convolution with a kernel for the rest.  generation: the GPUs that its
+ * kernels are written for, 80 or 90; 0: not known, older or any. */
 struct ctt_dnn_plan {
     struct ctt_dnn_plan     *next;            /* list of dnn.c */
     int                      users;           /* calls that keep it */
     struct ctt_dnn_key       key;
     cudnnBackendDescriptor_t exec, config;
     int64_t                  room;            /* bytes of workspace */
-    char                     impl[32];        /* "eng45" */
+    int                      engine, generation;
+    char                     impl[32];        /* "eng45", "eng2:sm90" */
 };
 
-/* Tries engines in the order of cuDNN's heuristics, among those that compute in
- * fp32 (no TF32 unless asked for, no sums in 16 bits), and takes the first that
- * builds; none is no error.  For fused graphs the engines of the fallback mode
- * are left out: they are slower than two kernels. */
+/* Most plans that are timed for one key. */
+enum { CTT_DNN_OFFERS = 6 };
+
+/* Plans of the key, at most `most` of them, in the order of cuDNN's heuristics,
+ * from engines that compute in fp32 (no TF32 unless asked for, no sums in 16
+ * bits), at most two of an engine.  The first is chosen by rule: on a GPU of
+ * capability 9.x one with kernels for 9.0, if there is any.  Fused graphs also
+ * get what the fallback mode has for tensor cores.  None is no error. */
+cudnnStatus_t ctt_dnn_offers(const struct ctt_dnn_site *site,
+                             const struct ctt_dnn_key *key, int most,
+                             struct ctt_dnn_plan *out[], int *count);
+
+/* The one that is chosen by rule; without exec if there is none. */
 cudnnStatus_t ctt_dnn_plan_new(const struct ctt_dnn_site *site,
                                const struct ctt_dnn_key *key,
                                struct ctt_dnn_plan **out);
 void          ctt_dnn_plan_free(struct ctt_dnn_plan **p);
+
+/* The text from which cuDNN restores the plan, which the caller frees with
+ * ctt_free(). */
+cudnnStatus_t ctt_dnn_plan_text(const struct ctt_dnn_plan *p, char **text,
+                                int64_t *bytes);
+
+/* A plan from that text; it computes what the text says, whatever key is. */
+cudnnStatus_t ctt_dnn_plan_restore(const struct ctt_dnn_site *site,
+                                   const struct ctt_dnn_key *key,
+                                   const char *text, int64_t bytes,
+                                   struct ctt_dnn_plan **out);
+
+/* The first failure of this process to compile a plan, or to find what cuDNN
+ * compiles with, in cuDNN's words: each call after the first gets NULL. */
+const char   *ctt_dnn_compile_failure(void);
 
 /* Runs p on the handle's stream.  data: by uid, 16-byte aligned; PLUS may be
  * the result: each element is read before it is written. */

@@ -4,6 +4,7 @@
 #include "device/cuda/core.h"
 #include "device/cuda/cores.h"
 #include "base/module.h"
+#include "device/kept.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,9 +61,12 @@ out:
     return rc;
 }
 
+static const struct ctt_dev_host *program;
+
+/* has_clock: plans may be timed; a simulated GPU has a clock if asked. */
 static int find_gpu(struct ctt_cuda *u)
 {
-    int count = 0, rc;
+    int count = 0, khz = 0, rc;
 
     CTT_TRY(count_gpus(&count));
     CTT_CHECK(u->device < count, CTT_EUNSUP, "device cuda: no GPU %d: this "
@@ -72,6 +76,10 @@ static int find_gpu(struct ctt_cuda *u)
     CTT_CHECK(u->prop.major >= 8, CTT_EUNSUP, "device cuda: %s has compute"
               " capability %d.%d; 8.0 is the least", u->prop.name,
               u->prop.major, u->prop.minor);
+    CTT_CUDA(NULL, cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate,
+                                          u->device));
+    u->has_clock = khz > 0;
+    u->host = program;
 out:
     return rc;
 }
@@ -223,5 +231,6 @@ const void *ctt_module_cuda(const struct ctt_host *h)
     if (h->version != CTT_MODULE_VERSION)
         return NULL;
     ctt_host_set(h);
+    program = h->more;
     return &kind;
 }

@@ -46,7 +46,9 @@ static int sums_fit_floats(const struct ctt_call *c)
 static int find_sums(const struct ctt_conv_ask *q, struct ctt_dnn_plan **out)
 {
     struct ctt_dnn_key key = ctt_dnn_key(q->call, CTT_TO_SMALL, CTT_I8);
-    struct ctt_dnn_site site = { .handle = ctt_cuda_lane(q->dev)->dnn };
+    const struct cudaDeviceProp *gpu = &ctt_cuda_of(q->dev)->prop;
+    struct ctt_dnn_site site = { .handle = ctt_cuda_lane(q->dev)->dnn,
+                                 .capability = 10 * gpu->major + gpu->minor };
     struct whole_state *s = q->state;
     struct ctt_dnn_plan *p = s->plans;
     int rc = 0;

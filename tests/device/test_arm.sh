@@ -25,11 +25,11 @@ $run "$dir/none" || { echo "$run runs no programs"; exit 77; }
 
 # The device but oneDNN, what it needs of net (no files: they need HDF5), the
 # tests; of CUnit there is only what they use.
-net='base/base base/cache base/limits base/module base/opt base/opt_needs
-     base/opt_value base/span base/visible net/append net/cell net/graph
-     net/late net/let net/line net/needed net/op net/quant
-     net/repeat net/rewrite/aux_head net/seal net/shape net/shape_slide net/text
-     net/weight net/winograd'
+net='base/base base/cache base/limits base/module base/newfile base/oldfile
+     base/opt base/opt_needs base/opt_value base/span base/visible base/warn
+     net/append net/cell net/graph net/late net/let net/line net/needed net/op
+     net/quant net/repeat net/rewrite/aux_head net/seal net/shape
+     net/shape_slide net/text net/weight net/winograd'
 device=$(ls device/*.c device/cpu/*.c device/cpu/conv/*.c \
             device/cpu/conv/*/*.c | grep -v /onednn)
 shared="$(printf '%s.c ' $net) $device tests/lib/bare/cunit.c

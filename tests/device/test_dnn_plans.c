@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_dnn_plans.c: the real cuDNN has an engine for every convolution of our
  * models and of the cases of test_ops, on GPUs that need not be there: cuDNN
- * makes plans for the properties of a device as for a device. */
+ * makes plans for the properties of a device as for a device.  On sm_90 none
+ * has kernels of an older generation where cuDNN lists newer ones; a plan that
+ * is restored from its text is the same. */
 #include "tests/lib/check.h"
 
 #ifndef CTT_WITH_CUDA
@@ -11,7 +13,7 @@ int main(void)
 }
 #else
 
-#include "device/cuda/dnn_plan.h"
+#include "device/cuda/dnn_graph.h"
 #include "tests/lib/rig.h"
 #include "net/op.h"
 
@@ -33,13 +35,14 @@ enum { TYPES = 3, WAYS = 3, SEEN = 8192 };
     "\"maxGridSize\":[2147483647,65535,65535],\"supportCoopLaunch\":1,"     \
     "\"pciDeviceId\":0,\"isTccDriver\":0,\"cudaDeviceId\":0,"               \
     "\"driverVer\":13000,"
-static const struct { const char *name, *json; } gpus[] = {
-    { "sm_80", "{" ALIKE "\"deviceName\":\"NVIDIA A100-SXM4-80GB\","
+static const struct { const char *name; int capability; const char *json; }
+gpus[] = {
+    { "sm_80", 80, "{" ALIKE "\"deviceName\":\"NVIDIA A100-SXM4-80GB\","
       "\"deviceVer\":800,\"multiProcessorCount\":108,"
       "\"maxSharedMemoryPerBlockOptin\":166912,"
       "\"totalGlobalMem\":84987740160,\"smClockRateKHz\":1410000,"
       "\"memClockRateKHz\":1593000,\"l2CacheSize\":41943040}" },
-    { "sm_90", "{" ALIKE "\"deviceName\":\"NVIDIA H200\","
+    { "sm_90", 90, "{" ALIKE "\"deviceName\":\"NVIDIA H200\","
       "\"deviceVer\":900,\"multiProcessorCount\":132,"
       "\"maxSharedMemoryPerBlockOptin\":232448,"
       "\"totalGlobalMem\":150754820096,\"smClockRateKHz\":1980000,"
@@ -70,6 +73,7 @@ static int open_sites(void)
         const char *s = gpus[i].json;
         cudnnBackendDescriptor_t *p = &site[i].prop;
 
+        site[i].capability = gpus[i].capability;
         if (cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR,
                                          p) ||
             cudnnBackendSetAttribute(*p,
@@ -100,6 +104,90 @@ static int is_new(int gpu, const struct ctt_dnn_key *key)
     return 1;
 }
 
+/* 1 if cuDNN lists a configuration in this mode (that of fused engines for
+ * sm_90 is FALLBACK, that of others A, where plans are not compiled) whose text
+ * names what only sm_90 has: a kernel's name, or clusters of blocks. */
+static int lists_newer(struct ctt_dnn_making *m, cudnnBackendDescriptor_t graph,
+                       cudnnBackendHeurMode_t mode)
+{
+    cudnnBackendDescriptor_t heur, config[CTT_DNN_CONFIGS], exec;
+    struct ctt_dnn_plan p = { .users = 0 };
+    int64_t n = 0, bytes;
+    int newer = 0;
+    char *text;
+
+    if (ctt_dnn_describe(m, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR,
+                         (struct ctt_dnn_attr[]){
+        { CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CTT_DNN_DESCS(1, &graph) },
+        { CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode },
+        { CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CTT_DNN_DESCS(1, &m->site->prop) },
+        CTT_DNN_END }, &heur))
+        return 0;
+    for (int i = 0; i < CTT_DNN_CONFIGS; i++)
+        ctt_dnn_create(m, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config[i]);
+    cudnnBackendGetAttribute(heur, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                             CTT_DNN_DESCS(CTT_DNN_CONFIGS, &n), config);
+    for (int64_t i = 0; i < n && !newer; i++) {
+        if (ctt_dnn_describe(m, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
+                             (struct ctt_dnn_attr[]){
+            { CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
+              CTT_DNN_DESCS(1, &m->site->prop) },
+            { CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+              CTT_DNN_DESCS(1, &config[i]) },
+            CTT_DNN_END }, &exec))
+            continue;
+        p.exec = exec;
+        CU_ASSERT_EQUAL_FATAL(ctt_dnn_plan_text(&p, &text, &bytes), 0);
+        newer = strstr(text, "_CGA_") || strstr(text, "_sm90_");
+        ctt_free(text);
+    }
+    return newer;
+}
+
+static void expect_newest(int gpu, const struct ctt_node *n,
+                          const struct ctt_dnn_plan *p)
+{
+    struct ctt_dnn_making m = { .site = &site[gpu], .key = &p->key };
+    cudnnBackendDescriptor_t graph;
+    int newer = 0;
+
+    CU_ASSERT(p->generation <= gpus[gpu].capability);
+    if (p->generation == 90 || gpus[gpu].capability < 90 ||
+        (p->key.type == CTT_F32 && !p->key.tf32))
+        return;
+    CU_ASSERT_EQUAL_FATAL(ctt_dnn_graph(&m, &graph), 0);
+    newer = lists_newer(&m, graph, ctt_dnn_fused(&p->key)
+                                   ? CUDNN_HEUR_MODE_FALLBACK
+                                   : CUDNN_HEUR_MODE_A);
+    ctt_dnn_destroy(&m, 0);
+    if (newer)
+        printf("\n    %s %s: %s in %s on %s: %s", n->text, n->name,
+               way_word[p->key.f.way], type_word[p->key.type],
+               gpus[gpu].name, p->impl);
+    CU_ASSERT(!newer);
+}
+
+static void expect_restored(int gpu, const struct ctt_dnn_plan *p)
+{
+    struct ctt_dnn_plan *again = NULL;
+    char *text = NULL, *other = NULL;
+    int64_t bytes = 0, others = 0;
+
+    CU_ASSERT_EQUAL_FATAL(ctt_dnn_plan_text(p, &text, &bytes), 0);
+    CU_ASSERT_EQUAL_FATAL(ctt_dnn_plan_restore(&site[gpu], &p->key, text,
+                                               bytes, &again), 0);
+    CU_ASSERT_EQUAL_FATAL(ctt_dnn_plan_text(again, &other, &others), 0);
+    CU_ASSERT(bytes == others && memcmp(text, other, (size_t)bytes) == 0);
+    CU_ASSERT_EQUAL(again->room, p->room);
+    ctt_dnn_plan_free(&again);
+    text[bytes / 2] = '\1';
+    CU_ASSERT_NOT_EQUAL(ctt_dnn_plan_restore(&site[gpu], &p->key, text, bytes,
+                                             &again), 0);
+    CU_ASSERT_PTR_NULL(again);
+    ctt_free(text);
+    ctt_free(other);
+}
+
 /* There is an engine; says so if not. */
 static void expect(int gpu, const struct ctt_node *n,
                    const struct ctt_dnn_key *key)
@@ -115,7 +203,10 @@ static void expect(int gpu, const struct ctt_node *n,
                way_word[key->f.way], type_word[key->type], gpus[gpu].name,
                e ? cudnnGetErrorString(e) : "no engine");
     CU_ASSERT_EQUAL_FATAL(e, CUDNN_STATUS_SUCCESS);
-    CU_ASSERT_PTR_NOT_NULL(p->exec);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p->exec);
+    expect_newest(gpu, n, p);
+    if (tried % 16 == 0 || ctt_dnn_fused(key))
+        expect_restored(gpu, p);
     ctt_dnn_plan_free(&p);
 }
 
@@ -231,6 +322,38 @@ static void try_follow(const struct ctt_graph *g, int which)
     }
 }
 
+/* The convs of bench_gpu's ladder in 16 bits, as they are fused there. */
+static void test_ladder(void)
+{
+    static const struct { const char *name; int fused; } convs[] = {
+        { "h01.zx", 0 }, { "h11.zx", 1 }, { "h11.z", 1 }, { "h11.q", 0 },
+    };
+    const char *src = getenv("srcdir");
+    char path[512], *text = NULL;
+    struct ctt_graph *g;
+
+    snprintf(path, sizeof(path), "%s/models/mnist-convttlstm.net",
+             src ? src : ".");
+    CHECK_OK(ctt_net_read(path, &text));
+    CHECK_OK(ctt_net_parse(text, &g));
+    for (size_t i = 0; i < CTT_LEN(convs); i++) {
+        const struct ctt_node *n = &g->node[ctt_graph_find(g, convs[i].name)];
+        struct ctt_call c = shapes(g, n, 16);
+        struct ctt_dnn_key key = ctt_dnn_key(&c, CTT_TO_SMALL, CTT_F16);
+        struct ctt_dnn_plan *p = NULL;
+
+        key.plus = convs[i].fused && n->plus;
+        key.bias = convs[i].fused && n->nw > 1;
+        CU_ASSERT_EQUAL_FATAL(ctt_dnn_plan_new(&site[GPUS - 1], &key, &p), 0);
+        printf("%s%s %s", i ? ", " : "\n    ", n->name, p->impl);
+        CU_ASSERT_EQUAL(p->generation, 90);
+        expect_restored(GPUS - 1, p);
+        ctt_dnn_plan_free(&p);
+    }
+    ctt_graph_free(&g);
+    ctt_free(text);
+}
+
 /* cuDNN compiles these, for which it must find the names of a driver. */
 static void test_fused(void)
 {
@@ -337,6 +460,7 @@ int main(void)
         { "with sums and activations in them", test_fused },
         { "sums of whole numbers", test_whole },
         { "TF32", test_tf32 },
+        { "those of the ladder on sm_90", test_ladder },
         CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {

@@ -66,6 +66,23 @@ static void compare(const struct ctt_case *cs, const struct way *y,
     gpu_close(&got);
 }
 
+static int is_op(const struct ctt_case *cs, const char *op)
+{
+    size_t n = strlen(op);
+
+    return strncmp(cs->op, op, n) == 0 && cs->op[n] == ' ';
+}
+
+/* Each plan of a fused conv takes cuDNN up to two seconds: of a case's calls
+ * the quick test runs one in `of`, another one of the next case. */
+static int is_left_out(size_t i, size_t k, int t, size_t of)
+{
+    const struct ctt_case *cs = &ctt_cases[i];
+
+    return gpu_quick && (is_op(cs, "conv") || is_op(cs, "deconv")) &&
+           (i + k * GPU_TYPES + (size_t)t) % of != 0;
+}
+
 static void compare_all(const struct way *y, size_t ways,
                         int (*which)(const struct ctt_case *cs), int exact)
 {
@@ -75,7 +92,8 @@ static void compare_all(const struct way *y, size_t ways,
             continue;
         for (size_t k = 0; k < (cs->big || gpu_quick ? 2 : ways); k++)
             for (int t = 0; t < GPU_TYPES; t++)
-                if (!y[k].wide || gpu_types[t].ulp > 0)
+                if ((!y[k].wide || gpu_types[t].ulp > 0) &&
+                    !is_left_out(i, k, t, y[k].act || y[k].wide ? 12 : 6))
                     compare(cs, &y[k], &gpu_types[t], exact);
     }
 }
@@ -107,13 +125,6 @@ static void test_mixed(void)
     };
 
     compare_all(mixed, CTT_LEN(mixed), NULL, 0);
-}
-
-static int is_op(const struct ctt_case *cs, const char *op)
-{
-    size_t n = strlen(op);
-
-    return strncmp(cs->op, op, n) == 0 && cs->op[n] == ' ';
 }
 
 static int takes_act(const struct ctt_case *cs)
@@ -185,7 +196,8 @@ static void test_in_place(void)
             const struct ctt_case *cs = &ctt_cases[i];
             if (is_op(cs, "act") || is_op(cs, "dropout"))
                 in_place(cs, 0, &gpu_types[t]);
-            if (is_op(cs, "conv") && cs->b && !(gpu_quick && cs->big))
+            if (is_op(cs, "conv") && cs->b && !(gpu_quick && cs->big) &&
+                !is_left_out(i, 0, t, 12))
                 in_place(cs, 1, &gpu_types[t]);
         }
 }

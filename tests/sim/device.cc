@@ -42,6 +42,13 @@ int ctt_sim_device()
     return current;
 }
 
+int ctt_sim_capability()
+{
+    const char *is = getenv("CTT_SIM_CAPABILITY");
+
+    return is ? atoi(is) : 80;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
     CTT_SIM_CUDA_ENTER();
@@ -83,7 +90,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     prop->totalGlobalMem = total;
     prop->sharedMemPerBlock = 48 << 10;
     prop->sharedMemPerMultiprocessor = 164 << 10;
-    prop->major = 8;
+    prop->major = ctt_sim_capability() / 10;
+    prop->minor = ctt_sim_capability() % 10;
     prop->multiProcessorCount = 4;
     prop->warpSize = 32;
     prop->maxThreadsPerBlock = 1024;
@@ -110,6 +118,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr,
     switch (attr) {
     case cudaDevAttrMaxThreadsPerBlock:
         *value = prop.maxThreadsPerBlock;
+        return cudaSuccess;
+    case cudaDevAttrClockRate:
+        *value = ctt_sim_clock("") < 0 ? 0 : 1000000;
         return cudaSuccess;
     case cudaDevAttrMultiProcessorCount:
         *value = prop.multiProcessorCount;

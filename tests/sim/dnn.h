@@ -54,7 +54,7 @@ static inline int64_t ctt_sim_dnn_size(int type)
 
 enum ctt_sim_engine {
     CTT_SIM_ROUNDS, CTT_SIM_FAILS, CTT_SIM_ANY_ORDER, CTT_SIM_GOOD,
-    CTT_SIM_FALLBACK, CTT_SIM_ENGINES
+    CTT_SIM_FALLBACK, CTT_SIM_HOPPER, CTT_SIM_ENGINES
 };
 
 struct ctt_sim_desc {
@@ -89,6 +89,8 @@ cudnnStatus_t ctt_sim_dnn_check(ctt_sim_desc &d);
 /* dnn_engine.cc: the engines that can compute a graph. */
 cudnnStatus_t ctt_sim_dnn_choose(ctt_sim_desc &heur);
 cudnnStatus_t ctt_sim_dnn_build(ctt_sim_desc &plan);
+cudnnStatus_t ctt_sim_dnn_restore(ctt_sim_desc &plan);
+std::vector<char> ctt_sim_dnn_text(const ctt_sim_desc &plan);
 std::vector<cudnnBackendNumericalNote_t>
 ctt_sim_dnn_notes(const ctt_sim_desc &engine);
 

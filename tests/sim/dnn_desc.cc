@@ -5,6 +5,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <string>
 
 using desc = ctt_sim_desc;
 
@@ -30,9 +31,9 @@ static const size_t size_of[CTT_SIM_DNN_TYPES] = {
     sizeof(cudnnBackendDescriptor_t), 1
 };
 
-/* Use of an attribute: optional, required or read-only; the rules also have its
- * most values. */
-enum { OPTIONAL, NEEDED, READ };
+/* Use of an attribute: optional, required, read-only, or both optional and
+ * read; the rules also have its most values. */
+enum { OPTIONAL, NEEDED, READ, BOTH };
 struct rule { int owner, name, type, how, most; };
 
 #define T(x) CUDNN_TYPE_##x
@@ -96,7 +97,8 @@ static const struct rule rules[] = {
     R(ENGINE, ENGINE_GLOBAL_INDEX, INT64, READ, 1)
     R(ENGINE, ENGINE_NUMERICAL_NOTE, NUMERICAL_NOTE, READ, 0)
     R(EXECUTION_PLAN, EXECUTION_PLAN_ENGINE_CONFIG, BACKEND_DESCRIPTOR,
-      NEEDED, 1)
+      OPTIONAL, 1)
+    R(EXECUTION_PLAN, EXECUTION_PLAN_JSON_REPRESENTATION, CHAR, BOTH, 1 << 24)
     R(EXECUTION_PLAN, EXECUTION_PLAN_HANDLE, HANDLE, OPTIONAL, 1)
     R(EXECUTION_PLAN, EXECUTION_PLAN_DEVICEPROP, BACKEND_DESCRIPTOR, OPTIONAL,
       1)
@@ -323,10 +325,11 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d,
     const struct rule *r;
     int64_t unwanted;
 
-    if (!descs.count(d) || !values || asked < 1)
+    if (!descs.count(d) || (asked && !values) || asked < 0 ||
+        (!asked && (!count || type != CUDNN_TYPE_CHAR)))
         FAIL(BAD_PARAM_NULL_POINTER, "attribute %d", name);
     r = find_rule(descs[d]->type, name);
-    if (!r || r->how != READ || r->type != type)
+    if (!r || (r->how != READ && r->how != BOTH) || r->type != type)
         FAIL(BAD_PARAM_ATTRIBUTE_TYPE, "attribute %d cannot be read", name);
     if (!descs[d]->done)
         FAIL(BAD_PARAM_NOT_FINALIZED, "attribute %d", name);
@@ -339,6 +342,10 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d,
         *count = 1;
         return fill_config(*(void **)values, CUDNN_BACKEND_ENGINE_DESCRIPTOR,
                            from, from.engine);
+    case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION:
+        *count = asked ? copy_values(ctt_sim_dnn_text(from), asked, values)
+                       : (int64_t)ctt_sim_dnn_text(from).size();
+        return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
         *count = copy_values(std::vector<int64_t> { from.engine }, asked,
                              values);
@@ -419,12 +426,15 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
     if (bytes && !ctt_sim_is_device(workspace, bytes))
         FAIL(EXECUTION_FAILED, "%d bytes of workspace", (int)bytes);
     std::vector<ctt_sim_dnn_op> ops = p.ops;
+    std::string name = (ops.size() > 1 ? "fused" : "eng") +
+                       std::to_string(p.engine);
     if (ctt_sim_give(handle->stream, [=]() {
             if (ctt_sim_tally())
                 return ctt_sim_tally_dnn(ops);
             if (bytes)
                 memset(workspace, 0xff, bytes);
             ctt_sim_dnn_run(ops, data);
+            ctt_sim_pass(name.c_str());
         }))
         FAIL(EXECUTION_FAILED, "%s", cudaGetErrorString(cudaGetLastError()));
     return CUDNN_STATUS_SUCCESS;

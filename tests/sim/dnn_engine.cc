@@ -26,12 +26,9 @@ void ctt_sim_dnn(const char *w)
 /* Whether CTT_SIM_DNN or ctt_sim_dnn() says this. */
 static bool engines_are(const char *word)
 {
-    const char *e = getenv("CTT_SIM_DNN");
+    const char *e = known ? what.c_str() : getenv("CTT_SIM_DNN");
 
-    if (!known)
-        what = e ? e : "";
-    known = true;
-    return what.find(word) != std::string::npos;
+    return e && strstr(e, word);
 }
 
 /* The graphs that cuDNN fuses: see device/cuda/dnn_plan.h. */
@@ -84,14 +81,19 @@ cudnnStatus_t ctt_sim_dnn_choose(desc &heur)
     if (!g.has(CUDNN_ATTR_OPERATIONGRAPH_HANDLE) &&
         !heur.has(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP))
         FAIL(BAD_PARAM, "heuristics for no device");
+    bool hopper = ctt_sim_capability() / 10 == 9;
     heur.ops = g.ops;
     if (!is_supported(g.ops))
         return CUDNN_STATUS_SUCCESS;    /* with no results */
     if (mode == CUDNN_HEUR_MODE_FALLBACK)
         heur.engines = { CTT_SIM_FALLBACK };
-    else if (!engines_are("fallback"))
+    if (mode == CUDNN_HEUR_MODE_FALLBACK && hopper && g.ops.size() > 1)
+        heur.engines = { CTT_SIM_HOPPER };
+    if (mode != CUDNN_HEUR_MODE_FALLBACK && !engines_are("fallback"))
         heur.engines = { CTT_SIM_ROUNDS, CTT_SIM_FAILS, CTT_SIM_ANY_ORDER,
                          CTT_SIM_GOOD };
+    if (mode != CUDNN_HEUR_MODE_FALLBACK && hopper && g.ops.size() == 1)
+        heur.engines.push_back(CTT_SIM_HOPPER);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -110,9 +112,73 @@ ctt_sim_dnn_notes(const desc &engine)
     return notes;
 }
 
+static const int64_t workspace[CTT_SIM_ENGINES] = { 64, 64, 5000, 0, 256,
+                                                     128 };
+
+/* Each fused plan that is built is compiled. */
+static cudnnStatus_t compile()
+{
+    static long compiled;
+    const char *most = getenv("CTT_SIM_FUSED");
+
+    if (most && ++compiled > atol(most))
+        ctt_sim_die("more than %s fused plans", most);
+    if (engines_are("uncompiled"))
+        FAIL(INTERNAL_ERROR_COMPILATION_FAILED, "a simulated compiler");
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* The operations as hexadecimal digits, after what our reader looks for. */
+std::vector<char> ctt_sim_dnn_text(const desc &plan)
+{
+    static const char *const say[] = {
+        "", "TILE_CGA_M", "\"kernelName\":\"conv_sm80_0\"",
+        "\"kernelName\":\"conv_sm90_0\""
+    };
+    bool hopper = plan.engine == CTT_SIM_HOPPER, fused = plan.ops.size() > 1;
+    std::string s = "{\"engine\":{\"engineId\":" +
+        std::to_string(plan.engine) + ",\"of\":\"" +
+        say[2 * fused + hopper] + "\"},\"ops\":\"";
+    const char *p = (const char *)plan.ops.data();
+
+    for (size_t i = 0; i < plan.ops.size() * sizeof(plan.ops[0]); i++) {
+        char two[3];
+        snprintf(two, sizeof(two), "%02x", (unsigned char)p[i]);
+        s += two;
+    }
+    s += "\"}";
+    return std::vector<char>(s.begin(), s.end());
+}
+
+cudnnStatus_t ctt_sim_dnn_restore(desc &plan)
+{
+    const std::vector<char> &v =
+        plan.attr.at(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION).bytes;
+    std::string s(v.begin(), v.end());
+    size_t at = s.find("\"ops\":\""), end = s.rfind('"'), from = at + 7;
+    size_t id = s.find("\"engineId\":");
+
+    if (at == std::string::npos || end < from || s.back() != '}' ||
+        id == std::string::npos ||
+        (end - from) % (2 * sizeof(ctt_sim_dnn_op)))
+        FAIL(BAD_PARAM, "a plan's text");
+    plan.ops.resize((end - from) / 2 / sizeof(ctt_sim_dnn_op));
+    for (size_t i = 0; i < (end - from) / 2; i++)
+        ((char *)plan.ops.data())[i] =
+            (char)strtol(s.substr(from + 2 * i, 2).c_str(), NULL, 16);
+    plan.engine = atoi(s.c_str() + id + 11);
+    if (plan.engine < 0 || plan.engine >= CTT_SIM_ENGINES)
+        FAIL(BAD_PARAM, "engine %d", plan.engine);
+    plan.workspace = workspace[plan.engine];
+    return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t ctt_sim_dnn_build(desc &plan)
 {
-    static const int64_t workspace[CTT_SIM_ENGINES] = { 64, 64, 5000, 0, 256 };
+    if (plan.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION))
+        return ctt_sim_dnn_restore(plan);
+    if (!plan.has(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG))
+        FAIL(BAD_PARAM, "a plan of no configuration");
     const desc &config = plan.desc(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
 
     if (config.type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)
@@ -122,6 +188,11 @@ cudnnStatus_t ctt_sim_dnn_build(desc &plan)
         FAIL(BAD_PARAM, "a plan for no device");
     if (config.engine == CTT_SIM_FAILS)
         FAIL(NOT_SUPPORTED, "engine %d", config.engine);
+    if (config.ops.size() > 1) {
+        cudnnStatus_t s = compile();
+        if (s)
+            return s;
+    }
     plan.ops = config.ops;
     plan.engine = config.engine;
     plan.workspace = workspace[config.engine];

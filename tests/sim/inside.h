@@ -162,6 +162,14 @@ void ctt_sim_tally_access(const void *p, bool writes);
 void ctt_sim_tally_add(const char *what, int64_t bytes, double flop);
 void ctt_sim_tally_kernel(const char *function, uint64_t blocks, uint64_t ran);
 
+/* The compute capability of the GPUs, 80 for 8.0. */
+int ctt_sim_capability();
+
+/* stream.cc: the time in ms that such work takes by CTT_SIM_CLOCK, 0 if it does
+ * not say; negative: no clock.  pass: work that took as long. */
+double ctt_sim_clock(const char *what);
+void ctt_sim_pass(const char *what);
+
 /* A pseudorandom number below n. */
 uint64_t ctt_sim_chance(uint64_t n);
 

@@ -239,6 +239,7 @@ static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f,
     ctt_sim_count_kernel();
     if (ctt_sim_tally())
         ctt_sim_tally_kernel(function, n, (n + step - 1) / step);
+    ctt_sim_pass("kernel");
 }
 
 static bool grid_fits(dim3 grid, dim3 block)

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kept.c: one file for each thing that is kept: a line with the version and the
+ * key, the thing, and a sum of both. */
+#include "device/kept.h"
+#include "base/newfile.h"
+#include "base/warn.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER "kept"
+#define ENDING ".kept"
+
+enum { FIRST = CTT_KEPT_KEY + 64, SUM = 16, NAME = 16 };
+
+/* ---- folders and files of this user ---- */
+
+/* The folder of caches: an absolute path, or "". */
+static void caches_place(char *path, size_t room)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+    path[0] = '\0';
+    if (xdg && *xdg == '/')
+        snprintf(path, room, "%s", xdg);
+    else if (home && *home == '/')
+        snprintf(path, room, "%s/.cache", home);
+}
+
+/* A folder of this user that nobody else can write. */
+static int is_own_folder(const char *path)
+{
+    struct stat s;
+
+    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) &&
+           s.st_uid == geteuid() && !(s.st_mode & 022);
+}
+
+int ctt_own_folder(const char *name, int make, char *path, size_t room)
+{
+    char base[2048], folder[2100];
+    int rc = 0;
+
+    caches_place(base, sizeof(base));
+    CTT_CHECK(*base && strlen(base) + 1 < sizeof(base), CTT_EIO,
+              "no folder of caches");
+    snprintf(folder, sizeof(folder), "%s/convtt", base);
+    CTT_CHECK(snprintf(path, room, "%s%s%s", folder, *name ? "/" : "", name) <
+              (int)room, CTT_EIO, "%s: the path is too long", folder);
+    if (make) {
+        mkdir(base, 0700);
+        mkdir(folder, 0700);
+        mkdir(path, 0700);
+    }
+    CTT_CHECK(is_own_folder(folder) && is_own_folder(path), CTT_EIO,
+              "%s: not a folder that only its user writes", path);
+out:
+    return rc;
+}
+
+int ctt_own_file(const char *path, int *out, int64_t *size)
+{
+    struct stat at, is;
+    int fd = -1, rc = 0;
+
+    CTT_CHECK(lstat(path, &at) == 0, CTT_EIO, "%s: not there", path);
+    CTT_CHECK(S_ISREG(at.st_mode) && at.st_uid == geteuid(), CTT_EIO,
+              "%s: not a file of this user", path);
+    CTT_TRY(ctt_file_open(path, &fd, size));
+    CTT_CHECK(fstat(fd, &is) == 0 && is.st_dev == at.st_dev &&
+              is.st_ino == at.st_ino, CTT_EIO, "%s: it changed", path);
+    *out = fd;
+    return 0;
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* ---- what is kept ---- */
+
+/* FNV-1a (Fowler, Noll, Vo 1991). */
+static uint64_t fnv_sum(const void *p, size_t n)
+{
+    const unsigned char *at = p;
+    uint64_t h = 14695981039346656037u;
+
+    while (n--)
+        h = (h ^ *at++) * 1099511628211u;
+    return h;
+}
+
+static int first_line(const char *key, char line[FIRST])
+{
+    int n = snprintf(line, FIRST, "convtt " CTT_VERSION " %s\n", key);
+
+    return strchr(key, '\n') || n >= FIRST ? -1 : n;
+}
+
+static int kept_place(const char *key, int make, char *path, size_t room)
+{
+    char folder[2200];
+    int rc = 0;
+
+    CTT_TRY(ctt_own_folder(FOLDER, make, folder, sizeof(folder)));
+    CTT_CHECK(snprintf(path, room, "%s/%0*" PRIx64 ENDING, folder, NAME,
+                       fnv_sum(key, strlen(key))) < (int)room, CTT_EIO,
+              "%s: the path is too long", folder);
+out:
+    return rc;
+}
+
+static int read_kept(const char *path, char **out, int64_t *bytes)
+{
+    int64_t size = 0;
+    char *text = NULL;
+    int fd = -1, rc = 0;
+
+    CTT_TRY(ctt_own_file(path, &fd, &size));
+    CTT_CHECK(size >= SUM && size <= CTT_KEPT_BYTES + FIRST + SUM, CTT_EFORMAT,
+              "%s: not its size", path);
+    text = ctt_calloc((size_t)size + 1, 1);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_file_read_at(path, fd, 0, text, size));
+    *out = text;
+    *bytes = size;
+    text = NULL;
+out:
+    if (fd >= 0)
+        close(fd);
+    ctt_free(text);
+    return rc;
+}
+
+static void print_sum(const char *text, int64_t n, char sum[SUM + 1])
+{
+    snprintf(sum, SUM + 1, "%0*" PRIx64, SUM, fnv_sum(text, (size_t)n));
+}
+
+int ctt_kept_read(const char *key, char **data, int64_t *size)
+{
+    char path[2400], line[FIRST], sum[SUM + 1], *text = NULL;
+    int n = first_line(key, line), found = 0;
+    int64_t all = 0;
+
+    if (n < 0 || kept_place(key, 0, path, sizeof(path)) < 0 ||
+        read_kept(path, &text, &all) < 0)
+        return 0;
+    print_sum(text, all - SUM, sum);
+    if (all - SUM >= n && memcmp(text, line, (size_t)n) == 0 &&
+        memcmp(text + all - SUM, sum, SUM) == 0) {
+        *size = all - SUM - n;
+        memmove(text, text + n, (size_t)*size);
+        text[*size] = '\0';
+        *data = text;
+        text = NULL;
+        found = 1;
+    }
+    ctt_free(text);
+    return found;
+}
+
+/* Removes the oldest file of the folder if it is full. */
+static void make_place(const char *path)
+{
+    char folder[2400], at[2700], oldest[2700] = "";
+    struct dirent *e;
+    struct stat s;
+    int64_t first = 0;
+    int files = 0;
+    DIR *dir;
+
+    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path),
+             path);
+    dir = opendir(folder);
+    while (dir && (e = readdir(dir))) {
+        if (strlen(e->d_name) != NAME + sizeof(ENDING) - 1 ||
+            !strstr(e->d_name, ENDING))
+            continue;
+        snprintf(at, sizeof(at), "%s/%s", folder, e->d_name);
+        if (lstat(at, &s) < 0)
+            continue;
+        files++;
+        if (!*oldest || (int64_t)s.st_mtime < first) {
+            first = (int64_t)s.st_mtime;
+            snprintf(oldest, sizeof(oldest), "%s", at);
+        }
+    }
+    if (dir)
+        closedir(dir);
+    if (files >= CTT_KEPT_FILES && access(path, F_OK) < 0)
+        unlink(oldest);
+}
+
+void ctt_kept_write(const char *key, const void *data, int64_t size)
+{
+    char path[2400], line[FIRST], sum[SUM + 1], *text;
+    int n = first_line(key, line);
+
+    if (n < 0 || size > CTT_KEPT_BYTES ||
+        kept_place(key, 1, path, sizeof(path)) < 0)
+        return;
+    text = ctt_calloc((size_t)(n + size + SUM), 1);
+    if (!text)
+        return;
+    make_place(path);
+    memcpy(text, line, (size_t)n);
+    memcpy(text + n, data, (size_t)size);
+    print_sum(text, n + size, sum);
+    memcpy(text + n + size, sum, SUM);
+    ctt_file_replace(path, text, n + size + SUM);
+    ctt_free(text);
+}
+
+const struct ctt_dev_host ctt_dev_host = {
+    ctt_kept_read, ctt_kept_write, ctt_warn
+};

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_dnn_choice.c: which of cuDNN's plans is chosen: by the clock of the
+ * simulated GPU, by rule without one, and as an earlier run kept it; what is
+ * damaged or of another GPU is not used; a compiler that fails is told once. */
+#include "tests/lib/gpu.h"
+#include "device/kept.h"
+#include "base/warn.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct ctt_case plain = {
+    "c=16 h=32 w=32", NULL, "conv y in=a out=32 kernel=3 pad=1 bias=0", 0
+};
+static const struct ctt_case fused = {
+    "c=16 h=32 w=32", NULL, "conv y in=a out=32 kernel=3 pad=1", 0
+};
+enum { N = 4 };
+
+static char top[64], caches[96];
+
+/* NAME=VALUE; without a value it is unset. */
+static void environment(const char *const *list)
+{
+    char name[64];
+
+    for (; *list; list++) {
+        size_t n = strcspn(*list, "=");
+
+        snprintf(name, sizeof(name), "%.*s", (int)n, *list);
+        if ((*list)[n])
+            setenv(name, *list + n + 1, 1);
+        else
+            unsetenv(name);
+    }
+}
+#define ENV(...) environment((const char *const[]){ __VA_ARGS__, NULL })
+
+/* Runs the case on a GPU that is opened for it, checks its result, and returns
+ * the name of the plan. */
+static const char *plan_of(const struct ctt_case *cs, enum ctt_dtype type,
+                           int deterministic)
+{
+    static char name[80];
+    double ulp = type == CTT_F32 ? 0 : 0x1p-10;
+    struct gpu_call m;
+    struct ctt_rig want;
+
+    CHECK_OK(ctt_dev_open("cuda", 0, &gpu));
+    ctt_dev_deterministic(gpu, deterministic);
+    gpu_open(&m, cs, N, 0, 0, type, 0, 0);
+    gpu_expect(&m, cs, N, 0, 0, &want);
+    gpu_up(&m);
+    CHECK_OK(ctt_dev_run(gpu, &m.call, CTT_FWD));
+    snprintf(name, sizeof(name), "%s",
+             ctt_dev_impl(gpu, *m.call.cache, CTT_FWD));
+    gpu_down(&m);
+    CU_ASSERT(ctt_rig_close_to(&m.rig.call.out, &want.call.out,
+                               2e-4 + 2 * ulp, "out", cs));
+    ctt_rig_close(&want, host);
+    gpu_close(&m);
+    ctt_dev_close(&gpu);
+    return name;
+}
+
+#define EXPECT(cs, type, name)                                          \
+    CU_ASSERT_STRING_EQUAL(plan_of(cs, type, 0), "cudnn:" name)
+
+/* ---- the kept files ---- */
+
+/* Calls f for each; returns how many there are. */
+static int each_kept(void (*f)(const char *path))
+{
+    char folder[160], path[512];
+    struct dirent *e;
+    int n = 0;
+    DIR *dir;
+
+    snprintf(folder, sizeof(folder), "%s/convtt/kept", caches);
+    dir = opendir(folder);
+    while (dir && (e = readdir(dir)))
+        if (strstr(e->d_name, ".kept")) {
+            snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+            if (f)
+                f(path);
+            n++;
+        }
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static void drop(const char *path)
+{
+    CU_ASSERT_EQUAL(unlink(path), 0);
+}
+
+static void cut(const char *path)
+{
+    struct stat s;
+
+    CU_ASSERT_EQUAL(stat(path, &s), 0);
+    CU_ASSERT_EQUAL(truncate(path, s.st_size - 20), 0);
+}
+
+/* Another engine's number, as a stranger would write it. */
+static void alter(const char *path)
+{
+    FILE *f = fopen(path, "r+");
+    char text[4096] = "", *at;
+    size_t n;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    n = fread(text, 1, sizeof(text) - 1, f);
+    at = strstr(text, "engineId\":");
+    CU_ASSERT_FATAL(n > 0 && at);
+    fseek(f, at + 10 - text, SEEK_SET);
+    fputc('4', f);
+    fclose(f);
+}
+
+/* ---- tests ---- */
+
+/* Engines 2 and 3 compute it; 3 is for any order of sums. */
+static void test_clock(void)
+{
+    each_kept(drop);
+    ENV("CTT_SIM_CLOCK=eng2=2,eng3=1", "CTT_SIM_CAPABILITY");
+    EXPECT(&plain, CTT_F32, "eng3");
+    CU_ASSERT_EQUAL(each_kept(drop), 1);
+    ENV("CTT_SIM_CLOCK=eng2=1,eng3=2");
+    EXPECT(&plain, CTT_F32, "eng2");
+    each_kept(drop);
+    ENV("CTT_SIM_CLOCK=eng2=1,eng3=1.02");    /* no more than noise */
+    EXPECT(&plain, CTT_F32, "eng2");
+    each_kept(drop);
+}
+
+/* The bias in the same kernel, or in one after it. */
+static void test_apart(void)
+{
+    each_kept(drop);
+    ENV("CTT_SIM_CLOCK=fused2=9,fused3=3,eng2=9,eng3=1,kernel=4",
+        "CTT_SIM_CAPABILITY");
+    EXPECT(&fused, CTT_F16, "eng3:sm80");
+    each_kept(drop);
+    ENV("CTT_SIM_CLOCK=fused2=9,fused3=3,eng2=9,eng3=1,kernel=1");
+    EXPECT(&fused, CTT_F16, "eng3");
+    CU_ASSERT_EQUAL(each_kept(NULL), 2);
+    ENV("CTT_SIM_FUSED=0");    /* kept too: nothing is compiled again */
+    EXPECT(&fused, CTT_F16, "eng3");
+    ENV("CTT_SIM_FUSED");
+    each_kept(drop);
+}
+
+/* Without a clock, and where results must not depend on it. */
+static void test_rule(void)
+{
+    each_kept(drop);
+    ENV("CTT_SIM_CLOCK", "CTT_SIM_CAPABILITY=90");
+    EXPECT(&plain, CTT_F16, "eng5:sm90");
+    EXPECT(&fused, CTT_F16, "eng5:sm90");
+    EXPECT(&plain, CTT_F32, "eng2");
+    ENV("CTT_SIM_CAPABILITY=80");
+    EXPECT(&plain, CTT_F16, "eng2");
+    EXPECT(&fused, CTT_F16, "eng2:sm80");
+    ENV("CTT_SIM_CLOCK=eng3=2,eng5=1", "CTT_SIM_CAPABILITY=80");
+    CU_ASSERT_STRING_EQUAL(plan_of(&plain, CTT_F32, 1), "cudnn:eng3");
+    CU_ASSERT_EQUAL(each_kept(NULL), 0);
+    CU_ASSERT_STRING_EQUAL(plan_of(&fused, CTT_F16, 1), "cudnn:eng3:sm80");
+    CU_ASSERT_EQUAL(each_kept(NULL), 1);
+    ENV("CTT_SIM_FUSED=0");    /* the rule's, not compiled again */
+    CU_ASSERT_STRING_EQUAL(plan_of(&fused, CTT_F16, 1), "cudnn:eng3:sm80");
+    ENV("CTT_SIM_FUSED");
+    each_kept(drop);
+}
+
+static void check_forgotten(void (*damage)(const char *path))
+{
+    ENV("CTT_SIM_CLOCK=eng2=1,eng3=2");
+    EXPECT(&plain, CTT_F32, "eng2");
+    ENV("CTT_SIM_CLOCK=eng2=2,eng3=1");
+    EXPECT(&plain, CTT_F32, "eng2");
+    CU_ASSERT_EQUAL(each_kept(damage), 1);
+    EXPECT(&plain, CTT_F32, "eng3");
+    each_kept(drop);
+}
+
+static void test_kept(void)
+{
+    char folder[160];
+
+    each_kept(drop);
+    ENV("CTT_SIM_CAPABILITY=80");
+    check_forgotten(drop);
+    check_forgotten(cut);
+    check_forgotten(alter);
+    ENV("CTT_SIM_CLOCK=eng2=1,eng3=2");
+    EXPECT(&plain, CTT_F32, "eng2");
+    ENV("CTT_SIM_CLOCK=eng2=2,eng3=1", "CTT_SIM_CAPABILITY=86");
+    EXPECT(&plain, CTT_F32, "eng3");
+    CU_ASSERT_EQUAL(each_kept(NULL), 2);
+    ENV("CTT_SIM_CAPABILITY=80");    /* others may write there */
+    snprintf(folder, sizeof(folder), "%s/convtt/kept", caches);
+    CU_ASSERT_EQUAL(chmod(folder, 0777), 0);
+    EXPECT(&plain, CTT_F32, "eng3");
+    CU_ASSERT_EQUAL(chmod(folder, 0700), 0);
+    EXPECT(&plain, CTT_F32, "eng2");
+    each_kept(drop);
+}
+
+/* The oldest goes. */
+static void test_full(void)
+{
+    char key[32], *data = NULL;
+    int64_t size = 0;
+
+    for (int i = 0; i <= CTT_KEPT_FILES + 2; i++) {
+        snprintf(key, sizeof(key), "thing %d", i);
+        ctt_kept_write(key, key, (int64_t)strlen(key));
+    }
+    CU_ASSERT_EQUAL(each_kept(NULL), CTT_KEPT_FILES);
+    CU_ASSERT_EQUAL(ctt_kept_read(key, &data, &size), 1);
+    CU_ASSERT(size == (int64_t)strlen(key) && data && !strcmp(data, key));
+    ctt_free(data);
+    CU_ASSERT_EQUAL(ctt_kept_read("thing", &data, &size), 0);
+    each_kept(drop);
+}
+
+static int warnings;
+static char last[512];
+
+static void count_warning(void *arg, const char *text)
+{
+    (void)arg;
+    warnings++;
+    snprintf(last, sizeof(last), "%s", text);
+}
+
+static void test_compiler(void)
+{
+    ENV("CTT_SIM_CLOCK", "CTT_SIM_CAPABILITY", "CTT_SIM_DNN=uncompiled");
+    ctt_warn_to(count_warning, NULL);
+    EXPECT(&fused, CTT_F16, "eng2");
+    EXPECT(&fused, CTT_F16, "eng2");
+    ctt_warn_to(NULL, NULL);
+    CU_ASSERT_EQUAL(warnings, 1);
+    CU_ASSERT(strstr(last, "COMPILATION_FAILED: a simulated compiler") != NULL);
+    ENV("CTT_SIM_DNN");
+}
+
+static CU_TestInfo tests[] = {
+    { "the faster one", test_clock },
+    { "fused or apart", test_apart },
+    { "by rule", test_rule },
+    { "kept", test_kept },
+    { "a full folder", test_full },
+    { "a compiler that fails", test_compiler },
+    CU_TEST_INFO_NULL
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "choice", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+    int status;
+
+    if (access("tests/sim/.libs/convtt-cuda.so", R_OK) < 0)
+        return CTT_SKIP;
+    setenv("CTT_MODULES", "tests/sim/.libs", 1);
+    snprintf(top, sizeof(top), "/tmp/ctt-choice-XXXXXX");
+    if (!mkdtemp(top) || ctt_dev_open("ref", 0, &host) < 0)
+        return 99;
+    snprintf(caches, sizeof(caches), "%s/caches", top);
+    setenv("XDG_CACHE_HOME", caches, 1);
+    status = ctt_check_main(suites);
+    ctt_dev_close(&host);
+    snprintf(last, sizeof(last), "%s/convtt/kept", caches);
+    rmdir(last);
+    snprintf(last, sizeof(last), "%s/convtt", caches);
+    rmdir(last);
+    rmdir(caches);
+    rmdir(top);
+    return status;
+}
