@@ -189,8 +189,9 @@ static const struct ctt_dev_order order = {
 };
 
 /* Tensor cores of all GPUs that are accepted do. */
-static int multiplies_bf16(void)
+static int multiplies(enum ctt_dtype type)
 {
+    (void)type;
     return 1;
 }
 
@@ -210,7 +211,7 @@ static const struct ctt_dev_kind kind = {
     .impl = ctt_conv_impl,
     .why = ctt_conv_why,
     .sgemm = cuda_sgemm,
-    .bf16 = multiplies_bf16,
+    .multiplies = multiplies,
 };
 
 /* The module's other names are hidden. */
