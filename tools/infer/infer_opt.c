@@ -28,6 +28,7 @@
 /* Of the column tags: has no effect unless an operand is mnist:DIR. */
 enum { COMMON = CTT_OPT_COMMON, MNIST = CTT_OPT_OWN };
 
+static const char *const zero_forms[] = { CTT_UNIT_WORDS, NULL };
 static const char *const tune_words[] = { "off", "on", NULL };
 
 static const struct ctt_opt opts[] = {
@@ -209,7 +210,7 @@ static const struct ctt_opt opts[] = {
       .needs = BENCH },
     { "zeros-form", CTT_CHOICE, FIELD(bench.zeros_form), "any", "unit of "
       "--zeros: any: single weights; block: 4 input channels; row: one input "
-      "of 16 output channels", .choices = ctt_prune_forms,
+      "of 16 output channels", .choices = zero_forms,
       .section = "Measuring", .needs = "zeros" },
 
     { "split", CTT_STRING, FIELD(split), "", "split of a data set [validation, "
