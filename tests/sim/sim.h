@@ -2,7 +2,7 @@
  * sim.h: how tests and the environment control the simulated CUDA libraries.
  *
  * tests/sim is a simulation, on the host, of the part of the CUDA runtime, of
- * cuDNN's graph API, of cuBLASLt and of NCCL that device/cuda calls.  Compiled
+ * cuDNN's graph API, of cuBLASLt, cuSPARSE and NCCL that device/cuda calls.  Compiled
  * against these headers device/cuda becomes a module that needs no GPU, so that
  * its pointers, strides, lifetimes and order of work are tested anywhere, under
  * sanitizers.  It is at least as strict as the libraries: work runs as late as
@@ -20,6 +20,7 @@
  *                 "wrong": with messages that arrive damaged
  * CTT_SIM_NCCL_WAIT  seconds after which ranks that wait for each other are an
  *                 error: 60
+ * CTT_SIM_SPARSE  "none": there is no cuSPARSE
  * CTT_SIM_GUARD   device memory is made inaccessible after every so many pieces
  *                 of work: 16; 0: never
  * CTT_SIM_DNN     which engines cuDNN has: "plain": none for fused graphs,
