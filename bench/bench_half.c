@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_half.c: convs of bf16, or of fp16, against those of floats on the device
- * "cpu", alternately: the measurements behind the rule of run/half.c. */
+ * bench_half.c: convs of bf16, or of fp16, against those of floats on the
+ * device "cpu", alternately: the measurements behind the rule of run/half.c. */
 #include "device/device.h"
 #include "base/clock.h"
 #include "base/half.h"

@@ -44,8 +44,9 @@ static const struct ctt_opt options[] = {
       "input channels, which one instruction multiplies in INT8; rows of 16 "
       "neighbouring output channels, which one instruction multiplies in "
       "floats; or, with --prune 0.5, two of each 4 neighbouring input channels "
-      "(2:4), as sparse tensor cores read them; auto: --for decides between any and block (any without "
-      "retraining)", .choices = form_words, .needs = "prune" },
+      "(2:4), as sparse tensor cores read them; auto: --for decides between "
+      "any and block (any without retraining)", .choices = form_words,
+      .needs = "prune" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
       .dflt = "global", .help = "prune the smallest values of all weights "
       "together, or of each layer", .choices = scope_words,

@@ -113,7 +113,8 @@ static int plan_of(const struct ctt_conv_ask *q, struct conv_product *k)
 }
 
 /* 1 if there is a product for the forward pass. */
-static int find_forward(const struct ctt_conv_ask *q, enum ctt_product_shape shape,
+static int find_forward(const struct ctt_conv_ask *q,
+                        enum ctt_product_shape shape,
                         struct conv_product *k)
 {
     const struct ctt_call *c = q->call;
@@ -159,7 +160,8 @@ static struct ctt_product gradient_of(const struct ctt_call *c,
 
 /* 1 if there are products for all gradients that the call wants.  If only one
  * of two has a product, cuDNN computes both. */
-static int find_backward(const struct ctt_conv_ask *q, enum ctt_product_shape shape,
+static int find_backward(const struct ctt_conv_ask *q,
+                         enum ctt_product_shape shape,
                          struct conv_product part[CTT_CONV_PARTS])
 {
     const struct ctt_call *c = q->call;
@@ -196,7 +198,8 @@ static void close_plans(void *state)
 
 /* Finds the products of a part.  The gradient of the weights is asked after the
  * gradient of the input; both have one answer. */
-static int find_products(const struct ctt_conv_ask *q, enum ctt_product_shape shape,
+static int find_products(const struct ctt_conv_ask *q,
+                         enum ctt_product_shape shape,
                          struct conv_products *k)
 {
     const struct ctt_call *c = q->call;

@@ -308,7 +308,7 @@ out:
     return rc;
 }
 
-/* What is added in place, the product adds; a kernel does the rest. */
+/* The product adds a plus input in place; a kernel does the rest. */
 static int sparse_run(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * emulated_masks_tmpl.h: loads and stores by a mask, which SIMDe does not have. */
+ * emulated_masks_tmpl.h: loads and stores by a mask, which SIMDe lacks. */
 static inline void put_shorts(void *to, unsigned mask, __m256i v)
 {
     uint16_t x[16];

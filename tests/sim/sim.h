@@ -2,13 +2,13 @@
  * sim.h: how tests and the environment control the simulated CUDA libraries.
  *
  * tests/sim is a simulation, on the host, of the part of the CUDA runtime, of
- * cuDNN's graph API, of cuBLASLt, cuSPARSE and NCCL that device/cuda calls.  Compiled
- * against these headers device/cuda becomes a module that needs no GPU, so that
- * its pointers, strides, lifetimes and order of work are tested anywhere, under
- * sanitizers.  It is at least as strict as the libraries: work runs as late as
- * allowed, fresh memory holds NaNs, and device memory is inaccessible to the
- * program (checked now and then, since it is slow).  A program that ends before
- * it has freed everything gets exit status 70.
+ * cuDNN's graph API, of cuBLASLt, cuSPARSE and NCCL that device/cuda calls.
+ * Compiled against these headers device/cuda becomes a module that needs no
+ * GPU, so that its pointers, strides, lifetimes and order of work are tested
+ * anywhere, under sanitizers.  It is at least as strict as the libraries: work
+ * runs as late as allowed, fresh memory holds NaNs, and device memory is
+ * inaccessible to the program (checked now and then, since it is slow).  A
+ * program that ends before it has freed everything gets exit status 70.
  *
  * CTT_SIM_ORDER   when queued work runs: late, early, now, or a seed
  *                 (enum ctt_sim_order)

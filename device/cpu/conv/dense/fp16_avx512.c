@@ -22,7 +22,10 @@
 #define ADDS_RUNS
 
 typedef uint16_t elem;
-typedef struct { __m512 low, high; } ivec, svec;
+
+struct sums { __m512 low, high; };
+#define ivec struct sums
+#define svec struct sums
 
 /* Products of a sum in half precision; most rows of a tile. */
 enum { CHAIN = 32, ROWS = 12,
