@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench_half.c: convs of bf16 against those of floats on the device "cpu",
- * alternately: the measurements behind the rule of run/half.c. */
+ * bench_half.c: convs of bf16, or of fp16, against those of floats on the
+ * device "cpu", alternately: the measurements behind the rule of run/half.c. */
 #include "device/device.h"
 #include "base/clock.h"
 #include "base/half.h"
@@ -106,9 +106,11 @@ static const struct shape { const char *in, *conv; } shapes[] = {
     { "c=64 h=28 w=28", "out=64 groups=2" },
 };
 
-/* Floats; products of bf16 with values in floats, and in 16 bits; kernels of
+/* Floats; products of 16 bits with values in floats, and in 16 bits; kernels of
  * floats whose result is stored in 16 bits. */
 enum { FLOATS, ROUNDED, SHORT, STORED, WAYS };
+
+static enum ctt_dtype type = CTT_BF16;
 
 struct way {
     struct ctt_call call;
@@ -130,10 +132,9 @@ static void *memory(int64_t n)
 static void set_way(struct way *w, const struct ctt_graph *g, int way)
 {
     const struct ctt_node *n = &g->node[1];
-    enum ctt_dtype type = way == SHORT ? CTT_BF16 : CTT_F32;
 
     w->call = (struct ctt_call){ .node = n, .stamp = 1, .cache = &w->cache,
-        .mul = way == FLOATS || way == STORED ? CTT_F32 : CTT_BF16 };
+        .mul = way == FLOATS || way == STORED ? CTT_F32 : type };
     w->call.in[0] = g->node[0].out;
     w->call.out = n->out;
     for (int k = 0; k < n->nw; k++) {
@@ -142,13 +143,13 @@ static void set_way(struct way *w, const struct ctt_graph *g, int way)
     }
     w->call.in[0].data = memory(ctt_volume(&w->call.in[0]));
     w->call.out.data = memory(ctt_volume(&w->call.out));
-    w->call.in[0].dtype = w->call.out.dtype = type;
-    if (way == STORED)
-        w->call.out.dtype = CTT_BF16;
+    if (way == SHORT)
+        w->call.in[0].dtype = type;
+    if (way == SHORT || way == STORED)
+        w->call.out.dtype = type;
     if (way == SHORT)
         for (int64_t i = 0; i < ctt_volume(&w->call.in[0]); i++)
-            ((uint16_t *)w->call.in[0].data)[i] =
-                ctt_bf16_of((float)(i % 7) - 3);
+            ctt_store(w->call.in[0].data, type, i, (float)(i % 7) - 3);
     w->best = 1e9;
 }
 
@@ -204,9 +205,11 @@ int main(int argc, char **argv)
     struct ctt_dev *d = NULL;
     int rc;
 
+    if (argc > 2 && strcmp(argv[2], "fp16") == 0)
+        type = CTT_F16;
     CTT_TRY(ctt_dev_open("cpu", argc > 1 ? atoi(argv[1]) : 1, &d));
-    puts("best of many calls in turns: floats; bf16 with values in floats, in "
-         "16 bits, floats with a result of 16 bits, each : floats");
+    puts("best of many calls in turns: floats; 16 bits with values in floats, "
+         "in 16 bits, floats with a result of 16 bits, each : floats");
     for (size_t i = 0; i < CTT_LEN(shapes); i++)
         CTT_TRY(bench_shape(d, &shapes[i]));
 out:

@@ -203,8 +203,10 @@ struct ctt_prune {
  * global, units are compared by it over the mean square of their weight (score
  * magnitude), or over the sum of squares of the units of their weight that are
  * not smaller (score LAMP; Lee and others 2021).  Of equal units, the first is
- * pruned.  Gives the model a mask if it has none. CTT_ENAN if a weight is not
- * finite, CTT_EINVAL if no weight may be pruned. On failure m is unchanged. */
+ * pruned.  Of form two the two largest of each block stay, and with a share of
+ * 0.5 all others go.  Gives the model a mask if it has none.  CTT_ENAN if a
+ * weight is not finite, CTT_EINVAL if no weight may be pruned.  On failure m is
+ * unchanged. */
 int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share);
 
 /* The share of the elements of these weights that is pruned; o NULL: of all

@@ -140,9 +140,9 @@ static int is_plain(const struct ctt_weight *w)
     return is_float(&w->t) && !w->scale && !w->codebook;
 }
 
-int ctt_dev_bf16(const struct ctt_dev *d)
+int ctt_dev_multiplies(const struct ctt_dev *d, enum ctt_dtype type)
 {
-    return d->kind->bf16 && d->kind->bf16();
+    return d->kind->multiplies && d->kind->multiplies(type);
 }
 
 int ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,

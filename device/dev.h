@@ -121,8 +121,9 @@ struct ctt_dev_kind {
                          enum ctt_dtype between, int behind);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
-    /* 1 if convs multiply 16 bits faster than floats; NULL: they do not. */
-    int         (*bf16)(void);
+    /* 1 if convs multiply a type of 16 bits faster than floats; NULL: they do
+     * not. */
+    int         (*multiplies)(enum ctt_dtype type);
     /* The processor, its instruction sets and the providers that are built in,
      * in words: what the choice of the fastest depends on; NULL: there is
      * nothing to choose by timing. */

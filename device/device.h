@@ -195,11 +195,11 @@ extern const char *const ctt_dev_names[];
 /* Capabilities of a device, known before it is opened.  OWN_MEMORY: memory of
  * its own, which the program cannot read or write and which has a size.  PEERS:
  * the devices of several processes can exchange bytes without the host
- * (device/peers.h).  THREADS: the process's threads compute.  BF16: inference
- * may multiply in bf16.  F16: in fp16 and TF32, too. */
+ * (device/peers.h).  THREADS: the process's threads compute.  HALF: inference
+ * may multiply 16 bits (fp16, bf16).  TF32: and TF32, too. */
 enum ctt_dev_capability { CTT_DEV_OWN_MEMORY = 1, CTT_DEV_PEERS = 2,
-                          CTT_DEV_THREADS = 4, CTT_DEV_BF16 = 8,
-                          CTT_DEV_F16 = 16 };
+                          CTT_DEV_THREADS = 4, CTT_DEV_HALF = 8,
+                          CTT_DEV_TF32 = 16 };
 
 /* 1 if the device of that name has the capability; 0 also for NULL and for a
  * name that is no device's. */
@@ -322,8 +322,9 @@ void ctt_dev_in_a_row(struct ctt_dev *d, int on);
 int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
                    const struct ctt_weight *w);
 
-/* 1 if the device has kernels of convs that multiply bf16 ("cuda": or fp16). */
-int  ctt_dev_bf16(const struct ctt_dev *d);
+/* 1 if the device has kernels of convs that multiply this type of 16
+ * bits. */
+int  ctt_dev_multiplies(const struct ctt_dev *d, enum ctt_dtype type);
 
 /* impl: the code that computed a conv's last call of this pass with this cache,
  * as provider:code ("onednn:brgconv:avx512_core"); backward: one for the

@@ -12,10 +12,10 @@
 /* Name, capabilities and kind, best first; kind NULL: a module (base/module.h),
  * loaded when the device is opened. */
 #define DEVICES(X) \
-    X("cpu", CTT_DEV_THREADS | CTT_DEV_BF16, &ctt_dev_cpu) \
-    X("cuda", CTT_DEV_OWN_MEMORY | CTT_DEV_PEERS | CTT_DEV_BF16 | CTT_DEV_F16, \
-      NULL) \
-    X("ref", CTT_DEV_THREADS | CTT_DEV_BF16, &ctt_dev_ref)
+    X("cpu", CTT_DEV_THREADS | CTT_DEV_HALF, &ctt_dev_cpu) \
+    X("cuda", CTT_DEV_OWN_MEMORY | CTT_DEV_PEERS | CTT_DEV_HALF | \
+      CTT_DEV_TF32, NULL) \
+    X("ref", CTT_DEV_THREADS | CTT_DEV_HALF, &ctt_dev_ref)
 
 #define ROW(name, can, kind) { name, can, kind },
 #define NAME(name, can, kind) name,

@@ -169,9 +169,10 @@ static int open_engine(const struct ctt_infer *m, int streams, int own_past,
     CTT_TRY(open_engine_dev(m, e));
     CTT_TRY(ctt_dev_own_threads(e->dev));
     ctt_dev_tune(e->dev, m->tune);
-    if (m->multiply != CTT_F32 && !ctt_dev_bf16(e->dev))
-        ctt_warn("%s: the device has no kernels for bf16 here (AVX512-BF16), "
-                 "so convs multiply floats", m->path);
+    if (m->multiply != CTT_F32 && !ctt_dev_multiplies(e->dev, m->multiply))
+        ctt_warn("%s: the device has no kernels for %s here (AVX512-%s), so "
+                 "convs multiply floats", m->path, ctt_dtype_word(m->multiply),
+                 m->multiply == CTT_F16 ? "FP16" : "BF16");
     CTT_TRY(ctt_infer_blame(m, open_engine_run(m, streams, own_past, e)));
 out:
     return rc;

@@ -130,14 +130,13 @@ int  ctt_infer_open_with(const char *path,
 void ctt_infer_log(void (*say)(void *arg, const char *message), void *arg);
 
 /* Sets the type of products of convs in sessions opened from now on: "fp32"
- * (the default), "bf16" or, on a GPU, "fp16" or "tf32".  With bf16, convs that
- * are faster by it on a processor with AVX512-BF16 (on others it costs
- * conversions) round weights and values to bfloat16, and values that only they
- * read are stored in 16 bits;
- * sums, cell states and answers stay floats.  Quantised values stay bytes.  On
- * "cuda" all weights of convs, and all values but cell states and answers, have
- * the 16 bits of bf16 or fp16; with tf32 products are of floats rounded to 10
- * bits. */
+ * (the default), "fp16", "bf16" or, on a GPU, "tf32".  With fp16 or bf16, convs
+ * that are faster by it on a processor with AVX512-FP16 or AVX512-BF16 (on
+ * others it costs conversions) round weights and values to half precision or
+ * bfloat16, and values that only they read are stored in 16 bits; sums, cell
+ * states and answers stay floats.  Quantised values stay bytes.  On "cuda" all
+ * weights of convs, and all values but cell states and answers, have the 16
+ * bits of bf16 or fp16; with tf32 products are of floats rounded to 10 bits. */
 int  ctt_infer_multiply(struct ctt_infer *m, const char *type);
 
 /* Makes sessions opened from now on compute each conv with the fastest code on

@@ -233,8 +233,9 @@ static const struct multiplied {
     int                       tf32;
     enum ctt_dev_capability   needs;
 } multiplied[] = {
-    { "fp32", CTT_F32, 0, 0 }, { "tf32", CTT_F32, 1, CTT_DEV_F16 },
-    { "fp16", CTT_F16, 0, CTT_DEV_F16 }, { "bf16", CTT_BF16, 0, CTT_DEV_BF16 },
+    { "fp32", CTT_F32, 0, 0 }, { "tf32", CTT_F32, 1, CTT_DEV_TF32 },
+    { "fp16", CTT_F16, 0, CTT_DEV_HALF },
+    { "bf16", CTT_BF16, 0, CTT_DEV_HALF },
 };
 
 int ctt_infer_multiply(struct ctt_infer *m, const char *type)
@@ -247,8 +248,8 @@ int ctt_infer_multiply(struct ctt_infer *m, const char *type)
     for (size_t i = 0; i < CTT_LEN(multiplied); i++)
         if (strcmp(type, multiplied[i].word) == 0)
             t = &multiplied[i];
-    CTT_CHECK(t, CTT_EINVAL, "no type '%s': fp32 or bf16, on a GPU tf32 or "
-              "fp16, too", type);
+    CTT_CHECK(t, CTT_EINVAL, "no type '%s': fp32, fp16 or bf16, on a GPU tf32, "
+              "too", type);
     CTT_CHECK(!t->needs || ctt_dev_has(m->device, t->needs), CTT_EUNSUP,
               "%s: the device %s has no %s inference", m->path, m->device,
               type);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_CUDA: the module of the CUDA device; NVCC, NVCCFLAGS, CUDA_ARCH,
 # CUDA_GENCODE, CUDA_CFLAGS, CUDA_LIBS, CUDA_RPATH (for libtool), CUDA_WARN and
-# the conditionals CUDA and NCCL.  If something is missing, convtt is built without it;
-# with --with-cuda that is an error.  Call after CTT_FLAGS.
+# the conditionals CUDA, NCCL and CUSPARSE.  If something is missing, convtt is
+# built without it; with --with-cuda that is an error.  Call after CTT_FLAGS.
 AC_DEFUN([CTT_CUDA],
   [AC_ARG_WITH([cuda],
     [AS_HELP_STRING([--with-cuda=DIR|no],
@@ -26,6 +26,7 @@ AC_DEFUN([CTT_CUDA],
   AC_SUBST([CUDA_GENCODE])
   AC_SUBST([CUDA_WARN])
   AM_CONDITIONAL([NCCL], [test "x$ctt_nccl" = xyes])
+  AM_CONDITIONAL([CUSPARSE], [test "x$ctt_cusparse" = xyes])
   AM_CONDITIONAL([CUDA], [test "x$with_cuda" != xno && test -z "$ctt_why"])])
 
 # Each step runs only if the steps before it succeeded.
@@ -124,6 +125,11 @@ AC_DEFUN([CTT_CUDA_LINK],
       [], [ctt_why="no libcudnn, libcublasLt and libcudart"])])
   AS_IF([test -z "$ctt_why"], [CTT_CUDA_VERSIONS])
   AS_IF([test -z "$ctt_why"], [CTT_CUDA_NCCL])
+  AS_IF([test -z "$ctt_why"],
+    [AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <cusparse.h>
+      #if CUSPARSE_VERSION < 12000
+      #error too old
+      #endif]])], [ctt_cusparse=yes])])
   LIBS="$ctt_save_LIBS"
   CPPFLAGS="$ctt_save_CPPFLAGS"])
 

@@ -4,7 +4,7 @@
 
 static const struct { int outs, ins; } most[CTT_PRUNE_FORMS] = {
     [CTT_PRUNE_ANY] = { 1, 1 }, [CTT_PRUNE_BLOCK] = { 1, 4 },
-    [CTT_PRUNE_ROW] = { 16, 1 },
+    [CTT_PRUNE_ROW] = { 16, 1 }, [CTT_PRUNE_TWO] = { 1, 1 },
 };
 
 const char *const ctt_prune_forms[] = {
@@ -62,12 +62,31 @@ void ctt_unit_keep(const struct ctt_unit *u, uint8_t *keep)
             keep[u->at + o * u->stride + i] = 1;
 }
 
+static int is_two_of_four(const struct ctt_tensor *t, int groups,
+                          const uint8_t *keep)
+{
+    int64_t units = ctt_units(CTT_PRUNE_BLOCK, t, groups), two = 0, gone = 0;
+
+    for (int64_t k = 0; k < units; k++) {
+        struct ctt_unit u = ctt_unit_at(CTT_PRUNE_BLOCK, t, groups, k);
+        int kept = ctt_unit_kept(&u, keep);
+
+        if (kept > 2)
+            return 0;
+        two += kept == 2;
+        gone += ctt_unit_size(&u) - kept;
+    }
+    return gone > 0 && two * 4 >= units * 3;
+}
+
 int ctt_units_whole(enum ctt_prune_form f, const struct ctt_tensor *t,
                     int groups, const uint8_t *keep)
 {
     int64_t each = t->d * t->h * t->w * parts(t->c, most[f].ins);
     int64_t gone = 0, found = 0;
 
+    if (f == CTT_PRUNE_TWO)
+        return is_two_of_four(t, groups, keep);
     for (int64_t k = 0; k < ctt_units(f, t, groups); k++) {
         struct ctt_unit u = ctt_unit_at(f, t, groups, k);
         int kept = ctt_unit_kept(&u, keep);

@@ -11,14 +11,19 @@
  * output channel.  row: 16 neighbouring output channels (16g .. 16g + 15) for
  * one input channel of one kernel position, which one instruction multiplies in
  * floats.  The last unit of a row of channels may be shorter, and none spans
- * two groups of a conv. */
+ * two groups of a conv.  two: an element, but two of each block stay, so that
+ * half of the operands of a sparse tensor core is left (2:4; Mishra and others
+ * 2021). */
 enum ctt_prune_form {
-    CTT_PRUNE_ANY, CTT_PRUNE_BLOCK, CTT_PRUNE_ROW, CTT_PRUNE_FORMS
+    CTT_PRUNE_ANY, CTT_PRUNE_BLOCK, CTT_PRUNE_ROW, CTT_PRUNE_TWO,
+    CTT_PRUNE_FORMS
 };
 
-/* The words of the forms, in that order, then NULL. */
-#define CTT_PRUNE_WORDS [CTT_PRUNE_ANY] = "any", \
+/* The words of the forms, in that order, then NULL; those of units of which
+ * each may be pruned. */
+#define CTT_UNIT_WORDS [CTT_PRUNE_ANY] = "any", \
     [CTT_PRUNE_BLOCK] = "block", [CTT_PRUNE_ROW] = "row"
+#define CTT_PRUNE_WORDS CTT_UNIT_WORDS, [CTT_PRUNE_TWO] = "2:4"
 extern const char *const ctt_prune_forms[];
 
 /* The elements at + o * stride + i of a weight, o < outs and i < ins. */
@@ -46,7 +51,8 @@ static inline int ctt_unit_size(const struct ctt_unit *u)
 }
 
 /* 1 if the weight was pruned in this form: no unit is pruned in part, and some
- * output channel has kept and pruned units. */
+ * output channel has kept and pruned units; two: no block keeps more, and three
+ * quarters keep two. */
 int ctt_units_whole(enum ctt_prune_form f, const struct ctt_tensor *t,
                     int groups, const uint8_t *keep);
 

@@ -28,9 +28,9 @@ int ctt_winograd_small_tiles(const struct ctt_tensor *out, int64_t c);
  * are slower. */
 const char *ctt_winograd_loses(const struct ctt_winograd_work *w);
 
-/* 1 if Winograd of floats is faster than direct sums of bytes, or of bf16, in
- * the forward pass. */
+/* 1 if Winograd of floats is faster than direct sums of bytes, or of 16 bits,
+ * in the forward pass. */
 int ctt_winograd_beats_bytes(const struct ctt_node *n);
-int ctt_winograd_beats_bf16(const struct ctt_node *n);
+int ctt_winograd_beats_half(const struct ctt_node *n);
 
 #endif

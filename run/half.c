@@ -11,18 +11,36 @@
 
 /* ---- convs ---- */
 
-/* 1 if a conv is faster with bf16 on one core, its values in floats: sums of
- * few products, for few channels, take longer to begin and to end than to add
- * up.  (Measured with bench_half on a processor with AVX512-BF16, Zen 4.) */
+/* 1 if a conv takes at most nine tenths of the instructions with registers of
+ * 32 fp16 sums instead of 16 of floats: channels may leave most of a register
+ * empty, up to four registers share a value that is loaded by one more
+ * instruction, and to widen and add up a chain takes END.  (Counted in the
+ * kernel; no processor with AVX512-FP16 was at hand to measure.) */
+enum { CHAIN = 32, END = 7 };
+
+static int saves_by_fp16(const struct ctt_node *n)
+{
+    int64_t run = n->w[0].w * n->w[0].c, outs = n->out.c / n->attr.conv.groups;
+    int64_t regs = (outs + 31) / 32, chains = (run + CHAIN - 1) / CHAIN;
+    int64_t each = run * (regs + (regs + 2) / 4) + END * chains * regs;
+
+    return each * 10 <= (outs + 15) / 16 * run * 9;
+}
+
+/* 1 if a conv is faster with products of 16 bits on one core, its values in
+ * floats: sums of few products, for few channels, take longer to begin and to
+ * end than to add up.  (Measured with bench_half and bf16 on a processor with
+ * AVX512-BF16, Zen 4.) */
 enum { SHORT_SUM = 32, LONG_SUM = 64, REGISTER = 16 };
 
-static int pays(const struct ctt_graph *g, int i)
+static int pays(const struct ctt_graph *g, int i, enum ctt_dtype type)
 {
     const struct ctt_node *n = &g->node[i];
     int64_t each, outs;
 
     if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) || ctt_is_dilated(n) ||
-        ctt_winograd_beats_bf16(n))
+        ctt_winograd_beats_half(n) ||
+        (type == CTT_F16 && !saves_by_fp16(n)))
         return 0;
     each = ctt_volume(&n->w[0]) / n->w[0].n;
     outs = n->out.c / n->attr.conv.groups;
@@ -210,9 +228,10 @@ int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
     r->mul = ctt_calloc(count, sizeof(*r->mul));
     r->own_type = ctt_calloc(count, sizeof(*r->own_type));
     CTT_TRY(r->mul && r->own_type ? 0 : CTT_ENOMEM);
+    r->multiply = type;
     ctt_layout_readers(r->g, readers);
     for (int i = 0; i < r->g->count && !gpu; i++)
-        r->mul[i] = pays(r->g, i) ? type : CTT_F32;
+        r->mul[i] = pays(r->g, i, type) ? type : CTT_F32;
     if (gpu)
         choose_gpu(r, half, type);
     else

@@ -94,6 +94,7 @@ struct ctt_run {
     void                   *floats;  /* values of the weights that are not
                                         floats, or NULL */
     const enum ctt_dtype   *type;    /* of a node's values; NULL: all floats */
+    enum ctt_dtype          multiply;    /* ctt_run_spec's */
     enum ctt_dtype         *mul;     /* per node: the type to which a conv's
                                         kernel may round its operands; or
                                         NULL */

@@ -15,6 +15,7 @@ static const char *const form_words[] = {
 static const char *const form_text[CTT_PRUNE_FORMS] = {
     [CTT_PRUNE_ANY] = "", [CTT_PRUNE_BLOCK] = ", in blocks of 4 inputs",
     [CTT_PRUNE_ROW] = ", in rows of 16 outputs",
+    [CTT_PRUNE_TWO] = ", two of each 4 inputs",
 };
 
 #define FIELD(f) offsetof(struct ctt_recipe, prune.f)
@@ -40,10 +41,12 @@ static const struct ctt_opt options[] = {
       .needs = "prune prune-rounds=0" },
     { .name = "prune-form", .type = CTT_CHOICE, .off = FIELD(form),
       .dflt = "auto", .help = "prune single values; blocks of 4 neighbouring "
-      "input channels, which one instruction multiplies in INT8; or rows of 16 "
+      "input channels, which one instruction multiplies in INT8; rows of 16 "
       "neighbouring output channels, which one instruction multiplies in "
-      "floats; auto: --for decides between any and block (any without "
-      "retraining)", .choices = form_words, .needs = "prune" },
+      "floats; or, with --prune 0.5, two of each 4 neighbouring input channels "
+      "(2:4), as sparse tensor cores read them; auto: --for decides between "
+      "any and block (any without retraining)", .choices = form_words,
+      .needs = "prune" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
       .dflt = "global", .help = "prune the smallest values of all weights "
       "together, or of each layer", .choices = scope_words,
@@ -81,6 +84,9 @@ static int check_pruning(const struct ctt_recipe *o, const struct ctt_model *m)
               "a share of %g cannot be pruned", (double)p->share);
     CTT_CHECK(p->share == 0 || p->rounds > 0 || p->steps > 0, CTT_EINVAL,
               "pruning takes at least one round or step");
+    CTT_CHECK(p->form != CTT_PRUNE_TWO || p->share == 0.5f, CTT_EINVAL,
+              "--prune-form 2:4 takes half of the weights, not %g: --prune 0.5",
+              (double)p->share);
     CTT_TRY(ctt_names_check(m, p->except));
     if (p->share == 0 || ctt_stage_tt.asked(o) || ctt_stage_svd.asked(o))
         goto out;    /* cores are not known yet */

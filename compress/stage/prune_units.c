@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 /* One unit (net/unit.h): its score, the number of its elements that are not
- * pruned, its layer, and its index there. */
+ * pruned, its layer, its index there; 1: it must stay. */
 struct item {
     double  score;
     int64_t unit;
-    int     living, layer;
+    int     living, layer, stays;
 };
 
 /* A weight: its `count` units from `first`, the number pruned before as a
@@ -21,6 +21,8 @@ struct layer {
     const struct ctt_node *n;
     int64_t count, first, dead, gone, stay;
 };
+
+#define HALF 0.5    /* of form 2:4: the last share */
 
 struct list {
     struct layer *layer;
@@ -123,6 +125,22 @@ static struct item make_item(const struct ctt_model *m,
     return item;
 }
 
+/* Of form 2:4: the two largest of each 4 input channels stay, of equal ones the
+ * last. */
+static void hold_two(struct item *item, int64_t channels, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++) {
+        int64_t first = k - k % channels % 4, row = k - k % channels;
+        int64_t end = row + channels < first + 4 ? row + channels : first + 4;
+        int larger = 0;
+
+        for (int64_t i = first; i < end; i++)
+            larger += item[i].score > item[k].score ||
+                      (i > k && !(item[i].score < item[k].score));
+        item[k].stays = larger < 2;
+    }
+}
+
 static void add_layer(const struct ctt_model *m, const struct ctt_prune *o,
                       const struct ctt_node *n, struct list *l)
 {
@@ -147,6 +165,10 @@ static void add_layer(const struct ctt_model *m, const struct ctt_prune *o,
         y->stay = 1;
     if (y->stay > left)
         y->stay = left;
+    if (l->form == CTT_PRUNE_TWO) {    /* half stays, but no third of a block */
+        y->stay = 0;
+        hold_two(l->item + y->first, n->w[0].c, y->count);
+    }
     l->layers++;
     l->elements += all;
     l->gone += y->gone;
@@ -216,9 +238,12 @@ static void (*const scores[])(struct item *, int64_t) = {
     [CTT_SCORE_LAMP] = lamp, [CTT_SCORE_MAGNITUDE] = magnitude,
 };
 
-/* The largest units stay, until `stay` elements do. */
+/* The largest units stay, until `stay` elements do, and those that must. */
 static void protect(struct item *item, int64_t count, int64_t stay)
 {
+    for (int64_t k = 0; k < count; k++)
+        if (item[k].stays)
+            item[k].score = HUGE_VAL;
     for (int64_t k = count - 1; k >= 0 && stay > 0; k--) {
         item[k].score = HUGE_VAL;
         stay -= item[k].living;
@@ -259,11 +284,13 @@ static void prune_first(struct ctt_model *m, const struct list *l,
 {
     int64_t want = llround(share * (double)all);
 
+    if (l->form == CTT_PRUNE_TWO && share >= HALF)
+        want = all;    /* all that may go: other zeros do not make up for it */
     for (int64_t k = 0; k < count && gone < want; k++) {
         struct ctt_unit u;
 
         if (item[k].score == HUGE_VAL)
-            break;
+            continue;
         u = unit_at(l->layer[item[k].layer].n, l->form, item[k].unit);
         zero(m, &u);
         gone += item[k].living;

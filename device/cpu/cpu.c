@@ -66,15 +66,15 @@ static void close_cpu(struct ctt_dev *d)
  * nor if products of 16 bits are faster than any fused kernel. */
 static int cpu_along(struct ctt_dev *d, const struct ctt_call *c)
 {
-    return ctt_is_narrow(c) || ctt_bf16_takes(c) ? 0 :
+    return ctt_is_narrow(c) || ctt_half_takes(c) ? 0 :
            ctt_conv_along(&ctt_cpu_of(d)->conv, d, c);
 }
 
-/* The kernels of bf16.h read and write 16 bits themselves. */
+/* The kernels of 16 bits read and write them themselves. */
 static int cpu_run(struct ctt_dev *d, ctt_kernel *kernel,
                    const struct ctt_call *c, enum ctt_pass pass)
 {
-    if (pass == CTT_FWD && ctt_bf16_takes(c))
+    if (pass == CTT_FWD && ctt_half_takes(c))
         return kernel(d, c);
     return ctt_widen_run(d, kernel, c, pass);
 }
@@ -90,7 +90,7 @@ const struct ctt_dev_kind ctt_dev_cpu = {
     .close = close_cpu, .run = cpu_run, .forget = ctt_conv_forget,
     .impl = ctt_conv_impl, .why = ctt_conv_why, .along = cpu_along,
     .links = ctt_cpu_links, .sgemm = cpu_sgemm, .machine = ctt_cpu_machine,
-    .bf16 = ctt_bf16_supported,
+    .multiplies = ctt_half_supported,
 };
 
 /* Direct sums read int8 and coded weights in place: the reference of all

@@ -8,6 +8,9 @@
  * GCC target, so it compiles the plain kernels only. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define CTT_X86_SETS
+#if __GNUC__ >= 12
+#define CTT_X86_HALVES    /* gcc knows AVX512-FP16 */
+#endif
 #endif
 #if defined(__AARCH64EL__) && !defined(__clang__)
 #define CTT_ARM_SETS
@@ -72,6 +75,16 @@ static inline int ctt_has_neondot(void)
 static inline int ctt_has_avx512bf16(void)
 {
     return ctt_has_avx512() && CTT_X86_HAS("avx512bf16");
+}
+
+/* Arithmetic in half precision, with AVX-512. */
+static inline int ctt_has_avx512fp16(void)
+{
+#if defined(CTT_X86_HALVES)
+    return ctt_has_avx512() && CTT_X86_HAS("avx512fp16");
+#else
+    return 0;
+#endif
 }
 
 #endif

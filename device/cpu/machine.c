@@ -40,7 +40,8 @@ void ctt_cpu_machine(char *text, size_t size)
     static const struct { const char *name; int (*has)(void); } sets[] = {
         { "avx2", ctt_has_avx2 }, { "avx512", ctt_has_avx512 },
         { "vnni", ctt_has_vnni }, { "avxvnni", ctt_has_avxvnni },
-        { "avx512bf16", ctt_has_avx512bf16 }, { "neon", ctt_has_neon },
+        { "avx512bf16", ctt_has_avx512bf16 },
+        { "avx512fp16", ctt_has_avx512fp16 }, { "neon", ctt_has_neon },
         { "neondot", ctt_has_neondot },
     };
     char name[64];

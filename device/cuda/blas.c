@@ -8,17 +8,12 @@
 
 enum { A = CTT_BLAS_A, B = CTT_BLAS_B, C = CTT_BLAS_C };
 
-/* Convs that are one product: PIXELS: each result depends on one pixel, and a
- * row of the product is a pixel; IMAGES: one result per image depends on the
- * whole image, and a row is an image. */
-enum shape { NO_PRODUCT, PIXELS, IMAGES };
-
 static int is_dense(const struct ctt_tensor *t)
 {
     return !t->data || t->ld == t->c;
 }
 
-static enum shape product_shape(const struct ctt_call *c)
+enum ctt_product_shape ctt_product_shape(const struct ctt_call *c)
 {
     const struct ctt_tensor *x = &c->in[0], *y = &c->out;
     const int *k = c->node->attr.conv.kernel, *s = c->node->attr.conv.stride;
@@ -27,24 +22,24 @@ static enum shape product_shape(const struct ctt_call *c)
     int pixels = 1, images = c->node->op == CTT_OP_CONV;
 
     if (ctt_call_groups(c) > 1 || ctt_is_dilated(c->node))
-        return NO_PRODUCT;
+        return CTT_NO_PRODUCT;
     for (int i = 0; i < 3; i++) {
         pixels = pixels && k[i] == 1 && s[i] == 1 && pad[i] == 0;
         images = images && k[i] == size[i] && pad[i] == 0;
     }
     if (pixels)
-        return PIXELS;
+        return CTT_PRODUCT_PIXELS;
     images = images && is_dense(&c->in[0]) && is_dense(&c->din[0]) &&
              y->d * y->h * y->w == 1;
-    return images ? IMAGES : NO_PRODUCT;
+    return images ? CTT_PRODUCT_IMAGES : CTT_NO_PRODUCT;
 }
 
-/* A tensor as a matrix, whose columns are its pixels or images. */
-static struct ctt_matrix columns(const struct ctt_tensor *t, enum shape shape)
+struct ctt_matrix ctt_product_columns(const struct ctt_tensor *t,
+                                      enum ctt_product_shape shape)
 {
     int64_t cols = ctt_rows(t), c = t->c, ld = t->ld;
 
-    if (shape == IMAGES) {
+    if (shape == CTT_PRODUCT_IMAGES) {
         cols = t->n;
         c = ld = ctt_volume(t) / t->n;
     }
@@ -95,7 +90,7 @@ static void fuse(const struct ctt_call *c, struct ctt_product *x,
     int epilogue = CUBLASLT_EPILOGUE_DEFAULT;
 
     if (b->plus.data && b->plus.dtype == c->out.dtype) {
-        x->at[C] = columns(&b->plus, PIXELS);
+        x->at[C] = ctt_product_columns(&b->plus, CTT_PRODUCT_PIXELS);
         x->add = 1;
         b->plus.data = NULL;
     }
@@ -118,14 +113,16 @@ static int plan_of(const struct ctt_conv_ask *q, struct conv_product *k)
 }
 
 /* 1 if there is a product for the forward pass. */
-static int find_forward(const struct ctt_conv_ask *q, enum shape shape,
+static int find_forward(const struct ctt_conv_ask *q,
+                        enum ctt_product_shape shape,
                         struct conv_product *k)
 {
     const struct ctt_call *c = q->call;
     struct after all = { .bias = c->w[1].t.data, .act = c->act };
+    struct ctt_matrix y = ctt_product_columns(&c->out, CTT_PRODUCT_PIXELS);
     struct ctt_product x = product_of(weights(&c->w[0].t), 1,
-                                      columns(&c->in[0], shape), 0,
-                                      columns(&c->out, PIXELS), 0);
+                                      ctt_product_columns(&c->in[0], shape), 0,
+                                      y, 0);
     int rc = 0;
 
     if (c->node->nin > 1)
@@ -148,21 +145,23 @@ out:
 }
 
 static struct ctt_product gradient_of(const struct ctt_call *c,
-                                      enum shape shape,
+                                      enum ctt_product_shape shape,
                                       enum ctt_conv_part part)
 {
-    struct ctt_matrix dy = columns(&c->dout, PIXELS);
+    struct ctt_matrix dy = ctt_product_columns(&c->dout, CTT_PRODUCT_PIXELS);
 
     if (part == CTT_CONV_DW)      /* dw += x' dy */
-        return product_of(columns(&c->in[0], shape), 0, dy, 1,
+        return product_of(ctt_product_columns(&c->in[0], shape), 0, dy, 1,
                           weights(&c->dw[0]), 1);
     return product_of(weights(&c->w[0].t), 0, dy, 0,    /* dx (+)= w dy */
-                      columns(&c->din[0], shape), (int)(c->add & 1));
+                      ctt_product_columns(&c->din[0], shape),
+                      (int)(c->add & 1));
 }
 
 /* 1 if there are products for all gradients that the call wants.  If only one
  * of two has a product, cuDNN computes both. */
-static int find_backward(const struct ctt_conv_ask *q, enum shape shape,
+static int find_backward(const struct ctt_conv_ask *q,
+                         enum ctt_product_shape shape,
                          struct conv_product part[CTT_CONV_PARTS])
 {
     const struct ctt_call *c = q->call;
@@ -199,7 +198,8 @@ static void close_plans(void *state)
 
 /* Finds the products of a part.  The gradient of the weights is asked after the
  * gradient of the input; both have one answer. */
-static int find_products(const struct ctt_conv_ask *q, enum shape shape,
+static int find_products(const struct ctt_conv_ask *q,
+                         enum ctt_product_shape shape,
                          struct conv_products *k)
 {
     const struct ctt_call *c = q->call;
@@ -214,11 +214,11 @@ static int find_products(const struct ctt_conv_ask *q, enum shape shape,
 
 static int cublaslt_supports(struct ctt_conv_ask *q)
 {
-    enum shape shape = product_shape(q->call);
+    enum ctt_product_shape shape = ctt_product_shape(q->call);
     struct conv_products *k;
     int rc = 0;
 
-    if (shape == NO_PRODUCT) {
+    if (shape == CTT_NO_PRODUCT) {
         q->why = "not one matrix product";
         goto out;
     }
@@ -266,7 +266,7 @@ static int cublaslt_sgemm(struct ctt_dev *d, void *state, int n, const float *a,
     c.in[0].data = (void *)(uintptr_t)a;
     c.w[0].t.data = (void *)(uintptr_t)b;
     c.out.data = y;
-    CTT_TRY(find_forward(&q, PIXELS, &k));
+    CTT_TRY(find_forward(&q, CTT_PRODUCT_PIXELS, &k));
     CTT_CHECK(rc == 1, CTT_EUNSUP, "cuBLASLt has no product of two matrices of"
               " %d x %d", n, n);
     CTT_TRY(ctt_product_run(d, &c, &k.x, k.plan));

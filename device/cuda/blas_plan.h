@@ -26,6 +26,17 @@ struct ctt_product {
     const float           *bias;              /* or NULL */
 };
 
+/* blas.c: convs that are one product.  PIXELS: each result depends on one
+ * pixel, and a row of the product is a pixel; IMAGES: one result per image
+ * depends on the whole image, and a row is an image.  columns: a tensor as a
+ * matrix, whose columns are its pixels or images. */
+enum ctt_product_shape {
+    CTT_NO_PRODUCT, CTT_PRODUCT_PIXELS, CTT_PRODUCT_IMAGES
+};
+enum ctt_product_shape ctt_product_shape(const struct ctt_call *c);
+struct ctt_matrix ctt_product_columns(const struct ctt_tensor *t,
+                                      enum ctt_product_shape shape);
+
 /* The plans of a device, found by product. */
 struct ctt_product_plan;
 struct ctt_product_plans { struct ctt_product_plan *first; };

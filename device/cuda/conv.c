@@ -7,6 +7,9 @@
 /* Best first.  A new provider is a file and a row here. */
 static const struct ctt_conv_provider *const table[] = {
     &ctt_conv_whole,
+#ifdef CTT_WITH_CUSPARSE
+    &ctt_conv_cusparse,
+#endif
     &ctt_conv_cublaslt,
     &ctt_conv_cudnn,
     NULL

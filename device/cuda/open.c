@@ -198,8 +198,9 @@ static const struct ctt_dev_order order = {
 };
 
 /* Tensor cores of all GPUs that are accepted do. */
-static int multiplies_bf16(void)
+static int multiplies(enum ctt_dtype type)
 {
+    (void)type;
     return 1;
 }
 
@@ -221,7 +222,7 @@ static const struct ctt_dev_kind kind = {
     .along = ctt_cuda_along,
     .links = ctt_cuda_links,
     .sgemm = cuda_sgemm,
-    .bf16 = multiplies_bf16,
+    .multiplies = multiplies,
 };
 
 /* The module's other names are hidden. */

@@ -22,8 +22,8 @@ struct flow {
     int64_t *at;
     double  *value;          /* by channel: the constant that it holds, or
                                 NAN */
-    uint8_t *blocks;         /* by node: 1: a conv that was pruned in whole
-                                blocks (net/unit.h) */
+    uint8_t *blocks;         /* by node: the form in which a conv was pruned,
+                                if it is of blocks (net/unit.h), or 0 */
 };
 
 /* ---- where the channels go ---- */
@@ -89,12 +89,18 @@ out:
 
 static void find_blocks(struct flow *f)
 {
+    static const enum ctt_prune_form forms[] = {
+        CTT_PRUNE_BLOCK, CTT_PRUNE_TWO
+    };
+
     for (int i = 0; i < f->g->count; i++) {
         const struct ctt_node *n = &f->g->node[i];
 
-        f->blocks[i] = ctt_is_conv(n) && !ctt_is_grouped(n) &&
-                       ctt_units_whole(CTT_PRUNE_BLOCK, &n->w[0], 1,
-                                       ctt_kept(&f->m->constraint, n->at[0]));
+        for (size_t k = 0; k < CTT_LEN(forms) && !f->blocks[i]; k++)
+            if (ctt_is_conv(n) && !ctt_is_grouped(n) &&
+                ctt_units_whole(forms[k], &n->w[0], 1,
+                                ctt_kept(&f->m->constraint, n->at[0])))
+                f->blocks[i] = (uint8_t)forms[k];
     }
 }
 
@@ -116,8 +122,8 @@ static int keep_together(struct flow *f, int node, int64_t together)
     return news;
 }
 
-/* A kernel gains where whole blocks are zero: the channels that are left must
- * stand in the same ones.  No kernel gains by rows. */
+/* A kernel gains where whole blocks are zero, or two of each 4: the channels
+ * that are left must stand in the same ones.  No kernel gains by rows. */
 static void keep_blocks(struct flow *f)
 {
     int news = 1;
@@ -141,7 +147,7 @@ static void keep_whole(struct flow *f)
     for (int i = 0; i < f->g->count; i++) {
         const struct ctt_node *n = &f->g->node[i];
 
-        if (f->blocks[i])
+        if (f->blocks[i] == CTT_PRUNE_BLOCK)
             ctt_units_fill(CTT_PRUNE_BLOCK, &n->w[0], 1,
                            f->m->constraint.keep + n->at[0]);
     }

@@ -54,8 +54,8 @@ class Model(Closing):
 
     device: "cpu", "cuda" (an NVIDIA GPU) or "ref" (plain C, slow).
     threads: CPU threads per session; 0: one per processor.
-    products: numbers that convs multiply, "fp32" or "bf16"; on a GPU also
-    "tf32" or "fp16".
+    products: numbers that convs multiply, "fp32", "fp16" or "bf16"; on a GPU
+    also "tf32".
     tune: True: use the fastest code on this machine, found by timing; a path:
     with the results in this file; None: choose by rule.
     decide: streams decide early, by thresholds of convtt-infer --calibrate.

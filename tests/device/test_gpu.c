@@ -219,6 +219,122 @@ static void test_blame(void)
     gpu_close(&m);
 }
 
+/* ---- pruned weights ---- */
+
+/* stamp 1: a session's.  one_in: weights that stay; in_place: plus is the
+ * result. */
+struct pruned {
+    struct ctt_case cs;
+    int             flags, act, in_place, one_in;
+    uint64_t        stamp;
+    const char     *by;
+};
+
+static void keep_few(float *w, int64_t n, int one_in)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (i % one_in != 3)
+            w[i] = 0;
+}
+
+static void open_pruned(struct gpu_call *m, const struct pruned *p,
+                        enum ctt_dtype type)
+{
+    const struct ctt_tensor *w = &m->rig.call.w[0].t;
+
+    gpu_open(m, &p->cs, 3, p->flags, p->act, type, 0, 0);
+    for (int i = 0; i < m->parts; i++)
+        if (m->part[i].own == w)
+            keep_few(m->part[i].first, ctt_volume(w), p->one_in);
+    m->call.stamp = p->stamp;
+    if (p->in_place)
+        m->call.in[1].data = m->call.out.data;
+    gpu_up(m);
+}
+
+/* Copies the plus input to where the result will be. */
+static void put_plus(struct gpu_call *m)
+{
+    const struct ctt_tensor *plus = &m->rig.whole.in[1];
+
+    for (int i = 0; i < m->parts; i++)
+        if (m->part[i].own == plus)
+            CHECK_OK(ctt_dev_put(gpu, m->part[i].first, &m->call.out));
+}
+
+static void expect_pruned(const struct gpu_call *m, const struct pruned *p,
+                          struct ctt_rig *want)
+{
+    struct ctt_call *c = &want->call;
+
+    ctt_rig_open(want, &p->cs, 3, p->flags, p->act);
+    keep_few(c->w[0].t.data, ctt_volume(&c->w[0].t), p->one_in);
+    gpu_round(m->type, c->w[0].t.data, ctt_volume(&c->w[0].t));
+    for (int k = 0; k < c->node->nin; k++)
+        gpu_round(m->type, c->in[k].data, ctt_rows(&c->in[k]) * c->in[k].ld);
+    CHECK_OK(ctt_dev_run(host, c, CTT_FWD));
+}
+
+/* By the provider named, twice the same, also recorded. */
+static void check_pruned(const struct pruned *p, const struct gpu_type *t)
+{
+    struct gpu_call m;
+    struct ctt_rig want;
+    void *place = NULL;
+
+    open_pruned(&m, p, t->type);
+    expect_pruned(&m, p, &want);
+    for (int again = 0; again < 4; again++) {
+        int rc;
+        gpu_up(&m);
+        if (p->in_place)
+            put_plus(&m);
+        rc = ctt_dev_replay(gpu, &place);
+        if (rc == 0) {
+            rc = ctt_dev_run(gpu, &m.call, CTT_FWD);
+            rc = ctt_dev_recorded(gpu, &place, rc);
+        }
+        CU_ASSERT(rc >= 0);
+        gpu_down(&m);
+        CU_ASSERT(ctt_rig_close_to(&m.rig.call.out, &want.call.out,
+                                   2e-4 + 2 * t->ulp, "out", &p->cs));
+        if (!strstr(ctt_dev_why(gpu, m.rig.cache, CTT_FWD), "no libcusparse"))
+            CU_ASSERT_STRING_EQUAL(ctt_dev_impl(gpu, m.rig.cache, CTT_FWD),
+                                   p->by);
+    }
+    ctt_dev_drop(gpu, &place);
+    ctt_rig_close(&want, host);
+    gpu_close(&m);
+}
+
+static void test_pruned(void)
+{
+#define PIXELS { "c=256 h=2 w=3", NULL, "conv y in=a out=264", 0 }
+#define PLUS { "c=256 h=2 w=3", "c=264 h=2 w=3", \
+               "conv y in=a plus=b out=264", 0 }
+#define IMAGES { "c=9 h=16 w=16", NULL, "conv y in=a out=80 kernel=16", 0 }
+    static const struct pruned rows[] = {
+        { PIXELS, 0, 0, 0, 21, 1, "cusparse" },
+        { PIXELS, 0, CTT_ACT_RELU + 1, 0, 50, 1, "cusparse" },
+        { IMAGES, 0, 0, 0, 25, 1, "cusparse" },
+        { PLUS, 0, CTT_ACT_TANH + 1, 0, 25, 1, "cusparse" },
+        { PLUS, 0, 0, 1, 25, 1, "cusparse" },
+        { PIXELS, 0, 0, 0, 19, 1, "cublaslt" },     /* too many stay */
+        { PIXELS, 0, 0, 0, 25, 2, "cublaslt" },     /* they change */
+        { PIXELS, RIG_TRAIN, 0, 0, 25, 1, "cublaslt" },
+        { PIXELS, RIG_VIEW, 0, 0, 25, 1, "cublaslt" },
+        { { "c=64 h=2 w=3", NULL, "conv y in=a out=64", 0 }, 0, 0, 0, 25, 1,
+          "cublaslt" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++)
+        for (int t = 0; t < GPU_TYPES; t++)
+            check_pruned(&rows[i], &gpu_types[t]);
+    ctt_dev_deterministic(gpu, 1);
+    check_pruned(&rows[0], &gpu_types[0]);
+    ctt_dev_deterministic(gpu, 0);
+}
+
 static CU_TestInfo tests[] = {
     { "ops", test_ops },
     { "mixed types", test_mixed },
@@ -226,6 +342,7 @@ static CU_TestInfo tests[] = {
     { "keys and asks on the device", test_live },
     { "in place", test_in_place },
     { "blame", test_blame },
+    { "pruned weights", test_pruned },
     CU_TEST_INFO_NULL
 };
 

@@ -94,7 +94,7 @@ static void hear(void *arg, const char *message)
     snprintf(h->last, sizeof(h->last), "%s", message);
 }
 
-/* "ref" has no kernels for bf16 on any processor. */
+/* "ref" has no kernels for 16 bits on any processor. */
 static void test_log(void)
 {
     struct ctt_infer *m = stream_open(stream_clip, "ref");
@@ -113,11 +113,16 @@ static void test_log(void)
     CHECK_OK(ctt_session_open(m, &s));
     ctt_session_close(&s);
     CU_ASSERT_EQUAL(h.lines, 1);
+    CHECK_OK(ctt_infer_multiply(m, "fp16"));
+    CHECK_OK(ctt_session_open(m, &s));
+    ctt_session_close(&s);
+    CU_ASSERT(h.lines == 2 && strstr(h.last, "no kernels for fp16 here "
+                                     "(AVX512-FP16), so convs multiply"));
     ctt_infer_log(NULL, NULL);
     CHECK_OK(ctt_infer_multiply(m, "bf16"));
     CHECK_OK(ctt_session_open(m, &s));
     ctt_session_close(&s);
-    CU_ASSERT_EQUAL(h.lines, 1);
+    CU_ASSERT_EQUAL(h.lines, 2);
     ctt_infer_close(&m);
 }
 

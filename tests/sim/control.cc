@@ -88,7 +88,7 @@ void ctt_sim_show_live()
         "blocks of device memory", "stretches of locked memory", "streams",
         "events", "graphs", "executable graphs", "cuDNN handles",
         "cuDNN descriptors", "cuBLASLt handles", "cuBLASLt descriptors",
-        "NCCL communicators",
+        "NCCL communicators", "cuSPARSE handles", "cuSPARSE descriptors",
     };
     ctt_sim_entry entry(false);
 

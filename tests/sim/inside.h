@@ -45,6 +45,12 @@ cudaError_t ctt_sim_error(cudaError_t e);
  * one. */
 int ctt_sim_device();
 
+/* sparse.cc: the simulated cuSPARSE as a library; NULL: it is not there
+ * (CTT_SIM_SPARSE), or has no such function. */
+extern const char ctt_sim_sparse_name[];
+void *ctt_sim_sparse();
+void *ctt_sim_sparse_function(const char *name);
+
 /* nccl.cc: a call of NCCL is still to fail (CTT_SIM_NCCL). */
 bool ctt_sim_nccl_waits();
 
@@ -53,6 +59,7 @@ enum ctt_sim_kind {
     CTT_SIM_BLOCK, CTT_SIM_PINNED, CTT_SIM_STREAM, CTT_SIM_EVENT,
     CTT_SIM_GRAPH, CTT_SIM_EXEC, CTT_SIM_DNN_HANDLE, CTT_SIM_DESCRIPTOR,
     CTT_SIM_BLAS_HANDLE, CTT_SIM_BLAS_DESCRIPTOR, CTT_SIM_COMMUNICATOR,
+    CTT_SIM_SPARSE_HANDLE, CTT_SIM_SPARSE_DESCRIPTOR,
     CTT_SIM_KINDS
 };
 void ctt_sim_count(enum ctt_sim_kind kind, int by);

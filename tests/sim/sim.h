@@ -2,13 +2,13 @@
  * sim.h: how tests and the environment control the simulated CUDA libraries.
  *
  * tests/sim is a simulation, on the host, of the part of the CUDA runtime, of
- * cuDNN's graph API, of cuBLASLt and of NCCL that device/cuda calls.  Compiled
- * against these headers device/cuda becomes a module that needs no GPU, so that
- * its pointers, strides, lifetimes and order of work are tested anywhere, under
- * sanitizers.  It is at least as strict as the libraries: work runs as late as
- * allowed, fresh memory holds NaNs, and device memory is inaccessible to the
- * program (checked now and then, since it is slow).  A program that ends before
- * it has freed everything gets exit status 70.
+ * cuDNN's graph API, of cuBLASLt, cuSPARSE and NCCL that device/cuda calls.
+ * Compiled against these headers device/cuda becomes a module that needs no
+ * GPU, so that its pointers, strides, lifetimes and order of work are tested
+ * anywhere, under sanitizers.  It is at least as strict as the libraries: work
+ * runs as late as allowed, fresh memory holds NaNs, and device memory is
+ * inaccessible to the program (checked now and then, since it is slow).  A
+ * program that ends before it has freed everything gets exit status 70.
  *
  * CTT_SIM_ORDER   when queued work runs: late, early, now, or a seed
  *                 (enum ctt_sim_order)
@@ -20,6 +20,7 @@
  *                 "wrong": with messages that arrive damaged
  * CTT_SIM_NCCL_WAIT  seconds after which ranks that wait for each other are an
  *                 error: 60
+ * CTT_SIM_SPARSE  "none": there is no cuSPARSE
  * CTT_SIM_GUARD   device memory is made inaccessible after every so many pieces
  *                 of work: 16; 0: never
  * CTT_SIM_TALLY   part of a kernel's name: what runs between its first two runs

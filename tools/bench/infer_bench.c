@@ -33,9 +33,12 @@ const char *const ctt_type_words[] = { "fp32", "tf32", "fp16", "bf16", "int8",
 
 void ctt_type_tell(const struct ctt_run *run)
 {
-    if (run->mul && !ctt_dev_bf16(run->dev))
-        ctt_tool_warn("--type bf16: the device has no kernels for it here "
-                      "(AVX512-BF16), so convs multiply floats");
+    enum ctt_dtype type = run->multiply;
+
+    if (type != CTT_F32 && !ctt_dev_multiplies(run->dev, type))
+        ctt_tool_warn("--type %s: the device has no kernels for it here "
+                      "(AVX512-%s), so convs multiply floats",
+                      ctt_dtype_word(type), type == CTT_F16 ? "FP16" : "BF16");
 }
 
 int ctt_bench_check(const struct ctt_bench_set *set, const char *path)

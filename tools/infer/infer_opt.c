@@ -28,6 +28,7 @@
 /* Of the column tags: has no effect unless an operand is mnist:DIR. */
 enum { COMMON = CTT_OPT_COMMON, MNIST = CTT_OPT_OWN };
 
+static const char *const zero_forms[] = { CTT_UNIT_WORDS, NULL };
 static const char *const tune_words[] = { "off", "on", NULL };
 
 static const struct ctt_opt opts[] = {
@@ -209,7 +210,7 @@ static const struct ctt_opt opts[] = {
       .needs = BENCH },
     { "zeros-form", CTT_CHOICE, FIELD(bench.zeros_form), "any", "unit of "
       "--zeros: any: single weights; block: 4 input channels; row: one input "
-      "of 16 output channels", .choices = ctt_prune_forms,
+      "of 16 output channels", .choices = zero_forms,
       .section = "Measuring", .needs = "zeros" },
 
     { "split", CTT_STRING, FIELD(split), "", "split of a data set [validation, "
@@ -246,11 +247,11 @@ static const struct ctt_opt opts[] = {
       "per processor", 0, 4096, .arg = "N", .section = "Device",
       .tags = COMMON },
     { "type", CTT_CHOICE, FIELD(bench.type), "fp32", "numbers that convs "
-      "multiply: bf16: weights and values in 16 bits where that is faster (a "
-      "warning says if the processor multiplies floats instead), on a GPU "
-      "everywhere but in cell states and the answer; fp16: the same, and "
-      "tf32: floats rounded to 10 bits, on a GPU only; int8: with "
-      "--bench of a model text, as of convtt-compress --int8",
+      "multiply: fp16, bf16: weights and values in 16 bits where that is "
+      "faster (a warning says if the processor multiplies floats instead), on "
+      "a GPU everywhere but in cell states and the answer; tf32: floats "
+      "rounded to 10 bits, on a GPU only; int8: with --bench of a model text, "
+      "as of convtt-compress --int8",
       .choices = ctt_type_words, .section = "Device" },
     { "tune", CTT_CHOICE, FIELD(bench.tune), "off", "on: choose the code of "
       "each conv by timing, once per machine and model, and keep the choice "

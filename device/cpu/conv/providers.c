@@ -11,6 +11,7 @@ const struct ctt_conv_provider *const ctt_cpu_providers[] = {
     &ctt_conv_wino16,
     &ctt_conv_int8,
     &ctt_conv_bf16,
+    &ctt_conv_fp16,
     &ctt_conv_winograd,
     &ctt_conv_dense,
 #ifdef HAVE_ONEDNN

@@ -132,7 +132,7 @@ static void whole(const char *net, int form, int scope, int score)
 
 static void test_whole(void)
 {
-    for (int form = 0; form < CTT_PRUNE_FORMS; form++)
+    for (int form = 0; form < CTT_PRUNE_TWO; form++)
         for (int k = 0; k < 4; k++) {
             whole(small_net, form, k % 2, k / 2);
             whole(grouped_net, form, k % 2, k / 2);
@@ -166,6 +166,60 @@ static void test_order(void)
     ctt_model_free(&m);
 }
 
+/* Blocks of a conv of which the two that stay are not the largest of `before`,
+ * as far as there are two; *full: blocks of more than two. */
+static int wrong_blocks(const struct ctt_model *m, const struct ctt_node *n,
+                        const float *before, int *full)
+{
+    int bad = 0;
+
+    for (int64_t k = 0;
+         k < ctt_units(CTT_PRUNE_BLOCK, &n->w[0], groups_of(n)); k++) {
+        struct ctt_unit u = ctt_unit_at(CTT_PRUNE_BLOCK, &n->w[0],
+                                        groups_of(n), k);
+        const uint8_t *keep = m->constraint.keep + n->at[0] + u.at;
+        const float *w = before + n->at[0] + u.at;
+
+        *full += ctt_unit_kept(&u, m->constraint.keep + n->at[0]) > 2;
+        for (int i = 0; i < u.ins; i++)
+            for (int j = 0; j < u.ins; j++)
+                bad += keep[i] && !keep[j] && fabsf(w[i]) < fabsf(w[j]);
+        bad += ctt_unit_kept(&u, m->constraint.keep + n->at[0]) <
+               (u.ins < 2 ? u.ins : 2);
+    }
+    return bad;
+}
+
+/* 2:4: at half of the weights every block has two, and never less before, by
+ * magnitude, in steps too, and with other zeros that would make half. */
+static void test_two(void)
+{
+    static const double share[] = { 0.1, 0.3, 0.5 };
+
+    for (int k = 0; k < 4; k++)
+        for (int grouped = 0; grouped < 2; grouped++) {
+            struct ctt_model *m = small_model(grouped ? grouped_net : small_net,
+                                              1);
+            struct ctt_prune o = { .form = CTT_PRUNE_TWO, .scope = k % 2,
+                                   .score = k / 2, .floor = 0.2f };
+            float *w = ctt_calloc((size_t)m->g->weights, sizeof(*w));
+            int full = 0;
+
+            memcpy(w, m->w, (size_t)m->g->weights * sizeof(*w));
+            for (size_t s = 0; s < CTT_LEN(share); s++) {
+                CHECK_OK(ctt_prune(m, &o, share[s]));
+                full = 0;
+                for (int i = 0; i < m->g->count; i++)
+                    if (ctt_is_conv(&m->g->node[i]))
+                        CU_ASSERT_EQUAL(wrong_blocks(m, &m->g->node[i], w,
+                                                     &full), 0);
+                CU_ASSERT_EQUAL(full == 0, share[s] >= 0.5);
+            }
+            ctt_free(w);
+            ctt_model_free(&m);
+        }
+}
+
 /* ---- the stages behind ---- */
 
 /* Prunes 5 channels of a, 1 and 4 to 7, and drops what is dead: folding may
@@ -181,7 +235,7 @@ static void folded(int form, int left)
     struct ctt_prune o = { .form = form };
     int64_t each = ctt_volume(&a->w[0]) / a->out.c;
 
-    CHECK_OK(ctt_prune(m, &o, 0.3));
+    CHECK_OK(ctt_prune(m, &o, form == CTT_PRUNE_TWO ? 0.5 : 0.3));
     for (int64_t j = 0; j < a->out.c; j++) {
         if (j != 1 && (j < 4 || j > 7))
             continue;
@@ -195,17 +249,24 @@ static void folded(int form, int left)
     for (int i = 0; form == CTT_PRUNE_BLOCK && i < to->g->count; i++)
         if (ctt_is_conv(&to->g->node[i]))
             CU_ASSERT_EQUAL(broken(to, &to->g->node[i], form), 0);
+    for (int i = 0; form == CTT_PRUNE_TWO && i < to->g->count; i++)
+        if (ctt_is_conv(&to->g->node[i]))
+            CU_ASSERT(ctt_units_whole(form, &to->g->node[i].w[0], 1,
+                                      to->constraint.keep +
+                                      to->g->node[i].at[0]));
     small_compare(m, to, 3, 1e-5);
     ctt_model_free(&to);
     ctt_model_free(&m);
 }
 
-/* Of blocks, channel 1 stays with its neighbours; rows hold nothing back. */
+/* Of blocks, channel 1 stays with its neighbours, as in 2:4; rows hold nothing
+ * back. */
 static void test_folded(void)
 {
     folded(CTT_PRUNE_ANY, 19);
     folded(CTT_PRUNE_BLOCK, 20);
     folded(CTT_PRUNE_ROW, 19);
+    folded(CTT_PRUNE_TWO, 20);
 }
 
 /* ctt_units_whole() tells a weight that was pruned in this form from others. */
@@ -227,6 +288,13 @@ static void test_tells(void)
     ctt_units_fill(CTT_PRUNE_BLOCK, &t, 1, keep);
     CU_ASSERT(keep[7] && !keep[5] && !keep[12]);
     CU_ASSERT(ctt_units_whole(CTT_PRUNE_BLOCK, &t, 1, keep));
+    for (int k = 0; k < 36; k++)
+        keep[k] = k % 6 % 4 < 2;
+    CU_ASSERT(ctt_units_whole(CTT_PRUNE_TWO, &t, 1, keep));
+    keep[2] = 1;
+    CU_ASSERT(!ctt_units_whole(CTT_PRUNE_TWO, &t, 1, keep));
+    keep[2] = keep[0] = keep[6] = keep[12] = keep[18] = 0;
+    CU_ASSERT(!ctt_units_whole(CTT_PRUNE_TWO, &t, 1, keep));
 }
 
 int main(void)
@@ -235,6 +303,7 @@ int main(void)
         { "units", test_units },
         { "what was pruned so", test_tells },
         { "whole", test_whole },
+        { "two of four", test_two },
         { "order", test_order },
         { "folded", test_folded },
         CU_TEST_INFO_NULL

@@ -127,6 +127,13 @@ fi
 says 0 'warning: --type bf16: .* so convs multiply floats' bench \
     "$models/lenet-300-100.net" --type bf16 --device ref
 says 0 '"type":"bf16"' bench "$models/lenet-300-100.net" --type bf16 --json
+says 0 'device cpu, fp16, 1 thread; timed' bench \
+    "$models/early-convlstm.net" --type fp16 --threads 1
+if grep -qw avx512_fp16 /proc/cpuinfo; then
+    grep -qE '^c2 +conv +free +fp16:avx512' out || fail "no fp16: $(cat out)"
+else
+    grep -q '(AVX512-FP16), so convs multiply floats' err || fail "$(cat err)"
+fi
 says 2 "no choice 'bf17'" bench "$models/lenet-300-100.net" --type bf17
 
 # 4. A model against itself, about the same whatever the machine does; and two

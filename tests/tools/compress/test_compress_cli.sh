@@ -42,6 +42,21 @@ tells 0 'n3.ctt written' m.ctt -o n3.ctt --prune 0.5 --prune-form block \
     --prune-scope layer --prune-least 0 --fold none --threads 1
 [ "$(units n3.ctt)" = '432 144/288 54/54' ] ||
     fail "of n3.ctt are kept: $(units n3.ctt)"
+# 2:4: two of the 3 inputs of e stay, and half of the others'; retrained, too,
+# and written and read again.
+tells 2 '2:4 takes half of the weights, not 0.6: --prune 0.5' m.ctt -o n3.ctt \
+    --prune 0.6 --prune-form 2:4
+tells 0 'two of each 4 inputs' m.ctt -o n3.ctt --prune 0.5 --prune-form 2:4 \
+    --prune-least 0 --threads 1
+[ "$(units n3.ctt)" = '576 288/288 54/54' ] ||
+    fail "of n3.ctt are kept: $(units n3.ctt)"
+tells 0 'n3.ctt written' m.ctt -o n3.ctt $common --prune 0.5 --prune-least 9 \
+    --prune-form 2:4 --int8 none --retrain-epochs 1 --prune-steps 4
+[ "$(units n3.ctt)" = '576 288/288 54/54' ] &&
+    "$bin/convtt-info" n3.ctt | awk '$1 ~ /^h\.zx?\.w/ && $6 * 2 == $5 {found++}
+        END {exit found != 2}' || fail "not 2:4: $("$bin/convtt-info" n3.ctt)"
+"$bin/convtt-info" n3.ctt | grep -q 'two of each 4 inputs' ||
+    fail "its history does not say 2:4"
 rm n3.ctt
 tells 0 'in\|kh\|kw\|out +4,4,4' m.ctt -o t.ctt --tt-rank 4 --tt-least 0 \
     --tt-except 'e,y' --threads 1

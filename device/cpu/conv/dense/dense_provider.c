@@ -1,39 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dense_provider.c: the providers "bf16", convs of 16 bits, and "dense", convs
- * of floats.  Whether 16 bits pay is decided where types are chosen
- * (run/half.c). */
+ * dense_provider.c: the providers "bf16" and "fp16", convs of 16 bits, and
+ * "dense", convs of floats.  Whether 16 bits pay is decided where types are
+ * chosen (run/half.c). */
 #include "device/cpu/conv/dense/dense.h"
 #include "device/cpu/conv/providers.h"
 
-static int is_float_or_bf16(const struct ctt_tensor *t)
+/* ---- 16 bits ---- */
+
+static const struct half {
+    const struct ctt_int8_isa *isa;
+    const char                *lacks;
+} halves[] = {
+    { &ctt_bf16_avx512, "this processor has no AVX512-BF16" },
+    { &ctt_fp16_avx512, "this processor has no AVX512-FP16" },
+};
+
+/* The row of a type; NULL: it has none. */
+static const struct half *half_of(enum ctt_dtype type)
 {
-    return t->dtype == CTT_F32 || t->dtype == CTT_BF16;
+    for (size_t i = 0; i < CTT_LEN(halves); i++)
+        if (halves[i].isa->type == type)
+            return &halves[i];
+    return NULL;
 }
 
-int ctt_bf16_supported(void)
+int ctt_half_supported(enum ctt_dtype type)
 {
-    return ctt_bf16_avx512.supported();
+    const struct half *h = half_of(type);
+
+    return h && h->isa->supported();
 }
 
-int ctt_bf16_takes(const struct ctt_call *c)
+static int is_float_or(const struct ctt_tensor *t, enum ctt_dtype type)
+{
+    return t->dtype == CTT_F32 || t->dtype == type;
+}
+
+int ctt_half_takes(const struct ctt_call *c)
 {
     int plus = c->node->plus && c->in[1].data;
 
-    return c->mul == CTT_BF16 && c->node->op == CTT_OP_CONV &&
+    return c->mul != CTT_F32 && c->node->op == CTT_OP_CONV &&
            !ctt_is_dilated(c->node) &&
-           !ctt_call_is_int8(c) && is_float_or_bf16(&c->in[0]) &&
-               is_float_or_bf16(&c->out) &&
+           !ctt_call_is_int8(c) && is_float_or(&c->in[0], c->mul) &&
+           is_float_or(&c->out, c->mul) &&
            (!plus || c->in[1].dtype == CTT_F32) &&
-           c->w[0].t.dtype == CTT_F32 && ctt_bf16_avx512.supported();
+           c->w[0].t.dtype == CTT_F32 && ctt_half_supported(c->mul);
+}
+
+static int half_supports(struct ctt_conv_ask *q, enum ctt_dtype type)
+{
+    if (q->part != CTT_CONV_OUT || q->call->mul != type)
+        return 0;
+    if (!ctt_half_supported(type))
+        q->why = half_of(type)->lacks;
+    return !q->why && ctt_half_takes(q->call);
 }
 
 static int bf16_supports(struct ctt_conv_ask *q)
 {
-    if (q->part != CTT_CONV_OUT || q->call->mul != CTT_BF16)
-        return 0;
-    if (!ctt_bf16_avx512.supported())
-        q->why = "this processor has no AVX512-BF16";
-    return !q->why && ctt_bf16_takes(q->call);
+    return half_supports(q, CTT_BF16);
+}
+
+static int fp16_supports(struct ctt_conv_ask *q)
+{
+    return half_supports(q, CTT_F16);
 }
 
 static int run_by(const struct ctt_int8_isa *isa, struct ctt_conv_ask *q)
@@ -46,9 +77,9 @@ static int run_by(const struct ctt_int8_isa *isa, struct ctt_conv_ask *q)
     return ctt_dense_run(isa, q->dev, q->call, k);
 }
 
-static int bf16_run(struct ctt_conv_ask *q)
+static int half_run(struct ctt_conv_ask *q)
 {
-    return run_by(&ctt_bf16_avx512, q);
+    return run_by(half_of(q->call->mul)->isa, q);
 }
 
 static void dense_free(void *own)
@@ -60,7 +91,12 @@ static void dense_free(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_bf16 = {
-    .name = "bf16", .any_threads = 1, .can = bf16_supports, .run = bf16_run,
+    .name = "bf16", .any_threads = 1, .can = bf16_supports, .run = half_run,
+    .forget = dense_free,
+};
+
+const struct ctt_conv_provider ctt_conv_fp16 = {
+    .name = "fp16", .any_threads = 1, .can = fp16_supports, .run = half_run,
     .forget = dense_free,
 };
 

@@ -4,31 +4,19 @@
 #include "device/cpu/conv/dense/dense.h"
 #include "base/half.h"
 
-static void put_short(void *to, int64_t at, float x)
-{
-    ((uint16_t *)to)[at] = ctt_bf16_of(x);
-}
-
-static void put_float(void *to, int64_t at, float x)
-{
-    ((float *)to)[at] = x;
-}
-
 /* Packs the weights of channel o of a group. */
 static void pack_channel(const struct ctt_int8_isa *isa,
                          const struct ctt_int8_job *j, int64_t group,
                          int64_t o, const float *w, void *to)
 {
-    void (*put)(void *, int64_t, float) =
-        isa->bytes == sizeof(uint16_t) ? put_short : put_float;
     int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
     int64_t unit = isa->unit, wide = ctt_int8_block_width(isa, j, o);
     int64_t from = ctt_int8_weight_index(isa, j, group, o);
 
     for (int64_t r = 0; r < runs; r++)
         for (int64_t i = 0; i < j->run; i++)
-            put(to, from + (r * j->steps + i / unit) * wide * unit + i % unit,
-                w[r * j->run + i]);
+            ctt_store(to, isa->type, from + (r * j->steps + i / unit) * wide *
+                      unit + i % unit, w[r * j->run + i]);
 }
 
 int ctt_dense_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
@@ -67,7 +55,7 @@ static void plan_in_place(const struct ctt_int8_isa *isa,
     const int *pad = j->c->node->attr.conv.pad;
     const int *k = j->c->node->attr.conv.kernel;
 
-    if (x->dtype != (isa->bytes == 2 ? CTT_BF16 : CTT_F32) ||
+    if (x->dtype != isa->type ||
         k[0] * k[1] * k[2] > 1 ||
         pad[0] + pad[1] + pad[2] > 0 || j->ins % isa->unit)
         return;

@@ -58,6 +58,7 @@ struct ctt_int8_band { uint8_t *x; int64_t row, deep; };
 struct ctt_int8_isa {
     const char *name;
     int   unit, lanes, block; /* lanes: channels of a register of sums */
+    enum ctt_dtype type;      /* of an element, if it is no integer */
     int   bytes;              /* of an element: 1: the stored byte minus `less`;
                                  2: the integer value */
     int   less;               /* of 1-byte elements: subtracted from the stored

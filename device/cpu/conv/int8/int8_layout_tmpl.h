@@ -19,7 +19,7 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
 {
     memcpy(to, ctt_row(&j->c->in[0], row) + channel, (size_t)n * sizeof(*to));
 }
-#elif !defined(LAYS_HALF)    /* bf16_avx512.c has its own */
+#elif !defined(LAYS_HALF)    /* half_tmpl.h has its own */
 /* Element of the value 0. */
 static elem nothing(const struct ctt_int8_job *j)
 {

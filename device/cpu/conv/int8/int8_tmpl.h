@@ -63,6 +63,7 @@ static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
 };
 #endif
 
+#ifndef ADDS_RUNS    /* fp16_avx512.c has its own */
 /* P and R, pixels and registers, are constants.  One index counts for all
  * pixels. */
 INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
@@ -80,6 +81,7 @@ INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
                 sum[p][r] = dot(sum[p][r], load_values(x[p] + at, r), b[r]);
     }
 }
+#endif
 
 #ifdef AT_ONCE
 /* Writes a tile as put_quick() does.  PLUS: a constant. */
