@@ -94,13 +94,10 @@ static const struct { const char *name; void *at; } functions[] = {
 
 void *ctt_sim_dlopen(const char *name, int)
 {
-<<<<<<< HEAD
     if (!strncmp(name, "libnvrtc.so.", 12))
         return (void *)functions;
-=======
     if (!strcmp(name, ctt_sim_sparse_name))
         return ctt_sim_sparse();
->>>>>>> half
     if (strcmp(name, "libnccl.so.2") || !strcmp(library_kind(), "none"))
         return NULL;
     return (void *)functions;
