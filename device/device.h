@@ -104,6 +104,8 @@ struct ctt_call {
     struct ctt_live live;
     uint64_t  stamp;    /* changes with the weights, so that packed copies are
                            made again; 0: always */
+    int       once;     /* no other call of the node will read them: they are
+                           made in scratch */
     const struct ctt_ask *ask;    /* window: out.n of them, in host memory */
     struct ctt_also_conv  pair;   /* conv, forward: added to its result */
     struct ctt_also_lstm  lstm;   /* conv, forward: applied to its result */
@@ -146,6 +148,7 @@ static inline struct ctt_call ctt_call_pair(const struct ctt_call *c)
     p.w[1] = c->pair.w[1];
     p.mul = c->pair.mul;
     p.stamp = c->stamp;
+    p.once = c->once;
     p.cache = c->pair.cache;
     return p;
 }

@@ -22,6 +22,8 @@ static int add_moments(struct ctt_state *s, const struct ctt_optim *o,
 
     if (!m)
         goto out;
+    if (ctt_dev_shared(o->dev))
+        return ctt_state_lend(s, name, 4, o->weights, m);
     CTT_TRY(ctt_state_add(s, name, 4, o->weights, NULL));
     CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_HOST, m, s->array[s->count - 1].data,
                          size_of(o)));
@@ -51,15 +53,6 @@ static int add_clips(struct ctt_state *s, const struct ctt_data *d,
     return ctt_state_add(s, "data", 8, SETS, crc);
 }
 
-static int add_residual(struct ctt_state *s, float **residual, int64_t count)
-{
-    void *data = *residual;
-    int rc = ctt_state_take(s, "residual", sizeof(float), count, &data);
-
-    *residual = data;
-    return rc;
-}
-
 static int fill_state(struct ctt_state *s, const struct ctt_data *d,
                       int several, const struct ctt_optim *o,
                       const struct ctt_train_position *p, const float *best)
@@ -74,7 +67,7 @@ static int fill_state(struct ctt_state *s, const struct ctt_data *d,
     CTT_TRY(add_moments(s, o, "v", o->flat.v));
     CTT_TRY(add_moments(s, o, "average", o->average));
     if (best && p->best_epoch)
-        CTT_TRY(ctt_state_add(s, "best", 4, o->weights, best));
+        CTT_TRY(ctt_state_lend(s, "best", 4, o->weights, best));
 out:
     return rc;
 }
@@ -133,7 +126,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_data *d, const struct ctt_data *val,
                         const struct ctt_optim *o,
                         const struct ctt_train_position *p, const float *best,
-                        float **residual, int64_t residuals)
+                        const float *residual, int64_t residuals)
 {
     struct ctt_state *s = NULL;
     int rc = 0;
@@ -141,8 +134,8 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(begin_state(cfg, d, val, &s));
     CTT_TRY(fill_state(s, d, m->g->several, o, p, best));
-    if (*residual)
-        CTT_TRY(add_residual(s, residual, residuals));
+    if (residual)
+        CTT_TRY(ctt_state_lend(s, "residual", 4, residuals, residual));
     CTT_TRY(save_with(path, m, s));
 out:
     ctt_state_free(&s);

@@ -24,15 +24,15 @@ struct ctt_train_position {
 
 /* Writes to path the model m, after ctt_optim_pull(), with all that resuming
  * needs.  CTT_ENAN if a weight is not finite: a relu can hide a NaN from the
- * loss.  best: the best weights so far, or NULL.  *residual: `residuals` floats
- * of ctt_gather_save(), whose memory passes to m, or NULL.  val: may be
+ * loss.  best: the best weights so far, or NULL.  residual: `residuals` floats
+ * of ctt_gather_save(), or NULL.  val: may be
  * NULL. */
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,
                         const struct ctt_optim *o,
                         const struct ctt_train_position *p, const float *best,
-                        float **residual, int64_t residuals);
+                        const float *residual, int64_t residuals);
 
 /* Restores o, p and best from m->train.  Settings that affect the result must
  * be the same (ctt_settings_same), and so must the clips (ctt_data_crc):

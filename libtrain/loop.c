@@ -376,12 +376,14 @@ static int is_paused(const struct ctt_trainer *t)
 
 int ctt_trainer_loop(struct ctt_trainer *t, struct ctt_result *result)
 {
+    size_t some = (size_t)ctt_weights_some(t->m->g, t->m->w, NULL);
     enum why why = GOES_ON;
     int rc = 0;
 
-    t->w_first = ctt_calloc((size_t)t->m->g->weights, sizeof(float));
-    CTT_TRY(t->w_first ? 0 : CTT_ENOMEM);
-    memcpy(t->w_first, t->m->w, (size_t)t->m->g->weights * sizeof(float));
+    t->some = ctt_calloc(some + 1, sizeof(float));
+    t->some_now = ctt_calloc(some + 1, sizeof(float));
+    CTT_TRY(t->some && t->some_now ? 0 : CTT_ENOMEM);
+    ctt_weights_some(t->m->g, t->m->w, t->some);
     tell_done(t);
     CTT_TRY(ctt_trainer_test_given(t));
     if (rc == 1)
@@ -414,7 +416,8 @@ static int check_moved(const struct ctt_trainer *t)
     int64_t steps = t->at.step - t->first;
 
     if (steps < 1 || t->at.scale.skipped >= steps ||
-        ctt_weights_moved(t->m->g, t->w_first, t->m->w))
+        ctt_weights_moved(t->some, t->some_now, ctt_weights_some(
+            t->m->g, t->m->w, t->some_now)))
         return 0;
     return ctt_error(CTT_ENAN, "no weight has changed by more than rounding in "
                      "%lld steps: learning rate %g, or no gradient (--lr, "

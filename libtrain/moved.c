@@ -5,59 +5,37 @@
 #include <float.h>
 #include <math.h>
 
-/* Of the trained weights: the sum of squares at first; those that differ now,
- * and by how many of these that is more than rounding. */
-struct moves {
-    double  squares, size;
-    int64_t count, differ, seen;
-};
-
-static void measure(struct moves *m, const float *was, const float *now,
-                    int64_t n)
+/* Of a large model every so many numbers of each weight are looked at, so that
+ * no second copy is needed. */
+int64_t ctt_weights_some(const struct ctt_graph *g, const float *w, float *some)
 {
-    (void)now;
-    for (int64_t i = 0; i < n; i++)
-        m->squares += (double)was[i] * (double)was[i];
-    m->count += n;
-}
+    int64_t every = (g->weights >> 20) + 1, count = 0;
 
-static void compare(struct moves *m, const float *was, const float *now,
-                    int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double size = fabs((double)was[i]);
-
-        size = size > m->size ? size : m->size;
-        m->differ += was[i] != now[i];
-        m->seen += fabs((double)now[i] - (double)was[i]) >
-                   (double)FLT_EPSILON * size;
-    }
-}
-
-/* Calls f for each weight that gradients train: running means move by
- * themselves. */
-static void each_trained(const struct ctt_graph *g, const float *was,
-                         const float *now, struct moves *m,
-                         void (*f)(struct moves *m, const float *was,
-                                   const float *now, int64_t n))
-{
     for (int i = 0; i < g->count; i++)
         for (int k = 0; k < g->node[i].nw; k++) {
             const struct ctt_node *n = &g->node[i];
+            int64_t all = n->fixed >> k & 1 ? 0 : ctt_volume(&n->w[k]);
 
-            if (!(n->fixed >> k & 1))
-                f(m, was + n->at[k], now + n->at[k], ctt_volume(&n->w[k]));
+            for (int64_t j = 0; j < all; j += every, count++)
+                if (some)
+                    some[count] = w[n->at[k] + j];
         }
+    return count;
 }
 
-int ctt_weights_moved(const struct ctt_graph *g, const float *was,
-                      const float *now)
+int ctt_weights_moved(const float *was, const float *now, int64_t n)
 {
     enum { SOME = 100 };
-    struct moves m = { 0 };
+    int64_t differ = 0, seen = 0;
+    double squares = 0, mean;
 
-    each_trained(g, was, now, &m, measure);
-    m.size = m.count ? sqrt(m.squares / (double)m.count) : 0;
-    each_trained(g, was, now, &m, compare);
-    return m.seen > 0 && m.seen * SOME >= m.differ;
+    for (int64_t i = 0; i < n; i++)
+        squares += (double)was[i] * (double)was[i];
+    mean = n ? sqrt(squares / (double)n) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        differ += was[i] != now[i];
+        seen += fabs((double)now[i] - (double)was[i]) >
+                (double)FLT_EPSILON * fmax(fabs((double)was[i]), mean);
+    }
+    return seen > 0 && seen * SOME >= differ;
 }

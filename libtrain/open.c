@@ -297,7 +297,8 @@ int ctt_trainer_close(struct ctt_trainer *t)
     ctt_free(t->end);
     ctt_order_free(&t->plan);
     ctt_free(t->best);
-    ctt_free(t->w_first);
+    ctt_free(t->some);
+    ctt_free(t->some_now);
     ctt_free(t->overflows);
     ctt_graph_free(&t->tested);
     ctt_dev_close(&t->dev);

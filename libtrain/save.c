@@ -29,7 +29,7 @@ int ctt_trainer_save(struct ctt_trainer *t)
         goto out;
     CTT_TRY(ctt_optim_pull(t->optim));
     CTT_TRY(ctt_checkpoint_save(t->cfg->checkpoint, t->m, t->cfg, t->data,
-                                t->val, t->optim, &t->at, t->best, &rest,
+                                t->val, t->optim, &t->at, t->best, rest,
                                 residuals));
 out:
     ctt_free(rest);

@@ -99,7 +99,8 @@ struct ctt_trainer {
                                                  node that overflowed first;
                                                  NULL: none */
     int64_t                     first;     /* step at that time */
-    float                      *w_first;   /* the weights then */
+    float                      *some, *some_now;    /* weights then and at the
+                                              end (ctt_weights_some) */
     double                      start, wait;    /* clock then; seconds without
                                                    data */
     double                      clips, train_seconds;
@@ -118,11 +119,14 @@ struct ctt_trainer {
 int  ctt_trainer_open(struct ctt_trainer *t);
 int  ctt_trainer_close(struct ctt_trainer *t);
 
-/* moved.c: 1 if training has changed weights: of the trained ones that differ,
- * one in a hundred by more than rounding, which is 2^-23 of its size, or of the
- * root mean square of all if that is more: zeros become 1e-30 by any step. */
-int ctt_weights_moved(const struct ctt_graph *g, const float *was,
-                      const float *now);
+/* moved.c.  some: copies up to about a million of the weights that gradients
+ * train, as running means move by themselves; some NULL: only returns how many.
+ * moved: 1 if training has changed them: of those that differ, one in a hundred
+ * by more than rounding, which is 2^-23 of its size, or of the root mean square
+ * of all if that is more: zeros become 1e-30 by any step. */
+int64_t ctt_weights_some(const struct ctt_graph *g, const float *w,
+                         float *some);
+int     ctt_weights_moved(const float *was, const float *now, int64_t n);
 
 /* overflow.c: counts a skipped step for the last node of the graph whose
  * weights have an infinite gradient; sets the node of most such steps, and

@@ -318,7 +318,8 @@ void ctt_state_free(struct ctt_state **s)
     if (!*s)
         return;
     for (int i = 0; i < (*s)->count; i++)
-        ctt_free((*s)->array[i].data);
+        if (!(*s)->array[i].lent)
+            ctt_free((*s)->array[i].data);
     ctt_free((*s)->array);
     ctt_free((*s)->settings);
     ctt_free(*s);
@@ -345,10 +346,10 @@ out:
     return rc;
 }
 
-int ctt_state_take(struct ctt_state *s, const char *name, int size,
-                   int64_t count, void **data)
+int ctt_state_lend(struct ctt_state *s, const char *name, int size,
+                   int64_t count, const void *data)
 {
-    struct ctt_array a = { .size = size, .count = count, .data = *data };
+    struct ctt_array a = { .size = size, .count = count, .lent = 1 };
     void *more;
     int rc = 0;
 
@@ -357,8 +358,8 @@ int ctt_state_take(struct ctt_state *s, const char *name, int size,
     CTT_TRY(more ? 0 : CTT_ENOMEM);
     s->array = more;
     strcpy(a.name, name);
+    memcpy(&a.data, &data, sizeof(data));    /* read only */
     s->array[s->count++] = a;
-    *data = NULL;
 out:
     return rc;
 }
@@ -374,7 +375,9 @@ int ctt_state_add(struct ctt_state *s, const char *name, int size,
     CTT_TRY(own ? 0 : CTT_ENOMEM);
     if (data && count > 0)
         memcpy(own, data, (size_t)count * (size_t)size);
-    CTT_TRY(ctt_state_take(s, name, size, count, &own));
+    CTT_TRY(ctt_state_lend(s, name, size, count, own));
+    s->array[s->count - 1].lent = 0;
+    own = NULL;
 out:
     ctt_free(own);
     return rc;

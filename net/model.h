@@ -14,6 +14,7 @@ struct ctt_array {
     int     size;       /* bytes per element: 1 (u8), 4 (f32), 8 (i64) */
     int64_t count;
     void   *data;
+    int     lent;       /* 1: data is another's */
 };
 
 /* The training state: with it, a resumed run continues as if it had not been
@@ -86,15 +87,14 @@ int64_t ctt_model_params(const struct ctt_model *m);
 
 /* The /train section in memory.  add copies count elements of `size` bytes;
  * data NULL: zeros; CTT_EINVAL for an illegal or repeated name or another size.
- * take takes *data over without a copy and sets it to NULL; after an error
- * *data is still the caller's.  find returns NULL if there is no array of that
- * name. */
+ * lend adds the caller's own data, which must stay.  find returns NULL if there
+ * is no array of that name. */
 int  ctt_state_new(struct ctt_state **out);
 void ctt_state_free(struct ctt_state **s);
 int  ctt_state_add(struct ctt_state *s, const char *name, int size,
                    int64_t count, const void *data);
-int  ctt_state_take(struct ctt_state *s, const char *name, int size,
-                    int64_t count, void **data);
+int  ctt_state_lend(struct ctt_state *s, const char *name, int size,
+                    int64_t count, const void *data);
 const struct ctt_array *ctt_state_find(const struct ctt_state *s,
                                        const char *name);
 

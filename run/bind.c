@@ -146,6 +146,7 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
     c->train = r->train && !n->frozen;
     bind_chance(r, node, step, c);
     c->stamp = r->stamp;
+    c->once = r->once && (node >= r->g->clip || steps == r->once);
     c->cache = &r->cache[node][CTT_CACHE_FWD];
 }
 

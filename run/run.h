@@ -98,6 +98,9 @@ struct ctt_run {
                                         NULL */
     enum ctt_dtype         *own_type;    /* the run's own `type`, with mul */
     uint64_t                stamp;   /* raise it when w changes */
+    int                     once;    /* steps of the only window of a clip that
+                                        is run with these weights; 0: others
+                                        follow */
     uint64_t                key;     /* of the random numbers of this window */
     int                     train;   /* batch statistics and dropout */
     int                     slides;  /* opened with train = 0 */

@@ -59,7 +59,7 @@ static int same_array(const struct ctt_array *a, const struct ctt_array *b)
 {
     return strcmp(a->name, b->name) == 0 && a->size == b->size &&
            a->count == b->count &&
-           (a->count == 0 ||
+           (a->count == 0 || a->data == b->data ||    /* was compared */
             memcmp(a->data, b->data, (size_t)(a->count * a->size)) == 0);
 }
 

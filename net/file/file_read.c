@@ -165,11 +165,14 @@ out:
 
 /* ---- the training state ---- */
 
+/* An array that `like` has, too, is compared with it. */
 static int read_array(struct ctt_h5 *f, const struct ctt_array *a,
-                      uint32_t crc, struct ctt_state *t)
+                      uint32_t crc, const struct ctt_state *like,
+                      struct ctt_state *t)
 {
     const struct ctt_h5_shape s = { .size = a->size, .rank = 1,
                                     .dim = { a->count } };
+    const struct ctt_array *is = like ? ctt_state_find(like, a->name) : NULL;
     char name[CTT_NAME + 8];
     void *data;
     int rc = 0;
@@ -177,16 +180,22 @@ static int read_array(struct ctt_h5 *f, const struct ctt_array *a,
     snprintf(name, sizeof(name), "train/%s", a->name);
     CTT_CHECK(a->count <= ctt_h5_bytes(f) / a->size, CTT_EFORMAT,
               "%s: %s is larger than the file", ctt_h5_path(f), name);
-    CTT_IN_FILE(f, ctt_state_add(t, a->name, a->size, a->count, NULL));
+    if (is && is->size == a->size && is->count == a->count) {
+        CTT_IN_FILE(f, ctt_state_lend(t, a->name, a->size, a->count, is->data));
+        CTT_TRY(ctt_h5_check(f, name, &s, is->data));
+    } else {
+        CTT_IN_FILE(f, ctt_state_add(t, a->name, a->size, a->count, NULL));
+        CTT_TRY(ctt_h5_read(f, name, &s, t->array[t->count - 1].data));
+    }
     data = t->array[t->count - 1].data;
-    CTT_TRY(ctt_h5_read(f, name, &s, data));
     CTT_CHECK(ctt_crc32(0, data, a->size, a->count) == crc, CTT_EFORMAT,
               "%s: %s is damaged (CRC-32)", ctt_h5_path(f), name);
 out:
     return rc;
 }
 
-static int read_train(struct ctt_h5 *f, struct ctt_state **out)
+static int read_train(struct ctt_h5 *f, const struct ctt_state *like,
+                      struct ctt_state **out)
 {
     struct ctt_state *t = NULL;
     struct ctt_array a;
@@ -203,7 +212,7 @@ static int read_train(struct ctt_h5 *f, struct ctt_state **out)
     CTT_TRY(ctt_texts_one(f, "train/index", 1, CTT_STORE_TEXT, &text));
     p = text;
     while ((rc = ctt_index_parse_array(&p, &a, &crc)) > 0)
-        CTT_TRY(read_array(f, &a, crc, t));
+        CTT_TRY(read_array(f, &a, crc, like, t));
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: train/index: %s", ctt_h5_path(f),
                           ctt_errmsg()));
@@ -300,7 +309,7 @@ static int read_parts(struct ctt_h5 **file, struct parts *p,
     t.text[CTT_TEXT_HISTORY] = NULL;
     CTT_TRY(read_decision(f, m));
     if (p->with_train)
-        CTT_TRY(read_train(f, &m->train));
+        CTT_TRY(read_train(f, p->like ? p->like->train : NULL, &m->train));
     *out = m;
     m = NULL;
 out:

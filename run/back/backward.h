@@ -49,8 +49,9 @@ struct ctt_back {
                           except the first, and of the current window */
     const char *wanted;    /* as of the run's specification */
     int64_t limit;     /* of depth, or 0 */
-    struct ctt_depth *depth;    /* NULL: values of a window are not recomputed
-                                   one by one */
+    struct ctt_depth *depth;    /* NULL: values of windows do not share
+                                   memory */
+    int     whole;     /* depth recomputes nothing */
     char   *carry;     /* gradients of the history, for the window before */
     struct ctt_replays *replays;    /* replay.c's */
 };
@@ -74,10 +75,11 @@ unsigned ctt_back_reads(const struct ctt_graph *g, const char *need, int node);
 int  ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
                    const struct ctt_memory *m);
 
-/* The same for one window at a time that recomputes its values one by one:
- * within the allowed memory with CTT_KEEP_AUTO, otherwise with few bytes. */
+/* The same for one window at a time, whose values and gradients share memory.
+ * whole: nothing is recomputed; else values are, one by one: within the allowed
+ * memory with CTT_KEEP_AUTO, otherwise with few bytes. */
 int  ctt_back_plan_depth(struct ctt_back *y, const struct ctt_run *r,
-                         const struct ctt_memory *m);
+                         const struct ctt_memory *m, int whole);
 
 /* Bytes of the saved values of `kept` windows of at most `window` steps,
  * wherever the clip is cut. */

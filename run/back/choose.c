@@ -148,7 +148,7 @@ int ctt_exec_choose(struct ctt_exec *x)
     int rc = 0;
 
     if (y->depth)
-        return ctt_depth_choose(x);
+        return y->whole ? 0 : ctt_depth_choose(x);
     if (y->rest != CTT_CHEAPEST || p->windows <= p->kept || p->away <= 0 ||
         p->windows > WINDOWS || most(y) < 1)
         goto out;

@@ -62,21 +62,22 @@ int  ctt_depth_crosses(const struct ctt_depth *d, int node, int cut);
 /* Removes the cut whose two stages lose least by being one. */
 void ctt_depth_merge(struct ctt_depth *d);
 
-/* depth_plan.c.  few: the plan with the fewest bytes among those that recompute
+/* depth_plan.c.  all: nothing is recomputed.  few: the plan with the fewest bytes among those that recompute
  * each position once, with 2 * sqrt(L) values of L or so (Chen et al. 2016),
  * and those that take this share of a step's time more.  within: the fastest
- * plan by d->cost that fits into `bytes`; 1 if there is none.  Both set visit,
+ * plan by d->cost that fits into `bytes`; 1 if there is none.  Each sets visit,
  * life and bytes. */
+int  ctt_depth_plan_all(struct ctt_depth *d);
 int  ctt_depth_plan_few(struct ctt_depth *d, double share);
 int  ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes);
 
 /* How many times the step's time without recomputation, by d->cost. */
 double ctt_depth_times(const struct ctt_depth *d);
 
-/* depth_choose.c: the plan of an exec, whose windows have been chosen: limit 0:
- * few, otherwise within.  Sets y->plan and the sizes of blocks.  Returns 1 if
- * y->plan.bytes is more than the limit. */
-int  ctt_depth_open(struct ctt_back *y, const struct ctt_run *r,
+/* depth_choose.c: the plan of an exec, whose windows have been chosen: whole:
+ * all; otherwise limit 0: few, else within.  Sets y->plan and the sizes of
+ * blocks.  Returns 1 if y->plan.bytes is more than the limit. */
+int  ctt_depth_open(struct ctt_back *y, const struct ctt_run *r, int whole,
                     int64_t limit);
 
 /* Measures the time of each position with the plan of the fewest bytes, and

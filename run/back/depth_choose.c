@@ -28,7 +28,7 @@ static void adopt_nodes(struct ctt_back *y)
     y->values = y->depth->bytes;
     y->transient = y->grads = 0;
     y->plan.bytes = y->values + (y->stores + 1) * y->history;
-    y->plan.calls = y->depth->positions;
+    y->plan.calls = y->whole ? 0 : y->depth->positions;
     y->plan.again = 0;
     for (int t = 0; t < y->depth->visits; t++)
         y->plan.again += y->depth->visit[t].turn == CTT_AGAIN;
@@ -39,7 +39,8 @@ static void adopt_nodes(struct ctt_back *y)
 static int plan_nodes(struct ctt_back *y, double share)
 {
     int64_t bytes = y->limit - (y->stores + 1) * y->history;
-    int rc = y->limit ? ctt_depth_plan_within(y->depth, bytes) : 1;
+    int rc = y->whole ? ctt_depth_plan_all(y->depth)
+           : y->limit ? ctt_depth_plan_within(y->depth, bytes) : 1;
 
     if (rc > 0)
         CTT_TRY(ctt_depth_plan_few(y->depth,
@@ -52,10 +53,12 @@ out:
     return rc;
 }
 
-int ctt_depth_open(struct ctt_back *y, const struct ctt_run *r, int64_t limit)
+int ctt_depth_open(struct ctt_back *y, const struct ctt_run *r, int whole,
+                   int64_t limit)
 {
     int rc = 0;
 
+    y->whole = whole;
     y->limit = limit;
     CTT_TRY(ctt_depth_new(y, r, &y->depth));
     guess_costs(y->depth);

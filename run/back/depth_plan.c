@@ -222,6 +222,17 @@ out:
     return rc;
 }
 
+int ctt_depth_plan_all(struct ctt_depth *d)
+{
+    int rc = 0;
+
+    CTT_TRY(begin_plan(d));
+    CTT_TRY(go_back(d, 0, d->cuts));
+    CTT_TRY(place_lives(d));
+out:
+    return rc;
+}
+
 /* ---- the chain ---- */
 
 static int64_t more_bytes(int64_t a, int64_t b)

@@ -69,22 +69,30 @@ out:
     return rc;
 }
 
-/* A run that recomputes values one by one, of short windows if the clip does
- * not fit and no norm needs its statistics. */
+/* A run whose values share memory and are recomputed one by one unless whole,
+ * of short windows if the clip does not fit and no norm needs its statistics. */
 static int open_depth(struct ctt_exec *x, const struct ctt_run_spec *spec,
-                      const struct ctt_memory *m)
+                      const struct ctt_memory *m, int whole)
 {
     struct ctt_back *y = x->back;
     struct ctt_memory part = *m;
     int rc = 0;
 
     if (m->window <= 0 || m->window > y->room)
-        part.window = m->keep == CTT_KEEP_AUTO && !y->norm ? 1 : y->room;
+        part.window = m->keep == CTT_KEEP_AUTO && !y->norm && !whole
+                    ? 1 : y->room;
     CTT_TRY(ctt_run_open_bare(spec, y->saved, part.window < y->room, &x->r));
     x->r->shares = 1;
-    CTT_TRY(ctt_back_plan_depth(y, x->r, &part));
+    CTT_TRY(ctt_back_plan_depth(y, x->r, &part, whole));
 out:
     return rc;
+}
+
+/* On a device with streams calls run at the same time, and a section's values
+ * are read by others. */
+static int may_share(const struct ctt_run_spec *spec)
+{
+    return !spec->wanted && (!spec->dev || ctt_dev_shared(spec->dev));
 }
 
 /* Opens a run for a single window if the settings ask for one and it fits into
@@ -98,7 +106,15 @@ static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
     int rc;
 
     if (m->keep == CTT_KEEP_DEPTH)
-        return open_depth(x, spec, m);
+        return open_depth(x, spec, m, 0);
+    if (!several && may_share(spec) &&
+        (m->keep == CTT_KEEP_ALL || m->keep == CTT_KEEP_AUTO)) {
+        rc = open_depth(x, spec, m, 1);
+        if (rc != CTT_ENOMEM || m->keep == CTT_KEEP_ALL)
+            return rc;
+        ctt_depth_free(&y->depth);
+        ctt_run_close(&x->r);
+    }
     for (;; several = 1) {
         rc = ctt_run_open_bare(spec, y->saved, several, &x->r);
         if (rc < 0)
@@ -111,7 +127,7 @@ static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
     }
     if (rc == CTT_ENOMEM && x->r && m->keep == CTT_KEEP_AUTO && !y->mixes) {
         ctt_run_close(&x->r);
-        rc = open_depth(x, spec, m);
+        rc = open_depth(x, spec, m, 0);
     }
     return rc;
 }
@@ -277,6 +293,7 @@ static void enter_window(struct ctt_exec *x, const struct ctt_job *job, int k)
         ctt_run_place(r, p->steps, p->asks);
     r->cursor = p->steps;    /* as if it had been run */
     r->past = p->first;
+    r->once = x->back->parts == 1 ? p->steps : 0;
     r->feedback = p->first >= job->feedback;
     r->asks = p->asks;
     r->which = p->which;

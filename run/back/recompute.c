@@ -136,7 +136,7 @@ static void take_settings(struct ctt_back *y, const struct ctt_run *r,
 }
 
 int ctt_back_plan_depth(struct ctt_back *y, const struct ctt_run *r,
-                        const struct ctt_memory *m)
+                        const struct ctt_memory *m, int whole)
 {
     int64_t limit = m->keep == CTT_KEEP_AUTO ? allowed(r, m) : 0;
     int rc = 0;
@@ -146,7 +146,7 @@ int ctt_back_plan_depth(struct ctt_back *y, const struct ctt_run *r,
     take_settings(y, r, m);
     y->rest = CTT_RECOMPUTED;
     sizes(y, r, m->window, 1);
-    rc = ctt_depth_open(y, r, limit);
+    rc = ctt_depth_open(y, r, whole, limit);
     if (rc > 0)
         CTT_TRY(too_small(y, r, y->norm && m->window == y->room, y->plan.bytes,
                           limit));

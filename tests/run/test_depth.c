@@ -34,14 +34,18 @@ static const struct batch_model deep[] = {
     { RESIDUAL, 4, .batch = 1 }, { SKIPS, 2 },
 };
 
+/* Each value and gradient has memory of its own. */
+enum { APART = 1 };
+
 static void check_bits(const struct batch_model *m, const char *device,
-                       int window)
+                       int window, int keep)
 {
     struct batch all, some;
 
-    CHECK_OK(batch_open(&all, m, device, window, window ? 0 : ALL));
-    CHECK_OK(batch_open(&some, m, device, window, CTT_KEEP_DEPTH));
-    CU_ASSERT_FATAL(some.x && some.x->back->depth);
+    CHECK_OK(batch_open(&all, m, device, window, window ? 0 : APART));
+    CHECK_OK(batch_open(&some, m, device, window, keep));
+    CU_ASSERT_FATAL(some.x && some.x->back->depth && !all.x->back->depth);
+    CU_ASSERT(ctt_exec_plan(some.x).bytes < ctt_exec_plan(all.x).bytes);
     memset(some.x->back->value, 0xff, (size_t)some.x->back->values);
     for (int twice = 0; twice < 2; twice++) {
         CHECK_OK(batch_run(&all));
@@ -57,10 +61,15 @@ static void test_bits(void)
     for (size_t d = 0; ctt_check_hosts[d]; d++) {
         for (size_t i = 0; i < FEEDBACK; i++)
             for (int window = 0; window < 5; window += 2)
-                check_bits(&batch_models[i], ctt_check_hosts[d], window);
-        for (size_t i = 0; i < CTT_LEN(deep); i++)
-            check_bits(&deep[i], ctt_check_hosts[d], 0);
-        check_bits(&deep[1], ctt_check_hosts[d], 3);
+                check_bits(&batch_models[i], ctt_check_hosts[d], window,
+                           CTT_KEEP_DEPTH);
+        for (size_t i = 0; i < FEEDBACK; i++)
+            check_bits(&batch_models[i], ctt_check_hosts[d], 0, ALL);
+        for (size_t i = 0; i < CTT_LEN(deep); i++) {
+            check_bits(&deep[i], ctt_check_hosts[d], 0, CTT_KEEP_DEPTH);
+            check_bits(&deep[i], ctt_check_hosts[d], 0, ALL);
+        }
+        check_bits(&deep[1], ctt_check_hosts[d], 3, CTT_KEEP_DEPTH);
     }
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
@@ -71,8 +80,9 @@ static void test_shorter(void)
     for (int steps = 1; steps < STEPS; steps += 3) {
         struct batch a, b;
 
-        CHECK_OK(batch_open(&a, &deep[1], "cpu", 0, ALL));
-        CHECK_OK(batch_open(&b, &deep[1], "cpu", 0, CTT_KEEP_DEPTH));
+        CHECK_OK(batch_open(&a, &deep[1], "cpu", 0, APART));
+        CHECK_OK(batch_open(&b, &deep[1], "cpu", 0,
+                            steps % 2 ? CTT_KEEP_DEPTH : ALL));
         CHECK_OK(batch_run(&b));
         memcpy(b.w, a.w, (size_t)a.g->weights * sizeof(float));
         memset(b.y, 0, (size_t)b.answers * sizeof(float));
@@ -139,7 +149,7 @@ static void test_chain_of_convs(void)
     for (int i = 1; i < 24; i++)
         sprintf(text + strlen(text), "conv c%d in=a%d out=4 kernel=3 pad=1\n"
                 "act a%d in=c%d kind=relu\n", i, i - 1, i, i);
-    CHECK_OK(batch_open(&all, &m, "cpu", 0, ALL));
+    CHECK_OK(batch_open(&all, &m, "cpu", 0, APART));
     CHECK_OK(batch_open(&some, &m, "cpu", 0, CTT_KEEP_DEPTH));
     CHECK_OK(ctt_exec_choose(some.x));
     CU_ASSERT(ctt_exec_plan(some.x).times <= 1.5);
@@ -159,7 +169,7 @@ static void test_measured(void)
     long calls = 0;
     int rc;
 
-    CHECK_OK(batch_open(&all, &deep[0], "cpu", 0, ALL));
+    CHECK_OK(batch_open(&all, &deep[0], "cpu", 0, APART));
     bytes = ctt_exec_plan(all.x).bytes / 3;
     CHECK_OK(batch_run(&all));
     open_within(&deep[0], bytes, &some, &rc);
@@ -197,7 +207,7 @@ static void test_failing_allocations(void)
     struct batch all;
     int64_t bytes;
 
-    CHECK_OK(batch_open(&all, &deep[1], "cpu", 0, ALL));
+    CHECK_OK(batch_open(&all, &deep[1], "cpu", 0, APART));
     bytes = ctt_exec_plan(all.x).bytes / 2;
     batch_close(&all);
 

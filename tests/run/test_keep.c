@@ -75,7 +75,7 @@ static void test_poison(void)
             CHECK_OK(batch_open(&clean, &batch_models[i], ctt_check_hosts[d], 0,
                                 ALL));
             CHECK_OK(batch_open(&dirty, &batch_models[i], ctt_check_hosts[d], 0,
-                                ALL));
+                                2));
             CU_ASSERT(dirty.x->r->extent[CTT_TRANSIENT].step +
                       dirty.x->r->extent[CTT_TRANSIENT].ask > 0);
             dirty.poison = 1;

@@ -107,19 +107,26 @@ static struct ctt_plan_key plan_key(const struct ctt_call *c,
     return key;
 }
 
-/* Weights in the primitive's layout, remade when they changed. */
-static int pack_weights(const struct ctt_conv_ask *q, struct ctt_plan *p)
+/* Weights in the primitive's layout, remade when they changed.  once: scratch
+ * for those of a call that is alone. */
+static int pack_weights(const struct ctt_conv_ask *q, struct ctt_plan *p,
+                        void *once)
 {
     const struct ctt_call *c = q->call;
     int rc = 0;
 
-    if (p->stamp == c->stamp && c->stamp)
+    if (!once && p->stamp == c->stamp && c->stamp)
         return 0;
+    if (!once && !p->packed)
+        p->packed = ctt_calloc(p->size.packed, 1);
+    CTT_CHECK(once || p->packed, CTT_ENOMEM, "no memory for packed weights");
+    for (int i = 0; i < p->key.lanes; i++)
+        CTT_TRY(ctt_dnnl_set(p->lane[i].weights, once ? once : p->packed));
     CTT_TRY(ctt_dnnl_set(p->plain, c->w[0].t.data));
     CTT_TRY(ctt_dnnl_execute(q, p->reorder, p->key.team, p->lane, 2,
                     (dnnl_exec_arg_t[]){
         { DNNL_ARG_FROM, p->plain }, { DNNL_ARG_TO, p->lane->weights } }));
-    p->stamp = c->stamp;
+    p->stamp = once ? 0 : c->stamp;
 out:
     return rc;
 }
@@ -226,7 +233,8 @@ static int run_move(const struct ctt_conv_ask *q,
         m.plus->data != j.y.data)
         copy_strided(d, m.plus, &j.y, 0);
     for (int i = 0; i < 2; i++)
-        CTT_TRY(pack_weights(q, f->plan[i]));
+        CTT_TRY(pack_weights(q, f->plan[i], q->call->once ? j.packed[i]
+                                                          : NULL));
     CTT_TRY(ctt_dnnl_shares(&j));
     if (j.y.data != m.y->data)
         copy_strided(d, &j.y, m.y, m.add);

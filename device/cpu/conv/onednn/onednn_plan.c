@@ -192,11 +192,11 @@ static void set_sizes(const struct making *m, struct ctt_plan *p)
         .dw = aligned(back ? md_size(weights_of(m)) : 0),
         .db = aligned(back ? md_size(REF(m->bias)) : 0),
         .pad = aligned(md_size(md_query(m->pd, dnnl_query_scratchpad_md, 0))),
+        .packed = aligned(back ? 0 : md_size(weights_of(m))),
     };
 }
 
-static int make_lane(const struct making *m, const struct ctt_plan *p,
-                     struct ctt_plan_lane *l)
+static int make_lane(const struct making *m, struct ctt_plan_lane *l)
 {
     dnnl_engine_t e = m->o->engine;
     const_md pad = md_query(m->pd, dnnl_query_scratchpad_md, 0);
@@ -207,8 +207,7 @@ static int make_lane(const struct making *m, const struct ctt_plan *p,
     CTT_DNNL(dnnl_memory_create(&l->large, REF(m->large), e, none));
     CTT_DNNL(dnnl_memory_create(&l->small, REF(m->small), e, none));
     CTT_DNNL(dnnl_memory_create(&l->plus, REF(m->small), e, none));
-    CTT_DNNL(dnnl_memory_create(&l->weights, weights_of(m), e,
-                                p->packed ? p->packed : none));
+    CTT_DNNL(dnnl_memory_create(&l->weights, weights_of(m), e, none));
     CTT_DNNL(dnnl_memory_create(&l->bias, REF(m->bias), e, none));
     CTT_DNNL(dnnl_memory_create(&l->pad, pad, e, none));
 out:
@@ -219,16 +218,12 @@ static int make_memory(const struct making *m, struct ctt_plan *p)
 {
     int rc = 0;
 
-    if (m->f->way != CTT_TO_WEIGHTS) {
-        p->packed = ctt_calloc(md_size(weights_of(m)), 1);
-        CTT_CHECK(p->packed, CTT_ENOMEM, "no memory for packed weights");
-    }
     CTT_DNNL(dnnl_memory_create(&p->plain, REF(m->plain), m->o->engine,
                                 DNNL_MEMORY_NONE));
     p->lane = ctt_calloc((size_t)p->key.lanes, sizeof(*p->lane));
     CTT_CHECK(p->lane, CTT_ENOMEM, "no memory for a plan");
     for (int i = 0; i < p->key.lanes; i++)
-        CTT_TRY(make_lane(m, p, &p->lane[i]));
+        CTT_TRY(make_lane(m, &p->lane[i]));
 out:
     return rc;
 }

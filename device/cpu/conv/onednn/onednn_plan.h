@@ -16,9 +16,9 @@ struct ctt_plan_key {
     int             act, bias, plus, here, threads, lanes, team;
 };
 
-/* Bytes of scratch: gradients of weights and bias of a run, and oneDNN's
- * workspace. */
-struct ctt_plan_size { size_t dw, db, pad; };
+/* Bytes of scratch: gradients of weights and bias of a run, oneDNN's workspace,
+ * and packed weights. */
+struct ctt_plan_size { size_t dw, db, pad, packed; };
 
 /* Objects of one run of a plan; weights: in the primitive's layout. */
 struct ctt_plan_lane {
@@ -37,7 +37,7 @@ struct ctt_plan {
     dnnl_primitive_t      prim, reorder;
     dnnl_memory_t         plain;
     struct ctt_plan_lane *lane;   /* key.lanes of them */
-    void                 *packed;
+    void                 *packed; /* weights of calls that are not alone */
     uint64_t              stamp;
     char                  impl[64];
 };

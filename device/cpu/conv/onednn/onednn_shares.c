@@ -91,7 +91,7 @@ int ctt_dnnl_scratch(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
                      int n)
 {
     struct ctt_plan *const *p = j->f->plan;
-    size_t all = 0, sums;
+    size_t all = 0, sums, pads, one, other;
     char *at;
     int rc = 0;
 
@@ -101,8 +101,10 @@ int ctt_dnnl_scratch(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
                        p[1]->size.dw + p[1]->size.db);
     j->pad = larger_of(p[0]->size.pad, p[1]->size.pad);
     sums = j->sum * (size_t)j->f->cut.shares;
-    at = ctt_dev_scratch(j->q->dev, all + sums +
-                         j->pad * (size_t)p[0]->key.lanes);
+    pads = j->pad * (size_t)p[0]->key.lanes;
+    one = j->q->call->once ? p[0]->size.packed : 0;
+    other = one && p[1] != p[0] ? p[1]->size.packed : 0;
+    at = ctt_dev_scratch(j->q->dev, all + sums + pads + one + other);
     CTT_CHECK(at, CTT_ENOMEM, "%s: no memory to work in",
               j->q->call->node->name);
     for (int i = 0; i < n; i++) {
@@ -111,6 +113,8 @@ int ctt_dnnl_scratch(struct ctt_dnnl_job *j, struct ctt_tensor *const *packed,
     }
     j->sums = at;
     j->pads = at + sums;
+    j->packed[0] = at + sums + pads;
+    j->packed[1] = j->packed[0] + (other ? one : 0);
 out:
     return rc;
 }

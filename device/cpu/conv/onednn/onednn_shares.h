@@ -17,7 +17,7 @@ struct ctt_dnnl_found {
 /* A part of a call while it runs. share: computes share i. x, y, plus: dense
  * tensors; x is the large and y the small one for a gradient of weights. sums:
  * gradients by share, `sum` bytes apart; pads: workspace by lane, `pad` bytes
- * apart. */
+ * apart; packed: the weights of each plan, if the call is alone. */
 struct ctt_dnnl_job {
     const struct ctt_conv_ask   *q;
     const struct ctt_dnnl_found *f;
@@ -26,7 +26,7 @@ struct ctt_dnnl_job {
                                         struct ctt_plan_lane *l, int64_t i);
     struct ctt_tensor            x, y, plus;
     const float                 *bias;
-    char                        *sums, *pads;
+    char                        *sums, *pads, *packed[2];
     size_t                       sum, pad;
     int                          rc;    /* error of a failed share */
 };

@@ -83,8 +83,19 @@ static int is_faster(struct ctt_conv_ask *q)
 
 /* ---- the parts ---- */
 
+static void pack_for(const struct ctt_conv_ask *q,
+                     const struct ctt_wino_shape *s, enum way way, float *u)
+{
+    const struct ctt_call *c = q->call;
+
+    ctt_wino_pack(q->state, s, c->w[0].t.data, c->pair.w[0].t.data,
+                  way == TO_INPUT,
+                  ctt_dev_team(q->dev, (double)ctt_wino_packed(q->state, s) *
+                               8), u);
+}
+
 static int get_packed(const struct ctt_conv_ask *q,
-                      const struct ctt_wino_shape *s, int turned,
+                      const struct ctt_wino_shape *s, enum way way,
                       struct packed *p)
 {
     const struct ctt_wino_isa *isa = q->state;
@@ -103,8 +114,7 @@ static int get_packed(const struct ctt_conv_ask *q,
         CTT_TRY(p->u ? 0 : CTT_ENOMEM);
         p->room = n;
     }
-    ctt_wino_pack(isa, s, c->w[0].t.data, c->pair.w[0].t.data, turned,
-                  ctt_dev_team(q->dev, (double)n * 8), p->u);
+    pack_for(q, s, way, p->u);
     p->stamp = c->stamp;
     p->c2 = s->c2;
     p->hidden = s->hidden;
@@ -131,14 +141,21 @@ static int convolve(struct ctt_conv_ask *q, struct ctt_wino_job *job,
 {
     const struct ctt_wino_isa *isa = q->state;
     int threads = team(q->dev, job->s), rc = 0;
-    float *scratch = scratch_for(q->dev,
-                                 ctt_wino_scratch(isa, job->s, threads));
+    int64_t own = ctt_align(ctt_wino_scratch(isa, job->s, threads), 16);
+    int64_t packed = q->call->once ? ctt_wino_packed(isa, job->s) : 0;
+    float *scratch = scratch_for(q->dev, own + packed);
     struct wino_cache *k;
 
     CTT_TRY(scratch ? 0 : CTT_ENOMEM);
-    CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
-    CTT_TRY(get_packed(q, job->s, way == TO_INPUT, &k->way[way]));
-    job->u = k->way[way].u;
+    if (packed) {
+        CTT_TRY(ctt_call_lacks(q->call));
+        job->u = scratch + own;
+        pack_for(q, job->s, way, scratch + own);
+    } else {
+        CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
+        CTT_TRY(get_packed(q, job->s, way, &k->way[way]));
+        job->u = k->way[way].u;
+    }
     job->dev = q->dev;
     ctt_wino_conv(isa, job, threads, scratch);
 out:
