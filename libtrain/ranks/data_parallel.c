@@ -9,11 +9,13 @@
 static int share_equally(const struct ctt_train_cfg *cfg,
                  const struct ctt_comm_place *p, struct ctt_share *out)
 {
-    int rc = 0;
+    int rc = 0, fewer = 1;
 
     (void)cfg;
-    CTT_CHECK(!(p->ranks & (p->ranks - 1)), CTT_EINVAL,
-              "%d processes: not a power of two", p->ranks);
+    while (2 * fewer <= p->ranks)
+        fewer *= 2;
+    CTT_CHECK(fewer == p->ranks, CTT_EINVAL, "%d processes: not a power of two "
+              "(mpirun -np %d or %d)", p->ranks, fewer, 2 * fewer);
     *out = (struct ctt_share){ .parts = p->ranks, .part = p->rank };
 out:
     return rc;

@@ -21,35 +21,76 @@ static const struct ctt_output_kind report_kind = {
 
 /* ---- the run ---- */
 
-/* Retraining and validation are for recognition; a model that predicts frames
- * can be measured on clips. */
+/* Options of --retrain-epochs auto alone, which is the default. */
+static int check_automatic(const struct ctt_compress_job *j)
+{
+    static const char *const of[] = { "retrain-limit", "retrain-within" };
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(of); i++)
+        CTT_CHECK(j->c.recipe.automatic || ctt_opt_is_default(
+                  &j->tab[ctt_opt_find(j->tab, of[i])], &j->c), CTT_EINVAL,
+                  "--%s requires --retrain-epochs=auto%s", of[i],
+                  j->c.train.task == CTT_NEXT ? ", which is for classification"
+                                              : "");
+out:
+    return rc;
+}
+
+/* A model of text is retrained and has a perplexity, by which nothing is
+ * chosen. */
+static int check_text(struct ctt_compress_job *j)
+{
+    struct ctt_compress_cfg *c = &j->c;
+    int rc = 0;
+
+    c->recipe.automatic = 0;
+    CTT_TRY(check_automatic(j));
+    CTT_CHECK(!c->train.val || c->recipe.epochs, CTT_EUNSUP, "%s: predicts "
+              "symbols; without retraining --val has no effect", j->path);
+out:
+    return rc;
+}
+
+static int check_frames(struct ctt_compress_job *j)
+{
+    struct ctt_compress_cfg *c = &j->c;
+    int rc = 0;
+
+    CTT_CHECK(!c->train.val, CTT_EUNSUP, "%s: predicts frames; --val is for "
+              "classification", j->path);
+    CTT_CHECK(!c->epochs || !c->recipe.epochs, CTT_EUNSUP, "%s: predicts "
+              "frames, and retraining is for classification: pass "
+              "--retrain-epochs 0", j->path);
+    c->recipe.epochs = 0;
+    c->train.task = CTT_PREDICT;
+out:
+    return rc;
+}
+
+/* Tests after parts of a clip are for recognition; another model can be
+ * measured on its data. */
 static int check_task(struct ctt_compress_job *j)
 {
     const struct ctt_graph *g = j->m->g;
     const struct ctt_tensor *y = &g->node[ctt_graph_output(g)].out;
     struct ctt_compress_cfg *c = &j->c;
-    int text = c->train.data && ctt_text_is(c->train.data), rc = 0;
-    const char *what = text ? "symbols" : "frames";
+    int text = c->train.task == CTT_NEXT, rc = 0;
 
     if ((y->d * y->h * y->w == 1 && !text) ||
         (!c->train.data && !c->train.val))
         goto out;
-    CTT_CHECK(!c->train.val, CTT_EUNSUP, "%s: predicts %s; --val is for "
-              "classification", j->path, what);
-    CTT_CHECK(!c->epochs || !c->recipe.epochs, CTT_EUNSUP, "%s: predicts "
-              "%s, and retraining is for classification: pass "
-              "--retrain-epochs 0", j->path, what);
-    c->recipe.epochs = 0;
+    CTT_TRY((text ? check_text : check_frames)(j));
     c->recipe.norm_clips = 0;
-    c->train.task = text ? CTT_NEXT : CTT_PREDICT;
     CTT_CHECK(ctt_compress_needs_data(&c->recipe), CTT_EUNSUP,
-              "%s: predicts %s; without --int8, or responses to measure, "
-              "it is compressed without --data", j->path, what);
+              "%s: predicts %s; without --int8, retraining, or responses to "
+              "measure, it is compressed without --data", j->path,
+              text ? "symbols" : "frames");
 out:
     return rc;
 }
 
-/* Options without effect, as such a model is not retrained.  A checkpoint that
+/* Options without effect, if such a model is not retrained.  A checkpoint that
  * no option names does not count. */
 static int check_untrained(struct ctt_compress_job *j)
 {
@@ -161,7 +202,7 @@ static int open_teachers(struct ctt_compress_job *j)
     int rc;
 
     CTT_TRY(ctt_teachers_load(c->teacher, t));
-    if (j->c.recipe.epochs > 0)
+    if (j->c.recipe.epochs > 0 && c->task == CTT_RECOGNISE)
         CTT_TRY(ctt_model_copy(j->m, &j->given));
     if (!c->teacher)
         t->list[0] = j->given;
@@ -209,9 +250,13 @@ static int run_recipe(struct ctt_compress_job *j, struct ctt_report **r)
     calls = ctt_compress_calls(j);
     from = (struct ctt_recipe_from){ j->from, j->place };
     j->from = NULL;
-    rc = ctt_recipe_run(&c->recipe, &calls, c->out, from.m ? &from : NULL,
-                        &j->m, r);
+    rc = ctt_compress_perplexity(j, j->path, j->m);
+    if (rc >= 0)
+        rc = ctt_recipe_run(&c->recipe, &calls, c->out, from.m ? &from : NULL,
+                            &j->m, r);
     ctt_model_free(&from.m);
+    CTT_TRY(rc);
+    CTT_TRY(ctt_compress_perplexity(j, c->out, j->m));
 out:
     return rc;
 }
@@ -252,20 +297,6 @@ out:
     return rc;
 }
 
-/* Options of --retrain-epochs auto alone, which is the default. */
-static int check_automatic(const struct ctt_compress_job *j)
-{
-    static const char *const of[] = { "retrain-limit", "retrain-within" };
-    int rc = 0;
-
-    for (size_t i = 0; i < CTT_LEN(of); i++)
-        CTT_CHECK(j->c.recipe.automatic || ctt_opt_is_default(
-                  &j->tab[ctt_opt_find(j->tab, of[i])], &j->c), CTT_EINVAL,
-                  "--%s requires --retrain-epochs=auto", of[i]);
-out:
-    return rc;
-}
-
 /* Checks what the table of options cannot express. */
 static int complete(struct ctt_compress_job *j, int argc, char **argv,
                     int first)
@@ -291,6 +322,8 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     CTT_CHECK(c->train.data || !ctt_int8_given(&c->recipe.int8), CTT_EINVAL,
               "--int8 requires --data");
     CTT_TRY(ctt_recipe_asked(&c->recipe));
+    if (c->train.data && ctt_text_is(c->train.data))
+        c->train.task = CTT_NEXT;
     CTT_TRY(ctt_train_check(&c->train));
     CTT_TRY(ctt_retrain_epochs(c->epochs, c->train.data != NULL, &c->recipe));
     CTT_TRY(check_automatic(j));

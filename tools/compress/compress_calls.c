@@ -55,6 +55,7 @@ static int retrain_stage(void *arg, const char *stage, int epochs,
     if (cfg.amp)
         ctt_tool_say("%s: %s", stage, ctt_say_scale(r.scale, r.skipped, scale,
                                                     sizeof(scale)));
+    CTT_TRY(ctt_compress_perplexity(j, stage, m));
 out:
     return rc;
 }
@@ -227,7 +228,7 @@ struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
         calls.compare = compare_models;
     calls.say = print_line;
     calls.busy = busy;
-    if (j->val) {
+    if (j->val && j->c.train.task == CTT_RECOGNISE) {
         calls.accuracy = accuracy;
         calls.against = against;
         calls.loss = loss;

@@ -124,6 +124,10 @@ static int open_clips(struct ctt_compress_job *j)
                     j->c.recipe.norm_clips > 0))
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
     if (c->task != CTT_RECOGNISE) {
+        if (j->data && c->val)
+            CTT_TRY(open_data(j, c->val, c->val_split, &j->val));
+        else if (j->data && j->c.recipe.epochs > 0)
+            CTT_TRY(hold_out(j));
         CTT_TRY(ctt_say_set("training", j->data));
         tell_few(j);
         goto out;

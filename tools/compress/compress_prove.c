@@ -79,7 +79,8 @@ static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
     CTT_TRY(ctt_is_lack(opened) ? opened : 0);
     choice(&j->c.recipe, r, text, sizeof(text));
     ctt_tool_say("\n%s is that of the validation clips, which chose %s: "
-                 "it flatters; %s%s", ctt_score_word(r->several), text,
+                 "it flatters; %s%s", j->c.train.task == CTT_NEXT
+                 ? "perplexity" : ctt_score_word(r->several), text,
                  d ? "split 'test' was never used for training or choices:"
                    : "no held-out clips: ",
                  d ? "" : ctt_held_out_missing(opened));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_test.c: tests of a model before and after compression. */
 #include "tools/compress/compress_tool.h"
+#include "tools/shared/tool.h"
 
 #include <math.h>
 
@@ -96,5 +97,20 @@ int ctt_compress_test(const struct ctt_model *m,
     }
 out:
     ctt_metrics_free(&r);
+    return rc;
+}
+
+int ctt_compress_perplexity(const struct ctt_compress_job *j, const char *who,
+                            const struct ctt_model *m)
+{
+    double nats;
+    int rc = 0;
+
+    if (j->c.train.task != CTT_NEXT || !j->val)
+        goto out;
+    CTT_TRY(ctt_evaluate_next(m, &j->c.train, j->val, &nats));
+    ctt_tool_say("%s: perplexity %.2f of %lld validation symbols", who,
+                 exp(nats), (long long)ctt_data_all_frames(j->val));
+out:
     return rc;
 }

@@ -168,6 +168,11 @@ int ctt_compress_test(const struct ctt_model *m,
                       const struct ctt_metrics *base, struct ctt_score *s,
                       struct ctt_metrics **all);
 
+/* Prints the perplexity of a model of text on the validation lines, if there
+ * are. */
+int ctt_compress_perplexity(const struct ctt_compress_job *j, const char *who,
+                            const struct ctt_model *m);
+
 /* Loss of the model of `is` against that of `was` on the same clips: the mean
  * over points and over the clips that both have read. */
 void ctt_compress_loss(const struct ctt_metrics *was,

@@ -289,6 +289,26 @@ static int read_text(struct ctt_training *j)
     return rc;
 }
 
+/* What clips and an own vocabulary would be told late, or never. */
+static int check_text(struct ctt_training *j)
+{
+    const struct ctt_graph *g = graph_of(j);
+    const struct ctt_opt *vocab = &ctt_train_opts[ctt_opt_find(ctt_train_opts,
+                                                               "vocab")];
+    int rc = 0;
+
+    j->status = CTT_EXIT_USAGE;
+    CTT_CHECK(j->cfg.task == CTT_NEXT || !ctt_graph_reads_symbols(g),
+              CTT_EINVAL, "%s: is a model of text: pass --task next and --data "
+              "text:FILE or words:FILE", j->text ? j->text : j->cfg.init);
+    CTT_CHECK(j->text || j->cfg.resume || ctt_opt_is_default(vocab, &j->cfg),
+              CTT_EINVAL, "--vocab: %s has a vocabulary, which --init takes "
+              "over without a model text", j->cfg.init);
+    j->status = CTT_EXIT_FAIL;
+out:
+    return rc;
+}
+
 int ctt_training_start(struct ctt_training *j)
 {
     int rc = 0;
@@ -307,6 +327,7 @@ int ctt_training_start(struct ctt_training *j)
         ctt_decision_drop(j->m);
     if (!j->cfg.resume && !j->text && j->cfg.task != CTT_BOTH)
         CTT_TRY(ctt_aux_head_drop_from(&j->m));
+    CTT_TRY(check_text(j));
     CTT_CHECK(!j->cfg.resume || j->m->train, CTT_EFORMAT,
               "%s: a model without a training state, no checkpoint",
               j->cfg.checkpoint);

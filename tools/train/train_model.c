@@ -26,6 +26,14 @@ static int is_table(const struct ctt_graph *g, int i)
            g->node[i].in[0] == ctt_graph_input(g);
 }
 
+int ctt_graph_reads_symbols(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (is_table(g, i))
+            return 1;
+    return 0;
+}
+
 /* Sets the key of a node that has the number of classes, and says so. */
 static int fit_node(struct ctt_edit *e, const struct ctt_node *n, int i,
                     const char *key, long long was, int classes)

@@ -101,8 +101,31 @@ says 0 'begin.txt:1 .*then: d ' "$bin/convtt-infer" small.h5 words:begin.txt
 says 0 'bytes.h5 written' "$bin/convtt-compress" m.h5 --int8 minmax \
     --data words:train.txt --retrain-epochs 0 -o bytes.h5
 says 0 'begin.txt:1 .*then: d ' "$bin/convtt-infer" bytes.h5 words:begin.txt
-says 1 'pass --retrain-epochs 0' "$bin/convtt-compress" m.h5 --prune 0.3 \
-    --data words:train.txt --retrain-epochs 1 -o no.h5
+says 1 'it is compressed without --data' "$bin/convtt-compress" m.h5 \
+    --prune 0.3 --data words:train.txt --retrain-epochs 0 -o no.h5
+says 2 'distil requires --task=recognise' "$bin/convtt-compress" m.h5 \
+    --prune 0.3 --data words:train.txt --distil 0.5 -o no.h5
+
+says 2 'is a model of text: pass --task next' "$bin/convtt-train" lm.net \
+    --data train.txt -o no.h5
+says 2 '--vocab: m.h5 has a vocabulary' "$bin/convtt-train" --init m.h5 \
+    --task next --data words:train.txt --vocab 5 -o no.h5
+
+# Pruned to a tenth, it forgets, and retraining brings most of it back; the same
+# from a checkpoint.
+retrain="--prune 0.9 --prune-least 1 --share 4 --int8 none --data words:train.txt
+    --retrain-epochs 4 --share-epochs 1 --lr 0.01 --threads 1"
+perplexity() { sed -n "s/^$1: perplexity \([0-9.]*\) of.*/\1/p" out; }
+# shellcheck disable=SC2086
+says 0 'held out' "$bin/convtt-compress" m.h5 $retrain -o tenth.h5
+was=$(perplexity m.h5) is=$(perplexity tenth.h5)
+says 0 written "$bin/convtt-compress" m.h5 --prune 0.9 --prune-least 1 \
+    --share 4 -o bad.h5
+says 0 '' "$bin/convtt-infer" bad.h5 words:train.txt
+awk -v was="$was" -v is="$is" -v bad="$(sed -n \
+    's/.*unknown: perplexity \([0-9.]*\).*/\1/p' out | tail -n 1)" \
+    'BEGIN { exit !(was > 1 && is < 2 * was && is < bad / 1.5) }' ||
+    fail "retrained: $was, $is; pruned alone: $(tail -n 1 out)"
 says 1 'e: the operation embed is not written as ONNX' \
     "$bin/convtt-info" --export no.onnx m.h5
 says 0 'more.h5 written' "$bin/convtt-train" --init m.h5 --task next \
@@ -133,7 +156,7 @@ refused 2 'a symbol is one number' two.net words:train.txt
 refused 2 '--search is of clips' lm.net words:train.txt --search 'lr=0.1..1'
 refused 2 '--doctor is of clips' lm.net words:train.txt --doctor
 says 1 'none of its 2 words is in' "$bin/convtt-infer" m.h5 words:other.txt
-says 2 'text, which is for models' "$bin/convtt-train" lm.net \
+says 2 'is a model of text' "$bin/convtt-train" lm.net \
     --data words:train.txt -o no.h5
 says 0 written "$bin/convtt-train" lm.net --task next --data text:bytes.bin \
     --val none --epochs 1 -o odd.h5
