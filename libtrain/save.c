@@ -33,5 +33,6 @@ int ctt_trainer_save(struct ctt_trainer *t)
                                 residuals));
 out:
     ctt_free(rest);
+    ctt_free_pages();    /* of the file, for the steps that follow */
     return rc;
 }

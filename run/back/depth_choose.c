@@ -158,6 +158,7 @@ int ctt_depth_choose(struct ctt_exec *x)
         CTT_TRY(plan_nodes(y, INFINITY));
     }
     y->plan.times = ctt_depth_times(y->depth);
+    ctt_free_pages();    /* of the plan that was measured */
     CTT_TRY(take_block(x));
 out:
     return rc;
