@@ -69,8 +69,9 @@ out:
     return rc;
 }
 
-/* A run whose values share memory and are recomputed one by one unless whole,
- * of short windows if the clip does not fit and no norm needs its statistics. */
+/* A run whose values share memory and, unless whole, are recomputed one by one;
+ * then of short windows if the clip does not fit and no norm needs its
+ * statistics. */
 static int open_depth(struct ctt_exec *x, const struct ctt_run_spec *spec,
                       const struct ctt_memory *m, int whole)
 {

@@ -289,7 +289,7 @@ static int read_text(struct ctt_training *j)
     return rc;
 }
 
-/* What clips and an own vocabulary would be told late, or never. */
+/* Errors that clips and an own vocabulary would meet late, or never. */
 static int check_text(struct ctt_training *j)
 {
     const struct ctt_graph *g = graph_of(j);
