@@ -64,9 +64,9 @@ void ctt_depth_merge(struct ctt_depth *d);
 
 /* depth_plan.c.  all: nothing is recomputed.  few: the plan with the fewest
  * bytes among those that recompute each position once, with 2 * sqrt(L) values
- * of L or so (Chen et al. 2016), and those that take this share of a step's time
- * more.  within: the fastest plan by d->cost that fits into `bytes`; 1 if there
- * is none.  Each sets visit, life and bytes. */
+ * of L or so (Chen et al. 2016), and those that take this share of a step's
+ * time more.  within: the fastest plan by d->cost that fits into `bytes`; 1 if
+ * there is none.  Each sets visit, life and bytes. */
 int  ctt_depth_plan_all(struct ctt_depth *d);
 int  ctt_depth_plan_few(struct ctt_depth *d, double share);
 int  ctt_depth_plan_within(struct ctt_depth *d, int64_t bytes);

@@ -113,7 +113,8 @@ says 2 '--vocab: m.h5 has a vocabulary' "$bin/convtt-train" --init m.h5 \
 
 # Pruned to a tenth, it forgets, and retraining brings most of it back.
 retrain="--prune 0.9 --prune-least 1 --share 4 --int8 none
-    --data words:train.txt --retrain-epochs 4 --share-epochs 1 --lr 0.01 --threads 1"
+    --data words:train.txt --retrain-epochs 4 --share-epochs 1 --lr 0.01
+    --threads 1"
 perplexity() { sed -n "s/^$1: perplexity \([0-9.]*\) of.*/\1/p" out; }
 # shellcheck disable=SC2086
 says 0 'held out' "$bin/convtt-compress" m.h5 $retrain -o tenth.h5
