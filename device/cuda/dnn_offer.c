@@ -389,7 +389,7 @@ cudnnStatus_t ctt_dnn_offers(const struct ctt_dnn_site *site,
     DESC graph = NULL;
 
     /* Kernels for 9.0 without tensor cores are not set apart. */
-    if (site->capability / 10 == 9 && (key->type != CTT_F32 || key->tf32))
+    if (site->capability / 10 == 9 && key->type != CTT_F32)
         s.wanted = 90;
     e = accept_unsupported(ctt_dnn_graph(&m, &graph));
     if (e == CUDNN_STATUS_SUCCESS && graph)

@@ -153,7 +153,7 @@ static void expect_newest(int gpu, const struct ctt_node *n,
 
     CU_ASSERT(p->generation <= gpus[gpu].capability);
     if (p->generation == 90 || gpus[gpu].capability < 90 ||
-        (p->key.type == CTT_F32 && !p->key.tf32))
+        p->key.type == CTT_F32)
         return;
     CU_ASSERT_EQUAL_FATAL(ctt_dnn_graph(&m, &graph), 0);
     newer = lists_newer(&m, graph, ctt_dnn_fused(&p->key)

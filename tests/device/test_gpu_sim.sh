@@ -51,7 +51,7 @@ part() {
     CTT_REQUIRE=cuda "$run" --quick --only "$1" --python "$2" --times 20 \
         --out "$dir/out-$1" "$dir/there" > "$dir/said" 2>&1 ||
         fail "$1: $(tail -5 "$dir/said")"
-    for p in $3; do
+    for p in ${3:-}; do
         grep -q "{\"name\": \"$p\", \"status\": \"passed\"" \
             "$dir/out-$1/results.json" || fail "$p is not in results.json"
     done
