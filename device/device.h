@@ -269,8 +269,8 @@ void ctt_dev_tune_end(struct ctt_dev *d);
  * them, whose result, of type `between`, `next` alone reads; behind: how many
  * the chain has behind `next`; 0: the device computes the two no faster so.  In
  * training a number above 0 means yes; with behind -2 n may be an add of
- * `next`; with -1 it is the conv of the plus input of `next`, and the question is
- * whether both are to be one conv of a joint input. */
+ * `next`; with -1 it is the conv of the plus input of `next`, and the question
+ * is whether both are to be one conv of a joint input. */
 int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
                    const struct ctt_node *next, enum ctt_dtype between,
                    int behind);
