@@ -528,7 +528,8 @@ const struct ctt_opt ctt_train_opts[] = {
       .tags = RESUME | TRAINER },
     { "deterministic", CTT_CHOICE, FIELD(deterministic), "on", "on: the "
       "result is the same, bit for bit, for every number of threads and for "
-      "each run on a GPU; off: the result may differ", .choices = off_on,
+      "each run on a GPU with the same --window; off: the result may differ",
+      .choices = off_on,
       .section = "Device" },
     { "tf32", CTT_FLAG, FIELD(tf32), "0", "a GPU's tensor cores multiply "
       "floats, rounded to TF32 (10 bits); sums stay floats", .section =
