@@ -62,10 +62,11 @@ void ctt_unit_keep(const struct ctt_unit *u, uint8_t *keep)
             keep[u->at + o * u->stride + i] = 1;
 }
 
+/* Blocks of fewer than 4, at the end of a row, say nothing. */
 static int is_two_of_four(const struct ctt_tensor *t, int groups,
                           const uint8_t *keep)
 {
-    int64_t units = ctt_units(CTT_PRUNE_BLOCK, t, groups), two = 0, gone = 0;
+    int64_t units = ctt_units(CTT_PRUNE_BLOCK, t, groups), two = 0, full = 0;
 
     for (int64_t k = 0; k < units; k++) {
         struct ctt_unit u = ctt_unit_at(CTT_PRUNE_BLOCK, t, groups, k);
@@ -73,10 +74,10 @@ static int is_two_of_four(const struct ctt_tensor *t, int groups,
 
         if (kept > 2)
             return 0;
-        two += kept == 2;
-        gone += ctt_unit_size(&u) - kept;
+        full += ctt_unit_size(&u) == 4;
+        two += ctt_unit_size(&u) == 4 && kept == 2;
     }
-    return gone > 0 && two * 4 >= units * 3;
+    return full > 0 && two * 4 >= full * 3;
 }
 
 int ctt_units_whole(enum ctt_prune_form f, const struct ctt_tensor *t,

@@ -417,13 +417,13 @@ static void test_whole(void)
         key = ctt_dnn_key(&c, CTT_TO_SMALL, CTT_I8);
         key.sums = floats ? CTT_F32 : CTT_I32;
         engine_of(gpu, &key, engine);
-        if (strcmp(engine, "eng71") != 0)
+        if (strncmp(engine, "eng71", 5) != 0)
             printf("\n    %s %s: %s to %s on %s", sums_of[k].in,
                    sums_of[k].conv, engine, floats ? "fp32" : "int32",
                    gpus[gpu].name);
         CU_ASSERT(strcmp(engine, "none") != 0);
         if (floats || sums_of[k].cores)
-            CU_ASSERT_STRING_EQUAL(engine, "eng71");
+            CU_ASSERT(strncmp(engine, "eng71", 5) == 0);
         ctt_graph_free(&g);
     }
 }
