@@ -22,6 +22,7 @@ struct ctt_dev_memory {
                      void **out);
     void    (*free)(struct ctt_dev *d, void *p);
     int64_t (*room)(const struct ctt_dev *d);
+    int64_t (*size)(const struct ctt_dev *d);
     int     (*fill)(struct ctt_dev *d, void *p, int byte, int64_t bytes);
     int     (*copy)(struct ctt_dev *d, enum ctt_direction way,
                     const void *from, void *to, int64_t bytes);

@@ -6,6 +6,7 @@
 #include "base/warn.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #define FOLDER "kept"
 #define ENDING ".kept"
+#define BEGIN "convtt "
 
 enum { FIRST = CTT_KEPT_KEY + 64, SUM = 16, NAME = 16 };
 
@@ -96,7 +98,7 @@ static uint64_t fnv_sum(const void *p, size_t n)
 
 static int first_line(const char *key, char line[FIRST])
 {
-    int n = snprintf(line, FIRST, "convtt " CTT_VERSION " %s\n", key);
+    int n = snprintf(line, FIRST, BEGIN CTT_VERSION " %s\n", key);
 
     return strchr(key, '\n') || n >= FIRST ? -1 : n;
 }
@@ -117,10 +119,14 @@ out:
 static int read_kept(const char *path, char **out, int64_t *bytes)
 {
     int64_t size = 0;
+    struct stat at;
     char *text = NULL;
     int fd = -1, rc = 0;
 
     CTT_TRY(ctt_own_file(path, &fd, &size));
+    /* A kept plan is code: the sum tells damage, not who wrote it. */
+    CTT_CHECK(fstat(fd, &at) == 0 && !(at.st_mode & (S_IWGRP | S_IWOTH)),
+              CTT_EIO, "%s: others may write it", path);
     CTT_CHECK(size >= SUM && size <= CTT_KEPT_BYTES + FIRST + SUM, CTT_EFORMAT,
               "%s: not its size", path);
     text = ctt_calloc((size_t)size + 1, 1);
@@ -196,13 +202,32 @@ static void make_place(const char *path)
         unlink(oldest);
 }
 
+/* 1 if a kept file may be written at path: nothing is there, or one of this
+ * user that begins as they do. */
+static int may_write(const char *path)
+{
+    char begin[sizeof(BEGIN)] = "";
+    int64_t size = 0;
+    struct stat at;
+    int fd = -1, rc;
+
+    if (lstat(path, &at) < 0)
+        return errno == ENOENT;
+    rc = ctt_own_file(path, &fd, &size);
+    if (rc >= 0 && size >= SUM)
+        rc = ctt_file_read_at(path, fd, 0, begin, sizeof(BEGIN) - 1);
+    if (fd >= 0)
+        close(fd);
+    return rc >= 0 && strcmp(begin, BEGIN) == 0;
+}
+
 void ctt_kept_write(const char *key, const void *data, int64_t size)
 {
     char path[2400], line[FIRST], sum[SUM + 1], *text;
     int n = first_line(key, line);
 
     if (n < 0 || size > CTT_KEPT_BYTES ||
-        kept_place(key, 1, path, sizeof(path)) < 0)
+        kept_place(key, 1, path, sizeof(path)) < 0 || !may_write(path))
         return;
     text = ctt_calloc((size_t)(n + size + SUM), 1);
     if (!text)
@@ -212,7 +237,8 @@ void ctt_kept_write(const char *key, const void *data, int64_t size)
     memcpy(text + n, data, (size_t)size);
     print_sum(text, n + size, sum);
     memcpy(text + n + size, sum, SUM);
-    ctt_file_replace(path, text, n + size + SUM);
+    if (ctt_file_replace(path, text, n + size + SUM) >= 0)
+        chmod(path, S_IRUSR | S_IWUSR);
     ctt_free(text);
 }
 

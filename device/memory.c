@@ -62,6 +62,13 @@ int64_t ctt_dev_room(const struct ctt_dev *d)
     return memory_of(d)->room(d);
 }
 
+int64_t ctt_dev_size(const struct ctt_dev *d)
+{
+    const struct ctt_dev_memory *m = memory_of(d);
+
+    return m->size ? m->size(d) : 0;
+}
+
 int ctt_dev_shared(const struct ctt_dev *d)
 {
     return memory_of(d)->shared;

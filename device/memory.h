@@ -21,6 +21,9 @@ void ctt_dev_free(struct ctt_dev *d, void **p);
  * memory leaves (base/limits.h). */
 int64_t ctt_dev_room(const struct ctt_dev *d);
 
+/* All bytes of the device's own memory, whoever uses them; 0: it has none. */
+int64_t ctt_dev_size(const struct ctt_dev *d);
+
 /* 1 if the program may read and write the device's memory. */
 int  ctt_dev_shared(const struct ctt_dev *d);
 

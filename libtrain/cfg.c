@@ -501,8 +501,8 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Memory", .needs = "keep=auto|keep=offload*",
       .tags = STEP | RESUME },
     { "window", CTT_INT, FIELD(window), "0", "time steps per window; 0: the "
-      "clip, in prediction 4 unless half of a GPU's free memory holds the "
-      "clip, with --keep=auto the best fit", 0, 4096,
+      "clip, in prediction 4 unless half of a GPU's memory holds the clip, "
+      "with --keep=auto the best fit", 0, 4096,
       .arg = "STEPS", .section = "Memory", .tags = STEP | RESUME },
 
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
@@ -528,12 +528,12 @@ const struct ctt_opt ctt_train_opts[] = {
       .tags = RESUME | TRAINER },
     { "deterministic", CTT_CHOICE, FIELD(deterministic), "on", "on: the "
       "result is the same, bit for bit, for every number of threads and for "
-      "each run on a GPU with the same --window; off: the result may differ",
+      "each run on the same kind of GPU; off: the result may differ",
       .choices = off_on,
       .section = "Device" },
     { "tf32", CTT_FLAG, FIELD(tf32), "0", "a GPU's tensor cores multiply "
       "floats, rounded to TF32 (10 bits); sums stay floats", .section =
-      "Device", .needs = "device=cuda", .tags = RESUME },
+      "Device", .needs = "device=cuda", .tags = STEP },
     { "streams", CTT_INT, FIELD(streams), "1", "number of CUDA streams, on "
       "which independent nodes run in parallel", 1, 8, .arg = "N",
       .section = "Device", .needs = "device=cuda", .tags = RESUME },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * let.c: named values of a model text, and their products. */
+ * let.c: named values of a model text, and what is calculated with them. */
 #include "net/let.h"
 #include "base/ctt.h"
 
@@ -91,6 +91,16 @@ out:
     return rc;
 }
 
+/* 1 if a number goes on here: .5 or e-3. */
+static int is_fraction(const char *p)
+{
+    int sign = p[0] && p[1] && strchr("+-", p[1]);
+
+    return (*p == '.' && strchr("0123456789", p[1]) && p[1]) ||
+           (*p && strchr("eE", *p) && p[1 + sign] &&
+            strchr("0123456789", p[1 + sign]));
+}
+
 /* Reads a name at *p and what is calculated with it from left to right; *p
  * moves behind it. */
 static int take_value(const struct ctt_lets *l, const char **p,
@@ -112,6 +122,9 @@ static int take_value(const struct ctt_lets *l, const char **p,
         CTT_CHECK(digits > 0 && digits < 7 && strtol(*p + 1, NULL, 10) > 0,
                   CTT_EFORMAT, "$%s%c: a whole number from 1 to 999999 must "
                   "follow", l->let[i].name, op);
+        CTT_CHECK(!is_fraction(*p + 1 + digits), CTT_EFORMAT, "$%s%c%.*s: whole "
+                  "numbers are calculated with", l->let[i].name, op,
+                  (int)digits + 2, *p + 1);
         CTT_TRY(calculate(l->let[i].name, op, strtol(*p + 1, NULL, 10), value));
         *p += 1 + digits;
     }

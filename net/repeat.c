@@ -12,13 +12,16 @@
 /* Turns of a loop, and bytes of a text that are read once more. */
 enum { MOST_TURNS = 10000, MOST_AGAIN = 1 << 24 };
 
-static int begins(const char *line, const char *word)
+/* The rest of a line behind its first word, or NULL: it is another word. */
+static const char *behind(const char *line, const char *word)
 {
     size_t n = strlen(word);
 
     line += strspn(line, " \t");
-    return strncmp(line, word, n) == 0 &&
-           (!line[n] || strchr(BLANK "\n#", line[n]));
+    if (strncmp(line, word, n) != 0 ||
+        (line[n] && !strchr(BLANK "\n#", line[n])))
+        return NULL;
+    return line + n + strspn(line + n, BLANK);
 }
 
 /* Moves *text behind the line "end" of a loop that is not read at all. */
@@ -27,7 +30,8 @@ static int skip_loop(const char **text, int *row)
     for (int open = 1; open; ) {
         if (!**text)
             return ctt_error(CTT_EFORMAT, "repeat: no line 'end' follows");
-        open += begins(*text, "repeat") - begins(*text, "end");
+        open += (behind(*text, "repeat") != NULL) -
+                (behind(*text, "end") != NULL);
         *text += strcspn(*text, "\n");
         *text += **text == '\n';
         ++*row;
@@ -40,7 +44,7 @@ static void count_turn(struct ctt_lets *l, int let, int turn)
     snprintf(l->let[let].value, CTT_LET_VALUE, "%d", turn);
 }
 
-/* The line "repeat NAME=COUNT", without its first word. */
+/* The line "repeat NAME=COUNT" behind its first word. */
 static int begin_loop(struct ctt_repeats *r, struct ctt_lets *l,
                       const char *word, const char **text, int *row)
 {
@@ -92,18 +96,18 @@ out:
 int ctt_repeat_line(struct ctt_repeats *r, struct ctt_lets *l, char *line,
                     const char **text, int *row)
 {
+    const char *loop = behind(line, "repeat"), *end = behind(line, "end");
     int rc = 0;
 
-    CTT_CHECK(!r->depth || !begins(line, "let"), CTT_EFORMAT, "let: stands "
+    CTT_CHECK(!r->depth || !behind(line, "let"), CTT_EFORMAT, "let: stands "
               "between 'repeat' and 'end'");
-    if (begins(line, "repeat")) {
-        line += strspn(line, BLANK) + strlen("repeat");
-        CTT_TRY(begin_loop(r, l, line + strspn(line, BLANK), text, row));
-        rc = 1;
-    } else if (begins(line, "end")) {
+    CTT_CHECK(!end || !*end, CTT_EFORMAT, "end: '%s' follows, where nothing "
+              "may", end);
+    if (loop)
+        CTT_TRY(begin_loop(r, l, loop, text, row));
+    if (end)
         CTT_TRY(end_turn(r, l, text, row));
-        rc = 1;
-    }
+    rc = loop || end;
 out:
     return rc;
 }

@@ -28,6 +28,20 @@ static int next_line(const char **p, char *line, size_t size)
     return 0;
 }
 
+/* What a file would hold of a text whose lines are repeated. */
+static int check_length(const struct ctt_graph *g)
+{
+    char *text = ctt_net_print(g);
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_CHECK(strlen(text) <= MAX_TEXT, CTT_EFORMAT, "repeat: with all its "
+              "turns the text is larger than 1 MiB");
+out:
+    ctt_free(text);
+    return rc;
+}
+
 int ctt_net_parse(const char *text, struct ctt_graph **out)
 {
     return ctt_net_parse_set(text, NULL, out);
@@ -57,6 +71,8 @@ int ctt_net_parse_set(const char *text, const char *set,
     CTT_TRY(ctt_repeat_check(&repeats));
     CTT_TRY(ctt_let_check(&lets));
     CTT_TRY(ctt_graph_seal(g));
+    if (repeats.again)
+        CTT_TRY(check_length(g));
     *out = g;
     return 0;
 out:

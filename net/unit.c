@@ -2,6 +2,8 @@
  * unit.c: units of elements of a weight that are pruned together. */
 #include "net/unit.h"
 
+#include <string.h>
+
 static const struct { int outs, ins; } most[CTT_PRUNE_FORMS] = {
     [CTT_PRUNE_ANY] = { 1, 1 }, [CTT_PRUNE_BLOCK] = { 1, 4 },
     [CTT_PRUNE_ROW] = { 16, 1 }, [CTT_PRUNE_TWO] = { 1, 1 },
@@ -62,6 +64,18 @@ void ctt_unit_keep(const struct ctt_unit *u, uint8_t *keep)
             keep[u->at + o * u->stride + i] = 1;
 }
 
+/* 1 if an element is kept for one output channel and pruned for another: not
+ * where whole input channels are gone. */
+static int outputs_differ(const struct ctt_tensor *t, const uint8_t *keep)
+{
+    int64_t each = ctt_volume(t) / t->n;
+
+    for (int64_t o = 1; o < t->n; o++)
+        if (memcmp(keep, keep + o * each, (size_t)each) != 0)
+            return 1;
+    return 0;
+}
+
 /* Blocks of fewer than 4, at the end of a row, say nothing. */
 static int is_two_of_four(const struct ctt_tensor *t, int groups,
                           const uint8_t *keep)
@@ -77,7 +91,7 @@ static int is_two_of_four(const struct ctt_tensor *t, int groups,
         full += ctt_unit_size(&u) == 4;
         two += ctt_unit_size(&u) == 4 && kept == 2;
     }
-    return full > 0 && two * 4 >= full * 3;
+    return full > 0 && two * 4 >= full * 3 && outputs_differ(t, keep);
 }
 
 int ctt_units_whole(enum ctt_prune_form f, const struct ctt_tensor *t,

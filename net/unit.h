@@ -52,7 +52,7 @@ static inline int ctt_unit_size(const struct ctt_unit *u)
 
 /* 1 if the weight was pruned in this form: no unit is pruned in part, and some
  * output channel has kept and pruned units; two: no block keeps more, and three
- * quarters of those of four keep two. */
+ * quarters of those of four keep two, not the same for all outputs. */
 int ctt_units_whole(enum ctt_prune_form f, const struct ctt_tensor *t,
                     int groups, const uint8_t *keep);
 

@@ -192,8 +192,8 @@ run_kernels() { run_tests test_gpu; }
 run_updates() { run_tests test_gpu_update test_gpu_peers; }
 run_train() { run_tests test_gpu_train; }
 
-# One case in 36: the fused convs of all models would take minutes to compile.
-run_model() { CTT_CHECK_EVERY=${CTT_CHECK_EVERY:-36} run_tests test_gpu_model; }
+# One case in 72: the fused convs of all models would take minutes to compile.
+run_model() { CTT_CHECK_EVERY=${CTT_CHECK_EVERY:-72} run_tests test_gpu_model; }
 
 # CUDA's checkers for bad memory accesses and data races, of our own kernels.
 run_sanitizer() {

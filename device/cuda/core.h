@@ -48,6 +48,7 @@ int     ctt_cuda_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
                        void **out);
 void    ctt_cuda_free(struct ctt_dev *d, void *p);
 int64_t ctt_cuda_free_bytes(const struct ctt_dev *d);
+int64_t ctt_cuda_all_bytes(const struct ctt_dev *d);
 int     ctt_cuda_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes);
 
 /* lane.c */

@@ -58,6 +58,15 @@ int64_t ctt_cuda_free_bytes(const struct ctt_dev *d)
     return (int64_t)have;
 }
 
+int64_t ctt_cuda_all_bytes(const struct ctt_dev *d)
+{
+    size_t have = 0, total = 0;
+
+    (void)d;
+    cudaMemGetInfo(&have, &total);
+    return (int64_t)total;
+}
+
 int ctt_cuda_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes)
 {
     int rc = 0;

@@ -161,6 +161,7 @@ static const struct ctt_dev_memory memory = {
     .alloc = ctt_cuda_alloc,
     .free = ctt_cuda_free,
     .room = ctt_cuda_free_bytes,
+    .size = ctt_cuda_all_bytes,
     .fill = ctt_cuda_fill,
     .copy = ctt_cuda_copy,
     .sync = ctt_cuda_sync,

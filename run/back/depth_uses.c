@@ -255,7 +255,7 @@ static int fill_uses(struct ctt_depth *d, const struct ctt_back *y)
     find_sizes(d, y->plan.window, y->asks);
     find_ends(d);
     find_cuts(d, joined);
-    while (d->cuts > CTT_STAGES_MOST)
+    while (!y->whole && d->cuts > CTT_STAGES_MOST)    /* whole: none is cut */
         ctt_depth_merge(d);
 out:
     ctt_free(joined);

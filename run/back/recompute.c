@@ -155,11 +155,13 @@ out:
 }
 
 /* Fewer and longer windows: fewer calls, sums and copies of states.  Half of
- * the memory is left to kernels, and to others who use the device. */
+ * the memory is left to kernels, and to others who use the device.  All of it
+ * decides, not what is free: a window's length changes bits of sums. */
 static int takes_whole(struct ctt_back *y, const struct ctt_run *r)
 {
     return r->dev && !ctt_dev_shared(r->dev) &&
-           sizes(y, r, y->room, y->room) <= ctt_dev_room(r->dev) / 2;
+           sizes(y, r, y->room, y->room) <=
+               ctt_dev_size(r->dev) / 2 / y->sharers;
 }
 
 int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,

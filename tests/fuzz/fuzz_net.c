@@ -8,6 +8,9 @@
 #include <string.h>
 
 static const struct ctt_fuzz_text texts[] = {
+    FUZZ_TEXT("let n=2\ninput h0 h=4 w=4 c=1\nrepeat i=$n\n"
+              "conv h$i in=h$i-1 out=$i*2+1\nrepeat k=0\nend\nend\n"
+              "conv y in=h$n out=2\n"),
     FUZZ_TEXT("input x h=64 w=64 c=3 fps=12 mean=0.45 std=0.25,0.3,0.4 "
               "scale=1.25\n"
               "conv e in=x out=32 kernel=3 stride=2 pad=1 # a comment\n"

@@ -37,13 +37,15 @@ out:
     return rc;
 }
 
-/* A model of text is retrained and has a perplexity, by which nothing is
- * chosen. */
+/* A model of text is retrained and has a perplexity, which chooses the epoch
+ * and nothing else. */
 static int check_text(struct ctt_compress_job *j)
 {
     struct ctt_compress_cfg *c = &j->c;
     int rc = 0;
 
+    CTT_CHECK(!c->epochs || strcmp(c->epochs, "auto") != 0, CTT_EINVAL,
+              "%s: predicts symbols: --retrain-epochs is a number", j->path);
     c->recipe.automatic = 0;
     CTT_TRY(check_automatic(j));
     CTT_CHECK(!c->train.val || c->recipe.epochs, CTT_EUNSUP, "%s: predicts "

@@ -128,6 +128,9 @@ static int open_clips(struct ctt_compress_job *j)
             CTT_TRY(open_data(j, c->val, c->val_split, &j->val));
         else if (j->data && j->c.recipe.epochs > 0)
             CTT_TRY(hold_out(j));
+        CTT_CHECK(!j->val || !ctt_data_same(j->data, j->val), CTT_EINVAL,
+                  "%s: --val has the same lines; without it a fifth is held "
+                  "out", c->val);
         CTT_TRY(ctt_say_set("training", j->data));
         tell_few(j);
         goto out;

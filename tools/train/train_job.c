@@ -300,7 +300,8 @@ static int check_text(struct ctt_training *j)
     j->status = CTT_EXIT_USAGE;
     CTT_CHECK(j->cfg.task == CTT_NEXT || !ctt_graph_reads_symbols(g),
               CTT_EINVAL, "%s: is a model of text: pass --task next and --data "
-              "text:FILE or words:FILE", j->text ? j->text : j->cfg.init);
+              "text:FILE or words:FILE", j->text ? j->text : j->cfg.init
+              ? j->cfg.init : "this model");
     CTT_CHECK(j->text || j->cfg.resume || ctt_opt_is_default(vocab, &j->cfg),
               CTT_EINVAL, "--vocab: %s has a vocabulary, which --init takes "
               "over without a model text", j->cfg.init);

@@ -154,7 +154,9 @@ static int draw_small(const struct ctt_search_run *r, int trial)
     for (int k = 1; rc == 0 && k < CTT_REDRAWS; k++) {
         ctt_space_draw(r->space, (uint64_t)r->j->cfg.seed,
                        trial + k * CTT_TRIALS, d);
-        CTT_TRY(ctt_space_check_draw(r->space, d, &r->j->cfg, trial));
+        rc = ctt_space_check_draw(r->space, d, &r->j->cfg, trial);
+        r->j->status = rc < 0 ? CTT_EXIT_USAGE : r->j->status;
+        CTT_TRY(rc);
         rc = draw_fits(r, d, trial);
     }
     CTT_TRY(rc);

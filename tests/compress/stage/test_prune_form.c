@@ -289,7 +289,10 @@ static void test_tells(void)
     CU_ASSERT(keep[7] && !keep[5] && !keep[12]);
     CU_ASSERT(ctt_units_whole(CTT_PRUNE_BLOCK, &t, 1, keep));
     for (int k = 0; k < 36; k++)
-        keep[k] = k % 6 % 4 < 2;
+        keep[k] = k % 6 % 4 < 2;    /* whole input channels are gone */
+    CU_ASSERT(!ctt_units_whole(CTT_PRUNE_TWO, &t, 1, keep));
+    keep[1] = 0;
+    keep[3] = 1;
     CU_ASSERT(ctt_units_whole(CTT_PRUNE_TWO, &t, 1, keep));
     keep[2] = 1;
     CU_ASSERT(!ctt_units_whole(CTT_PRUNE_TWO, &t, 1, keep));

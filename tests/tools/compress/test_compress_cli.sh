@@ -46,7 +46,7 @@ tells 0 'n3.ctt written' m.ctt -o n3.ctt --prune 0.5 --prune-form block \
 # and written and read again.
 tells 2 '2:4 takes half of the weights, not 0.6: --prune 0.5' m.ctt -o n3.ctt \
     --prune 0.6 --prune-form 2:4
-tells 0 'two of each 4 inputs' m.ctt -o n3.ctt --prune 0.5 --prune-form 2:4 \
+tells 0 'n3.ctt written' m.ctt -o n3.ctt --prune 0.5 --prune-form 2:4 \
     --prune-least 0 --threads 1
 [ "$(units n3.ctt)" = '576 288/288 54/54' ] ||
     fail "of n3.ctt are kept: $(units n3.ctt)"

@@ -57,6 +57,6 @@ const struct ctt_int8_isa ctt_bf16_avx512 = {
 #include "device/cpu/conv/dense/dense.h"
 
 const struct ctt_int8_isa ctt_bf16_avx512 = {
-    .supported = ctt_has_avx512bf16
+    .type = CTT_BF16, .supported = ctt_has_avx512bf16
 };
 #endif

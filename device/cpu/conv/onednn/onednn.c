@@ -232,7 +232,9 @@ static int run_move(const struct ctt_conv_ask *q,
     if (m.plus && (f->plan[0]->sums || f->plan[1]->sums) &&
         m.plus->data != j.y.data)
         copy_strided(d, m.plus, &j.y, 0);
-    for (int i = 0; i < 2; i++)
+    /* Scratch has no stamp that would stop the second packing of one plan. */
+    for (int i = 0; i < (q->call->once && f->plan[0] == f->plan[1] ? 1 : 2);
+         i++)
         CTT_TRY(pack_weights(q, f->plan[i], q->call->once ? j.packed[i]
                                                           : NULL));
     CTT_TRY(ctt_dnnl_shares(&j));
