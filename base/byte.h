@@ -13,6 +13,13 @@
 /* How much less than bytes the signed ones of a GPU are. */
 enum { CTT_I8_LESS = 128 };
 
+/* A quotient of IEEE 754: nvcc's own are not (build-aux/cuda.am). */
+#ifdef __CUDA_ARCH__
+#define CTT_QUOTIENT(x, y) __fdiv_rn(x, y)
+#else
+#define CTT_QUOTIENT(x, y) ((x) / (y))
+#endif
+
 /* x as a whole number of steps, 1 / inv each, that a byte holds in which `zero`
  * stands for 0: half to even (the sum with 1.5 * 2^23 rounds), saturated; of a
  * NaN the least.  The byte is that number + zero, the value that number times
@@ -39,7 +46,7 @@ CTT_FN float ctt_quant_bwd(float x, float inv, float zero, float dy)
  * channel. */
 CTT_FN float ctt_quant_weight(float w, float scale)
 {
-    w = w / scale;
+    w = CTT_QUOTIENT(w, scale);
     w = w > -127.0f ? w : -127.0f;
     w = w < 127.0f ? w : 127.0f;
     return (w + 12582912.0f) - 12582912.0f;
@@ -50,7 +57,7 @@ CTT_FN float ctt_quant_weight(float w, float scale)
  * numbers up to 127 are exact, and a second rounding changes nothing. */
 CTT_FN float ctt_quant_step(float most)
 {
-    float s = most / 127.0f;
+    float s = CTT_QUOTIENT(most, 127.0f);
     uint32_t u;
 
     memcpy(&u, &s, sizeof(u));

@@ -194,7 +194,7 @@ enum { ENGINES = 48 };
 
 struct engine { char name[96]; const char *pass; int convs; };
 
-/* Adds one to the row of that name. */
+/* Adds one to the row of that name; without room for it, to the last one. */
 static void count_engine(const char *name, const char *pass, int *used,
                          struct engine *e)
 {
@@ -202,8 +202,11 @@ static void count_engine(const char *name, const char *pass, int *used,
 
     while (i < *used && (e[i].pass != pass || strcmp(e[i].name, name) != 0))
         i++;
-    if (i == ENGINES)
-        return;
+    if (i >= ENGINES - 1) {
+        i = ENGINES - 1;
+        name = "others";
+        pass = "any";
+    }
     if (i == *used) {
         snprintf(e[i].name, sizeof(e[i].name), "%s", name);
         e[i].pass = pass;

@@ -170,13 +170,19 @@ int ctt_kept_read(const char *key, char **data, int64_t *size)
     return found;
 }
 
+static int is_before(struct timespec a, struct timespec b)
+{
+    return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec &&
+                                   a.tv_nsec < b.tv_nsec);
+}
+
 /* Removes the oldest file of the folder if it is full. */
 static void make_place(const char *path)
 {
     char folder[2400], at[2700], oldest[2700] = "";
     struct dirent *e;
     struct stat s;
-    int64_t first = 0;
+    struct timespec first = { 0, 0 };
     int files = 0;
     DIR *dir;
 
@@ -191,8 +197,8 @@ static void make_place(const char *path)
         if (lstat(at, &s) < 0)
             continue;
         files++;
-        if (!*oldest || (int64_t)s.st_mtime < first) {
-            first = (int64_t)s.st_mtime;
+        if (!*oldest || is_before(s.st_mtim, first)) {
+            first = s.st_mtim;
             snprintf(oldest, sizeof(oldest), "%s", at);
         }
     }

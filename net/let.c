@@ -122,8 +122,8 @@ static int take_value(const struct ctt_lets *l, const char **p,
         CTT_CHECK(digits > 0 && digits < 7 && strtol(*p + 1, NULL, 10) > 0,
                   CTT_EFORMAT, "$%s%c: a whole number from 1 to 999999 must "
                   "follow", l->let[i].name, op);
-        CTT_CHECK(!is_fraction(*p + 1 + digits), CTT_EFORMAT, "$%s%c%.*s: whole "
-                  "numbers are calculated with", l->let[i].name, op,
+        CTT_CHECK(!is_fraction(*p + 1 + digits), CTT_EFORMAT, "$%s%c%.*s: "
+                  "whole numbers are calculated with", l->let[i].name, op,
                   (int)digits + 2, *p + 1);
         CTT_TRY(calculate(l->let[i].name, op, strtol(*p + 1, NULL, 10), value));
         *p += 1 + digits;

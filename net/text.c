@@ -28,7 +28,7 @@ static int next_line(const char **p, char *line, size_t size)
     return 0;
 }
 
-/* What a file would hold of a text whose lines are repeated. */
+/* The text that a file would hold, of one whose lines are repeated. */
 static int check_length(const struct ctt_graph *g)
 {
     char *text = ctt_net_print(g);

@@ -30,12 +30,23 @@ int64_t ctt_run_live_bytes(const struct ctt_run *r)
            (int64_t)(sizeof(struct ctt_ask) + sizeof(int32_t));
 }
 
+/* Recorded work may have forms of the weights baked in that the device made
+ * for calls, such as whole numbers. */
+static void drop_stale_places(struct ctt_run *r)
+{
+    for (int i = 0; r->place && r->place_stamp != r->stamp &&
+                    i < ctt_run_places(r); i++)
+        ctt_dev_drop(r->dev, &r->place[i]);
+    r->place_stamp = r->stamp;
+}
+
 int ctt_run_upload(struct ctt_run *r)
 {
     char *p = r->live_host;
     int32_t *which;
     int rc = ctt_run_round(r);
 
+    drop_stale_places(r);
     if (rc >= 0 && r->joints && r->joint_stamp != r->stamp)
         rc = ctt_joint_weights(r);
     r->joint_stamp = r->stamp;

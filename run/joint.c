@@ -48,12 +48,31 @@ static int joins(const struct ctt_run *r, const int *readers, int x, int z)
            ctt_dev_links(r->dev, &g->node[x], &g->node[z], s->type, -1) > 0;
 }
 
-/* The lstm that reads z alone may add the bias of the gates. */
+static int loop_of(const struct ctt_schedule *s, int node)
+{
+    for (int k = 0; k < s->comps; k++)
+        for (int j = s->first[k]; j < s->first[k + 1]; j++)
+            if (s->order[j] == node)
+                return k;
+    return -1;
+}
+
+/* 1 if both run in one component, with and without feedback. */
+static int share_loop(const struct ctt_run *r, int a, int b)
+{
+    for (int f = 0; f < 2; f++)
+        if (r->sched[f] && loop_of(r->sched[f], a) != loop_of(r->sched[f], b))
+            return 0;
+    return 1;
+}
+
+/* The lstm that reads z alone may add the bias of the gates, if its sums and
+ * the gradient of z's weights come from the same calls: all steps or each. */
 static int bias_lstm(const struct ctt_run *r, const int *readers, int z)
 {
     for (int i = z; i < r->g->clip && readers[z] == 1; i++)
         if (r->g->node[i].op == CTT_OP_LSTM && r->g->node[i].in[0] == z &&
-            r->g->node[i].out.c % EVEN == 0)
+            r->g->node[i].out.c % EVEN == 0 && share_loop(r, z, i))
             return i;
     return -1;
 }

@@ -15,32 +15,37 @@ static void touch_node(const struct ctt_run *r, const struct ctt_node *n,
 }
 
 /* Nodes that share memory run in order in one stream. */
-static int order_call(struct ctt_run *r, const struct ctt_touch *t)
+static int runs_in_order(const struct ctt_run *r)
 {
-    return r->slides || r->shares ? 0 : ctt_streams_call(r->streams, r->dev, t);
+    return r->slides || r->shares;
 }
 
 static int touch(struct ctt_run *r, int node, const struct ctt_call *c)
 {
-    struct ctt_touch t = { .count = 0 };
+    struct ctt_touch t;    /* large: only count is set */
 
+    if (runs_in_order(r))
+        return 0;
+    t.count = 0;
     touch_node(r, &r->g->node[node], &t);
     touch_node(r, c->pair.node, &t);
     touch_node(r, c->lstm.node, &t);
-    for (int i = 0; i < c->links && !r->slides; i++)
+    for (int i = 0; i < c->links; i++)
         touch_node(r, c->chain[i].node, &t);
-    return order_call(r, &t);
+    return ctt_streams_call(r->streams, r->dev, &t);
 }
 
 /* At a state's place in the schedule its node, which is above it, has step 0,
  * and no reader of the state has run. */
 static int begin_state(struct ctt_run *r, int state, int step)
 {
-    struct ctt_touch t = { .count = 0 };
+    struct ctt_touch t;
     int rc = 0;
 
+    t.count = 0;
     ctt_touch(&t, ctt_run_memory(r, state, 0), 1);
-    CTT_TRY(order_call(r, &t));
+    if (!runs_in_order(r))
+        CTT_TRY(ctt_streams_call(r->streams, r->dev, &t));
     CTT_TRY(ctt_run_copy_first(r, state, step));
 out:
     return rc;

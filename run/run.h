@@ -150,6 +150,7 @@ struct ctt_run {
                                         [2 * cursor + feedback], and behind
                                         them of a clip part, by asks; or
                                         NULL */
+    uint64_t                place_stamp; /* of the weights in it */
 };
 
 /* The number of the memory that holds a node's values, or their gradients, for

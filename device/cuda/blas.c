@@ -8,44 +8,6 @@
 
 enum { A = CTT_BLAS_A, B = CTT_BLAS_B, C = CTT_BLAS_C };
 
-static int is_dense(const struct ctt_tensor *t)
-{
-    return !t->data || t->ld == t->c;
-}
-
-enum ctt_product_shape ctt_product_shape(const struct ctt_call *c)
-{
-    const struct ctt_tensor *x = &c->in[0], *y = &c->out;
-    const int *k = c->node->attr.conv.kernel, *s = c->node->attr.conv.stride;
-    const int *pad = c->node->attr.conv.pad;
-    const int64_t size[3] = { x->d, x->h, x->w };
-    int pixels = 1, images = c->node->op == CTT_OP_CONV;
-
-    if (ctt_call_groups(c) > 1 || ctt_is_dilated(c->node))
-        return CTT_NO_PRODUCT;
-    for (int i = 0; i < 3; i++) {
-        pixels = pixels && k[i] == 1 && s[i] == 1 && pad[i] == 0;
-        images = images && k[i] == size[i] && pad[i] == 0;
-    }
-    if (pixels)
-        return CTT_PRODUCT_PIXELS;
-    images = images && is_dense(&c->in[0]) && is_dense(&c->din[0]) &&
-             y->d * y->h * y->w == 1;
-    return images ? CTT_PRODUCT_IMAGES : CTT_NO_PRODUCT;
-}
-
-struct ctt_matrix ctt_product_columns(const struct ctt_tensor *t,
-                                      enum ctt_product_shape shape)
-{
-    int64_t cols = ctt_rows(t), c = t->c, ld = t->ld;
-
-    if (shape == CTT_PRODUCT_IMAGES) {
-        cols = t->n;
-        c = ld = ctt_volume(t) / t->n;
-    }
-    return (struct ctt_matrix){ t->data, t->dtype, c, cols, ld };
-}
-
 /* Weights or their gradients: one column per output channel. */
 static struct ctt_matrix weights(const struct ctt_tensor *w)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * blas_plan.c: the plans of matrix products, and how products run by them. */
+ * blas_plan.c: which convs are matrix products, the plans of products, and how
+ * they run. */
 #include "device/cuda/blas_plan.h"
 
 #include <string.h>
@@ -9,6 +10,44 @@ enum {
     MATRICES = CTT_BLAS_MATRICES
 };
 enum { WORKSPACE = 32 << 20, ALIGN = 256 };    /* bytes */
+
+static int is_dense(const struct ctt_tensor *t)
+{
+    return !t->data || t->ld == t->c;
+}
+
+enum ctt_product_shape ctt_product_shape(const struct ctt_call *c)
+{
+    const struct ctt_tensor *x = &c->in[0], *y = &c->out;
+    const int *k = c->node->attr.conv.kernel, *s = c->node->attr.conv.stride;
+    const int *pad = c->node->attr.conv.pad;
+    const int64_t size[3] = { x->d, x->h, x->w };
+    int pixels = 1, images = c->node->op == CTT_OP_CONV;
+
+    if (ctt_call_groups(c) > 1 || ctt_is_dilated(c->node))
+        return CTT_NO_PRODUCT;
+    for (int i = 0; i < 3; i++) {
+        pixels = pixels && k[i] == 1 && s[i] == 1 && pad[i] == 0;
+        images = images && k[i] == size[i] && pad[i] == 0;
+    }
+    if (pixels)
+        return CTT_PRODUCT_PIXELS;
+    images = images && is_dense(&c->in[0]) && is_dense(&c->din[0]) &&
+             y->d * y->h * y->w == 1;
+    return images ? CTT_PRODUCT_IMAGES : CTT_NO_PRODUCT;
+}
+
+struct ctt_matrix ctt_product_columns(const struct ctt_tensor *t,
+                                      enum ctt_product_shape shape)
+{
+    int64_t cols = ctt_rows(t), c = t->c, ld = t->ld;
+
+    if (shape == CTT_PRODUCT_IMAGES) {
+        cols = t->n;
+        c = ld = ctt_volume(t) / t->n;
+    }
+    return (struct ctt_matrix){ t->data, t->dtype, c, cols, ld };
+}
 
 /* Key of a plan, without padding, as keys are compared by memcmp. */
 struct key {

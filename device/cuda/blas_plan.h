@@ -26,7 +26,7 @@ struct ctt_product {
     const float           *bias;              /* or NULL */
 };
 
-/* blas.c: convs that are one product.  PIXELS: each result depends on one
+/* Convs that are one product.  PIXELS: each result depends on one
  * pixel, and a row of the product is a pixel; IMAGES: one result per image
  * depends on the whole image, and a row is an image.  columns: a tensor as a
  * matrix, whose columns are its pixels or images. */

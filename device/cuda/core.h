@@ -37,9 +37,10 @@ struct ctt_core {
     struct ctt_nccl *nccl;    /* of nccl.c; NULL: unused */
 };
 
-/* Files call downwards only: open.c; conv.c; blas.c, dnn.c, own.c, flat.c,
- * nccl.c, replay.c, sparse.c, transfer.c, upload.c, whole.c; lane.c; memory.c;
- * error.c. */
+/* Files call downwards only: open.c; conv.c; blas.c, cores.c, dnn.c, own.c,
+ * flat.c, nccl.c, replay.c, sparse.c, transfer.c, upload.c, whole.c;
+ * blas_plan.c, dnn_choose.c; dnn_time.c, dnn_offer.c; dnn_plan.c; dnn_graph.c;
+ * lane.c; memory.c; error.c. */
 
 /* memory.c: blocks of the GPU's memory, as in struct ctt_dev_memory. malloc:
  * not cleared; a failed call sets the message only. */

@@ -56,12 +56,16 @@ const char *ctt_dnn_compile_failure(void)
     return tell ? failure.text : NULL;
 }
 
-/* An engine may refuse a configuration; that it cannot be compiled is worth a
- * word. */
-static void note_status(cudnnStatus_t e)
+/* An engine may refuse a configuration; that it cannot be compiled, as fused
+ * ones are, is worth a word. */
+static void note_status(const struct ctt_dnn_key *key, cudnnStatus_t e)
 {
     char why[240] = "";
 
+    if (!ctt_dnn_fused(key) ||
+        e == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+        e == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
+        return;
     if (CUDNN_STATUS_CATEGORY(e) == CUDNN_STATUS_NOT_SUPPORTED &&
         e != CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING)
         return;
@@ -190,7 +194,7 @@ static cudnnStatus_t build_config(struct ctt_dnn_making *m, DESC config,
         { CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, DESCS(1, &config) },
         CTT_DNN_END }, &exec);
     if (e != CUDNN_STATUS_SUCCESS) {
-        note_status(e);
+        note_status(m->key, e);
         return e;
     }
     TRY(cudnnBackendGetAttribute(exec, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,

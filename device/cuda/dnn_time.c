@@ -143,15 +143,15 @@ static float median_of(const struct trial *t)
     return ms[1 + (ROUNDS - 1) / 2];
 }
 
-static void drop_slow(struct trial *t, int count)
+static void drop_slow(struct trial *t, int count, int round)
 {
     float best = 0;
 
     for (int i = 0; i < count; i++)
-        if (!t[i].out && (!(best > 0) || t[i].ms[0] < best))
-            best = t[i].ms[0];
+        if (!t[i].out && (!(best > 0) || t[i].ms[round] < best))
+            best = t[i].ms[round];
     for (int i = 0; i < count; i++)
-        t[i].out |= t[i].ms[0] > SLOW * best;
+        t[i].out |= t[i].ms[round] > SLOW * best;
 }
 
 /* The fastest; the first unless another is faster by more than noise. */
@@ -200,8 +200,8 @@ int ctt_dnn_time(struct ctt_dev *d, const struct ctt_dnn_key *key,
             for (int i = 0; i < all; i++)
                 if (!t[i].out)
                     time_round(l, &s, &t[i], r);
-            if (r == 0)
-                drop_slow(t, all);
+            if (r == 1)    /* the first one warms up */
+                drop_slow(t, all, r);
         }
         best = fastest_of(t, all, said, room);
     }

@@ -87,8 +87,10 @@ static int new_packed(const struct ctt_conv_ask *q, struct packed **out)
     void *room;
     int rc = 0;
 
-    CTT_CHECK(p, CTT_ENOMEM, "%s: out of memory", c->node->name);
     *out = p;
+    CTT_CHECK(p, CTT_ENOMEM, "%s: out of memory", c->node->name);
+    CTT_CHECK(!ctt_cuda_of(q->dev)->recording, CTT_EUNSUP,
+              "%s: new weights while a graph is recorded", c->node->name);
     p->w = w->data;
     p->stamp = c->stamp;
     p->count = ctt_volume(w);
@@ -129,12 +131,13 @@ static void drop_packed(struct whole_state *s, struct packed **mine)
 static int find_packed(const struct ctt_conv_ask *q, struct packed **mine)
 {
     struct whole_state *s = q->state;
-    struct packed *p = s->packed;
+    struct packed *p = NULL;
     int rc = 0;
 
     if (*mine && same_weights(*mine, q->call))
         goto out;
     drop_packed(s, mine);
+    p = s->packed;
     while (p && !same_weights(p, q->call))
         p = p->next;
     if (!p) {

@@ -250,10 +250,11 @@ static void touch_back(const struct ctt_run *r, int node, struct ctt_touch *t)
 static int touch(struct ctt_exec *x, int node, const struct ctt_call *c)
 {
     struct ctt_run *r = x->r;
-    struct ctt_touch t = { .count = 0 };
+    struct ctt_touch t;
 
     if (r->shares)
         return 0;
+    t.count = 0;
     touch_back(r, node, &t);
     for (int i = 0; i < c->links; i++)
         touch_back(r, (int)(c->chain[i].node - r->g->node), &t);
@@ -268,8 +269,9 @@ static int give_first(struct ctt_exec *x, int state)
     int of = r->slot[state].alias, rc = 0;
     const struct ctt_slot *s = &r->slot[of];
     int64_t n = s->size * ctt_dtype_size(s->type);
-    struct ctt_touch t = { .count = 0 };
+    struct ctt_touch t;
 
+    t.count = 0;
     ctt_touch(&t, ctt_run_memory(r, of, 1), 1);
     if (!r->shares)
         CTT_TRY(ctt_streams_call(r->streams, r->dev, &t));

@@ -7,6 +7,7 @@
 #include "base/warn.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,21 +214,53 @@ static void test_kept(void)
     each_kept(drop);
 }
 
-/* The oldest goes. */
-static void test_full(void)
+/* By a millisecond. */
+static void make_older(const char *path)
+{
+    struct timespec t[2];
+    struct stat s;
+
+    CU_ASSERT_EQUAL(stat(path, &s), 0);
+    t[1] = s.st_mtim;
+    t[1].tv_nsec -= 1000000;
+    if (t[1].tv_nsec < 0) {
+        t[1].tv_nsec += 1000000000;
+        t[1].tv_sec--;
+    }
+    t[0] = t[1];
+    CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, t, 0), 0);
+}
+
+/* 1 if thing i is there, whole. */
+static int has_thing(int i)
 {
     char key[32], *data = NULL;
     int64_t size = 0;
+    int got;
 
-    for (int i = 0; i <= CTT_KEPT_FILES + 2; i++) {
+    snprintf(key, sizeof(key), "thing %d", i);
+    got = ctt_kept_read(key, &data, &size) == 1;
+    CU_ASSERT(!got || (size == (int64_t)strlen(key) && data &&
+                       memcmp(data, key, (size_t)size) == 0));
+    ctt_free(data);
+    return got;
+}
+
+/* The oldest goes. */
+static void test_full(void)
+{
+    enum { MORE = 3 };
+    char key[32];
+
+    for (int i = 0; i < CTT_KEPT_FILES + MORE; i++) {
+        each_kept(make_older);
         snprintf(key, sizeof(key), "thing %d", i);
         ctt_kept_write(key, key, (int64_t)strlen(key));
     }
     CU_ASSERT_EQUAL(each_kept(NULL), CTT_KEPT_FILES);
-    CU_ASSERT_EQUAL(ctt_kept_read(key, &data, &size), 1);
-    CU_ASSERT(size == (int64_t)strlen(key) && data && !strcmp(data, key));
-    ctt_free(data);
-    CU_ASSERT_EQUAL(ctt_kept_read("thing", &data, &size), 0);
+    for (int i = 0; i < CTT_KEPT_FILES + MORE; i++)
+        CU_ASSERT_EQUAL(has_thing(i), i >= MORE);
+    CU_ASSERT(!has_thing(-1));
     each_kept(drop);
 }
 

@@ -188,6 +188,24 @@ static void expect_restored(int gpu, const struct ctt_dnn_plan *p)
     ctt_free(other);
 }
 
+/* 1 for the first key of a kind and, of the others, for as many as
+ * CTT_CHECK_EVERY asks; if that is a sample, for one in FEW of these. */
+static int is_tried(int gpu, const struct ctt_dnn_key *key)
+{
+    enum { FEW = 6 };
+    static char begun[GPUS][WAYS][TYPES][2][2];
+    static int chosen;
+    const char *every = getenv("CTT_CHECK_EVERY");
+    char *kind = &begun[gpu][key->f.way][key->type][ctt_dnn_fused(key) != 0]
+                       [key->deterministic != 0];
+    int first = !*kind;
+
+    *kind = 1;
+    if (first || !ctt_check_tries())
+        return first;
+    return !every || atoi(every) <= 1 || chosen++ % FEW == 0;
+}
+
 /* There is an engine; says so if not. */
 static void expect(int gpu, const struct ctt_node *n,
                    const struct ctt_dnn_key *key)
@@ -195,7 +213,7 @@ static void expect(int gpu, const struct ctt_node *n,
     struct ctt_dnn_plan *p = NULL;
     cudnnStatus_t e;
 
-    if (!is_new(gpu, key) || !ctt_check_tries())
+    if (!is_new(gpu, key) || !is_tried(gpu, key))
         return;
     e = ctt_dnn_plan_new(&site[gpu], key, &p);
     if (e || !p->exec)
@@ -402,6 +420,8 @@ static const struct { const char *in, *conv; int cores; } sums_of[] = {
 
 static void test_whole(void)
 {
+    int is_9_19 = cudnnGetVersion() / 100 == 919;
+
     for (size_t i = 0; i < CTT_LEN(sums_of) * GPUS * 2; i++) {
         int gpu = (int)(i % GPUS), floats = (int)(i / GPUS % 2);
         size_t k = i / GPUS / 2;
@@ -422,7 +442,7 @@ static void test_whole(void)
                    sums_of[k].conv, engine, floats ? "fp32" : "int32",
                    gpus[gpu].name);
         CU_ASSERT(strcmp(engine, "none") != 0);
-        if (floats || sums_of[k].cores)
+        if (is_9_19 && (floats || sums_of[k].cores))
             CU_ASSERT(strncmp(engine, "eng71", 5) == 0);
         ctt_graph_free(&g);
     }

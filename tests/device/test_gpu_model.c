@@ -4,6 +4,7 @@
  * streamed step by step; and that a step allocates nothing. */
 #include "tests/lib/batch.h"
 #include "tests/lib/gpu_net.h"
+#include "run/joint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,18 @@ static const struct net_model cells[] = {
       "conv y in=s out=1\n", 2, 0, 3, 6 },
 };
 
+/* The gates' conv reads nothing of the loop and is free; the lstm is bound. */
+static const struct net_model free_gates = {
+    "input x c=8 h=8 w=8\n"
+    "conv zx in=x out=32 kernel=3 pad=1\n"
+    "conv a in=x out=8\n"
+    "conv z in=a plus=zx out=32 kernel=3 pad=1 bias=0\n"
+    "state c1 of=c like=z c=8\n"
+    "lstm h in=z,c1\n"
+    "cell c in=h\n"
+    "conv y in=h out=1\n", 2, 0, 0, 4
+};
+
 static int count_linked(const struct net *r)
 {
     int n = 0;
@@ -169,6 +182,18 @@ static void test_cells(void)
             compare(cells[i].text, &cells[i], &net_types[t]);
             trains_of(&cells[i], &net_types[t], 1 + 3 * (t & 1));
         }
+}
+
+static void test_free_gates(void)
+{
+    struct net b;
+
+    for (int t = 0; t < (gpu_quick ? 2 : NET_TYPES); t++)
+        compare(free_gates.text, &free_gates, &net_types[t]);
+    CHECK_OK(net_open(&b, &free_gates, gpu, &net_types[0], 0, CTT_KEEP_ALL));
+    CU_ASSERT_EQUAL(b.x->r->joints, 1);
+    CU_ASSERT(b.x->r->joint[0].lstm < 0);
+    net_close(&b);
 }
 
 /* ---- the same bits ---- */
@@ -437,7 +462,7 @@ static void test_streaming(void)
 static CU_TestInfo tests[] = {
     { "models", test_models },
     { "small models", test_small },
-    { "cells", test_cells },
+    { "cells", test_cells }, { "free gates", test_free_gates },
     { "windows", test_windows },
     { "offloaded", test_offloaded },
     { "replayed", test_replayed },

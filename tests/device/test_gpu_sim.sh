@@ -23,7 +23,7 @@ sanitized() {
 [ -z "$(find "$dir/there" -name 'libav*' -o -name 'libsw*')" ] ||
     fail "FFmpeg is in it"
 tar -tJf "$dir/there.tar.xz" > "$dir/said"
-for f in bin/convtt-train bin/convtt-infer bin/bench_ops bench/gpu_tables.py \
+for f in bin/convtt-train bin/convtt-infer bench/gpu_tables.py \
     bench/peers/ladder.py models/mnist-convttlstm.net; do
     grep -qx "there/$f" "$dir/said" || fail "there.tar.xz lacks $f"
 done
@@ -63,6 +63,7 @@ CTT_SIM_FUSED=250 part model false test_gpu_model
 CTT_SIM_FUSED=0 "$run" --quick --only first --python false --times 20 \
     --out "$dir/out-none" "$dir/there" > "$dir/said" 2>&1 &&
     fail "compiled plans are not counted"
+part infer false 'infer-fp32 infer-tf32 infer-fp16 infer-int8'
 part versions,bench,peers python3
 out=$dir/out-versions,bench,peers
 for row in ladder-64-4-graph whole-64; do

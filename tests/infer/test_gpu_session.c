@@ -365,6 +365,75 @@ static void test_models(void)
     }
 }
 
+/* Turns the sign of the weights of convs of bytes that `same` has not got. */
+static void negate_weights(struct ctt_run *r, const struct ctt_run *same)
+{
+    for (int i = 0; i < r->g->count; i++) {
+        const struct ctt_tensor *t = &r->weight[i][0].t;
+        int64_t n;
+        float *w;
+
+        if (!ctt_is_int8(r->g, i) ||
+            (same && same->weight[i][0].t.data == t->data))
+            continue;
+        CU_ASSERT_EQUAL_FATAL(t->dtype, CTT_F32);
+        n = ctt_volume(t);
+        w = ctt_calloc((size_t)n, sizeof(*w));
+        CHECK_OK(ctt_dev_copy(r->dev, CTT_TO_HOST, t->data, w, 4 * n));
+        for (int64_t j = 0; j < n; j++)
+            w[j] = -w[j];
+        CHECK_OK(ctt_dev_copy(r->dev, CTT_TO_DEVICE, w, t->data, 4 * n));
+        ctt_free(w);
+    }
+}
+
+/* The answer after some frames of a clip. */
+static void clip_answer(const struct ctt_infer *m, struct ctt_session *s,
+                        float *y)
+{
+    const struct ctt_infer_input *w = ctt_infer_wants(m);
+    int64_t frame = (int64_t)w->h * w->w * w->c;
+    float *x = ctt_check_floats(FRAMES * frame, 7);
+
+    ctt_session_reset(s);
+    for (int i = 0; i < FRAMES; i++)
+        CHECK_OK(ctt_session_push_float(s, x + i * frame, 1));
+    CHECK_OK(ctt_session_read(s, y));
+    ctt_free(x);
+}
+
+/* Recorded steps do not keep the bytes of weights that have changed. */
+static void test_stamp(void)
+{
+    static float before[MOST], after[MOST], fresh[MOST];
+    struct ctt_model *model = in_bytes(mobile);
+    struct ctt_infer *m = open_model(model, "cuda");
+    struct ctt_session *a = NULL, *b = NULL;
+    struct ctt_run *r;
+    int n = ctt_infer_classes(m), recorded = 0;
+
+    CHECK_OK(ctt_session_open(m, &a));
+    for (int k = 0; k < 3; k++)
+        clip_answer(m, a, before);
+    r = ctt_session_run(a);
+    for (int i = 0; i < 2 * r->room; i++)
+        recorded += r->place[i] != NULL;
+    CU_ASSERT(recorded > 0);
+    negate_weights(r, NULL);
+    r->stamp++;
+    for (int k = 0; k < 3; k++)
+        clip_answer(m, a, after);
+    CHECK_OK(ctt_session_open(m, &b));
+    negate_weights(ctt_session_run(b), r);
+    clip_answer(m, b, fresh);
+    CU_ASSERT(memcmp(after, fresh, sizeof(float) * (size_t)n) == 0);
+    CU_ASSERT(memcmp(after, before, sizeof(float) * (size_t)n) != 0);
+    ctt_session_close(&a);
+    ctt_session_close(&b);
+    ctt_infer_close(&m);
+    ctt_model_free(&model);
+}
+
 /* Of whatever made or passed bytes on; in pieces, and in 16 bits. */
 static void test_stream(void)
 {
@@ -408,7 +477,8 @@ static CU_TestInfo tests[] = {
 };
 static CU_TestInfo of_bytes[] = {
     { "convs of bytes", test_convs }, { "models in bytes", test_models },
-    { "streams of bytes", test_stream }, CU_TEST_INFO_NULL
+    { "streams of bytes", test_stream },
+    { "weights that change", test_stamp }, CU_TEST_INFO_NULL
 };
 
 int main(void)

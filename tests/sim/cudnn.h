@@ -30,6 +30,7 @@ typedef int cudnnStatus_t;
     X(NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING, 3008)                 \
     X(INTERNAL_ERROR, 4000) X(INTERNAL_ERROR_COMPILATION_FAILED, 4001)  \
     X(INTERNAL_ERROR_HOST_ALLOCATION_FAILED, 4003)                      \
+    X(INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED, 4004)                    \
     X(EXECUTION_FAILED, 5000)
 #define X(name, value) CUDNN_STATUS_##name = value,
 enum {

@@ -117,13 +117,14 @@ template <int V> CTT_GPU void from_bytes(struct view v, cells<int8_t, V> b,
 {
     CTT_UNROLL
     for (int i = 0; i < V; i++)
-        x[i] = (float)(b.x[i] - v.zero) * v.scale;
+        x[i] = __fmul_rn((float)(b.x[i] - v.zero), v.scale);
 }
 
 template <int V> CTT_GPU void put_bytes(struct view v, struct spot s,
                                         const float *x)
 {
-    float inv = 1 / v.scale, zero = (float)(v.zero + CTT_I8_LESS);
+    float inv = CTT_QUOTIENT(1.0f, v.scale);
+    float zero = (float)(v.zero + CTT_I8_LESS);
     cells<int8_t, V> b;
 
     CTT_UNROLL
