@@ -189,7 +189,7 @@ out:
 const char *ctt_held_out_missing(int rc)
 {
     return rc < 0 ? "split 'test' cannot be read"
-                  : "there is no split 'test' to compare with";
+                  : "there is no split 'test' with classes to compare with";
 }
 
 const char *ctt_held_out_name(const struct ctt_train_cfg *cfg, char *buf,
