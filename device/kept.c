@@ -83,6 +83,25 @@ out:
     return rc;
 }
 
+int ctt_own_text(const char *path, int64_t most, char **out, int64_t *size)
+{
+    char *text = NULL;
+    int fd = -1, rc = 0;
+
+    CTT_TRY(ctt_own_file(path, &fd, size));
+    CTT_CHECK(*size <= most, CTT_EFORMAT, "%s: too large", path);
+    text = ctt_calloc((size_t)*size + 1, 1);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_file_read_at(path, fd, 0, text, *size));
+    *out = text;
+    text = NULL;
+out:
+    if (fd >= 0)
+        close(fd);
+    ctt_free(text);
+    return rc;
+}
+
 /* ---- what is kept ---- */
 
 /* FNV-1a (Fowler, Noll, Vo 1991). */
@@ -116,30 +135,12 @@ out:
     return rc;
 }
 
-static int read_kept(const char *path, char **out, int64_t *bytes)
+/* A kept plan is code: the sum tells damage, not who wrote it. */
+static int others_write(const char *path)
 {
-    int64_t size = 0;
     struct stat at;
-    char *text = NULL;
-    int fd = -1, rc = 0;
 
-    CTT_TRY(ctt_own_file(path, &fd, &size));
-    /* A kept plan is code: the sum tells damage, not who wrote it. */
-    CTT_CHECK(fstat(fd, &at) == 0 && !(at.st_mode & (S_IWGRP | S_IWOTH)),
-              CTT_EIO, "%s: others may write it", path);
-    CTT_CHECK(size >= SUM && size <= CTT_KEPT_BYTES + FIRST + SUM, CTT_EFORMAT,
-              "%s: not its size", path);
-    text = ctt_calloc((size_t)size + 1, 1);
-    CTT_TRY(text ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_file_read_at(path, fd, 0, text, size));
-    *out = text;
-    *bytes = size;
-    text = NULL;
-out:
-    if (fd >= 0)
-        close(fd);
-    ctt_free(text);
-    return rc;
+    return lstat(path, &at) < 0 || (at.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 static void print_sum(const char *text, int64_t n, char sum[SUM + 1])
@@ -154,9 +155,11 @@ int ctt_kept_read(const char *key, char **data, int64_t *size)
     int64_t all = 0;
 
     if (n < 0 || kept_place(key, 0, path, sizeof(path)) < 0 ||
-        read_kept(path, &text, &all) < 0)
+        others_write(path) ||
+        ctt_own_text(path, CTT_KEPT_BYTES + FIRST + SUM, &text, &all) < 0)
         return 0;
-    print_sum(text, all - SUM, sum);
+    if (all >= SUM)
+        print_sum(text, all - SUM, sum);
     if (all - SUM >= n && memcmp(text, line, (size_t)n) == 0 &&
         memcmp(text + all - SUM, sum, SUM) == 0) {
         *size = all - SUM - n;

@@ -11,10 +11,12 @@
 enum { CTT_KEPT_BYTES = 1 << 20, CTT_KEPT_FILES = 1024, CTT_KEPT_KEY = 1600 };
 
 /* The folder `name` of this user's caches of convtt, which is made if `make`;
- * CTT_EIO unless it is there and nobody else can write it.  open: a regular
- * file of this user that is no link. */
+ * CTT_EIO unless it is there and nobody else can write it.  file: a regular
+ * file of this user that is no link.  text: all of it, at most so many bytes,
+ * and a 0 behind them; the caller frees it. */
 int ctt_own_folder(const char *name, int make, char *path, size_t room);
 int ctt_own_file(const char *path, int *fd, int64_t *size);
+int ctt_own_text(const char *path, int64_t most, char **out, int64_t *size);
 
 /* key: one line of text, all that the thing depends on.  read: 1 and the thing,
  * which the caller frees with ctt_free(); 0: there is none, or its file is

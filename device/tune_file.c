@@ -46,21 +46,14 @@ static int read_table(const char *path, char **out)
 {
     int64_t size = 0;
     char *text = NULL;
-    int fd = -1, rc = 0;
+    int rc = 0;
 
-    CTT_TRY(ctt_own_file(path, &fd, &size));
-    CTT_CHECK(size > 0 && size <= MOST_BYTES, CTT_EFORMAT, "%s: too large",
-              path);
-    text = ctt_calloc((size_t)size + 1, 1);
-    CTT_TRY(text ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_file_read_at(path, fd, 0, text, size));
-    CTT_CHECK(strlen(text) == (size_t)size && text[size - 1] == '\n',
-              CTT_EFORMAT, "%s: damaged", path);
+    CTT_TRY(ctt_own_text(path, MOST_BYTES, &text, &size));
+    CTT_CHECK(size > 0 && strlen(text) == (size_t)size &&
+              text[size - 1] == '\n', CTT_EFORMAT, "%s: damaged", path);
     *out = text;
     text = NULL;
 out:
-    if (fd >= 0)
-        close(fd);
     ctt_free(text);
     return rc;
 }
