@@ -150,6 +150,10 @@ grep -nE '^.{81}' $c_files $(echo "$scripts" | grep -v '\.m4$') |
 awk 'FNR <= 2 && /SPDX-License-Identifier: Apache-2.0/ { has[FILENAME] = 1 }
      END { for (i = 1; i < ARGC; i++) if (!has[ARGV[i]]) print ARGV[i] ":1" }' \
     $c_files $scripts | refuse "no SPDX line"
+for script in $scripts $(files '\.py$' $folders examples); do
+    [ -x "$script" ] || ! head -n 1 "$script" | grep -q '^#!' ||
+        echo "$script:1"
+done | refuse "begins with #! and cannot be run"
 awk 'FNR <= 3 { n = split(FILENAME, part, "/")
                 if (index($0, " * " part[n] ": ")) has[FILENAME] = 1 }
      END { for (i = 1; i < ARGC; i++) if (!has[ARGV[i]]) print ARGV[i] ":2" }' \
