@@ -83,7 +83,8 @@ static int open_exec(struct ctt_recognise_step *s, const float *w,
         .g = s->g, .dev = dev, .w = w, .samples = n, .steps = room,
         .asks = n * s->asks.total,
         .type = ctt_amp_types(s->amp, s->cfg),
-        .wanted = s->job ? s->job->wanted : NULL }, &m, &s->x));
+        .wanted = s->job ? s->job->wanted : NULL,
+        .carries = s->cfg->task == CTT_NEXT }, &m, &s->x));
 out:
     return rc;
 }
@@ -410,7 +411,7 @@ static struct ctt_job job_of(struct ctt_recognise_step *s)
         .feedback = s->batch->steps, .ask = s->ask,
         .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
         .give = give_inputs, .take = take_answers, .seed = seed_losses,
-        .done = done };
+        .done = done, .before = s->before, .after = s->after };
 }
 
 static void begin_batch(struct ctt_recognise_step *s, const struct ctt_batch *b)

@@ -32,6 +32,7 @@ struct ctt_back {
     int              parts;    /* how many windows */
     int              dropped;  /* the first of them, which are not kept */
     int              hand;     /* the current window */
+    const char      *before;   /* the states before the first one, or NULL */
     int              seeding;    /* the caller writes gradients */
     int              overwrites; /* changes of `writer` so far */
     struct ctt_lie  *lie;      /* per window */
@@ -49,6 +50,7 @@ struct ctt_back {
     char   *store;     /* histories at the start of the recomputed windows
                           except the first, and of the current window */
     const char *wanted;    /* as of the run's specification */
+    int     carries;       /* likewise */
     int64_t limit;     /* of depth, or 0 */
     struct ctt_depth *depth;    /* NULL: values of windows do not share
                                    memory */

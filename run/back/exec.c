@@ -59,6 +59,7 @@ static int new_back(const struct ctt_run_spec *spec, struct ctt_back **out)
     y->mixes = ctt_run_mixes(g);
     y->norm = ctt_exec_norm(g);
     y->wanted = spec->wanted;
+    y->carries = spec->carries;
     y->need = ctt_calloc(count, 1);
     for (int f = 0; f < 2; f++)
         y->writer[f] = ctt_calloc(count, sizeof(*y->writer[f]));
@@ -84,7 +85,8 @@ static int open_depth(struct ctt_exec *x, const struct ctt_run_spec *spec,
     if (m->window <= 0 || m->window > y->room)
         part.window = m->keep == CTT_KEEP_AUTO && !y->norm && !whole
                     ? 1 : y->room;
-    CTT_TRY(ctt_run_open_bare(spec, y->saved, part.window < y->room, &x->r));
+    CTT_TRY(ctt_run_open_bare(spec, y->saved, part.window < y->room ||
+                              y->carries, &x->r));
     x->r->shares = 1;
     CTT_TRY(ctt_back_plan_depth(y, x->r, &part, whole));
 out:
@@ -119,7 +121,7 @@ static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
         ctt_run_close(&x->r);
     }
     for (;; several = 1) {
-        rc = ctt_run_open_bare(spec, y->saved, several, &x->r);
+        rc = ctt_run_open_bare(spec, y->saved, several || y->carries, &x->r);
         if (rc < 0)
             break;
         part.window = several ? m->window : y->room;
@@ -290,13 +292,14 @@ static void enter_window(struct ctt_exec *x, const struct ctt_job *job, int k)
     struct ctt_run *r = x->r;
 
     x->back->hand = k;
+    x->back->before = job->before;
     r->base[CTT_SAVED] = x->back->value + x->back->lie[k].at;
     if (x->back->depth)
         ctt_depth_begin(x);
     else
         ctt_run_place(r, p->steps, p->asks);
     r->cursor = p->steps;    /* as if it had been run */
-    r->past = p->first;
+    r->past = p->first + (job->before ? x->back->room : 0);
     r->once = x->back->parts == 1 ? p->steps : 0;
     r->feedback = p->first >= job->feedback;
     r->asks = p->asks;
@@ -321,7 +324,8 @@ static int forward_window(struct ctt_exec *x)
     int k = x->back->hand, rc = 0;
     const struct ctt_window *p = &x->back->part[k];
 
-    CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k) : NULL));
+    CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k)
+                                             : x->back->before));
     if (x->back->depth)
         return ctt_depth_forward(x);
     x->r->cursor = 0;
@@ -387,6 +391,8 @@ int ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job)
             CTT_TRY(job->take(job->arg, x, &y->part[k]));
         if (k + 1 < y->parts)
             CTT_TRY(ctt_run_save_history(x->r, stored(x, k + 1)));
+        else if (job->after)
+            CTT_TRY(ctt_run_save_history(x->r, job->after));
         CTT_TRY(copy_window(x, k, ctt_offload_out));
     }
 out:
