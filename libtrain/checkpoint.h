@@ -22,16 +22,17 @@ struct ctt_train_position {
                                       before the last step, 0 to 1 */
 };
 
-/* Writes to path the model m, after ctt_optim_pull(), with all that resuming
- * needs.  CTT_ENAN if a weight is not finite: a relu can hide a NaN from the
- * loss.  best: the best weights so far, or NULL.  rest: what ranks have brought;
- * val: may be NULL. */
+/* The numbers that ranks have brought together. */
 struct ctt_checkpoint_rest {
     float  *residual, *states;     /* of ctt_gather_save(), ctt_carry_save(); or
                                       NULL */
     int64_t residuals, count;      /* floats */
     int64_t kind;                  /* of the states (struct ctt_carry) */
 };
+
+/* Writes to path the model m, after ctt_optim_pull(), with all that resuming
+ * needs.  CTT_ENAN if a weight is not finite: a relu can hide a NaN from the
+ * loss.  best: the best weights so far, or NULL.  val: may be NULL. */
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,

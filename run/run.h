@@ -192,8 +192,6 @@ struct ctt_run_spec {
                                            gradient of its value is wanted,
                                            though no weight depends on it; NULL:
                                            of none */
-    int                     carries;    /* ctt_exec_open(): jobs may begin from
-                                           the states of others */
 };
 
 int  ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out);
@@ -234,9 +232,9 @@ int  ctt_run_mixes(const struct ctt_graph *g);
 
 /* bytes: of all histories and kept values, each aligned to 64.  save: copies
  * those before the cursor to `to`.  load: sets those before step 0 from `from`
- * (NULL: zeros).  `to` and `from` are in the device's memory.  numbers: how many
- * are in such bytes; get, put: copies them to, or from, floats of the program's
- * memory. */
+ * (NULL: zeros).  `to` and `from` are in the device's memory.  numbers: how
+ * many are in such bytes; get, put: copies them to, or from, floats of the
+ * program's memory. */
 int64_t ctt_run_history_bytes(const struct ctt_run *r);
 int     ctt_run_save_history(const struct ctt_run *r, char *to);
 int     ctt_run_load_history(struct ctt_run *r, const char *from);

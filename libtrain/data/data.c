@@ -420,6 +420,11 @@ int ctt_data_several(const struct ctt_data *d)
     return !d->steps && d->list->several;
 }
 
+int ctt_data_is_one(const struct ctt_data *d)
+{
+    return d->one;
+}
+
 uint32_t ctt_data_crc(const struct ctt_data *d)
 {
     return ctt_source_crc(d->source, !d->steps);

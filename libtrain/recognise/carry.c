@@ -139,7 +139,7 @@ out:
     return rc;
 }
 
-/* What ranks tell each other about a shard's states. */
+/* A rank's message about a shard's states. */
 struct told { int64_t floats; uint32_t kind; };
 
 int ctt_carry_meet(struct ctt_trainer *t)

@@ -15,8 +15,7 @@
 
 /* A text is read in order, each place of the batch a stretch of it, and what a
  * model remembers goes from step to step. */
-static int check_text(const struct ctt_graph *g,
-                      const struct ctt_train_cfg *cfg)
+static int check_one_text(const struct ctt_train_cfg *cfg)
 {
     int rc = 0;
 
@@ -26,11 +25,6 @@ static int check_text(const struct ctt_graph *g,
     CTT_CHECK(!ctt_train_has_server(cfg), CTT_EUNSUP, "--sync: a server's "
               "workers get any batch, and windows of " CTT_TEXT_BYTES "FILE "
               "follow each other: --sync=all, or " CTT_TEXT_WORDS "FILE");
-    for (int i = 0; i < g->count; i++)
-        CTT_CHECK(g->node[i].op != CTT_OP_WINDOW ||
-                  !g->node[i].attr.window.spread, CTT_EUNSUP, "%s: spread=1 "
-                  "reads a whole clip, and " CTT_TEXT_BYTES "FILE is a text "
-                  "without an end", g->node[i].name);
 out:
     return rc;
 }
@@ -42,7 +36,7 @@ int ctt_next_check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_answer_check(g));
     if (d->one)
-        CTT_TRY(check_text(g, cfg));
+        CTT_TRY(check_one_text(cfg));
     CTT_CHECK(g->clip == g->count && !g->several, CTT_EUNSUP, "the line '%s' "
               "is of models of clips, and the next symbol is answered at each "
               "step", g->several ? "several" : "clip");

@@ -83,8 +83,7 @@ static int open_exec(struct ctt_recognise_step *s, const float *w,
         .g = s->g, .dev = dev, .w = w, .samples = n, .steps = room,
         .asks = n * s->asks.total,
         .type = ctt_amp_types(s->amp, s->cfg),
-        .wanted = s->job ? s->job->wanted : NULL,
-        .carries = s->cfg->task == CTT_NEXT }, &m, &s->x));
+        .wanted = s->job ? s->job->wanted : NULL }, &m, &s->x));
 out:
     return rc;
 }

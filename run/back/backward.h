@@ -50,7 +50,6 @@ struct ctt_back {
     char   *store;     /* histories at the start of the recomputed windows
                           except the first, and of the current window */
     const char *wanted;    /* as of the run's specification */
-    int     carries;       /* likewise */
     int64_t limit;     /* of depth, or 0 */
     struct ctt_depth *depth;    /* NULL: values of windows do not share
                                    memory */

@@ -59,7 +59,6 @@ static int new_back(const struct ctt_run_spec *spec, struct ctt_back **out)
     y->mixes = ctt_run_mixes(g);
     y->norm = ctt_exec_norm(g);
     y->wanted = spec->wanted;
-    y->carries = spec->carries;
     y->need = ctt_calloc(count, 1);
     for (int f = 0; f < 2; f++)
         y->writer[f] = ctt_calloc(count, sizeof(*y->writer[f]));
@@ -85,8 +84,7 @@ static int open_depth(struct ctt_exec *x, const struct ctt_run_spec *spec,
     if (m->window <= 0 || m->window > y->room)
         part.window = m->keep == CTT_KEEP_AUTO && !y->norm && !whole
                     ? 1 : y->room;
-    CTT_TRY(ctt_run_open_bare(spec, y->saved, part.window < y->room ||
-                              y->carries, &x->r));
+    CTT_TRY(ctt_run_open_bare(spec, y->saved, part.window < y->room, &x->r));
     x->r->shares = 1;
     CTT_TRY(ctt_back_plan_depth(y, x->r, &part, whole));
 out:
@@ -121,7 +119,7 @@ static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
         ctt_run_close(&x->r);
     }
     for (;; several = 1) {
-        rc = ctt_run_open_bare(spec, y->saved, several || y->carries, &x->r);
+        rc = ctt_run_open_bare(spec, y->saved, several, &x->r);
         if (rc < 0)
             break;
         part.window = several ? m->window : y->room;

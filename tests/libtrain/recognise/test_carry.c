@@ -198,7 +198,11 @@ static void each_lane_has_a_stretch(void)
 /* ---- the gradient ---- */
 
 /* The first window, whose memory the loader takes. */
-struct first { struct ctt_batch b; float x[LANES * WINDOW]; int length[LANES]; };
+struct first {
+    struct ctt_batch b;
+    float            x[LANES * WINDOW];
+    int              length[LANES];
+};
 
 /* Loads and computes both windows, and the gradient of the second. */
 static void run_both(struct scene *s, struct first *f)
