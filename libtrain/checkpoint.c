@@ -139,7 +139,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
         CTT_TRY(ctt_state_lend(s, "residual", 4, rest->residuals,
                                rest->residual));
     if (rest->states) {
-        CTT_TRY(ctt_state_lend(s, "states", 4, rest->count, rest->states));
+        CTT_TRY(ctt_state_lend(s, "states", 1, rest->count, rest->states));
         CTT_TRY(ctt_state_add(s, "states-of", 8, 1, &rest->kind));
     }
     CTT_TRY(save_with(path, m, s));
@@ -210,12 +210,12 @@ int ctt_checkpoint_states(const struct ctt_state *s, struct ctt_carry *c)
 
     if (!a)
         goto out;
-    CTT_CHECK(a->size == sizeof(float) && a->count > 0 && of && of->size == 8 &&
+    CTT_CHECK(a->size == 1 && a->count > 0 && of && of->size == 8 &&
               of->count == 1, CTT_EFORMAT,
               "the checkpoint has no usable 'states'");
-    c->kept = ctt_calloc((size_t)a->count, sizeof(*c->kept));
+    c->kept = ctt_calloc((size_t)a->count, 1);
     CTT_TRY(c->kept ? 0 : CTT_ENOMEM);
-    memcpy(c->kept, a->data, (size_t)a->count * sizeof(*c->kept));
+    memcpy(c->kept, a->data, (size_t)a->count);
     memcpy(&c->kept_kind, of->data, sizeof(c->kept_kind));
     c->count = a->count;
 out:

@@ -24,10 +24,10 @@ struct ctt_train_position {
 
 /* The numbers that ranks have brought together. */
 struct ctt_checkpoint_rest {
-    float  *residual, *states;     /* of ctt_gather_save(), ctt_carry_save(); or
-                                      NULL */
-    int64_t residuals, count;      /* floats */
-    int64_t kind;                  /* of the states (struct ctt_carry) */
+    float  *residual;              /* of ctt_gather_save(), or NULL */
+    int64_t residuals;             /* floats */
+    char   *states;                /* of ctt_carry_save(), or NULL */
+    int64_t count, kind;           /* bytes; kind of struct ctt_carry */
 };
 
 /* Writes to path the model m, after ctt_optim_pull(), with all that resuming

@@ -12,7 +12,7 @@ static int make_rest(const struct ctt_trainer *t, struct ctt_checkpoint_rest *r)
     if (r->residuals)
         r->residual = ctt_calloc((size_t)r->residuals, sizeof(float));
     if (r->count)
-        r->states = ctt_calloc((size_t)r->count, sizeof(float));
+        r->states = ctt_calloc((size_t)r->count, 1);
     return (r->residual || !r->residuals) && (r->states || !r->count)
            ? 0 : CTT_ENOMEM;
 }

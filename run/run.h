@@ -232,16 +232,10 @@ int  ctt_run_mixes(const struct ctt_graph *g);
 
 /* bytes: of all histories and kept values, each aligned to 64.  save: copies
  * those before the cursor to `to`.  load: sets those before step 0 from `from`
- * (NULL: zeros).  `to` and `from` are in the device's memory.  numbers: how
- * many are in such bytes; get, put: copies them to, or from, floats of the
- * program's memory. */
+ * (NULL: zeros).  `to` and `from` are in the device's memory. */
 int64_t ctt_run_history_bytes(const struct ctt_run *r);
 int     ctt_run_save_history(const struct ctt_run *r, char *to);
 int     ctt_run_load_history(struct ctt_run *r, const char *from);
-int64_t ctt_run_history_numbers(const struct ctt_run *r);
-int     ctt_run_history_get(const struct ctt_run *r, char *from, float *to);
-int     ctt_run_history_put(const struct ctt_run *r, const float *from,
-                            char *to);
 
 /* CTT_ENOMEM if the device stores values in the program's memory and has less
  * than `bytes` of it. */

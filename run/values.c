@@ -141,65 +141,6 @@ out:
     return rc;
 }
 
-/* Numbers that node i has before step 0. */
-static int64_t old_numbers(const struct ctt_run *r, int i)
-{
-    const struct ctt_slot *s = &r->slot[i];
-
-    return s->alias == i ? ctt_slot_before(s) * s->size : 0;
-}
-
-int64_t ctt_run_history_numbers(const struct ctt_run *r)
-{
-    int64_t sum = 0;
-
-    for (int i = 0; i < r->g->clip; i++)
-        sum += old_numbers(r, i);
-    return sum;
-}
-
-/* The numbers of node i in the bytes of a history. */
-static struct ctt_tensor packed(const struct ctt_run *r, int i, char *at)
-{
-    int64_t n = old_numbers(r, i);
-
-    return (struct ctt_tensor){ .data = at, .dtype = r->slot[i].type,
-                                .n = 1, .d = 1, .h = 1, .w = 1,
-                                .c = n, .ld = n };
-}
-
-int ctt_run_history_get(const struct ctt_run *r, char *from, float *to)
-{
-    int rc = 0;
-
-    for (int i = 0; i < r->g->clip; i++) {
-        const struct ctt_tensor t = packed(r, i, from);
-
-        if (t.c)
-            CTT_TRY(ctt_dev_get(r->dev, &t, to));
-        from += ctt_align(old_bytes(r, i), 64);
-        to += t.c;
-    }
-out:
-    return rc;
-}
-
-int ctt_run_history_put(const struct ctt_run *r, const float *from, char *to)
-{
-    int rc = 0;
-
-    for (int i = 0; i < r->g->clip; i++) {
-        const struct ctt_tensor t = packed(r, i, to);
-
-        if (t.c)
-            CTT_TRY(ctt_dev_put(r->dev, from, &t));
-        to += ctt_align(old_bytes(r, i), 64);
-        from += t.c;
-    }
-out:
-    return rc;
-}
-
 int ctt_run_is_first(const struct ctt_run *r, int node, int step)
 {
     const struct ctt_node *n = &r->g->node[node];

@@ -27,11 +27,13 @@ int ctt_carry_open(struct ctt_trainer *t)
     if (!t->data->one)
         goto out;
     c->each = ctt_align(ctt_run_history_bytes(run_of(t)), 64);
-    c->floats = ctt_calloc((size_t)group_of(t), sizeof(*c->floats));
-    CTT_TRY(c->floats ? 0 : CTT_ENOMEM);
-    for (int k = 0; k < 2 && c->each; k++)
+    c->bytes = ctt_calloc((size_t)group_of(t), sizeof(*c->bytes));
+    CTT_TRY(c->bytes ? 0 : CTT_ENOMEM);
+    for (int k = 0; k < 2 && c->each; k++) {
         CTT_TRY(ctt_dev_alloc(t->dev, "states of a text",
                               c->each * t->shards.mine, &p[k]));
+        CTT_TRY(ctt_dev_clear(t->dev, p[k], c->each * t->shards.mine));
+    }
 out:
     c->now = p[0];
     c->next = p[1];
@@ -45,7 +47,7 @@ void ctt_carry_close(struct ctt_trainer *t)
     for (int k = 0; k < 2; k++)
         if (p[k])
             ctt_dev_free(t->dev, &p[k]);
-    ctt_free(t->carry.floats);
+    ctt_free(t->carry.bytes);
     ctt_free(t->carry.kept);
 }
 
@@ -85,13 +87,8 @@ static int64_t place_of(const struct ctt_trainer *t, int rank, int k)
                  ((int64_t)(rank / group_of(t)) * t->shards.mine + k);
 
     for (int r = 0; r < rank % group_of(t); r++)
-        at += t->carry.floats[r];
+        at += t->carry.bytes[r];
     return at;
-}
-
-static int64_t floats_of(const struct ctt_trainer *t, int rank)
-{
-    return t->carry.floats[rank % group_of(t)];
 }
 
 int64_t ctt_carry_count(const struct ctt_trainer *t)
@@ -99,22 +96,21 @@ int64_t ctt_carry_count(const struct ctt_trainer *t)
     return t->data->one && t->at.batch ? t->carry.all * t->shards.count : 0;
 }
 
-int ctt_carry_save(struct ctt_trainer *t, float *to)
+int ctt_carry_save(struct ctt_trainer *t, char *to)
 {
     int ranks = ctt_comm_place(t->peers)->ranks, rc = 0;
-    int64_t most = t->carry.most;
-    float *mine = ctt_calloc((size_t)most, sizeof(*mine));
-    float *all = ctt_calloc((size_t)(most * ranks), sizeof(*all));
+    const struct ctt_carry *c = &t->carry;
+    char *mine = ctt_calloc((size_t)c->most, 1);
+    char *all = ctt_calloc((size_t)ranks, (size_t)c->most);
 
     CTT_TRY(mine && all ? 0 : CTT_ENOMEM);
     for (int k = 0; k < t->shards.mine; k++) {
-        CTT_TRY(ctt_run_history_get(run_of(t), t->carry.now +
-                                    k * t->carry.each, mine));
-        CTT_TRY(ctt_comm_allgather(t->peers, mine,
-                                   most * (int64_t)sizeof(*mine), all));
+        CTT_TRY(ctt_dev_copy(t->dev, CTT_TO_HOST, c->now + k * c->each, mine,
+                             c->each));
+        CTT_TRY(ctt_comm_allgather(t->peers, mine, c->most, all));
         for (int r = 0; to && r < ranks; r++)
-            memcpy(to + place_of(t, r, k), all + r * most,
-                   (size_t)floats_of(t, r) * sizeof(*all));
+            memcpy(to + place_of(t, r, k), all + r * c->most,
+                   (size_t)c->bytes[r % group_of(t)]);
     }
 out:
     ctt_free(mine);
@@ -129,38 +125,38 @@ static int restore_states(struct ctt_trainer *t)
 
     CTT_CHECK(c->kept && c->count == ctt_carry_count(t), CTT_EFORMAT,
               "the checkpoint has no usable 'states'");
-    CTT_CHECK(c->kept_kind == (int64_t)c->kind, CTT_EINVAL, "the checkpoint's "
+    CTT_CHECK(c->kept_kind == c->kind, CTT_EINVAL, "the checkpoint's "
               "'states' are of another division of the model: --resume with "
               "its --stages, --bands and --filters");
     for (int k = 0; k < t->shards.mine; k++)
-        CTT_TRY(ctt_run_history_put(run_of(t), c->kept + place_of(t, rank, k),
-                                    c->now + k * c->each));
+        CTT_TRY(ctt_dev_copy(t->dev, CTT_TO_DEVICE, c->kept +
+                             place_of(t, rank, k), c->now + k * c->each,
+                             c->each));
 out:
     return rc;
 }
 
-/* A rank's message about a shard's states. */
-struct told { int64_t floats; uint32_t kind; };
-
 int ctt_carry_meet(struct ctt_trainer *t)
 {
-    struct told mine = { 0, 0 }, *all = NULL;
+    struct { int64_t bytes, kind; } mine = { 0, 0 }, *all = NULL;
     struct ctt_carry *c = &t->carry;
+    uint32_t kind = 0;
     int rc = 0;
 
     if (!t->data->one)
         goto out;
-    mine.floats = ctt_run_history_numbers(run_of(t));
+    mine.bytes = c->each;
     mine.kind = ctt_sample_kind(run_of(t));
     all = ctt_calloc((size_t)ctt_comm_place(t->peers)->ranks, sizeof(*all));
     CTT_TRY(all ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_comm_allgather(t->peers, &mine, sizeof(mine), all));
     for (int r = 0; r < group_of(t); r++) {
-        c->floats[r] = all[r].floats;
-        c->all += all[r].floats;
-        c->most = all[r].floats > c->most ? all[r].floats : c->most;
-        c->kind = ctt_crc32(c->kind, &all[r].kind, sizeof(all[r].kind), 1);
+        c->bytes[r] = all[r].bytes;
+        c->all += all[r].bytes;
+        c->most = all[r].bytes > c->most ? all[r].bytes : c->most;
+        kind = ctt_crc32(kind, &all[r].kind, sizeof(all[r].kind), 1);
     }
+    c->kind = kind;
     if (ctt_carry_count(t))
         CTT_TRY(restore_states(t));
     ctt_free(c->kept);

@@ -17,10 +17,10 @@ struct ctt_turn;
 struct ctt_carry {
     char    *now, *next;     /* [shards][each] in the device's memory */
     int64_t  each;           /* bytes of a shard; 0: nothing is carried */
-    int64_t *floats;         /* of a shard, on each rank of a group */
+    int64_t *bytes;          /* the same on each rank of a group */
     int64_t  all, most;      /* their sum, the most */
-    uint32_t kind;           /* CRC-32 of how they lie */
-    float   *kept;           /* of a checkpoint, until it is read */
+    int64_t  kind;           /* CRC-32 of how they lie */
+    char    *kept;           /* of a checkpoint, until it is read */
     int64_t  count, kept_kind;
 };
 
@@ -37,9 +37,9 @@ int  ctt_carry_begin(struct ctt_trainer *t);
 void ctt_carry_turn(const struct ctt_trainer *t, int k, struct ctt_turn *turn);
 void ctt_carry_keep(struct ctt_trainer *t);
 
-/* For a checkpoint, by all peers: floats of all shards, whatever computes them;
+/* For a checkpoint, by all peers: bytes of all shards, whatever computes them;
  * 0: none are needed.  save: to NULL: only helps the others. */
 int64_t ctt_carry_count(const struct ctt_trainer *t);
-int     ctt_carry_save(struct ctt_trainer *t, float *to);
+int     ctt_carry_save(struct ctt_trainer *t, char *to);
 
 #endif
