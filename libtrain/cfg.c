@@ -63,8 +63,9 @@ static const char *const frame_losses[] = { "none", "all", "linear", "exp",
 const struct ctt_opt ctt_train_opts[] = {
     { "data", CTT_STRING, FIELD(data), "", "training clips: a folder, a list "
       "or a pack; digits:DIR: the pictures of MNIST in DIR; mnist:DIR: "
-      "Moving-MNIST sequences made from them; text:FILE, words:FILE: lines of "
-      "text, as bytes or words, for language models",
+      "Moving-MNIST sequences made from them; for language models text:FILE, "
+      "the bytes of a text from its begin to its end, and words:FILE, lines of "
+      "words, each a sentence of its own",
       .letter = 'd', .arg = "PATH",
       .section = "Data", .tags = COMMON | RESUME },
     { "val", CTT_STRING, FIELD(val), "", "validation clips, as for --data, "
@@ -98,9 +99,9 @@ const struct ctt_opt ctt_train_opts[] = {
       1 << 16, .arg = "N", .section = "Data", .needs = NEXT,
       .tags = STEP | TRAINER },
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
-      "frames, lines of text into pieces of N symbols; 0: no limit, for text "
-      "512", 0, 100000, .arg = "N", .section = "Data",
-      .tags = CLIPS },
+      "frames, lines of words:FILE into pieces of N symbols, text:FILE into "
+      "windows of N; 0: no limit, for words 512, for text 128", 0, 100000,
+      .arg = "N", .section = "Data", .tags = CLIPS },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail, instead of skipping a "
       "clip, if one cannot be read, was cut short, joined or has two classes",
       .section = "Data", .tags = CLIPS | RESUME },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * checkpoint.c: checkpoints: the model's file with a /train section. */
 #include "libtrain/checkpoint.h"
+#include "libtrain/recognise/carry.h"
 #include "libtrain/data/data.h"
 #include "libtrain/optim.h"
 #include "libtrain/settings.h"
@@ -126,7 +127,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_data *d, const struct ctt_data *val,
                         const struct ctt_optim *o,
                         const struct ctt_train_position *p, const float *best,
-                        const float *residual, int64_t residuals)
+                        const struct ctt_checkpoint_rest *rest)
 {
     struct ctt_state *s = NULL;
     int rc = 0;
@@ -134,8 +135,13 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(begin_state(cfg, d, val, &s));
     CTT_TRY(fill_state(s, d, m->g->several, o, p, best));
-    if (residual)
-        CTT_TRY(ctt_state_lend(s, "residual", 4, residuals, residual));
+    if (rest->residual)
+        CTT_TRY(ctt_state_lend(s, "residual", 4, rest->residuals,
+                               rest->residual));
+    if (rest->states) {
+        CTT_TRY(ctt_state_lend(s, "states", 1, rest->count, rest->states));
+        CTT_TRY(ctt_state_add(s, "states-of", 8, 1, &rest->kind));
+    }
     CTT_TRY(save_with(path, m, s));
 out:
     ctt_state_free(&s);
@@ -192,6 +198,26 @@ int ctt_checkpoint_residual(const struct ctt_state *s, int64_t residuals,
 
     CTT_TRY(find_floats(s, "residual", residuals, &data));
     *out = data;
+out:
+    return rc;
+}
+
+int ctt_checkpoint_states(const struct ctt_state *s, struct ctt_carry *c)
+{
+    const struct ctt_array *a = ctt_state_find(s, "states");
+    const struct ctt_array *of = ctt_state_find(s, "states-of");
+    int rc = 0;
+
+    if (!a)
+        goto out;
+    CTT_CHECK(a->size == 1 && a->count > 0 && of && of->size == 8 &&
+              of->count == 1, CTT_EFORMAT,
+              "the checkpoint has no usable 'states'");
+    c->kept = ctt_calloc((size_t)a->count, 1);
+    CTT_TRY(c->kept ? 0 : CTT_ENOMEM);
+    memcpy(c->kept, a->data, (size_t)a->count);
+    memcpy(&c->kept_kind, of->data, sizeof(c->kept_kind));
+    c->count = a->count;
 out:
     return rc;
 }

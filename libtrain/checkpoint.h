@@ -22,17 +22,23 @@ struct ctt_train_position {
                                       before the last step, 0 to 1 */
 };
 
+/* The numbers that ranks have brought together. */
+struct ctt_checkpoint_rest {
+    float  *residual;              /* of ctt_gather_save(), or NULL */
+    int64_t residuals;             /* floats */
+    char   *states;                /* of ctt_carry_save(), or NULL */
+    int64_t count, kind;           /* bytes; kind of struct ctt_carry */
+};
+
 /* Writes to path the model m, after ctt_optim_pull(), with all that resuming
  * needs.  CTT_ENAN if a weight is not finite: a relu can hide a NaN from the
- * loss.  best: the best weights so far, or NULL.  residual: `residuals` floats
- * of ctt_gather_save(), or NULL.  val: may be
- * NULL. */
+ * loss.  best: the best weights so far, or NULL.  val: may be NULL. */
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,
                         const struct ctt_optim *o,
                         const struct ctt_train_position *p, const float *best,
-                        const float *residual, int64_t residuals);
+                        const struct ctt_checkpoint_rest *rest);
 
 /* Restores o, p and best from m->train.  Settings that affect the result must
  * be the same (ctt_settings_same), and so must the clips (ctt_data_crc):
@@ -43,9 +49,12 @@ int ctt_checkpoint_load(const struct ctt_model *m,
                         const struct ctt_data *d, struct ctt_optim *o,
                         struct ctt_train_position *p, float *best);
 
-/* *out: the residuals of a checkpoint.  CTT_EFORMAT: another number of them. */
+/* *out: the residuals of a checkpoint.  CTT_EFORMAT: another number of them.
+ * states: copies those of a text, if it has any, to c->kept. */
 int ctt_checkpoint_residual(const struct ctt_state *s, int64_t residuals,
                             const float **out);
+struct ctt_carry;
+int ctt_checkpoint_states(const struct ctt_state *s, struct ctt_carry *c);
 
 /* ---- values.c ---- */
 

@@ -39,8 +39,7 @@ static void *answers_of(char *row, int n)
 
 static int open_eval_part(struct ctt_eval_set *s)
 {
-    int ranks = ctt_comm_place(s->comm)->ranks;
-    size_t most = (size_t)(s->order->batches / ranks + 1);
+    size_t most = (size_t)(s->order->batches / s->sharers + 1);
 
     s->part.n = s->order->n;
     s->part.steps = ctt_calloc(most, sizeof(int));
@@ -48,7 +47,7 @@ static int open_eval_part(struct ctt_eval_set *s)
     return s->part.steps && s->part.clip ? 0 : CTT_ENOMEM;
 }
 
-/* The batches k of the order with k % ranks = rank. */
+/* The batches k of the order with k % sharers = rank. */
 static void take_part(struct ctt_eval_set *s)
 {
     const struct ctt_comm_place *p = ctt_comm_place(s->comm);
@@ -56,7 +55,8 @@ static void take_part(struct ctt_eval_set *s)
     size_t n = (size_t)all->n;
 
     s->part.batches = 0;
-    for (int k = p->rank; k < all->batches; k += p->ranks) {
+    for (int k = p->rank; k < all->batches && p->rank < s->sharers;
+         k += s->sharers) {
         int to = s->part.batches++;
 
         s->part.steps[to] = all->steps[k];
@@ -83,6 +83,7 @@ int ctt_eval_set_open(struct ctt_data *d, int n, int frames,
 
     out->comm = comm;
     out->answers = answers;
+    out->sharers = d->one ? 1 : ctt_comm_place(comm)->ranks;
     CTT_TRY(ctt_buckets_find(d, n, buckets, &b));
     CTT_TRY(ctt_order_new(d, n, &out->order));
     ctt_order_make(d, &b, 0, 0, out->order);
@@ -167,13 +168,13 @@ int ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_eval_job *job)
     ctt_loader_rest(s->loader);
     take_part(s);
     ctt_loader_start(s->loader, &s->part, &none, 0);
-    for (int from = 0; from < s->order->batches; from += p->ranks) {
+    for (int from = 0; from < s->order->batches; from += s->sharers) {
         int stop = 0;
 
-        if (from + p->rank < s->order->batches)
+        if (p->rank < s->sharers && from + p->rank < s->order->batches)
             say_batch(s, job);
         CTT_TRY(ctt_comm_allgather(s->comm, s->mine, s->row, s->all));
-        for (int r = 0; r < p->ranks && from + r < s->order->batches; r++) {
+        for (int r = 0; r < s->sharers && from + r < s->order->batches; r++) {
             CTT_TRY(add_batch(s, job, from + r, r));
             stop |= rc;
         }

@@ -15,6 +15,9 @@ struct ctt_loader;
  * a batch a head, the lengths of its clips and answers. */
 struct ctt_eval_set {
     struct ctt_order  *order;
+    int                sharers;      /* ranks that share the batches, the first
+                                        ones: all, or of one text one, as it is
+                                        read in order */
     struct ctt_order   part;         /* this rank's batches: every R-th */
     struct ctt_loader *loader;
     struct ctt_comm   *comm;

@@ -191,6 +191,8 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
     CTT_TRY(none = t->strategy->gradient(t, b, &turn, &scale));
     CTT_TRY(update_weights(t, &turn, !none, t->at.sums.squares - before.squares,
                            scale));
+    if (!none)
+        ctt_carry_keep(t);
     t->clips += t->at.sums.clips - before.clips;
     t->last = known(t->at.sums.loss - before.loss,
                     t->at.sums.weight - before.weight);
@@ -269,6 +271,7 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
     *why = is_last_step(t) ? LIMIT : GOES_ON;
     if (*why == GOES_ON)
         start_epoch(t);
+    CTT_TRY(ctt_carry_begin(t));
     while (*why == GOES_ON && t->at.batch < t->plan->batches) {
         double now;
 

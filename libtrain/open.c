@@ -68,7 +68,7 @@ static void tell_buckets(const struct ctt_trainer *t)
 {
     char line[640];
 
-    if (ctt_buckets_tell(&t->buckets, line, sizeof(line)))
+    if (!t->data->one && ctt_buckets_tell(&t->buckets, line, sizeof(line)))
         ctt_trainer_say(t, line);
 }
 
@@ -133,6 +133,7 @@ static int restore(struct ctt_trainer *t)
         CTT_TRY(ctt_checkpoint_residual(t->m->train, residuals, &residual));
         ctt_gather_load(&t->shards.gather, residual);
     }
+    CTT_TRY(ctt_checkpoint_states(t->m->train, &t->carry));
     ctt_state_free(&t->m->train);
 out:
     return rc;
@@ -252,6 +253,7 @@ static int open_trainer(struct ctt_trainer *t)
     CTT_TRY(t->strategy->open(t));
     if (!t->dw)
         t->dw = t->task->exec(t->step)->dw;
+    CTT_TRY(ctt_carry_open(t));
     tell_memory(t);
     CTT_TRY(ctt_log_open(cfg, t->m->g->several, resumed ? t->at.epoch : -1,
                          &t->log));
@@ -277,7 +279,8 @@ int ctt_trainer_open(struct ctt_trainer *t)
     CTT_TRY(ctt_gpu_exchange_agree(t, opened >= 0));
     CTT_TRY(
         ctt_gpu_exchange_meet(t)); /* takes memory, so before it is planned */
-    rc = ctt_replicas_meet(t, opened < 0 ? opened : open_trainer(t));
+    CTT_TRY(ctt_replicas_meet(t, opened < 0 ? opened : open_trainer(t)));
+    CTT_TRY(ctt_carry_meet(t));
 out:
     t->start = ctt_seconds();
     return rc;
@@ -291,6 +294,7 @@ int ctt_trainer_close(struct ctt_trainer *t)
     t->task->close(&t->step);
     t->task->test_close(&t->test);
     ctt_optim_close(&t->optim);
+    ctt_carry_close(t);
     ctt_shards_close(&t->shards);
     ctt_free(t->mine);
     ctt_free(t->row);

@@ -25,6 +25,9 @@ struct ctt_turn {
     double   ahead;    /* weight of the prediction of the next frame */
     double   scale;    /* loss scale: factor of the gradient */
     int      skips;    /* a step whose loss is not finite may be skipped */
+    const char *before;    /* of a text: states that its windows begin with, and
+                              where those behind them go (struct ctt_job) */
+    char       *after;
 };
 
 /* Sums over the steps of an epoch: loss * weight, weight, right answers at the

@@ -293,6 +293,9 @@ int  ctt_data_classes(const struct ctt_data *d, int **clips);
 /* 1 if a clip of the list has several labels; 0 in prediction. */
 int  ctt_data_several(const struct ctt_data *d);
 
+/* 1 if the clips are windows of one text, which is read in order. */
+int  ctt_data_is_one(const struct ctt_data *d);
+
 /* A CRC-32 of the classes and clips (ctt_source_crc), in prediction without
  * their classes: another set has another one.  Clips that were skipped count
  * too. */

@@ -3,6 +3,7 @@
 #ifndef CTT_TRAINER_H
 #define CTT_TRAINER_H
 
+#include "libtrain/recognise/carry.h"
 #include "libtrain/checkpoint.h"
 #include "libtrain/ranks/group_comm.h"
 #include "libtrain/ranks/replica.h"
@@ -67,6 +68,7 @@ struct ctt_trainer {
     int                         stops;     /* 1: a worker was asked to stop */
     int                         direct;    /* 1: gradients go from GPU to GPU */
     struct ctt_shards           shards;    /* of each batch of the plan */
+    struct ctt_carry            carry;     /* of a text */
     struct ctt_row             *mine, *row;    /* of this rank's shards; of all
                                                   shards */
     struct ctt_row_end         *end;       /* of all peers */

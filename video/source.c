@@ -219,7 +219,8 @@ static int text_open(struct ctt_source *s, const char *path,
     CTT_TRY(s->own ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_text_open(path, &(struct ctt_text_set){
         .known = set->label, .nknown = set->labels > 0 ? set->labels : 0,
-        .vocab = set->vocab, .longest = set->longest }, s->own, &s->text));
+        .vocab = set->vocab, .longest = set->longest,
+        .windows = set->windows }, s->own, &s->text));
 out:
     return rc;
 }

@@ -52,6 +52,7 @@ struct ctt_source_set {
     int          vocab;       /* above 0: path is text, of which so many symbols
                                  are told from others; 0: it is not */
     int          longest;     /* symbols of a clip of text at most */
+    int          windows;     /* of text: as of struct ctt_text_set */
 
     /* For drawn sources: number of sequences in the list, digits and frames
      * per sequence. */

@@ -327,12 +327,31 @@ static void name_clips(const struct ctt_order *p)
     }
 }
 
+/* Place j of all batches has a stretch of the text, window by window. */
+static void order_text(const struct ctt_data *d, struct ctt_order *p)
+{
+    for (int j = 0; j < p->n; j++) {
+        int from = (int)((int64_t)j * d->clips / p->n);
+        int end = (int)((int64_t)(j + 1) * d->clips / p->n);
+
+        for (int k = 0; k < p->batches; k++) {
+            p->steps[k] = d->longest;
+            p->clip[(size_t)k * (size_t)p->n + (size_t)j] =
+                from + k < end ? from + k : -1;
+        }
+    }
+}
+
 void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
                     int shuffle, uint64_t key, struct ctt_order *p)
 {
     int rest = 0, batches = 0, from = 0, *v = p->work;
     int balanced = shuffle && p->draws;
 
+    if (d->one) {
+        order_text(d, p);
+        return;
+    }
     set_places(d, balanced, key, p);
     for (int k = 0; k < b->count; k++) {
         rest = gather(p, d->clips, from, b->bound[k], v, rest);

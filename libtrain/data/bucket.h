@@ -56,7 +56,9 @@ int  ctt_order_balance(const struct ctt_data *d, struct ctt_order *p);
 /* Fills the order.  The clips left over in a bucket move to the next longer
  * one, so every clip, or every draw, is in a batch.  shuffle: in random order
  * by key, and the last batch is filled by repeating clips; 0 (for tests): in
- * order of length, and the last batch is filled with empty places. */
+ * order of length, and the last batch is filled with empty places.  Of one text
+ * in both cases place j of all batches has the j-th of n equal stretches,
+ * window after window; what is over is empty. */
 void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
                     int shuffle, uint64_t key, struct ctt_order *p);
 

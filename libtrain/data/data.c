@@ -4,6 +4,7 @@
 #include "libtrain/data/data.h"
 #include "libtrain/data/scan.h"
 #include "libtrain/data/sequence.h"
+#include "video/text/text.h"
 
 #include <string.h>
 
@@ -193,7 +194,7 @@ static int open_source(struct ctt_data *d, const char *path, const char *split,
         .labels = d->steps ? CTT_LABELS_ANY : nknown, .sequences = 1,
         .digits = cfg->digits, .frames = d->steps,
         .vocab = cfg->task == CTT_NEXT ? cfg->vocab : 0,
-        .longest = cfg->max_frames,
+        .longest = cfg->max_frames, .windows = 1,
         .drawn_for = "--task=predict" };
     int rc;
 
@@ -201,6 +202,7 @@ static int open_source(struct ctt_data *d, const char *path, const char *split,
     d->list = ctt_source_list(d->source);
     d->in = *ctt_source_input(d->source);
     d->symbols = ctt_source_text(d->source) != NULL;
+    d->one = d->symbols && ctt_text_is_one(ctt_source_text(d->source));
     ctt_frame_size(&d->in, &d->stored_w, &d->stored_h);
 out:
     return rc;
@@ -416,6 +418,11 @@ int ctt_data_classes(const struct ctt_data *d, int **clips)
 int ctt_data_several(const struct ctt_data *d)
 {
     return !d->steps && d->list->several;
+}
+
+int ctt_data_is_one(const struct ctt_data *d)
+{
+    return d->one;
 }
 
 uint32_t ctt_data_crc(const struct ctt_data *d)

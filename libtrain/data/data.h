@@ -39,6 +39,7 @@ struct ctt_data {
     int                    symbols;       /* clips are sentences of a text
                                              (video/text/text.h): their label
                                              is the symbol behind them */
+    int                    one;           /* they are windows of one text */
     int                    workers, max_frames, min_frames, strict;
     struct ctt_tally       tally;    /* of the stored clips */
     int64_t                room; /* bytes left for frames in memory */

@@ -247,12 +247,27 @@ static void folding_close(struct folding *f)
     ctt_free(f->all);
 }
 
+/* The parts of one text, the last of which is fold 0. */
+static int cut_text(const struct ctt_data *d, int folds, int *fold)
+{
+    int rc = 0;
+
+    CTT_CHECK(d->clips >= folds, CTT_EINVAL, "--folds=%d: the text has %d "
+              "windows", folds, d->clips);
+    for (int i = 0; i < d->clips; i++)
+        fold[i] = folds - 1 - (int)((int64_t)i * folds / d->clips);
+out:
+    return rc;
+}
+
 int ctt_folds_make(const struct ctt_data *d, int folds, uint64_t seed,
                    int *fold)
 {
     struct folding f = { .d = d, .folds = folds, .labels = d->list->labels };
     int rc;
 
+    if (d->one)
+        return cut_text(d, folds, fold);
     CTT_TRY(folding_open(&f));
     CTT_TRY(find_groups(d, f.root));
     find_units(&f);

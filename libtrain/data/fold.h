@@ -21,8 +21,8 @@ int  ctt_groups_find(const struct ctt_data *d, int *group);
 
 /* Sets fold[d->clips] to 0 .. folds - 1, each at least once.  Clips with the
  * same frames or of one group have the same one; as far as they allow, each
- * fold has equally many clips of every class.  CTT_EINVAL if there are not
- * enough groups. */
+ * fold has equally many clips of every class; of one text, a stretch.
+ * CTT_EINVAL if there are not enough groups. */
 int  ctt_folds_make(const struct ctt_data *d, int folds, uint64_t seed,
                     int *fold);
 

@@ -233,6 +233,7 @@ static int forward_shard(struct ctt_pipeline *p, struct ctt_batch *b,
     CTT_TRY(ctt_trainer_load(t, k, b));
     p->shard = k;
     turn->shard = t->shards.first + k;
+    ctt_carry_turn(t, k, turn);
     p->steps = b->steps;
     CTT_TRY(row->none = t->task->forward(p->step[k], turn, &row->sums));
     CTT_TRY(ctt_shards_moved(&t->shards, k, w));

@@ -2,21 +2,41 @@
  * next.c: prediction of the next symbol of a text: the classes of the steps of
  * a clip, and tests. */
 #include "libtrain/recognise/recognise.h"
+#include "libtrain/before.h"
 #include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"
 #include "libtrain/task.h"
 #include "net/op.h"
 #include "run/run.h"
+#include "video/text/text.h"
 
 #include <math.h>
+#include <string.h>
+
+/* A text is read in order, each place of the batch a stretch of it, and what a
+ * model remembers goes from step to step. */
+static int check_one_text(const struct ctt_train_cfg *cfg)
+{
+    int rc = 0;
+
+    CTT_CHECK(!cfg->buckets || strcmp(cfg->buckets, "auto") == 0, CTT_EINVAL,
+              "--buckets groups sentences (" CTT_TEXT_WORDS "FILE), and "
+              CTT_TEXT_BYTES "FILE is one text in windows of equal length");
+    CTT_CHECK(!ctt_train_has_server(cfg), CTT_EUNSUP, "--sync: a server's "
+              "workers get any batch, and windows of " CTT_TEXT_BYTES "FILE "
+              "follow each other: --sync=all, or " CTT_TEXT_WORDS "FILE");
+out:
+    return rc;
+}
 
 int ctt_next_check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                    const struct ctt_data *d)
 {
     int symbols = d->list->labels, rc = 0;
 
-    (void)cfg;
     CTT_TRY(ctt_answer_check(g));
+    if (d->one)
+        CTT_TRY(check_one_text(cfg));
     CTT_CHECK(g->clip == g->count && !g->several, CTT_EUNSUP, "the line '%s' "
               "is of models of clips, and the next symbol is answered at each "
               "step", g->several ? "several" : "clip");
@@ -68,6 +88,7 @@ struct next_test {
     int                 input, target;
     struct ctt_goal    *goal;     /* of a batch */
     float              *row;      /* targets, or losses, of its steps */
+    int                 begins;   /* no batch of the text was run */
     double              sum;      /* of the losses */
     int64_t             symbols;
 };
@@ -160,7 +181,9 @@ static int next_answers(void *arg, const struct ctt_batch *b, void *answers)
     int rc = 0, room = e->r->room;
 
     ctt_next_goals(e->d, b, b->steps, e->goal);
-    ctt_run_reset(e->r);
+    if (!e->d->one || e->begins)
+        ctt_run_reset(e->r);
+    e->begins = 0;
     for (int t = 0; t < b->steps; t += room) {
         int n = b->steps - t < room ? b->steps - t : room;
 
@@ -195,6 +218,7 @@ int ctt_next_test(void *arg, const struct ctt_events *ev,
     (void)ev;
     e->sum = 0;
     e->symbols = 0;
+    e->begins = 1;
     e->r->stamp++;
     CTT_TRY(ctt_eval_set_run(&e->set, &(struct ctt_eval_job){
         .arg = e, .run = next_answers, .add = add_next }));

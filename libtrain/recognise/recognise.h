@@ -111,6 +111,8 @@ struct ctt_recognise_step {
                                     otherwise NULL */
     struct ctt_aux_head *ahead;     /* of --task both; otherwise NULL */
     const struct ctt_batch *batch;
+    const char       *before;    /* as of the turn */
+    char             *after;
     double            sum, right;    /* of losses; of right last answers */
     double            least;         /* sum of losses of perfect answers: the
                                         entropy of the targets */

@@ -410,7 +410,7 @@ static struct ctt_job job_of(struct ctt_recognise_step *s)
         .feedback = s->batch->steps, .ask = s->ask,
         .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
         .give = give_inputs, .take = take_answers, .seed = seed_losses,
-        .done = done };
+        .done = done, .before = s->before, .after = s->after };
 }
 
 static void begin_batch(struct ctt_recognise_step *s, const struct ctt_batch *b)

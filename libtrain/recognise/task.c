@@ -107,6 +107,8 @@ static int forward_turn(void *arg, const struct ctt_turn *t,
     if (s->ahead)
         s->ahead->weight = t->ahead;
     s->skips = t->skips;
+    s->before = t->before;
+    s->after = t->after;
     return ctt_recognise_step_losses(s, t->data, t->batch, key, observe, sums);
 }
 

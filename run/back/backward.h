@@ -32,6 +32,7 @@ struct ctt_back {
     int              parts;    /* how many windows */
     int              dropped;  /* the first of them, which are not kept */
     int              hand;     /* the current window */
+    const char      *before;   /* the states before the first one, or NULL */
     int              seeding;    /* the caller writes gradients */
     int              overwrites; /* changes of `writer` so far */
     struct ctt_lie  *lie;      /* per window */

@@ -290,13 +290,14 @@ static void enter_window(struct ctt_exec *x, const struct ctt_job *job, int k)
     struct ctt_run *r = x->r;
 
     x->back->hand = k;
+    x->back->before = job->before;
     r->base[CTT_SAVED] = x->back->value + x->back->lie[k].at;
     if (x->back->depth)
         ctt_depth_begin(x);
     else
         ctt_run_place(r, p->steps, p->asks);
     r->cursor = p->steps;    /* as if it had been run */
-    r->past = p->first;
+    r->past = p->first + (job->before ? x->back->room : 0);
     r->once = x->back->parts == 1 ? p->steps : 0;
     r->feedback = p->first >= job->feedback;
     r->asks = p->asks;
@@ -321,7 +322,8 @@ static int forward_window(struct ctt_exec *x)
     int k = x->back->hand, rc = 0;
     const struct ctt_window *p = &x->back->part[k];
 
-    CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k) : NULL));
+    CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k)
+                                             : x->back->before));
     if (x->back->depth)
         return ctt_depth_forward(x);
     x->r->cursor = 0;
@@ -387,6 +389,8 @@ int ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job)
             CTT_TRY(job->take(job->arg, x, &y->part[k]));
         if (k + 1 < y->parts)
             CTT_TRY(ctt_run_save_history(x->r, stored(x, k + 1)));
+        else if (job->after)
+            CTT_TRY(ctt_run_save_history(x->r, job->after));
         CTT_TRY(copy_window(x, k, ctt_offload_out));
     }
 out:

@@ -61,6 +61,11 @@ struct ctt_job {
     int (*take)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
     int (*seed)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
     int (*done)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
+    const char           *before;    /* the states at its first step, NULL:
+                                        zeros; no gradient goes through them */
+    char                 *after;     /* set to those behind its last step, or
+                                        NULL.  ctt_run_history_bytes() of the
+                                        device's memory each */
 };
 
 struct ctt_exec {

@@ -281,8 +281,9 @@ const struct ctt_program ctt_infer_program = {
              "trained for that, predicts the next frames (--predict). --stream "
              "follows a camera or another source and prints events, "
              "--streams all sources of a list. A model of text "
-             "(convtt-train --task next) prints for each line of text:FILE or "
-             "words:FILE its perplexity and the symbols it expects behind it. "
+             "(convtt-train --task next) prints for each line of text:FILE, "
+             "behind the lines before it, or of words:FILE its perplexity and "
+             "the symbols it expects behind it. "
              "--bench MODEL measures how fast a model runs on this machine. "
              "--calibrate and --decide answer once per clip, as early as a "
              "guarantee allows.",

@@ -33,14 +33,13 @@ static void add_text(struct text_sum *to, const struct text_sum *s)
     to->unknown += s->unknown;
 }
 
-/* Runs the symbols of a sentence from a state of zeros; r->probs are then those
- * of the symbol behind it. */
+/* Runs the symbols of a sentence; r->probs are then those of the symbol behind
+ * it. */
 static int run_sentence(struct ctt_recogniser *r, const struct ctt_frames *f,
                         int last, struct text_sum *s)
 {
     int rc = 0;
 
-    ctt_session_reset(r->session);
     for (int t = 0; t < f->count; t++) {
         const uint8_t *p = f->data + t * CTT_TEXT_BYTES_EACH;
         int next = t + 1 < f->count
@@ -86,7 +85,8 @@ static void say_sentence(const struct ctt_recogniser *r, const char *id,
     printf("\n");
 }
 
-/* Runs the sentences of an operand. */
+/* Runs the sentences of an operand, each from a state of zeros unless they are
+ * one text. */
 static int run_text(struct ctt_recogniser *r, const char *path,
                     struct text_sum *all)
 {
@@ -105,6 +105,8 @@ static int run_text(struct ctt_recogniser *r, const char *path,
         struct text_sum one = { 0, 0, 0 };
 
         CTT_TRY(ctt_source_frames(s, i, 0, 0, &f));
+        if (i == 0 || !ctt_text_runs_on(path))
+            ctt_session_reset(r->session);
         CTT_TRY(run_sentence(r, &f, l->item[i].label, &one));
         say_sentence(r, l->item[i].id, &one);
         add_text(all, &one);

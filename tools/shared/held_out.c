@@ -107,9 +107,11 @@ int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
         goto out;
     }
     *whole = all;
-    ctt_tool_say("validation: %d of %d clips are held out, as %s has no split "
-                 "'%s' (--val names others)", ctt_data_clips(*val),
-                 ctt_data_clips(all), cfg->data, cfg->val_split);
+    ctt_tool_say("validation: %s%d of %d %s are held out, as %s has no split "
+                 "'%s' (--val names others)", ctt_data_is_one(all)
+                 ? "the last " : "", ctt_data_clips(*val), ctt_data_clips(all),
+                 ctt_data_is_one(all) ? "windows" : "clips", cfg->data,
+                 cfg->val_split);
     rc = 0;
 out:
     return rc;

@@ -94,8 +94,9 @@ static void tell_sentences(const char *what, const struct ctt_data *d)
     int labels;
 
     ctt_data_labels(d, &labels);
-    ctt_tool_say("%s: %d sentence%s, %lld symbols of a vocabulary of %d%s",
-                 what, ctt_data_clips(d), ctt_s(ctt_data_clips(d)),
+    ctt_tool_say("%s: %d %s%s, %lld symbols of a vocabulary of %d%s",
+                 what, ctt_data_clips(d), ctt_data_is_one(d)
+                 ? "window" : "sentence", ctt_s(ctt_data_clips(d)),
                  (long long)ctt_data_all_frames(d), labels,
                  skipped(d, bad, sizeof(bad)));
 }

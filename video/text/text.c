@@ -22,6 +22,7 @@ struct ctt_text {
     int             count, room;
     struct piece   *piece;     /* per item of the list */
     int             pieces, piece_room;
+    int             one;       /* they follow each other */
 };
 
 /* While a file is read.  Names are in the order in which they came. */
@@ -49,6 +50,18 @@ int ctt_text_is(const char *path)
     int words;
 
     return path_behind(path, &words) != NULL;
+}
+
+int ctt_text_runs_on(const char *path)
+{
+    int words = 1;
+
+    return path_behind(path, &words) != NULL && !words;
+}
+
+int ctt_text_is_one(const struct ctt_text *t)
+{
+    return t->one;
 }
 
 /* ---- symbols ---- */
@@ -177,6 +190,7 @@ out:
     return rc;
 }
 
+/* Lines are pieces; of one text all lines together. */
 static int split_lines(struct reading *r, const char *text, int64_t size,
                       int longest, struct ctt_list *l)
 {
@@ -196,8 +210,11 @@ static int split_lines(struct reading *r, const char *text, int64_t size,
             continue;
         CTT_TRY(put_symbol(r->t, EOS));
         r->times[EOS]++;
-        CTT_TRY(add_pieces(r, l, from - 1, longest, line));
+        if (!r->t->one)
+            CTT_TRY(add_pieces(r, l, from - 1, longest, line));
     }
+    if (r->t->one)
+        CTT_TRY(add_pieces(r, l, 0, longest, 1));
     CTT_CHECK(l->count, CTT_EFORMAT, "%s: no line has %s", r->path,
               r->words ? "words" : "characters");
 out:
@@ -303,10 +320,12 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
     struct reading r = { .t = ctt_calloc(1, sizeof(*r.t)) };
     char *text = NULL;
     int64_t size, mark;
-    int rc = r.t ? 0 : CTT_ENOMEM;
+    int longest, rc = r.t ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     r.path = path_behind(path, &r.words);
+    r.t->one = set->windows && !r.words;
+    longest = r.t->one ? CTT_TEXT_WINDOW : CTT_TEXT_LONGEST;
     CTT_TRY(ctt_file_text(r.path, MOST, &text, &size));
     mark = (int64_t)ctt_mark_utf8(text, (size_t)size);
     CTT_CHECK(!ctt_mark_utf16(text, (size_t)size), CTT_EFORMAT,
@@ -315,7 +334,7 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
     CTT_TRY(count_name(&r, CTT_TEXT_EOS));
     CTT_TRY(count_name(&r, CTT_TEXT_UNKNOWN));
     CTT_TRY(split_lines(&r, text + mark, size - mark,
-                       set->longest ? set->longest : CTT_TEXT_LONGEST, list));
+                        set->longest ? set->longest : longest, list));
     CTT_TRY(take_vocabulary(&r, set, list));
     list->form = r.words ? "words of a text" : "characters of a text";
     *out = r.t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.h: the sentences of a text file as sequences of symbols: its bytes, or
- * its words. */
+ * its words; or all of its bytes as one sequence in windows. */
 #ifndef CTT_TEXT_H
 #define CTT_TEXT_H
 
@@ -11,8 +11,10 @@
 #define CTT_TEXT_BYTES "text:"
 #define CTT_TEXT_WORDS "words:"
 
-/* 1 if path has one of them. */
+/* 1 if path has one of them.  runs_on: its lines are not sentences of their own
+ * but one text: a model remembers what went before a line. */
 int ctt_text_is(const char *path);
+int ctt_text_runs_on(const char *path);
 
 /* A sentence is a line that has symbols.  CTT_TEXT_EOS ends it and stands
  * before the first one, as in the Penn Treebank's language models (Mikolov and
@@ -21,6 +23,7 @@ int ctt_text_is(const char *path);
 #define CTT_TEXT_UNKNOWN "<unk>"
 
 enum { CTT_TEXT_LONGEST = 512,    /* symbols of a piece, if nothing is said */
+       CTT_TEXT_WINDOW = 128,     /* likewise, of a text in windows */
        CTT_TEXT_BYTES_EACH = 3 };  /* of a symbol in frames: its number, the
                                      lowest byte first */
 
@@ -31,7 +34,9 @@ struct ctt_text_set {
     int          vocab;      /* then: the most frequent symbols, so many with
                                 the two above */
     int          longest;    /* symbols of a piece: a longer line is several;
-                                0: CTT_TEXT_LONGEST */
+                                0: CTT_TEXT_LONGEST or CTT_TEXT_WINDOW */
+    int          windows;    /* a text that runs on is one line, so that its
+                                pieces follow each other */
 };
 
 struct ctt_text;
@@ -44,6 +49,9 @@ struct ctt_text;
 int  ctt_text_open(const char *path, const struct ctt_text_set *set,
                    struct ctt_list *list, struct ctt_text **out);
 void ctt_text_close(struct ctt_text **t);
+
+/* 1 if the pieces follow each other. */
+int ctt_text_is_one(const struct ctt_text *t);
 
 /* The symbols of piece i as frames of 1x1 pixel: the first is the symbol before
  * its line (CTT_TEXT_EOS) or before the piece, the last is the one before its
