@@ -70,7 +70,7 @@ static render_four render_load(const float *p)
     return v;
 }
 
-/* What a pixel's channels become, as columns. */
+/* The mix of a pixel's channels, as columns. */
 struct render_mix { render_four of[3], add; };
 
 static struct render_mix render_mix_of(const struct ctt_paint *p)

@@ -26,7 +26,7 @@ void ctt_crop_set(struct ctt_crop *c, const struct ctt_area *a, int flip);
 void ctt_crop_frame(struct ctt_crop *c, const uint8_t *data,
                     const struct ctt_paint *paint, float *out);
 
-/* What it does to a frame, until it is set again. */
+/* The description of the resizing, until another part is set. */
 struct ctt_render ctt_crop_render(const struct ctt_crop *c,
                                   const struct ctt_paint *paint);
 

@@ -64,7 +64,8 @@ static void begin_shades(const struct ctt_data *d, const struct ctt_look *k,
             s->plain.table[c][v] = (float)s->pixels.light[v] / CTT_PIXELS_WHITE;
 }
 
-/* What a byte means without a change of light, as ctt_frame_float() does it. */
+/* The meaning of a byte without a change of light, as ctt_frame_float() has
+ * it. */
 static void plain_table(const struct ctt_pixels *p, float table[3][256])
 {
     for (int v = 0; v < 256; v++) {

@@ -7,7 +7,7 @@
 #include "libtrain/data/augment.h"
 #include "libtrain/data/data.h"
 
-/* What a thread that shows clips of d needs. */
+/* Clips, and the memory of a thread that shows them. */
 struct ctt_show {
     const struct ctt_data *d;
     struct ctt_crop       *crop;

@@ -98,7 +98,7 @@ CTT_SIM_MEMORY=600000 says 1 'MB asked' train
 CTT_SIM_TALLY=ctt_adam CTT_SIM_GUARD=0 train > log 2>&1 < /dev/null ||
     fail "a tally: $(tail -3 log)"
 steps=$(awk '/kernel lstm_forward/ { print $1 }' log)
-grep -q 'kernel render_pixels' log || fail "frames are floats: $(tail -3 log)"
+grep -q 'kernel ctt_shots' log || fail "frames are floats: $(tail -3 log)"
 grep -q "operations, $((2 * ${steps:-0} + 6)) of them convs" log &&
     [ "${steps:-0}" -gt 1 ] || fail "a tally: $(tail -3 log)"
 
