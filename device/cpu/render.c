@@ -23,8 +23,10 @@ static struct ctt_taps render_reach(const struct ctt_taps *r, int to,
 
 /* The numbers of a row.  Vectorised, addresses go through vector registers,
  * which takes longer. */
+#ifndef __clang__
 #pragma GCC push_options
 #pragma GCC optimize("no-tree-vectorize")
+#endif
 static void render_bytes(const struct ctt_render *r, const uint8_t *p,
                          int pixels, float *restrict to)
 {
@@ -41,7 +43,9 @@ static void render_bytes(const struct ctt_render *r, const uint8_t *p,
         }
 }
 
+#ifndef __clang__
 #pragma GCC pop_options
+#endif
 
 /* The weighed sum of n rows, `apart` floats from each other. */
 static void render_rows(const float *w, int n, const float *from,
