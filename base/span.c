@@ -10,6 +10,7 @@ const char *const ctt_span_words[CTT_SPAN_KINDS] = {
     [CTT_SPAN_FRAME] = "frame", [CTT_SPAN_INPUT] = "input",
     [CTT_SPAN_ANSWER] = "answer",
     [CTT_SPAN_DECODE] = "decode", [CTT_SPAN_LOAD] = "load",
+    [CTT_SPAN_AUGMENT] = "augmentation", [CTT_SPAN_COPY] = "copy of frames",
     [CTT_SPAN_STEP] = "step", [CTT_SPAN_WAIT] = "wait for clips",
     [CTT_SPAN_EXCHANGE] = "exchange", [CTT_SPAN_UPDATE] = "update",
     [CTT_SPAN_TEST] = "test",

@@ -16,14 +16,15 @@
 /* NODE: a kernel; PART: a further thread's share of a kernel's loop; FRAME: the
  * steps of frames in a session, with INPUT: their numbers; ANSWER: its clip
  * part and the answer; DECODE: a clip; LOAD: a clip of a batch, with
- * augmentation; STEP: the gradient and the update of a batch, with WAIT: for
- * its clips, EXCHANGE: of gradients between ranks, and UPDATE: of weights;
- * TEST: a batch of clips that are tested. */
+ * AUGMENT: its change, if it has one; STEP: the gradient and the update of a
+ * batch, with WAIT: for its clips, COPY: of frames to the device, EXCHANGE: of
+ * gradients between ranks, and UPDATE: of weights; TEST: a batch of clips that
+ * are tested. */
 enum ctt_span_kind {
     CTT_SPAN_NODE, CTT_SPAN_PART, CTT_SPAN_FRAME, CTT_SPAN_INPUT,
-    CTT_SPAN_ANSWER, CTT_SPAN_DECODE, CTT_SPAN_LOAD, CTT_SPAN_STEP,
-    CTT_SPAN_WAIT, CTT_SPAN_EXCHANGE, CTT_SPAN_UPDATE, CTT_SPAN_TEST,
-    CTT_SPAN_KINDS
+    CTT_SPAN_ANSWER, CTT_SPAN_DECODE, CTT_SPAN_LOAD, CTT_SPAN_AUGMENT,
+    CTT_SPAN_STEP, CTT_SPAN_WAIT, CTT_SPAN_COPY, CTT_SPAN_EXCHANGE,
+    CTT_SPAN_UPDATE, CTT_SPAN_TEST, CTT_SPAN_KINDS
 };
 extern const char *const ctt_span_words[CTT_SPAN_KINDS];
 

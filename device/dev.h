@@ -43,6 +43,7 @@ struct ctt_dev_numbers {
     int (*put)(struct ctt_dev *d, const float *from,
                const struct ctt_tensor *to);
     int (*get)(struct ctt_dev *d, const struct ctt_tensor *from, float *to);
+    int (*render)(struct ctt_dev *d, const struct ctt_shots *s, float *x);
     int (*cast)(struct ctt_dev *d, const float *from, enum ctt_dtype type,
                 void *to, int64_t n);
     int (*round8)(struct ctt_dev *d, const float *x, int64_t rows,

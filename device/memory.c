@@ -199,6 +199,11 @@ int ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n)
                                           n * (int64_t)sizeof(*from)) : 0;
 }
 
+int ctt_dev_render(struct ctt_dev *d, const struct ctt_shots *s, float *x)
+{
+    return moved(num(d)->render(d, s, x), "upload of frames", s->bytes);
+}
+
 int ctt_dev_transfer(struct ctt_dev *d, enum ctt_direction way,
                      const void *from, void *to, int64_t bytes, void **place)
 {

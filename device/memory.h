@@ -8,6 +8,7 @@
 #define CTT_MEMORY_H
 
 #include "device/device.h"
+#include "device/render.h"
 #include "device/update.h"
 #include "net/constraint.h"
 
@@ -85,6 +86,13 @@ void ctt_dev_unpin(struct ctt_dev *d, void *p);
  * from within them uses the uploaded copy.  One range at a time; n 0: forgets
  * the range, as its content will change. */
 int  ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n);
+
+/* Makes the floats of a batch, [steps][n][h, w, c], of its bytes, concurrently
+ * with other work.  A device that shares the program's memory writes them to x.
+ * For another x is an address alone: a ctt_dev_put() from within these floats
+ * uses the device's, until the next call of this function or of
+ * ctt_dev_prefetch().  The block may be x itself there. */
+int  ctt_dev_render(struct ctt_dev *d, const struct ctt_shots *s, float *x);
 
 /* A copy that runs concurrently with later calls, once all earlier ones are
  * done; such copies run one after the other.  Unlike those of ctt_dev_copy()

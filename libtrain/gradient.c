@@ -7,19 +7,36 @@
 #include "libtrain/optim.h"
 #include "libtrain/ranks/groups.h"
 #include "run/back/exec.h"
+#include "base/span.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Uploads the frames of a shard, or forgets those that were. */
+static int send_frames(struct ctt_trainer *t, const struct ctt_batch *b)
+{
+    const struct ctt_input *in = &t->data->in;
+    double start = ctt_span_begin();
+    int rc;
+
+    if (b && b->shots)
+        rc = ctt_dev_render(t->dev, b->shots, (float *)b->x);
+    else
+        rc = ctt_dev_prefetch(t->dev, b ? b->x : NULL, b ? (int64_t)b->steps *
+                              b->n * in->h * in->w * in->c : 0);
+    if (b && !ctt_dev_shared(t->dev))
+        ctt_span_end(CTT_SPAN_COPY, start);
+    return rc;
+}
 
 /* Uploads the frames of the next shard while the backward pass runs. */
 static int prefetch(struct ctt_trainer *t)
 {
     struct ctt_batch b;
+    int ready = ctt_loader_peek(t->loader, &b);
 
-    if (!ctt_loader_peek(t->loader, &b))
-        return ctt_dev_prefetch(t->dev, NULL, 0);
-    return ctt_dev_prefetch(t->dev, b.x, (int64_t)b.steps * b.n *
-                            t->data->in.h * t->data->in.w * t->data->in.c);
+    t->ahead = ready ? b.x : NULL;
+    return send_frames(t, ready ? &b : NULL);
 }
 
 void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch)
@@ -42,6 +59,9 @@ int ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b)
     CTT_TRY(ctt_loader_next(t->loader, b, &t->wait));
     CTT_CHECK(rc == 1, CTT_EINVAL, "a batch ends after %d of %d shards",
               t->shards.first + k, t->shards.count);
+    if (b->shots && t->ahead != b->x)
+        CTT_TRY(send_frames(t, b));
+    t->ahead = NULL;
 out:
     return ctt_groups_meet(t, b, rc < 0 ? rc : 0);
 }

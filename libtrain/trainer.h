@@ -80,6 +80,8 @@ struct ctt_trainer {
     struct ctt_graph           *tested;    /* the model without `ahead` */
     struct ctt_optim           *optim;
     struct ctt_loader          *loader;
+    const float                *ahead;    /* x of the next shard, if its frames
+                                             were uploaded */
     struct ctt_order           *plan;
     struct ctt_buckets          buckets;
     struct ctt_log             *log;

@@ -60,7 +60,7 @@ may_include() {
     run/back)   echo "$net|device/(device|memory)\.h|run/" ;;
     video)      echo "$net|video/" ;;
     libtrain)   echo "$net|comm/comm\.h|\
-device/(device|ewise|gpus|memory|peers)\.h|run/|video/|libtrain/" ;;
+device/(device|ewise|gpus|memory|peers|render)\.h|run/|video/|libtrain/" ;;
     infer)      echo "$net|device/(device|memory)\.h|infer/|\
 run/(run|sample)\.h" ;;
     exchange)   echo "$net|exchange/" ;;

@@ -287,19 +287,6 @@ static const uint8_t *frame_row(const uint8_t *data, const struct ctt_input *in,
                    (size_t)(flip ? x + in->w - 1 : x)) * (size_t)in->c;
 }
 
-void ctt_frame_table(const uint8_t *data, const struct ctt_input *in, int x,
-                     int y, int flip, const float table[3][256], float *out)
-{
-    int c = in->c, step = flip ? -c : c;
-
-    for (int r = 0; r < in->h; r++) {
-        const uint8_t *p = frame_row(data, in, x, y, flip, r);
-        for (int i = 0; i < in->w; i++, p += step)
-            for (int k = 0; k < c; k++)
-                *out++ = table[k][p[k]];
-    }
-}
-
 void ctt_frame_next(struct ctt_pixels *p, const uint8_t *data, int x, int y)
 {
     int w, h;

@@ -275,9 +275,6 @@ void ctt_reader_close(struct ctt_reader **r);
 void ctt_frame_next(struct ctt_pixels *p, const uint8_t *data, int x, int y);
 void ctt_frame_float(const uint8_t *data, const struct ctt_pixels *p, int x,
                      int y, int flip, float *out);
-/* The same with table[channel][byte] as the value. */
-void ctt_frame_table(const uint8_t *data, const struct ctt_input *in, int x,
-                     int y, int flip, const float table[3][256], float *out);
 /* The bytes in the middle of a frame of w x h, which is the size of a stored
  * frame or already that of the model: in->h x in->w x in->c. */
 void ctt_frame_middle(const uint8_t *data, int w, int h,

@@ -11,6 +11,7 @@
 #include "device/cpu/cast.h"
 #include "device/ewise.h"
 #include "device/provider.h"
+#include "device/render.h"
 
 #include <string.h>
 
@@ -45,6 +46,8 @@ struct ctt_row_ops {
 extern const struct ctt_row_ops ctt_ref_row_ops, ctt_avx2_row_ops,
                                 ctt_avx512_row_ops;
 
+extern ctt_render_fn ctt_ref_render, ctt_avx2_render, ctt_avx512_render;
+
 /* isa_table.c: the instruction sets built in, best first; the last is plain C,
  * has no name and runs on every processor. */
 struct ctt_isa {
@@ -52,6 +55,7 @@ struct ctt_isa {
     const ctt_kernels     *kernels;
     const struct ctt_cast *cast;
     const struct ctt_row_ops *row_ops;
+    ctt_render_fn         *render;
     int                  (*supported)(void);
 };
 extern const struct ctt_isa ctt_isas[];

@@ -63,6 +63,28 @@ static int host_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
     return 0;
 }
 
+static int host_render(struct ctt_dev *d, const struct ctt_shots *s, float *x)
+{
+    int64_t frame = (int64_t)s->h * s->w * s->c;
+    int64_t rows = s->stored / ((int64_t)s->stored_w * s->c);
+    float *room = ctt_dev_scratch(d, (size_t)ctt_render_room(s->c, s->stored_w,
+                                                             rows) *
+                                     sizeof(*room));
+
+    if (!room)
+        return CTT_ENOMEM;
+    for (int64_t i = 0; i < (int64_t)s->steps * s->n; i++, x += frame) {
+        const uint8_t *p = ctt_shots_frame(s, s->block, i);
+        struct ctt_render r = ctt_shots_clip(s, s->block, i % s->n);
+
+        if (p)
+            ctt_cpu_of(d)->isa->render(&r, p, room, x);
+        else
+            memset(x, 0, (size_t)frame * sizeof(*x));
+    }
+    return 0;
+}
+
 static int cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
                 void *to, int64_t n)
 {
@@ -133,7 +155,8 @@ const struct ctt_dev_memory ctt_host_memory = {
 };
 
 const struct ctt_dev_numbers ctt_host_numbers = {
-    .put = host_put, .get = host_get, .cast = cast, .round8 = round8,
+    .put = host_put, .get = host_get,
+    .render = host_render, .cast = cast, .round8 = round8,
     .sum = host_sum, .group_sums = group_sums, .group_fill = group_fill,
 };
 

@@ -21,6 +21,7 @@
 #include "device/cpu/patch.c"
 #include "device/cpu/pool.c"
 #include "device/cpu/quant.c"
+#include "device/cpu/render.c"
 #include "device/cpu/rows.c"
 #include "device/cpu/softmax.c"
 #include "device/cpu/tables.c"

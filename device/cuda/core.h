@@ -22,11 +22,14 @@ struct ctt_core {
 
     /* The prefetched stretch: ahead: its copy on the GPU (room for `room`
      * floats) of the program's `count` floats from `from` on, `left` of which
-     * have not been put yet; taken: the last read of the copy. */
+     * have not been put yet; taken: the last read of the copy; shots: the
+     * bytes that the copy was made of (room for shots_room). */
     float       *ahead;
     int64_t      room, count, left;
     const float *from;
     cudaEvent_t  taken;
+    void        *shots;
+    int64_t      shots_room;
 
     cudaStream_t aside;       /* of values that are offloaded and fetched */
     cudaEvent_t  asked;       /* work before the next copy on `aside` */
@@ -78,6 +81,7 @@ int  ctt_cuda_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to);
 int  ctt_cuda_pin(struct ctt_dev *d, void *p, int64_t bytes);
 void ctt_cuda_unpin(struct ctt_dev *d, void *p);
 int  ctt_cuda_prefetch(struct ctt_dev *d, const float *from, int64_t n);
+int  ctt_cuda_render(struct ctt_dev *d, const struct ctt_shots *s, float *x);
 
 /* transfer.c */
 int  ctt_transfer_open(struct ctt_core *k);

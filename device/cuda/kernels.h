@@ -100,6 +100,10 @@ int ctt_launch_cast(const float *x, enum ctt_dtype type, void *y, int64_t n,
 int ctt_launch_sum(enum ctt_dtype type, const void *x, void *y, int64_t n,
                    void *stream);
 
+/* The floats of a batch whose block lies there in the GPU's memory. */
+int ctt_launch_render(const struct ctt_shots *s, const char *block, float *to,
+                      void *stream);
+
 /* Rows in `groups` equal groups: sums computes the sum of each group, fill sets
  * a group's elements to its value. sums and value are in the GPU's memory. */
 int ctt_launch_group_sums(struct ctt_tensor x, int64_t groups, double *sums,

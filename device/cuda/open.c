@@ -177,6 +177,7 @@ static const struct ctt_dev_memory memory = {
 static const struct ctt_dev_numbers numbers = {
     .put = ctt_cuda_put,
     .get = ctt_cuda_get,
+    .render = ctt_cuda_render,
     .cast = ctt_cuda_cast,
     .round8 = ctt_cuda_round8,
     .sum = ctt_cuda_sum,

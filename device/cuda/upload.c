@@ -43,6 +43,7 @@ void ctt_upload_close(struct ctt_core *k)
         if (k->pin[i].p)
             cudaHostUnregister((void *)k->pin[i].p);
     cudaFree(k->ahead);
+    cudaFree(k->shots);
 }
 
 /* ---- memory locked for the program ---- */
@@ -308,39 +309,83 @@ out:
 }
 
 /* Makes room for the longest stretch so far. */
-static int grow(struct ctt_core *k, int64_t n)
+static int grow(int64_t bytes, int64_t *room, void **out)
 {
     void *p;
     int rc = 0;
 
-    if (n <= k->room)
+    if (bytes <= *room)
         return 0;
-    cudaFree(k->ahead);
-    k->ahead = NULL;
-    k->room = 0;
-    CTT_TRY(ctt_cuda_malloc("upload buffer", n * FLOAT, &p));
+    cudaFree(*out);
+    *out = NULL;
+    *room = 0;
+    CTT_TRY(ctt_cuda_malloc("upload buffer", bytes, &p));
+    *out = p;
+    *room = bytes;
+out:
+    return rc;
+}
+
+static int grow_floats(struct ctt_core *k, int64_t n)
+{
+    void *p = k->ahead;
+    int64_t room = k->room * FLOAT;
+    int rc = grow(n * FLOAT, &room, &p);
+
     k->ahead = p;
-    k->room = n;
+    k->room = room / FLOAT;
+    return rc;
+}
+
+/* Copies to `to`, and makes the n floats ahead of the bytes of s, unless it is
+ * NULL. */
+static int send_ahead(struct ctt_dev *d, const void *from, void *to,
+                      int64_t bytes, const struct ctt_shots *s)
+{
+    struct ctt_cuda *u = ctt_cuda_of(d);
+    struct ctt_core *k = u->core;
+    int rc = 0;
+
+    CTT_CUDA(NULL, cudaStreamWaitEvent(u->copy, k->taken, 0));
+    CTT_CUDA(NULL, cudaMemcpyAsync(to, from, (size_t)bytes,
+                                   cudaMemcpyHostToDevice, u->copy));
+    if (s)
+        CTT_CUDA(NULL, ctt_launch_render(s, k->shots, k->ahead, u->copy));
+    CTT_CUDA(NULL, cudaEventRecord(u->copied, u->copy));
 out:
     return rc;
 }
 
 int ctt_cuda_prefetch(struct ctt_dev *d, const float *from, int64_t n)
 {
-    struct ctt_cuda *u = ctt_cuda_of(d);
-    struct ctt_core *k = u->core;
+    struct ctt_core *k = ctt_cuda_of(d)->core;
     int rc = 0;
 
     k->from = NULL;
     if (n == 0)
         goto out;
-    CTT_TRY(grow(k, n));
-    CTT_CUDA(NULL, cudaStreamWaitEvent(u->copy, k->taken, 0));
-    CTT_CUDA(NULL, cudaMemcpyAsync(k->ahead, from, (size_t)n * FLOAT,
-                                   cudaMemcpyHostToDevice, u->copy));
-    CTT_CUDA(NULL, cudaEventRecord(u->copied, u->copy));
+    CTT_TRY(grow_floats(k, n));
+    CTT_TRY(send_ahead(d, from, k->ahead, n * FLOAT, NULL));
     k->from = from;
     k->count = k->left = n;
+out:
+    return rc;
+}
+
+/* The floats stay until others are asked for, as there are no others. */
+int ctt_cuda_render(struct ctt_dev *d, const struct ctt_shots *s, float *x)
+{
+    struct ctt_core *k = ctt_cuda_of(d)->core;
+    int64_t n = (int64_t)s->steps * s->n * s->h * s->w * s->c;
+    int rc = 0;
+
+    k->from = NULL;
+    CTT_TRY(grow_floats(k, n));
+    CTT_TRY(grow(s->bytes, &k->shots_room, &k->shots));
+    CTT_TRY(send_ahead(d, s->block, k->shots, s->bytes, s));
+    k->from = x;
+    k->count = n;
+    k->left = INT64_MAX;
 out:
     return rc;
 }

@@ -6,26 +6,45 @@
 
 enum { VALUES = 256 };
 
-static void add_frame(struct ctt_light *l, const struct ctt_input *in,
-                      const uint8_t *p, size_t row)
+/* Neighbours often have one value, and a processor adds to a number only after
+ * the last addition to it: so they are counted in WAYS histograms. */
+enum { WAYS = 4 };
+struct counts { uint32_t n[WAYS][3][VALUES]; };
+
+static void count_row(const uint8_t *p, int pixels, int channels,
+                      struct counts *to)
 {
-    for (int y = 0; y < in->h; y++, p += row)
-        for (int i = 0; i < in->w; i++)
-            for (int c = 0; c < in->c; c++)
-                l->n[c][p[i * in->c + c]]++;
+    if (channels == 3)
+        for (int i = 0; i < pixels; i++, p += 3) {
+            to->n[i % WAYS][0][p[0]]++;
+            to->n[i % WAYS][1][p[1]]++;
+            to->n[i % WAYS][2][p[2]]++;
+        }
+    else
+        for (int i = 0; i < pixels; i++)
+            for (int c = 0; c < channels; c++)
+                to->n[i % WAYS][c][p[i * channels + c]]++;
 }
 
+/* Frames of a clip have less than 2^32 bytes (ctt_frames_fit()). */
 void ctt_light_add(struct ctt_light *l, const struct ctt_input *in, int x,
                    int y, const struct ctt_frames *f, int most)
 {
     int n = most && f->count > most ? most : f->count;
     size_t row = (size_t)f->w * (size_t)f->c;
+    struct counts own = { .n = { { { 0 } } } };
 
     for (int k = 0; k < n; k++) {
         size_t t = (size_t)((int64_t)k * f->count / n);
-        add_frame(l, in, f->data + (t * (size_t)f->h + (size_t)y) * row +
-                  (size_t)x * (size_t)f->c, row);
+        const uint8_t *p = f->data + (t * (size_t)f->h + (size_t)y) * row +
+                           (size_t)x * (size_t)f->c;
+        for (int r = 0; r < in->h; r++, p += row)
+            count_row(p, in->w, in->c, &own);
     }
+    for (int k = 0; k < WAYS; k++)
+        for (int c = 0; c < 3; c++)
+            for (int v = 0; v < VALUES; v++)
+                l->n[c][v] += own.n[k][c][v];
 }
 
 void ctt_light_join(struct ctt_light *l, const struct ctt_light *other)
@@ -153,33 +172,16 @@ void ctt_light_fill(const struct ctt_light *clip, const double value[256],
         moments(clip, c, c + 1, value, &mean[c], &dev);
 }
 
-/* In terms of normalised values: a row of weights of the three channels, and a
- * number added, for each channel. */
-struct spread { float of[3][3], add[3]; };
-
-static struct spread spread_of(const struct ctt_input *in, float factor)
+void ctt_colour_mix(const struct ctt_input *in, float factor,
+                    struct ctt_paint *p)
 {
-    struct spread s = { .add = { 0 } };
-
-    for (int c = 0; c < 3; c++) {
-        s.add[c] = (factor - 1) * in->mean[c] / in->std[c];
+    p->mixed = in->c == 3 && factor != 1;
+    for (int c = 0; p->mixed && c < 3; c++) {
+        p->add[c] = (factor - 1) * in->mean[c] / in->std[c];
         for (int k = 0; k < 3; k++) {
             float part = (1 - factor) / 3 + (c == k ? factor : 0);
-            s.of[c][k] = part * in->std[k] / in->std[c];
-            s.add[c] += (1 - factor) / 3 * in->mean[k] / in->std[c];
+            p->of[c][k] = part * in->std[k] / in->std[c];
+            p->add[c] += (1 - factor) / 3 * in->mean[k] / in->std[c];
         }
-    }
-    return s;
-}
-
-void ctt_colour_spread(const struct ctt_input *in, float factor, int64_t pixels,
-                       float *x)
-{
-    const struct spread s = spread_of(in, factor);
-
-    for (int64_t i = 0; i < pixels; i++, x += 3) {
-        float a = x[0], b = x[1], c = x[2];
-        for (int k = 0; k < 3; k++)
-            x[k] = s.of[k][0] * a + s.of[k][1] * b + s.of[k][2] * c + s.add[k];
     }
 }

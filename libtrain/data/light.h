@@ -3,6 +3,7 @@
 #ifndef CTT_LIGHT_H
 #define CTT_LIGHT_H
 
+#include "device/render.h"
 #include "video/video.h"
 
 /* Histogram of the values 0 ... 255 of each channel. */
@@ -49,7 +50,7 @@ void ctt_light_fill(const struct ctt_light *clip, const double value[256],
 /* Of normalised pixels of three channels: moves the channels by this factor
  * away from the mean of the three (saturation; 0: grey, 1: as they are), so
  * that the mean of all values stays. */
-void ctt_colour_spread(const struct ctt_input *in, float factor, int64_t pixels,
-                       float *x);
+void ctt_colour_mix(const struct ctt_input *in, float factor,
+                    struct ctt_paint *p);
 
 #endif

@@ -3,6 +3,7 @@
  * while the current one is used.  The result does not depend on the number of
  * threads: every random choice depends on seed, epoch and clip only. */
 #include "libtrain/data/load.h"
+#include "libtrain/data/show.h"
 #include "base/clock.h"
 #include "base/span.h"
 #include "video/text/text.h"
@@ -20,6 +21,7 @@ struct buffer {
     float *x;
     int   *length;
     struct ctt_blend *blend;
+    struct ctt_shots  shots;    /* if bytes: of the batch */
     int    loaded;         /* clips */
     int    ready;          /* the whole batch */
     int    pinned;
@@ -28,7 +30,7 @@ struct buffer {
 /* A thread and its memory. */
 struct worker {
     struct ctt_loader *l;
-    struct ctt_crop   *crop;
+    struct ctt_show    show;
     pthread_t          id;
 };
 
@@ -41,6 +43,7 @@ struct ctt_loader {
     struct buffer       ring[RING];
     int64_t             floats;     /* of a buffer */
     struct ctt_dev     *dev;        /* that has pinned them, or NULL */
+    int                 bytes;      /* of frames lie in a buffer, not floats */
     int64_t             next;       /* clip of the plan to load next */
     int64_t             end;        /* of its clips; 0: nothing is loaded */
     int                 some;       /* clips that a thread takes */
@@ -69,129 +72,6 @@ static struct ctt_augment change_of(const struct ctt_loader *l, size_t i)
     return ctt_augment_again(&l->a, l->plan->turn ? l->plan->turn[i] : 0);
 }
 
-/* The pixels that a part of the stored frame touches. */
-static struct ctt_box touched(const struct ctt_data *d,
-                              const struct ctt_area *a)
-{
-    int x = (int)a->x, y = (int)a->y;
-    int right = (int)ceilf(a->x + a->w), end = (int)ceilf(a->y + a->h);
-
-    right = right < d->stored_w ? right : d->stored_w;
-    end = end < d->stored_h ? end : d->stored_h;
-    return (struct ctt_box){ x, y, right - x, end - y };
-}
-
-static int is_tinted(const struct ctt_tint *t)
-{
-    return t->gain != 1 || t->shift != 0 || t->bend != 1;
-}
-
-/* The values of a clip's frames; but for pixels they are set if a look needs
- * more than these. */
-struct shades {
-    struct ctt_pixels pixels;    /* of the frames so far, as they are */
-    double value[256], fill[3];  /* tinted values of a byte, in 0..1, and
-                                    the mean of each channel */
-    float  table[3][256];        /* value, normalised as the last frame */
-    float  plain[3][256];        /* value of a byte, in 0..1 */
-    int    frames;
-};
-
-static void begin_shades(const struct ctt_data *d, const struct ctt_look *k,
-                         const struct ctt_frames *f, struct shades *s)
-{
-    struct ctt_box seen = touched(d, &k->crop);
-    struct ctt_light light = { { { 0 } } };
-    struct ctt_input in = d->in;
-
-    ctt_pixels_begin(&s->pixels, &d->in);
-    s->frames = 0;
-    if (!k->resized && !k->erased.w && !is_tinted(&k->tint))
-        return;
-    in.w = seen.w;
-    in.h = seen.h;
-    if (is_tinted(&k->tint) || k->erased.w)
-        ctt_light_add(&light, &in, seen.x, seen.y, f, 0);
-    ctt_tint_values(&light, &s->pixels, &k->tint, s->value);
-    ctt_light_fill(&light, s->value, s->fill);
-    for (int c = 0; c < 3; c++)
-        for (int v = 0; v < 256; v++)
-            s->plain[c][v] = (float)s->pixels.light[v] / CTT_PIXELS_WHITE;
-}
-
-/* The next frame of the clip.  With normalise=clip it is measured as the model
- * would see it without a change of colours, which it would cancel.  x: memory
- * for a frame. */
-static void next_shades(struct ctt_crop *crop, const struct ctt_look *k,
-                        const uint8_t *p, struct shades *s, float *x)
-{
-    int clip = s->pixels.in.normalise == CTT_NORMALISE_CLIP;
-
-    if (clip && k->resized) {
-        ctt_crop_frame(crop, p, s->plain, x);
-        ctt_pixels_next_values(&s->pixels, x);
-    } else {
-        ctt_frame_next(&s->pixels, p, (int)k->crop.x, (int)k->crop.y);
-    }
-    if ((clip || s->frames++ == 0) && (k->resized || is_tinted(&k->tint)))
-        ctt_tint_table(s->value, &s->pixels, s->table);
-}
-
-static void erase(const struct ctt_input *in, const struct ctt_box *b,
-                  const double fill[3], float *x)
-{
-    for (int y = b->y; y < b->y + b->h; y++) {
-        float *p = x + ((int64_t)y * in->w + b->x) * in->c;
-        for (int i = 0; i < b->w * in->c; i++) {
-            int c = i % in->c;
-            p[i] = ((float)fill[c] - in->mean[c]) / in->std[c];
-        }
-    }
-}
-
-static void write_frame(struct ctt_crop *crop, const struct ctt_look *k,
-                        const struct shades *s, const uint8_t *p, float *x)
-{
-    const struct ctt_input *in = &s->pixels.in;
-    int at_x = (int)k->crop.x, at_y = (int)k->crop.y;
-
-    if (k->resized)
-        ctt_crop_frame(crop, p, s->table, x);
-    else if (is_tinted(&k->tint))
-        ctt_frame_table(p, in, at_x, at_y, k->flip, s->table, x);
-    else
-        ctt_frame_float(p, &s->pixels, at_x, at_y, k->flip, x);
-    if (k->erased.w)
-        erase(in, &k->erased, s->fill, x);
-    if (in->c == 3 && k->colour != 1)
-        ctt_colour_spread(in, k->colour, (int64_t)in->h * in->w, x);
-}
-
-/* Writes the frames of one clip; padding repeats its last frame.  A frame that
- * is shown twice counts twice with normalise=clip, so its values may change. */
-static void write_frames(const struct ctt_loader *l, struct ctt_crop *crop,
-                         const struct ctt_look *k, const struct ctt_frames *f,
-                         int steps, float *x)
-{
-    int64_t from = (int64_t)f->h * f->w * f->c;
-    int anew = l->d->in.normalise == CTT_NORMALISE_CLIP;
-    struct shades s;
-
-    begin_shades(l->d, k, f, &s);
-    if (k->resized)
-        ctt_crop_set(crop, &k->crop, k->flip);
-    for (int t = 0, was = -1; t < steps; t++, x = frame_after(l, x)) {
-        int at = t < k->count ? ctt_look_frame(k, f->count, t) : was;
-        if (t >= k->count || (at == was && !anew)) {
-            memcpy(x, x - l->frame * l->n, (size_t)l->frame * sizeof(*x));
-        } else {
-            next_shades(crop, k, f->data + at * from, &s, x);
-            write_frame(crop, k, &s, f->data + at * from, x);
-        }
-        was = at;
-    }
-}
-
 /* Writes the symbols of a sentence; padding repeats the last. */
 static void write_symbols(const struct ctt_loader *l,
                           const struct ctt_frames *f, int steps, float *x)
@@ -203,34 +83,46 @@ static void write_symbols(const struct ctt_loader *l,
     }
 }
 
-static int load_clip(struct ctt_loader *l, struct ctt_crop *crop, int batch,
-                     int j, float *x, int *length)
+/* Writes nothing as clip j of a batch. */
+static void write_none(const struct ctt_loader *l, const struct buffer *p,
+                       int j, int steps)
 {
+    float *x = p->x + j * l->frame;
+
+    if (l->bytes)
+        ctt_show_none(&p->shots, j);
+    for (int t = 0; !l->bytes && t < steps; t++, x = frame_after(l, x))
+        memset(x, 0, (size_t)l->frame * sizeof(*x));
+}
+
+static int load_clip(struct worker *w, int batch, int j, struct buffer *p)
+{
+    struct ctt_loader *l = w->l;
     int steps = l->plan->steps[batch], own = 0, rc = 0;
     size_t at = (size_t)batch * (size_t)l->n + (size_t)j;
     struct ctt_augment a = change_of(l, at);
     int i = l->plan->clip[at];
     struct ctt_frames f = { 0 };
-    struct ctt_look k;
+    struct ctt_look k = { .count = 0 };
 
-    if (i < 0)
-        goto empty;
-    ctt_look_choose(l->d, i, &a, steps, &k);
-    rc = ctt_data_frames(l->d, i, a.key, &f, &own);
-    if (rc < 0)
-        goto empty;
+    if (i >= 0) {
+        ctt_look_choose(l->d, i, &a, steps, &k);
+        rc = ctt_data_frames(l->d, i, a.key, &f, &own);
+    }
+    p->length[j] = rc < 0 ? 0 : k.count;
+    if (i < 0 || rc < 0) {
+        write_none(l, p, j, steps);
+        return rc;
+    }
     if (l->d->symbols)
-        write_symbols(l, &f, steps, x);
+        write_symbols(l, &f, steps, p->x + j * l->frame);
+    else if (l->bytes)
+        ctt_show_bytes(&w->show, &k, &f, &p->shots, j);
     else
-        write_frames(l, crop, &k, &f, steps, x);
-    *length = k.count;
+        ctt_show_floats(&w->show, &k, &f, steps, l->frame * l->n,
+                        p->x + j * l->frame);
     ctt_data_done(l->d, i, &f, own);
     return 0;
-empty:
-    for (int t = 0; t < steps; t++, x = frame_after(l, x))
-        memset(x, 0, (size_t)l->frame * sizeof(*x));
-    *length = 0;
-    return rc;
 }
 
 /* ---- the threads ---- */
@@ -268,20 +160,29 @@ static void mix(struct ctt_loader *l, int batch, struct buffer *p)
     pthread_mutex_unlock(&l->mixing);
 }
 
-/* Loads the next clips of a batch. */
-static void load_some(struct ctt_loader *l, struct ctt_crop *crop)
+/* The bytes of a batch lie where its floats would. */
+static void place_shots(struct ctt_loader *l, int batch, struct buffer *p)
 {
+    p->shots = ctt_shots_of(&l->worker[0].show, l->n, l->plan->steps[batch]);
+    p->shots.block = (char *)p->x;
+}
+
+/* Loads the next clips of a batch. */
+static void load_some(struct worker *w)
+{
+    struct ctt_loader *l = w->l;
     int batch = (int)(l->next / l->n), j = (int)(l->next % l->n);
     int n = l->n - j < l->some ? l->n - j : l->some;
     struct buffer *p = &l->ring[batch % RING];
 
     l->next += n;
     l->busy++;
+    if (l->bytes && j == 0)
+        place_shots(l, batch, p);
     pthread_mutex_unlock(&l->lock);
     for (int end = j + n; j < end; j++) {
         double start = ctt_span_begin();
-        int rc = load_clip(l, crop, batch, j, p->x + j * l->frame,
-                           &p->length[j]);
+        int rc = load_clip(w, batch, j, p);
 
         ctt_span_end(CTT_SPAN_LOAD, start);
         if (rc < 0)
@@ -308,7 +209,7 @@ static void *worker(void *arg)
     pthread_mutex_lock(&l->lock);
     while (!l->stop) {
         if (has_work(l))
-            load_some(l, w->crop);
+            load_some(w);
         else
             pthread_cond_wait(&l->work, &l->lock);
     }
@@ -323,7 +224,8 @@ static int start_workers(struct ctt_loader *l)
     for (int k = 0; k < l->d->workers && k < MAX_WORKERS; k++) {
         struct worker *w = &l->worker[k];
         w->l = l;
-        CTT_TRY(ctt_crop_new(&l->d->in, &w->crop));
+        w->show.d = l->d;
+        CTT_TRY(ctt_crop_new(&l->d->in, &w->show.crop));
         if (pthread_create(&w->id, NULL, worker, w) != 0)
             break;
         l->workers++;
@@ -378,7 +280,7 @@ void ctt_loader_close(struct ctt_loader **p)
     while (l->workers > 0)
         pthread_join(l->worker[--l->workers].id, NULL);
     for (int k = 0; k < MAX_WORKERS; k++)
-        ctt_crop_free(&l->worker[k].crop);
+        ctt_crop_free(&l->worker[k].show.crop);
     for (int k = 0; k < RING; k++) {
         if (l->ring[k].pinned)
             ctt_dev_unpin(l->dev, l->ring[k].x);
@@ -395,11 +297,23 @@ void ctt_loader_close(struct ctt_loader **p)
     *p = NULL;
 }
 
+/* 1 if batches can be bytes for a device whose memory is not the program's. */
+static int can_be_bytes(const struct ctt_loader *l, const struct ctt_dev *dev)
+{
+    const struct ctt_data *d = l->d;
+    struct ctt_shots s = ctt_shots_of(&l->worker[0].show, l->n, 1);
+
+    return !ctt_dev_shared(dev) && !l->spare && !d->symbols &&
+           d->in.normalise != CTT_NORMALISE_CLIP && s.bytes <= l->frame *
+           l->n * (int64_t)sizeof(float);
+}
+
 int ctt_loader_pin(struct ctt_loader *l, struct ctt_dev *dev)
 {
     int rc = 0;
 
     l->dev = dev;
+    l->bytes = can_be_bytes(l, dev);
     for (int k = 0; k < RING; k++) {
         CTT_TRY(ctt_dev_pin(dev, l->ring[k].x,
                             l->floats * (int64_t)sizeof(float)));
@@ -469,7 +383,8 @@ int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
         return rc;
     *b = (struct ctt_batch){ .x = p->x, .steps = l->plan->steps[l->batch],
         .n = l->n, .clip = l->plan->clip + (size_t)l->batch * l->n,
-        .length = p->length, .blend = l->spare ? p->blend : NULL };
+        .length = p->length, .blend = l->spare ? p->blend : NULL,
+        .shots = l->bytes ? &p->shots : NULL };
     return 1;
 }
 
@@ -493,6 +408,7 @@ int ctt_loader_peek(struct ctt_loader *l, struct ctt_batch *b)
     pthread_mutex_unlock(&l->lock);
     if (ready)
         *b = (struct ctt_batch){ .x = l->ring[at % RING].x,
-                                 .steps = l->plan->steps[at], .n = l->n };
+            .steps = l->plan->steps[at], .n = l->n,
+            .shots = l->bytes ? &l->ring[at % RING].shots : NULL };
     return ready;
 }

@@ -13,6 +13,8 @@ struct ctt_batch {
     const int   *clip;      /* [n] clip numbers; -1: empty */
     const int   *length;    /* [n] frames; 0: empty */
     const struct ctt_blend *blend;    /* [n]; NULL: no clip is mixed */
+    const struct ctt_shots *shots;    /* NULL, or x is an address alone, and
+                                         ctt_dev_render() makes its floats */
 };
 
 struct ctt_loader;
@@ -23,7 +25,9 @@ int  ctt_loader_open(struct ctt_data *d, int n, int room,
 void ctt_loader_close(struct ctt_loader **l);
 
 /* Pins the memory of the frames for copies to this device (ctt_dev_pin) until
- * the loader is closed.  Then ctt_loader_done() may be called only after a call
+ * the loader is closed.  Batches for a device with memory of its own have shots
+ * then, unless clips are mixed (ctt_loader_mixes() comes first) or normalised
+ * by their own frames.  Then ctt_loader_done() may be called only after a call
  * that waits for the device. */
 int  ctt_loader_pin(struct ctt_loader *l, struct ctt_dev *dev);
 

@@ -11,6 +11,7 @@
 #include "net/rewrite/edit.h"
 #include "net/pixels.h"
 #include "run/back/exec.h"
+#include "base/span.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -200,11 +201,13 @@ static int give_frames(void *arg, struct ctt_exec *x,
     size_t n = (size_t)s->batch->n, first = (size_t)p->first;
     size_t frame = n * floats_of(s, s->frame);
     const float *from = s->batch->x + first * frame;
+    double start = ctt_span_begin();
     int rc = 0;
 
     CTT_TRY(ctt_run_put(x->r, s->frame, 0, from, window_rows(s, s->frame, p)));
     CTT_TRY(ctt_run_put(x->r, s->target, 0, from + frame,
                         window_rows(s, s->target, p)));
+    ctt_span_end(CTT_SPAN_COPY, start);
     CTT_TRY(ctt_run_put(x->r, s->seen, 0, s->truth + first * n,
                         window_rows(s, s->seen, p)));
 out:

@@ -41,6 +41,7 @@ static int load_batch(struct worker *w, int64_t batch)
     int rc = 0;
 
     ctt_loader_rest(t->loader);
+    t->ahead = NULL;
     CTT_TRY(ctt_dev_prefetch(t->dev, NULL, 0));    /* of one that is not next */
     if (w->pull->epoch != w->epoch)
         ctt_trainer_plan(t, w->pull->epoch);

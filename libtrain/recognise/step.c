@@ -9,6 +9,7 @@
 #include "libtrain/layers.h"
 #include "libtrain/ranks/pipeline.h"
 #include "libtrain/task.h"
+#include "base/span.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -293,9 +294,12 @@ static int put_frames(const struct ctt_recognise_step *s,
 {
     const struct ctt_tensor *in = &s->g->node[s->input].out;
     int64_t frame = ctt_volume(in) * x->r->n;
+    double start = ctt_span_begin();
+    int rc = ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
+                         p->steps * ctt_rows(in) * x->r->n);
 
-    return ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
-                       p->steps * ctt_rows(in) * x->r->n);
+    ctt_span_end(CTT_SPAN_COPY, start);
+    return rc;
 }
 
 static int give_inputs(void *arg, struct ctt_exec *x,

@@ -2,6 +2,7 @@
  * test_gpu_stream.c: the streams of the device "cuda": replayed graphs, several
  * lanes, prefetched uploads. */
 #include "tests/lib/gpu.h"
+#include "tests/lib/shots.h"
 
 /* ---- repeated work ---- */
 
@@ -158,11 +159,64 @@ static void test_prefetch(void)
     ctt_free(y);
 }
 
+/* Puts part of the floats at x, which the device has made, and compares. */
+static void check_made(const float *x, const float *want, int n)
+{
+    float *y = ctt_check_floats(n, 0);
+    char *p = gpu_alloc(n * (int64_t)sizeof(float));
+
+    for (int t = 0; t < GPU_TYPES; t++) {
+        struct ctt_tensor row = gpu_row(p, gpu_types[t].type, n);
+
+        CHECK_OK(ctt_dev_put(gpu, x, &row));
+        gpu_read(p, gpu_types[t].type, n, y);
+        for (int i = 0; i < n; i++) {
+            float w = want[i];
+
+            gpu_round(gpu_types[t].type, &w, 1);
+            if (!(y[i] == w)) {
+                CU_FAIL("a number that the device has made is another");
+                break;
+            }
+        }
+    }
+    ctt_dev_free(gpu, (void **)&p);
+    ctt_free(y);
+}
+
+/* Frames made of bytes there are those of plain C, as often as they are put;
+ * the bytes lie where the floats would. */
+static void test_render(void)
+{
+    for (uint64_t key = 1; key <= (gpu_quick ? 4 : 12); key++) {
+        struct ctt_shots s = shots_new(key % 3 ? 3 : 1, 3, 1 + (int)key % 4,
+                                       key);
+        int n = shots_floats(&s);
+        float *want = ctt_check_floats(n, 1), *x = (float *)(void *)s.block;
+
+        CHECK_OK(ctt_dev_render(host, &s, want));
+        CU_ASSERT((int64_t)n * (int64_t)sizeof(float) <= s.bytes);
+        if (key % 2)
+            CHECK_OK(ctt_dev_pin(gpu, x, s.bytes));
+        CHECK_OK(ctt_dev_render(gpu, &s, x));
+        check_made(x, want, n);
+        check_made(x + n / 3, want + n / 3, n / 4);
+        check_made(x, want, n);
+        CHECK_OK(ctt_dev_prefetch(gpu, NULL, 0));
+        CHECK_OK(ctt_dev_sync(gpu));
+        if (key % 2)
+            ctt_dev_unpin(gpu, x);
+        ctt_free(want);
+        ctt_free(s.block);
+    }
+}
+
 static CU_TestInfo tests[] = {
     { "replay", test_replay },
     { "a recording that fails", test_failed_record },
     { "lanes", test_lanes },
     { "prefetch", test_prefetch },
+    { "frames made of bytes", test_render },
     CU_TEST_INFO_NULL
 };
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_sim_runs.sh: the device "cuda" with the simulated libraries (tests/sim)
 # in unusual states: other orders of work, missing engines, little memory, and
-# each call failing in turn; and the tally of a step.  CTT_SIM_CASES=all: in
-# more orders, with all cases of the kernels, and with more calls that fail;
-# CTT_CHECK_EVERY of 9 or more: with fewer.
+# each call failing in turn; the tally of a step, and frames that it makes.
+# CTT_SIM_CASES=all: in more orders, with all cases of the kernels, and with
+# more calls that fail; CTT_CHECK_EVERY of 9 or more: with fewer.
 set -u
 tools="convtt-info convtt-train convtt-data"
 . "${srcdir:-.}/tests/lib/cli.sh"
@@ -44,8 +44,8 @@ done
 
 # 3. Each call fails once: one line names it, and nothing leaks.
 cat > tiny.net << 'END'
-input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
-conv e in=x out=8 kernel=3 stride=2 pad=1
+input x h=32 w=32 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=8 kernel=4 stride=4
 convlstm l in=e hidden=8
 clip
 window v in=l steps=2
@@ -98,6 +98,22 @@ CTT_SIM_MEMORY=600000 says 1 'MB asked' train
 CTT_SIM_TALLY=ctt_adam CTT_SIM_GUARD=0 train > log 2>&1 < /dev/null ||
     fail "a tally: $(tail -3 log)"
 steps=$(awk '/kernel lstm_forward/ { print $1 }' log)
+grep -q 'kernel ctt_shots' log || fail "frames are floats: $(tail -3 log)"
 grep -q "operations, $((2 * ${steps:-0} + 6)) of them convs" log &&
     [ "${steps:-0}" -gt 1 ] || fail "a tally: $(tail -3 log)"
+
+# 6. Frames that the GPU makes of bytes, in windows that are recomputed and in
+# shards, give the losses of a processor.
+for device in cpu cuda; do
+    rm -f tiny.ctt*
+    "$bin/convtt-train" tiny.net --data clips -o tiny.ctt --epochs 2 \
+        --batch 8 --shards 2 --window 2 --keep 0 --device $device \
+        --log-csv $device.csv > log 2>&1 < /dev/null ||
+        fail "shards on $device: $(tail -3 log)"
+done
+paste -d, cpu.csv cuda.csv | awk -F, '
+    NR == 1 { for (i = NF; i; i--) if ($i == "loss") at[++n] = i }
+    NR > 1 { a = $at[1]; b = $at[2]; rows += (a - b) ^ 2 <= 1e-8 * a * a }
+    END { exit n != 2 || rows != 2 }' ||
+    fail "losses: $(cat cpu.csv cuda.csv)"
 exit $failed

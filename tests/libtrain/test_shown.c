@@ -20,7 +20,8 @@ static void check_stream(const struct ctt_data *d, const struct ctt_batch *b,
 {
     int clip = b->clip[j], frames = d->clip[clip].length;
     uint8_t stored[CLIP_SIZE * CLIP_SIZE * 3];
-    float table[3][256], want[FLOATS];
+    float want[FLOATS];
+    struct ctt_paint paint = { .w = 0 };
     struct ctt_crop *crop = NULL;
     struct ctt_pixels p;
     struct ctt_look k;
@@ -30,12 +31,12 @@ static void check_stream(const struct ctt_data *d, const struct ctt_batch *b,
     CHECK_OK(ctt_crop_new(&d->in, &crop));
     ctt_crop_set(crop, &k.crop, k.flip);
     ctt_pixels_begin(&p, &d->in);
-    unit_table(&p, table);
+    unit_table(&p, paint.table);
     for (int t = 0; t < b->length[j]; t++) {
         double sum = 0;
 
         clip_draw(clip, ctt_look_frame(&k, frames, t), stored);
-        ctt_crop_frame(crop, stored, table, want);
+        ctt_crop_frame(crop, stored, &paint, want);
         ctt_pixels_next_values(&p, want);
         for (int i = 0; i < FLOATS; i++) {
             want[i] = (want[i] - p.in.mean[0]) / p.in.std[0];

@@ -177,8 +177,9 @@ static void say_row(struct ctt_table *t, const struct ctt_profile_said *p,
 static const enum ctt_span_kind whole[] = { CTT_SPAN_FRAME, CTT_SPAN_ANSWER,
     CTT_SPAN_STEP, CTT_SPAN_TEST };
 static const enum ctt_span_kind within[] = { CTT_SPAN_INPUT, CTT_SPAN_WAIT,
-    CTT_SPAN_EXCHANGE, CTT_SPAN_UPDATE };
-static const enum ctt_span_kind beside[] = { CTT_SPAN_DECODE, CTT_SPAN_LOAD };
+    CTT_SPAN_COPY, CTT_SPAN_EXCHANGE, CTT_SPAN_UPDATE };
+static const enum ctt_span_kind beside[] = { CTT_SPAN_DECODE, CTT_SPAN_LOAD,
+    CTT_SPAN_AUGMENT };
 
 /* The spans in which nodes run, and how much of them is known. */
 static void say_spans(double nodes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_augment.c: what augmentation does to a clip: crops, time and colours. */
 #include "libtrain/chance.h"
+#include "libtrain/data/show.h"
 #include "tests/lib/augmented.h"
 #include "tests/lib/lights.h"
 #include "tests/lib/reader.h"
@@ -33,7 +34,7 @@ static void crops_stay_inside(void)
     ctt_data_close(&d);
 }
 
-static float bytes[3][256];    /* what a byte means: itself */
+static struct ctt_paint itself;    /* what a byte means */
 
 /* A part at whole pixels and of the model's size is copied; a slope stays that
  * slope between pixels, enlarged or made smaller; a chessboard of pixels that
@@ -47,22 +48,23 @@ static void crops_are_resized_without_aliasing(void)
 
     in.scale = 2;
     for (int v = 0; v < 256; v++)
-        bytes[0][v] = bytes[1][v] = bytes[2][v] = (float)v;
+        for (int k = 0; k < 3; k++)
+            itself.table[k][v] = (float)v;
     for (int i = 0; i < 400 * 3; i++) {
         slope[i] = (uint8_t)(i / 3 % 20 * 8 + i / 60 * 3 + i % 3);
         board[i] = (uint8_t)((i / 3 + i / 60) % 2 * 200);
     }
     CHECK_OK(ctt_crop_new(&in, &c));
     ctt_crop_set(c, &(struct ctt_area){ 3, 4, 10, 10 }, 0);
-    ctt_crop_frame(c, slope, bytes, out);
+    ctt_crop_frame(c, slope, &itself, out);
     for (int i = 0; i < FLOATS; i++)
-        CU_ASSERT(out[i] == bytes[0][slope[((4 + i / 30) * 20 + 3 +
-                                            i / 3 % 10) * 3 + i % 3]]);
+        CU_ASSERT(out[i] == (float)slope[((4 + i / 30) * 20 + 3 +
+                                         i / 3 % 10) * 3 + i % 3]);
     for (int flip = 0; flip < 2; flip++)
         for (int k = 0; k < 2; k++) {
             struct ctt_area a = { 2.3f, 3.6f, k ? 13 : 7.5f, k ? 12 : 6 };
             ctt_crop_set(c, &a, flip);
-            ctt_crop_frame(c, slope, bytes, out);
+            ctt_crop_frame(c, slope, &itself, out);
             for (int i = 0; i < FLOATS; i++) {
                 int at = i / 3 % 10;
                 double x = (flip ? 9 - at : at) + 0.5, y = i / 30 + 0.5;
@@ -73,7 +75,7 @@ static void crops_are_resized_without_aliasing(void)
             }
         }
     ctt_crop_set(c, &(struct ctt_area){ 0, 0, 20, 20 }, 0);
-    ctt_crop_frame(c, board, bytes, out);
+    ctt_crop_frame(c, board, &itself, out);
     for (int i = 0; i < FLOATS; i++)
         CU_ASSERT_DOUBLE_EQUAL(out[i], 100, 20);
     ctt_crop_free(&c);
@@ -350,6 +352,53 @@ static void workers_do_not_matter(void)
     ctt_data_close(&d);
 }
 
+/* What a device makes of the bytes of a clip are the floats that a loader
+ * writes, whatever changes. */
+static void check_bytes(struct ctt_data *d, struct ctt_dev *dev,
+                        const struct ctt_augment *a, int i)
+{
+    enum { STEPS = 14, APART = 2 * FLOATS };
+    static float want[STEPS * APART], x[STEPS * APART];
+    struct ctt_show show = { .d = d };
+    struct ctt_frames f;
+    struct ctt_shots s;
+    struct ctt_look k;
+    int own;
+
+    CHECK_OK(ctt_crop_new(&d->in, &show.crop));
+    s = ctt_shots_of(&show, 2, STEPS);
+    s.block = ctt_calloc(1, (size_t)s.bytes);
+    ctt_look_choose(d, i, a, STEPS, &k);
+    CHECK_OK(ctt_data_frames(d, i, a->key, &f, &own));
+    ctt_show_none(&s, 0);
+    ctt_show_bytes(&show, &k, &f, &s, 1);
+    CHECK_OK(ctt_dev_render(dev, &s, x));
+    ctt_show_floats(&show, &k, &f, STEPS, APART, want + FLOATS);
+    CHECK_CLOSE(x, want, STEPS * APART, 0);
+    ctt_data_done(d, i, &f, own);
+    ctt_crop_free(&show.crop);
+    ctt_free(s.block);
+}
+
+static void bytes_give_the_same_floats(void)
+{
+    struct ctt_data *d = open_toy();
+    struct ctt_dev *dev = NULL;
+
+    CHECK_OK(ctt_dev_open("ref", 1, &dev));
+    for (uint64_t key = 0; key <= 60; key++) {
+        const struct ctt_augment parts[] = {
+            strong(key), { .flip = 1, .jitter = 1, .key = key },
+            { .grey = 0.5f, .erase = 0.5f, .jitter = 1, .key = key },
+            { .random_gamma = 1, .flip = 1, .key = key },
+        };
+        for (size_t i = 0; i < CTT_LEN(parts); i++)
+            check_bytes(d, dev, &parts[i], (int)key % CLIPS);
+    }
+    ctt_dev_close(&dev);
+    ctt_data_close(&d);
+}
+
 /* Gray clips of one frame: nothing but the picture changes. */
 static void gray_pictures(void)
 {
@@ -395,6 +444,7 @@ int main(void)
         { "every light stays what it is", every_light_stays_what_it_is },
         { "erased and grey", erased_and_grey },
         { "workers do not matter", workers_do_not_matter },
+        { "bytes give the same floats", bytes_give_the_same_floats },
         { "gray pictures", gray_pictures },
         CU_TEST_INFO_NULL
     };

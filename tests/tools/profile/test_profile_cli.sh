@@ -28,14 +28,17 @@ conv y in=q out=2
 END
 common='--fps 4 --batch 2 --threads 1'
 
-# 1. A training: forward and backward, loading, waiting, updating.
+# 1. A training: forward and backward, loading, augmentation, copies,
+# waiting, updating.
 "$bin/convtt-train" tiny.net --data clips -o m.h5 $common --epochs 2 \
     --profile train.json > log 2>&1 < /dev/null || fail "train: $(tail -3 log)"
 for words in '^c +conv back' '^c +conv +[0-9]+x' '^nodes .*, update .* step: ' \
-    '^load ' '^ceiling .*GFLOP/s' '^roofline ' '^Amdahl '; do
+    '^load ' '^augmentation ' '^nodes .* copy of frames ' \
+    '^ceiling .*GFLOP/s' '^roofline ' '^Amdahl '; do
     grep -qE "$words" log || fail "training: no '$words'"
 done
 for name in '"name":"c","cat":"node","ph":"X"' '"cat":"load"' '"cat":"update"' \
+    '"cat":"augmentation"' '"cat":"copy of frames"' '"cat":"wait for clips"' \
     '"cat":"step"' '"thread_name"' '"pass":"backward"' '"gb_per_s"'; do
     grep -qF "$name" train.json || fail "train.json: no $name"
 done
