@@ -154,7 +154,7 @@ static int get_int8(const struct ctt_part *p, const uint8_t *in,
                     const struct ctt_decoded *to)
 {
     const uint8_t *q = in + SCALE * channels(p);
-    int64_t n = each(p);
+    int64_t n = each(p), j = 0;
 
     for (int64_t o = 0; o < channels(p); o++) {
         float scale;
@@ -162,17 +162,18 @@ static int get_int8(const struct ctt_part *p, const uint8_t *in,
         ctt_set_bits(&scale, ctt_get_number(in + SCALE * o, SCALE));
         if (!isfinite(scale) || scale < 0)
             return 0;
-        if (p->kept == p->count) {
+        if (!p->at) {
             if (!get_whole(q + o * n, scale, n, to->w + o * n))
                 return 0;
             continue;
         }
-        for (int64_t i = o * n; i < (o + 1) * n; i++) {
-            int kept = ctt_part_keeps(p, i), x = kept ? (int8_t)*q++ : 0;
+        for (; j < p->kept && p->at[j] < (o + 1) * n; j++) {
+            int x = (int8_t)q[j];
+
             if (x < -LARGEST)
                 return 0;
-            ctt_set_bits(&to->w[i], kept && x ? ctt_float_bits(scale * (float)x)
-                                              : 0);
+            ctt_set_bits(&to->w[p->at[j]],
+                         x ? ctt_float_bits(scale * (float)x) : 0);
         }
     }
     return 1;
