@@ -113,19 +113,42 @@ out:
 
 /* ---- weights ---- */
 
-static float step_of(const float *w, int64_t n)
+/* The largest absolute value: floats from 0 on have the order of their bits. */
+static inline __attribute__((always_inline)) int32_t most_bits(const float *w,
+                                                               int64_t n)
 {
-    int32_t most = 0;    /* floats from 0 on have the order of their bits */
-    float x;
+    int32_t most = 0;
 
 #pragma omp simd reduction(max : most)
     for (int64_t i = 0; i < n; i++) {
         int32_t bits;
 
         memcpy(&bits, w + i, sizeof(bits));
-        bits &= 0x7fffffff;
+        bits &= INT32_MAX;
         most = bits > most ? bits : most;
     }
+    return most;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2")))
+static int32_t most_bits_avx2(const float *w, int64_t n)
+{
+    return most_bits(w, n);
+}
+#endif
+
+static float step_of(const float *w, int64_t n)
+{
+    int32_t most;
+    float x;
+
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        most = most_bits_avx2(w, n);
+    else
+#endif
+        most = most_bits(w, n);
     memcpy(&x, &most, sizeof(x));
     return ctt_quant_step(x);
 }
