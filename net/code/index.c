@@ -72,7 +72,7 @@ static uint64_t window(const struct bits *b)
     uint64_t x = 0;
 
     if (left >= 8)
-        x = (uint64_t)ctt_get_number(p + 4, 4) << 32 | ctt_get_number(p, 4);
+        x = ctt_get_eight(p);
     for (int k = 0; k < left && left < 8; k++)
         x |= (uint64_t)p[k] << 8 * k;
     return x >> b->at % 8;

@@ -136,7 +136,9 @@ static int64_t used(const struct ctt_part *p, const uint8_t *in, int64_t n)
 }
 
 /* A channel of which nothing is pruned; returns 0 if a number is none. */
-static int get_whole(const uint8_t *q, float scale, int64_t n, float *w)
+static inline __attribute__((always_inline)) int whole_row(const uint8_t *q,
+                                                           float scale,
+                                                           int64_t n, float *w)
 {
     int least = 0;
 
@@ -148,6 +150,23 @@ static int get_whole(const uint8_t *q, float scale, int64_t n, float *w)
         w[i] = scale * (float)x;
     }
     return least >= -LARGEST;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2")))
+static int whole_avx2(const uint8_t *q, float scale, int64_t n, float *w)
+{
+    return whole_row(q, scale, n, w);
+}
+#endif
+
+static int get_whole(const uint8_t *q, float scale, int64_t n, float *w)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return whole_avx2(q, scale, n, w);
+#endif
+    return whole_row(q, scale, n, w);
 }
 
 static int get_int8(const struct ctt_part *p, const uint8_t *in,
