@@ -217,7 +217,7 @@ out:
     return rc;
 }
 
-/* What positions say; an element that is not kept is 0. */
+/* Positions in the form that is wanted; an element that is not kept is 0. */
 static void set_kept(const struct ctt_part *p, const struct rows *r,
                      const struct ctt_decoded *to)
 {
