@@ -176,4 +176,5 @@ void ctt_store_late_add(struct ctt_model *m, const struct ctt_entry *e,
 
     f->of[f->count++] = (struct place){ *e, *shape, at, plain };
     ctt_lates_add(m->late, e->s.name, shape);
+    ctt_model_leaves(m, shape);
 }
