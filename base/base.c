@@ -148,6 +148,11 @@ static void release(int64_t size)
     atomic_fetch_sub_explicit(&used, size, memory_order_relaxed);
 }
 
+void ctt_memory_untouched(int64_t bytes)
+{
+    release(bytes);
+}
+
 /* Corrects the reserved bytes to those that malloc gave, which freeing
  * subtracts. */
 static void correct_used(size_t reserved, size_t given)

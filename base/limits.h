@@ -67,6 +67,10 @@ void ctt_cache_unlock(void);
 int64_t ctt_cache_held(void);
 int64_t ctt_cache_drop(int64_t bytes);
 
+/* So many bytes of blocks are never touched and do not count; negative: they do
+ * again, as the block is to be freed. */
+void ctt_memory_untouched(int64_t bytes);
+
 /* CTT_ENOMEM if a sum of blocks to be allocated exceeds ctt_memory_left();
  * `what` begins the message, which names the limit.  Asked before the first
  * block, so that the message names the whole. */

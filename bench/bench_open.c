@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_open.c: CPU time and memory of opening a model file, its first frame
- * and later ones, on one thread: bench_open FILE. */
+ * and later ones: bench_open FILE [THREADS]; one thread. */
 #include "infer/infer.h"
 #include "base/clock.h"
 #include "tools/shared/measure.h"
@@ -46,7 +46,7 @@ static int answer(struct ctt_infer *m, struct ctt_session *s,
                                  : ctt_session_read(s, to);
 }
 
-static int measure(const char *path)
+static int measure(const char *path, int threads)
 {
     double begin = cpu_ms(), wall = ctt_milliseconds(), ms[FRAMES + 2];
     struct ctt_infer *m = NULL;
@@ -54,7 +54,7 @@ static int measure(const char *path)
     const struct ctt_infer_input *in;
     uint8_t *frame = NULL;
     float *to = NULL;
-    int rc = ctt_infer_open(path, "cpu", 1, &m);
+    int rc = ctt_infer_open(path, "cpu", threads, &m);
 
     rc = rc < 0 ? rc : ctt_session_open(m, &s);
     ms[0] = cpu_ms() - begin;
@@ -90,9 +90,11 @@ static int measure(const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        fprintf(stderr, "usage: bench_open FILE\n");
+    int threads = argc == 3 ? atoi(argv[2]) : 1;
+
+    if (argc < 2 || argc > 3 || threads < 1) {
+        fprintf(stderr, "usage: bench_open FILE [THREADS]\n");
         return 2;
     }
-    return measure(argv[1]) < 0;
+    return measure(argv[1], threads) < 0;
 }

@@ -18,6 +18,8 @@ struct ctt_infer {
     int                    tf32;        /* with fp32: multiply is rounded */
     struct ctt_share      *share;       /* engine.h; NULL: the device's memory
                                            is the program's */
+    uint64_t               print;       /* saved.c: what a saved stream names
+                                           the model by; 0: not known yet */
     struct ctt_tune       *tune;        /* NULL: kernels are chosen by rule */
     struct ctt_decision    decision;
     int                    has_decision, holds;    /* the file has a decision;

@@ -60,16 +60,21 @@ void ctt_saved_free(struct ctt_saved *s)
     s->image = s->values = NULL;
 }
 
-/* Hash of a model's text and weights. */
-static int fingerprint(const struct ctt_model *m, uint64_t *out)
+/* Hash of a model's text and weights: found once, as late kernels are read from
+ * the file for it. */
+static int fingerprint(const struct ctt_infer *m, uint64_t *out)
 {
-    char *text = ctt_net_print(m->g);
+    char *text = NULL;
     uint32_t w = 0;
     int rc = 0;
 
+    if ((*out = __atomic_load_n(&m->print, __ATOMIC_RELAXED)))
+        goto out;
+    text = ctt_net_print(m->model->g);
     CTT_TRY(text ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_model_crc(m, &w));
+    CTT_TRY(ctt_model_crc(m->model, &w));
     *out = (uint64_t)ctt_crc32(0, text, 1, (int64_t)strlen(text)) << 32 | w;
+    __atomic_store_n((uint64_t *)(uintptr_t)&m->print, *out, __ATOMIC_RELAXED);
 out:
     ctt_free(text);
     return rc;
@@ -119,7 +124,7 @@ int ctt_saved_write(const char *path, const struct ctt_infer *m,
 
     CTT_TRY(check_replaced(path));
     memcpy(h.magic, magic, sizeof(magic));
-    CTT_TRY(fingerprint(m->model, &h.model));
+    CTT_TRY(fingerprint(m, &h.model));
     CTT_TRY(ctt_decide_crc(s->decide, &h.rules));
     h.crc = checksum(s, &h);
     memcpy(s->image, &h, sizeof(h));
@@ -173,7 +178,7 @@ static int check_same_model(const char *path, const struct ctt_infer *m,
     uint64_t model = 0;
     int rc = 0;
 
-    CTT_TRY(fingerprint(m->model, &model));
+    CTT_TRY(fingerprint(m, &model));
     CTT_CHECK(h->model == model, CTT_EINVAL,
               "%s: this stream was saved with another model than %s", path,
               m->path);

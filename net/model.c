@@ -117,6 +117,14 @@ out:
     return rc;
 }
 
+void ctt_model_leaves(struct ctt_model *m, const struct ctt_tensor *t)
+{
+    int64_t bytes = ctt_volume(t) * (int64_t)sizeof(*m->w);
+
+    m->untouched += bytes;
+    ctt_memory_untouched(bytes);
+}
+
 void ctt_model_free(struct ctt_model **m)
 {
     if (!*m)
@@ -128,6 +136,7 @@ void ctt_model_free(struct ctt_model **m)
     ctt_free((*m)->decision);
     ctt_constraint_free(&(*m)->constraint);
     ctt_lates_leave(&(*m)->late);
+    ctt_memory_untouched(-(*m)->untouched);
     ctt_free((*m)->w);
     ctt_free(*m);
     *m = NULL;

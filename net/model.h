@@ -40,7 +40,12 @@ struct ctt_model {
     struct ctt_state *train;   /* NULL: none */
     struct ctt_lates *late;    /* weights that are not in w but in the file
                                   (late.h), or NULL */
+    int64_t           untouched;    /* bytes of w that are theirs */
 };
+
+/* A weight of this shape stays in the file: its part of w does not count as
+ * memory. */
+void ctt_model_leaves(struct ctt_model *m, const struct ctt_tensor *t);
 
 /* A model of a sealed graph, with zero weights.  It takes g over; on failure
  * g is freed. */

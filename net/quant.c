@@ -113,35 +113,58 @@ out:
 
 /* ---- weights ---- */
 
-static float step_of(const float *w, int64_t n)
+/* A channel's weights as whole numbers (q NULL: not wanted); returns the step.
+ * Floats from 0 on have the order of their bits. */
+static inline __attribute__((always_inline)) float quant_row(const float *w,
+                                                             int64_t n,
+                                                             int8_t *q)
 {
-    int32_t most = 0;    /* floats from 0 on have the order of their bits */
-    float x;
+    int32_t most = 0;
+    float x, step;
 
 #pragma omp simd reduction(max : most)
     for (int64_t i = 0; i < n; i++) {
         int32_t bits;
 
         memcpy(&bits, w + i, sizeof(bits));
-        bits &= 0x7fffffff;
+        bits &= INT32_MAX;
         most = bits > most ? bits : most;
     }
     memcpy(&x, &most, sizeof(x));
-    return ctt_quant_step(x);
+    step = ctt_quant_step(x);
+#pragma omp simd
+    for (int64_t i = 0; i < (q ? n : 0); i++)
+        q[i] = (int8_t)ctt_quant_weight(w[i], step);
+    return step;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2")))
+static float quant_avx2(const float *w, int64_t n, int8_t *q)
+{
+    return quant_row(w, n, q);
+}
+#endif
+
+static float quant_channel(const float *w, int64_t n, int8_t *q)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return quant_avx2(w, n, q);
+#endif
+    return quant_row(w, n, q);
+}
+
+static float step_of(const float *w, int64_t n)
+{
+    return quant_channel(w, n, NULL);
 }
 
 void ctt_quant_weights(const float *w, int64_t channels, int64_t each,
                        int8_t *q, float *scale)
 {
-    for (int64_t o = 0; o < channels; o++, w += each) {
-        float step = scale[o] = step_of(w, each);
-
-        if (!q)
-            continue;
-#pragma omp simd
-        for (int64_t i = 0; i < each; i++)
-            q[o * each + i] = (int8_t)ctt_quant_weight(w[i], step);
-    }
+    for (int64_t o = 0; o < channels; o++, w += each)
+        scale[o] = quant_channel(w, each, q ? q + o * each : NULL);
 }
 
 void ctt_quant_floats(const float *w, int64_t channels, int64_t each,

@@ -84,7 +84,7 @@ out:
 
 static struct ctt_part part_of(const struct ctt_weight *w)
 {
-    return (struct ctt_part){ w, ctt_volume(&w->t), ctt_weight_kept(w) };
+    return (struct ctt_part){ w, ctt_volume(&w->t), ctt_weight_kept(w), NULL };
 }
 
 static int pack(const struct ctt_part *p, const struct rows *r, uint8_t **out,
@@ -203,12 +203,9 @@ static int unpack(const struct rows *r, const struct ctt_part *p,
 {
     struct ctt_layout l = { 0, r->values->most(p), r->values->width };
     int64_t room = l.values + most_positions(p);
-    uint8_t *raw = NULL;
+    uint8_t *raw = ctt_calloc_full((size_t)room + CTT_BEHIND, 1);
     int rc = 0;
 
-    if (l.width == 1)    /* in planes they are as they are */
-        l.values = 0;
-    raw = ctt_calloc_full((size_t)room, 1);
     CTT_TRY(raw ? 0 : CTT_ENOMEM);
     CTT_TRY(r->bytes->unpack(&l, in, size, raw, room, n));
     *used = r->values->used(p, raw, *n);
@@ -220,14 +217,31 @@ out:
     return rc;
 }
 
+/* Positions in the form that is wanted; an element that is not kept is 0. */
+static void set_kept(const struct ctt_part *p, const struct rows *r,
+                     const struct ctt_decoded *to)
+{
+    size_t n = (size_t)p->count;
+
+    if (p->at)
+        memset(to->w, 0, n * sizeof(*to->w));
+    if (to->share && (p->at || !r->values->shares))
+        memset(to->share, 0, n);
+    if (to->keep)
+        memset(to->keep, !p->at, n);
+    for (int64_t j = 0; to->keep && p->at && j < p->kept; j++)
+        to->keep[p->at[j]] = 1;
+}
+
 int ctt_decode(const struct ctt_coding *how, const uint8_t *in, int64_t size,
                const struct ctt_tensor *shape, int64_t kept,
                const struct ctt_decoded *to)
 {
     struct ctt_weight as = { .t = *shape };
-    struct ctt_part p = { &as, ctt_volume(shape), kept };
+    struct ctt_part p = { &as, ctt_volume(shape), kept, NULL };
     struct rows r = { NULL, NULL, NULL };
     uint8_t *raw = NULL;
+    uint32_t *at = NULL;
     int64_t n = 0, used = 0;
     int rc = 0;
 
@@ -235,20 +249,24 @@ int ctt_decode(const struct ctt_coding *how, const uint8_t *in, int64_t size,
     CTT_CHECK(kept >= 0 && kept <= p.count && size >= 0, CTT_EFORMAT,
               "%lld of %lld numbers cannot be kept", (long long)kept,
               (long long)p.count);
-    CTT_CHECK(to->share || !r.values->shares, CTT_EINVAL,
+    CTT_CHECK(to->share || !to->keep || !r.values->shares, CTT_EINVAL,
               "there is no room for codes");
+    CTT_CHECK(r.positions->whole || p.count <= UINT32_MAX, CTT_EUNSUP,
+              "%lld numbers are too many to be pruned", (long long)p.count);
     as.t.data = NULL;
     as.t.dtype = CTT_F32;
     CTT_TRY(unpack(&r, &p, in, size, &raw, &n, &used));
-    CTT_CHECK(r.positions->get(&p, raw + used, n - used, to->keep),
-              CTT_EFORMAT, "its positions (%s) are damaged",
-              r.positions->word);
-    as.keep = to->keep;
-    if (to->share && !r.values->shares)
-        memset(to->share, 0, (size_t)p.count);
+    if (!r.positions->whole)
+        at = ctt_calloc_full((size_t)kept + 1, sizeof(*at));
+    CTT_TRY(at || r.positions->whole ? 0 : CTT_ENOMEM);
+    CTT_CHECK(r.positions->get(&p, raw + used, n - used, at), CTT_EFORMAT,
+              "its positions (%s) are damaged", r.positions->word);
+    p.at = at;
+    set_kept(&p, &r, to);
     CTT_CHECK(r.values->get(&p, raw, to), CTT_EFORMAT,
               "its values (%s) are damaged", r.values->word);
 out:
     ctt_free(raw);
+    ctt_free(at);
     return rc;
 }

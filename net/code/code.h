@@ -20,7 +20,7 @@ int ctt_encode_best(const struct ctt_weight *w, struct ctt_coding *how,
 
 /* The result of decoding, per element: w, the value, 0 if pruned; keep, 0 if
  * pruned, else 1; share, the code (weight.h), or 0.  share may be NULL unless
- * ctt_coding_shares(). */
+ * ctt_coding_shares(), and both if only w is wanted. */
 struct ctt_decoded { float *w; uint8_t *keep, *share; };
 
 /* Decodes a weight of this shape (shape->data is not read).  CTT_EFORMAT if

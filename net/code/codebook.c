@@ -9,8 +9,8 @@ enum { HEAD = 2, SINGLE = 4, HALF = 2, MOST = 255, BYTE = 8 };
 struct book {
     int      count;          /* values; code k is entry k - 1 */
     int      width;          /* bytes per entry: HALF if that is exact */
-    uint32_t entry[MOST];    /* the bits of floats; 0 for a code that no element
-                                has */
+    uint32_t entry[MOST + 1];    /* the bits of floats; 0 for a code that no
+                                    element has */
 };
 
 /* The bits that tell `count` codes apart. */
@@ -174,29 +174,26 @@ static int64_t used_bits(const struct ctt_part *p, const uint8_t *in, int64_t n)
 static int get_codes(const struct ctt_part *p, const struct book *b,
                      const uint8_t *in, int bits, const struct ctt_decoded *to)
 {
+    uint32_t most = 0, mask = (1u << bits) - 1;
     int64_t at = 0;
 
-    for (int64_t i = 0; i < p->count; i++) {
-        int code = 0;
+    for (int64_t j = 0; j < p->kept; j++, at += bits) {
+        uint32_t code = ctt_get_number(in + at / 8, 2) >> at % 8 & mask;
+        int64_t i = ctt_part_place(p, j);
 
-        ctt_set_bits(&to->w[i], 0);
-        to->share[i] = 0;
-        if (!ctt_part_keeps(p, i))
-            continue;
-        for (int k = 0; k < bits; k++, at++)
-            code |= (in[at / 8] >> at % 8 & 1) << k;
-        if (code >= b->count)
-            return 0;
+        most = code > most ? code : most;
         ctt_set_bits(&to->w[i], b->entry[code]);
-        to->share[i] = (uint8_t)(code + 1);
+        if (to->share)
+            to->share[i] = (uint8_t)(code + 1);
     }
-    return at % 8 == 0 || in[at / 8] >> at % 8 == 0;
+    return most < (uint32_t)b->count &&
+           (at % 8 == 0 || in[at / 8] >> at % 8 == 0);
 }
 
 static int get_values(const struct ctt_part *p, const uint8_t *in, int packed,
                       const struct ctt_decoded *to)
 {
-    struct book b;
+    struct book b = { .count = 0 };
 
     return get_book(in, most(p), &b) &&
            get_codes(p, &b, in + codes_at(&b),

@@ -53,9 +53,12 @@ out:
 static int unpack(const struct ctt_layout *l, const uint8_t *in, int64_t n,
                   uint8_t *raw, int64_t room, int64_t *size)
 {
-    uint8_t *plane = ctt_calloc((size_t)room, 1);
+    uint8_t *plane = NULL;
     int rc = 0;
 
+    if (l->width == 1)
+        return ctt_inflate(in, n, raw, room, size);
+    plane = ctt_calloc_full((size_t)room, 1);
     CTT_TRY(plane ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_inflate(in, n, plane, room, size));
     CTT_CHECK(*size >= l->values, CTT_EFORMAT, "its values are missing");

@@ -70,32 +70,22 @@ static int64_t used_f16(const struct ctt_part *p, const uint8_t *in, int64_t n)
     return most_f16(p) <= n ? most_f16(p) : -1;
 }
 
-static int get_floats(const struct ctt_part *p, int width, const uint8_t *in,
-                      const struct ctt_decoded *to)
-{
-    for (int64_t i = 0; i < p->count; i++) {
-        uint32_t bits = 0;
-
-        if (ctt_part_keeps(p, i)) {
-            bits = width == HALF ? ctt_f16_bits(in)
-                                 : ctt_get_number(in, SINGLE);
-            in += width;
-        }
-        ctt_set_bits(&to->w[i], bits);
-    }
-    return 1;
-}
-
 static int get_f32(const struct ctt_part *p, const uint8_t *in,
                    const struct ctt_decoded *to)
 {
-    return get_floats(p, SINGLE, in, to);
+    for (int64_t j = 0; j < p->kept; j++)
+        ctt_set_bits(&to->w[ctt_part_place(p, j)],
+                     ctt_get_number(in + SINGLE * j, SINGLE));
+    return 1;
 }
 
 static int get_f16(const struct ctt_part *p, const uint8_t *in,
                    const struct ctt_decoded *to)
 {
-    return get_floats(p, HALF, in, to);
+    for (int64_t j = 0; j < p->kept; j++)
+        ctt_set_bits(&to->w[ctt_part_place(p, j)],
+                     ctt_f16_bits(in + HALF * j));
+    return 1;
 }
 
 const struct ctt_values ctt_values_f32 = {

@@ -59,24 +59,26 @@ static void put_units(const struct ctt_part *p, enum ctt_prune_form f,
     }
 }
 
+/* The kept units are in the order of their elements. */
 static int get_units(const struct ctt_part *p, enum ctt_prune_form f,
-                     const uint8_t *in, int64_t size, uint8_t *keep)
+                     const uint8_t *in, int64_t size, uint32_t *to)
 {
     int64_t left = p->kept, count = units(p, f), k = 0;
 
-    memset(keep, 0, (size_t)p->count);
-    for (int64_t at = 0; at < size; at++) {
-        struct ctt_unit u;
+    for (int64_t i = 0; i < size; i++) {
+        struct ctt_unit u = { .at = k += in[i], .ins = 1 };
 
-        k += in[at];
-        if (in[at] == MORE)
+        if (in[i] == MORE)
             continue;
         if (k >= count)
             return 0;
-        u = ctt_unit_at(f, &p->w->t, 1, k++);
-        if ((left -= ctt_unit_size(&u)) < 0)
+        if (f != CTT_PRUNE_ANY)
+            u = ctt_unit_at(f, &p->w->t, 1, k);
+        k++;
+        if ((left -= u.ins) < 0)
             return 0;
-        ctt_unit_keep(&u, keep);
+        for (int n = 0; n < u.ins; n++)
+            *to++ = (uint32_t)(u.at + n);
     }
     return left == 0 && (size == 0 || in[size - 1] != MORE);
 }
@@ -94,9 +96,9 @@ static void put_gaps(const struct ctt_part *p, uint8_t *out)
 }
 
 static int get_gaps(const struct ctt_part *p, const uint8_t *in, int64_t size,
-                    uint8_t *keep)
+                    uint32_t *at)
 {
-    return get_units(p, CTT_PRUNE_ANY, in, size, keep);
+    return get_units(p, CTT_PRUNE_ANY, in, size, at);
 }
 
 static int64_t size_block(const struct ctt_part *p)
@@ -110,14 +112,14 @@ static void put_block(const struct ctt_part *p, uint8_t *out)
 }
 
 static int get_block(const struct ctt_part *p, const uint8_t *in, int64_t size,
-                     uint8_t *keep)
+                     uint32_t *at)
 {
-    return get_units(p, CTT_PRUNE_BLOCK, in, size, keep);
+    return get_units(p, CTT_PRUNE_BLOCK, in, size, at);
 }
 
 const struct ctt_positions ctt_positions_gaps = {
-    "gaps", size_gaps, put_gaps, get_gaps
+    "gaps", size_gaps, put_gaps, get_gaps, 0
 };
 const struct ctt_positions ctt_positions_block = {
-    "block", size_block, put_block, get_block
+    "block", size_block, put_block, get_block, 0
 };

@@ -2,8 +2,6 @@
  * index.c: positions "index": the gaps between kept elements. */
 #include "net/code/row.h"
 
-#include <string.h>
-
 /* The gaps between kept elements (the relative index of Han et al. 2016), each
  * in the code of Rice and Plaunt (1971): its high part in unary, its k low
  * bits as they are.  The first byte is the k with the fewest bits in all.  The
@@ -66,62 +64,66 @@ static void put_rice(const struct ctt_part *p, uint8_t *out)
     }
 }
 
-/* 0, 1, or -1 after the end. */
-static int next_bit(struct bits *b)
+/* The next bits, at least 57 of them, with zeros behind the end. */
+static uint64_t window(const struct bits *b)
 {
-    int64_t at = b->at;
+    const uint8_t *p = b->p + b->at / 8;
+    int64_t left = (b->end - b->at / 8 * 8) / 8;
+    uint64_t x = 0;
 
-    if (at >= b->end)
-        return -1;
-    b->at++;
-    return b->p[at / 8] >> at % 8 & 1;
+    if (left >= 8)
+        x = ctt_get_eight(p);
+    for (int k = 0; k < left && left < 8; k++)
+        x |= (uint64_t)p[k] << 8 * k;
+    return x >> b->at % 8;
 }
 
 /* The next gap, or -1 if the bits end or it is more than `most`. */
 static int64_t get_gap(struct bits *b, int k, int64_t most)
 {
+    enum { SURE = 56 };
+    const uint64_t TOP = UINT64_C(1) << 63;
+    uint64_t x = window(b);
     int64_t gap = 0;
-    int bit;
+    int ones;
 
-    while ((bit = next_bit(b)) == 1)
-        if ((gap += INT64_C(1) << k) > most)
+    for (; (ones = __builtin_ctzll(~x | TOP)) + 1 + k > SURE; x = window(b)) {
+        ones = ones < SURE - MAX_RICE - 1 ? ones : SURE - MAX_RICE - 1;
+        gap += (int64_t)ones << k;
+        b->at += ones;
+        if (gap > most || b->at >= b->end)
             return -1;
-    for (int i = 0; i < k && bit >= 0; i++)
-        if ((bit = next_bit(b)) > 0)
-            gap |= INT64_C(1) << i;
-    return bit < 0 || gap > most ? -1 : gap;
+    }
+    gap += ((int64_t)ones << k) |
+           (int64_t)(x >> (ones + 1) & ((UINT64_C(1) << k) - 1));
+    b->at += ones + 1 + k;
+    return b->at > b->end || gap > most ? -1 : gap;
 }
 
 /* 1 if fewer than 8 bits are left, all zeros. */
-static int at_end(struct bits *b)
+static int at_end(const struct bits *b)
 {
-    int bit = 0;
-
-    if (b->end - b->at >= 8)
-        return 0;
-    while (bit == 0)
-        bit = next_bit(b);
-    return bit < 0;
+    return b->end - b->at < 8 && (b->at == b->end || window(b) == 0);
 }
 
 static int get_rice(const struct ctt_part *p, const uint8_t *in, int64_t size,
-                    uint8_t *keep)
+                    uint32_t *to)
 {
     struct bits b = { .p = in + 1, .end = 8 * (size - 1) };
-    int64_t left = p->kept, i = 0;
+    int64_t i = 0;
 
     if (size < 1 || in[0] > MAX_RICE)
         return 0;
-    memset(keep, 0, (size_t)p->count);
-    for (; left > 0; left--, i++) {
+    for (int64_t j = 0; j < p->kept; j++, i++) {
         int64_t gap = get_gap(&b, in[0], p->count - 1 - i);
+
         if (gap < 0)
             return 0;
-        keep[i += gap] = 1;
+        to[j] = (uint32_t)(i += gap);
     }
     return at_end(&b);
 }
 
 const struct ctt_positions ctt_positions_index = {
-    "index", rice_size, put_rice, get_rice
+    "index", rice_size, put_rice, get_rice, 0
 };

@@ -136,7 +136,9 @@ static int64_t used(const struct ctt_part *p, const uint8_t *in, int64_t n)
 }
 
 /* A channel of which nothing is pruned; returns 0 if a number is none. */
-static int get_whole(const uint8_t *q, float scale, int64_t n, float *w)
+static inline __attribute__((always_inline)) int whole_row(const uint8_t *q,
+                                                           float scale,
+                                                           int64_t n, float *w)
 {
     int least = 0;
 
@@ -150,11 +152,28 @@ static int get_whole(const uint8_t *q, float scale, int64_t n, float *w)
     return least >= -LARGEST;
 }
 
+#if defined(__x86_64__)
+__attribute__((target("avx2")))
+static int whole_avx2(const uint8_t *q, float scale, int64_t n, float *w)
+{
+    return whole_row(q, scale, n, w);
+}
+#endif
+
+static int get_whole(const uint8_t *q, float scale, int64_t n, float *w)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return whole_avx2(q, scale, n, w);
+#endif
+    return whole_row(q, scale, n, w);
+}
+
 static int get_int8(const struct ctt_part *p, const uint8_t *in,
                     const struct ctt_decoded *to)
 {
     const uint8_t *q = in + SCALE * channels(p);
-    int64_t n = each(p);
+    int64_t n = each(p), j = 0;
 
     for (int64_t o = 0; o < channels(p); o++) {
         float scale;
@@ -162,17 +181,18 @@ static int get_int8(const struct ctt_part *p, const uint8_t *in,
         ctt_set_bits(&scale, ctt_get_number(in + SCALE * o, SCALE));
         if (!isfinite(scale) || scale < 0)
             return 0;
-        if (p->kept == p->count) {
+        if (!p->at) {
             if (!get_whole(q + o * n, scale, n, to->w + o * n))
                 return 0;
             continue;
         }
-        for (int64_t i = o * n; i < (o + 1) * n; i++) {
-            int kept = ctt_part_keeps(p, i), x = kept ? (int8_t)*q++ : 0;
+        for (; j < p->kept && p->at[j] < (o + 1) * n; j++) {
+            int x = (int8_t)q[j];
+
             if (x < -LARGEST)
                 return 0;
-            ctt_set_bits(&to->w[i], kept && x ? ctt_float_bits(scale * (float)x)
-                                              : 0);
+            ctt_set_bits(&to->w[p->at[j]],
+                         x ? ctt_float_bits(scale * (float)x) : 0);
         }
     }
     return 1;

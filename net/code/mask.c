@@ -15,17 +15,23 @@ static void put_mask(const struct ctt_part *p, uint8_t *out)
 }
 
 static int get_mask(const struct ctt_part *p, const uint8_t *in, int64_t size,
-                    uint8_t *keep)
+                    uint32_t *at)
 {
     int64_t left = p->kept, n = p->count;
 
     if (size != ctt_bytes_of_bits(n))
         return 0;
-    for (int64_t i = 0; i < n; i++)
-        left -= keep[i] = in[i / 8] >> i % 8 & 1;
+    for (int64_t i = 0; i < size; i++) {
+        unsigned bits = in[i];
+
+        if ((left -= __builtin_popcount(bits)) < 0)
+            return 0;
+        for (; bits; bits &= bits - 1)
+            *at++ = (uint32_t)(8 * i + __builtin_ctz(bits));
+    }
     return left == 0 && (n % 8 == 0 || in[size - 1] >> n % 8 == 0);
 }
 
 const struct ctt_positions ctt_positions_mask = {
-    "mask", mask_size, put_mask, get_mask
+    "mask", mask_size, put_mask, get_mask, 0
 };

@@ -9,17 +9,25 @@
 
 #include <string.h>
 
-/* A weight that is encoded or decoded.  A decoder gets it without elements
- * (w->t.data is NULL), and without w->keep until positions are decoded. */
+/* A weight that is encoded or decoded.  A decoder gets it without elements and
+ * without w->keep. */
 struct ctt_part {
     const struct ctt_weight *w;
     int64_t count, kept;    /* elements, and those of them not pruned */
+    const uint32_t *at;     /* of a decoder: the kept ones, ascending; NULL: all
+                               elements */
 };
 
 /* 1 if element i is not pruned. */
 static inline int ctt_part_keeps(const struct ctt_part *p, int64_t i)
 {
     return !p->w->keep || p->w->keep[i];
+}
+
+/* The place of kept element j, for a decoder. */
+static inline int64_t ctt_part_place(const struct ctt_part *p, int64_t j)
+{
+    return p->at ? p->at[j] : j;
 }
 
 static inline int64_t ctt_bytes_of_bits(int64_t bits)
@@ -40,6 +48,18 @@ static inline uint32_t ctt_get_number(const uint8_t *in, int width)
 
     for (int k = 0; k < width; k++)
         x |= (uint32_t)in[k] << 8 * k;
+    return x;
+}
+
+/* The same of 8 bytes, by one instruction. */
+static inline uint64_t ctt_get_eight(const uint8_t *in)
+{
+    uint64_t x;
+
+    memcpy(&x, in, sizeof(x));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
     return x;
 }
 
@@ -65,18 +85,22 @@ static inline uint32_t ctt_f16_bits(const uint8_t *in)
     return ctt_float_bits(ctt_of_f16((uint16_t)ctt_get_number(in, 2)));
 }
 
+enum { CTT_BEHIND = 8 };
+
 /* Each row starts with its word, which is stored in files and never changes. */
 
 /* The coding of positions: of the elements that are kept.  size: bytes of the
  * encoding, or -1 if this coding cannot represent them.  put writes it to
- * zeroed memory.  get fills keep with p->count bytes, 0 or 1, and returns 1; or
- * 0 unless in[size] is exactly an encoding with p->kept ones. */
+ * zeroed memory.  get fills at[p->kept] with the places of the kept ones,
+ * ascending, and returns 1; or 0 unless in[size] is exactly an encoding of that
+ * many.  whole: nothing is pruned, and there is no at. */
 struct ctt_positions {
     const char *word;
     int64_t (*size)(const struct ctt_part *p);
     void    (*put)(const struct ctt_part *p, uint8_t *out);
     int     (*get)(const struct ctt_part *p, const uint8_t *in, int64_t size,
-                   uint8_t *keep);
+                   uint32_t *at);
+    int     whole;
 };
 
 /* The bytes of a weight before compression: a head, its values, then its
@@ -92,8 +116,8 @@ struct ctt_layout {
  * p->w and returns 0 if this coding cannot represent it exactly; put writes
  * head and values to zeroed memory.  To decode, most returns the most bytes of
  * head and values, used the bytes that they take at the start of in[n], or -1
- * if they are damaged; get fills `to` with p->count elements, 0 if pruned, and
- * returns 1, or 0 if they are damaged. */
+ * if they are damaged; get fills the kept elements of `to` and returns 1, or 0
+ * if they are damaged.  It may read, not use, CTT_BEHIND bytes more. */
 struct ctt_values {
     const char *word;
     int         width;     /* of the layout */

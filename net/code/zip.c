@@ -193,3 +193,8 @@ uint32_t ctt_crc32_plain(uint32_t crc, const uint8_t *p, int64_t n)
     }
     return crc;
 }
+
+uint32_t ctt_crc32_join(uint32_t first, uint32_t second, int64_t n)
+{
+    return (uint32_t)crc32_combine(first, second, (z_off_t)n);
+}

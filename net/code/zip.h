@@ -28,6 +28,9 @@ int ctt_gunzip(const uint8_t *in, int64_t size, int64_t max, char **text,
  * `size` bytes, each read lowest byte first, as in files, on every machine. */
 uint32_t ctt_crc32(uint32_t crc, const void *p, int size, int64_t count);
 
+/* The CRC-32 of two parts from theirs; n: bytes of the second. */
+uint32_t ctt_crc32_join(uint32_t first, uint32_t second, int64_t n);
+
 /* The same of n bytes in plain C: for the first and last bytes of crc.c, and
  * for tests. */
 uint32_t ctt_crc32_plain(uint32_t crc, const uint8_t *p, int64_t n);

@@ -39,21 +39,12 @@ int ctt_store_decode(const char *path, const struct ctt_entry *e,
                      float *to)
 {
     const struct ctt_coding how = { e->s.positions, e->s.values, e->s.bytes };
-    size_t n = (size_t)e->s.params;
-    struct ctt_decoded out = { to, ctt_calloc_full(n, 1), NULL };
-    int rc = 0;
+    const struct ctt_decoded out = { to, NULL, NULL };
+    int rc = ctt_decode(&how, in, e->s.size, shape, e->s.kept, &out);
 
-    if (ctt_coding_shares(e->s.values))
-        out.share = ctt_calloc(n, 1);
-    CTT_TRY(out.keep && (out.share || !ctt_coding_shares(e->s.values))
-            ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_decode(&how, in, e->s.size, shape, e->s.kept, &out));
-out:
     if (rc < 0)
         rc = ctt_error(rc, "%s: weight '%s': %s", path, e->s.name,
                        ctt_errmsg());
-    ctt_free(out.keep);
-    ctt_free(out.share);
     return rc;
 }
 
@@ -185,4 +176,5 @@ void ctt_store_late_add(struct ctt_model *m, const struct ctt_entry *e,
 
     f->of[f->count++] = (struct place){ *e, *shape, at, plain };
     ctt_lates_add(m->late, e->s.name, shape);
+    ctt_model_leaves(m, shape);
 }

@@ -226,8 +226,8 @@ out:
 
 /* ---- the whole ---- */
 
-/* Before anything is allocated for the weights, the mask and the codes of their
- * size and the packed bytes. */
+/* Before anything is allocated for the weights and, unless they are decoded one
+ * by one, the mask and the codes of their size and the packed bytes. */
 static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
 {
     int64_t most = ctt_store_most(ctt_h5_bytes(f)), need;
@@ -238,7 +238,8 @@ static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
               ctt_h5_path(f), g->weights, ctt_h5_bytes(f));
     CTT_TRY(packed = ctt_h5_has(f, "packed"));
     need = g->weights * (int64_t)sizeof(float) +
-           (packed ? 2 * g->weights + ctt_h5_bytes(f) : 0);
+           (packed && !ctt_h5_is_late(f) ? 2 * g->weights + ctt_h5_bytes(f)
+                                         : 0);
     CTT_IN_FILE(f, ctt_memory_check("the weights", need));
 out:
     return rc;

@@ -72,7 +72,7 @@ static int scan_blocks(struct ctt_h5 *f)
 
         CTT_TRY(ctt_file_read_at(f->path, f->fd, i * BLOCK, f->block, n));
         f->crc[i] = ctt_crc32(0, f->block, 1, n);
-        all = ctt_crc32(all, f->block, 1, n);
+        all = ctt_crc32_join(all, f->crc[i], n);
     }
     CTT_TRY(ctt_file_read_at(f->path, f->fd, f->bytes, end, CTT_H5_END));
     ctt_h5_end_of(all, want);

@@ -377,8 +377,10 @@ static int move_node(const struct ctt_model *from, const struct ctt_node *a,
         if (!same_weight(a, b, k))
             continue;
         moved++;
-        if (ctt_late_find(from->late, a, k))
+        if (ctt_late_find(from->late, a, k)) {
+            ctt_model_leaves(to, &b->w[k]);
             continue;
+        }
         memcpy(to->w + b->at[k], from->w + a->at[k],
                (size_t)count * sizeof(*to->w));
         ctt_constraint_carry(&from->constraint, a->at[k], count,

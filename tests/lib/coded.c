@@ -104,18 +104,39 @@ struct ctt_weight coded_weight(const struct coded *s)
     return as;
 }
 
+/* The values alone are those of the whole; else CTT_EINVAL. */
+static int decode_alone(const struct coded *s, const struct ctt_coding *how,
+                        const uint8_t *p, int64_t size,
+                        const struct ctt_tensor *shape)
+{
+    float *w = ctt_calloc((size_t)s->n, sizeof(*w));
+    const struct ctt_decoded to = { w, NULL, NULL };
+    int rc = w ? 0 : CTT_ENOMEM;
+
+    if (w) {
+        memset(w, 0x55, (size_t)s->n * 4);
+        rc = ctt_decode(how, p, size, shape, s->kept, &to);
+    }
+    if (rc >= 0 && memcmp(w, s->back, (size_t)s->n * 4) != 0)
+        rc = CTT_EINVAL;
+    ctt_free(w);
+    return rc;
+}
+
 /* Over garbage, so that everything must be written. */
 int coded_decode(struct coded *s, const struct ctt_coding *how,
                   const uint8_t *p, int64_t size)
 {
     const struct ctt_decoded to = { s->back, s->keep_back, s->share_back };
+    const struct ctt_tensor shape = { .n = 1, .d = 1, .h = 1, .w = 1,
+                                      .c = s->n, .ld = s->n };
+    int rc;
 
     memset(s->back, 0x55, (size_t)s->n * 4);
     memset(s->keep_back, 0x55, (size_t)s->n);
     memset(s->share_back, 0x55, (size_t)s->n);
-    return ctt_decode(how, p, size, &(struct ctt_tensor){
-        .n = 1, .d = 1, .h = 1, .w = 1, .c = s->n, .ld = s->n },
-        s->kept, &to);
+    rc = ctt_decode(how, p, size, &shape, s->kept, &to);
+    return rc < 0 ? rc : decode_alone(s, how, p, size, &shape);
 }
 
 int coded_same(const struct coded *s)

@@ -189,6 +189,49 @@ static void test_bytes(void)
     ctt_free(p);
 }
 
+static int64_t count_kept(const uint8_t *keep, int64_t n)
+{
+    int64_t kept = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        kept += keep[i];
+    return kept;
+}
+
+/* Gaps around the bits that are looked at together, between many of 0, so that
+ * they are written in unary; each cut and each flipped bit. */
+static void test_long_gaps(void)
+{
+    enum { COUNT = 2000, RUN = 100 };
+    static const struct ctt_coding index = { "index", "f32", "raw" };
+    static const int gaps[] = { 23, 24, 25, 26, 55, 56, 57, 58, 63, 64, 65,
+                                200 };
+    static float w[COUNT], back[COUNT];
+    static uint8_t keep[COUNT], again[COUNT];
+    const struct ctt_decoded to = { back, again, NULL };
+    struct ctt_weight as = coded_weight_of(w, keep, COUNT);
+    uint8_t *p = NULL;
+    int64_t size, kept = 0, at = 0;
+
+    for (size_t i = 0; i < CTT_LEN(gaps); at += gaps[i++])
+        for (int k = 0; k < RUN; k++, kept++)
+            keep[at++] = 1;
+    CU_ASSERT_FATAL(at <= COUNT);
+    CHECK_OK(ctt_encode(&index, &as, &p, &size));
+    CU_ASSERT_EQUAL(p[4 * kept], 0);    /* all in unary */
+    CHECK_OK(ctt_decode(&index, p, size, &as.t, kept, &to));
+    CU_ASSERT_EQUAL(memcmp(keep, again, COUNT), 0);
+    for (int64_t i = 8 * (4 * kept + 1); i < 8 * size; i++) {
+        p[i / 8] ^= (uint8_t)(1u << i % 8);
+        if (ctt_decode(&index, p, size, &as.t, kept, &to) >= 0)
+            CU_ASSERT_EQUAL(count_kept(again, COUNT), kept);
+        CU_ASSERT_EQUAL(ctt_decode(&index, p, i / 8, &as.t, kept, &to),
+                        CTT_EFORMAT);
+        p[i / 8] ^= (uint8_t)(1u << i % 8);
+    }
+    ctt_free(p);
+}
+
 /* Blocks of 4 of each row of channels, of which the last is shorter: the
  * example of doc/format.md.  An element alone is no block. */
 static void test_block(void)
@@ -421,6 +464,7 @@ static CU_TestInfo tests[] = {
     { "nothing pruned", test_no_keep },
     { "scales", test_scales },
     { "bytes as documented", test_bytes },
+    { "long gaps", test_long_gaps },
     { "blocks", test_block },
     { "small", test_small },
     { "blocks are small", test_block_small },

@@ -64,10 +64,10 @@ static uint32_t plain_crc(uint32_t crc, const uint8_t *p, int64_t n)
     return ~crc;
 }
 
-/* Of any length, from any place on, and from any CRC on. */
+/* Of any length, from any place on, from any CRC on, and of two parts. */
 static void test_crc_lengths(void)
 {
-    enum { SIZE = 400 };
+    enum { SIZE = 1100 };
     uint8_t p[SIZE + 3];
     int wrong = 0;
 
@@ -77,6 +77,9 @@ static void test_crc_lengths(void)
         uint32_t crc = n % 3 ? ctt_random(2, (uint64_t)n) : 0;
         wrong += ctt_crc32(crc, p + n % 4, 1, n) !=
                  plain_crc(crc, p + n % 4, n);
+        wrong += ctt_crc32_join(plain_crc(0, p, n / 3),
+                                plain_crc(0, p + n / 3, n - n / 3),
+                                n - n / 3) != plain_crc(0, p, n);
     }
     CU_ASSERT_EQUAL(wrong, 0);
 }

@@ -2,16 +2,18 @@
  * sparse_pack.c: sparse convs: the lists of weights that are not 0. */
 #include "device/cpu/conv/sparse/sparse.h"
 
-/* A call's weights: integers q, or floats w. */
+/* A call's weights: integers q, or floats w.  tap: the offset of the values
+ * that each tap, a pixel of the kernel, multiplies in the first group of
+ * channels; pitch: from group to group. */
 struct from {
     const struct ctt_call         *c;
     const struct ctt_sparse_shape *s;
     const int8_t                  *q;
     const float                   *w;
+    int64_t                       *tap, pitch;
 };
 
-/* Bits of the weights of channel o, tap `tap` (a pixel of the kernel) and group
- * `group`. */
+/* Bits of the integers of channel o, tap `tap` and group `group`. */
 static int32_t unit_bits(const struct from *f, int64_t o, int64_t tap,
                          int64_t group)
 {
@@ -22,10 +24,6 @@ static int32_t unit_bits(const struct from *f, int64_t o, int64_t tap,
     int8_t four[4] = { 0 };
     int32_t bits;
 
-    if (f->s->units == 1) {
-        memcpy(&bits, f->w + at, sizeof(bits));
-        return f->w[at] != 0 ? bits : 0;    /* -0 is 0 */
-    }
     for (int64_t i = 0; i < f->s->units && i < left; i++)
         four[i] = f->q[at + i];
     for (int i = 0; i < 2; i++)
@@ -34,22 +32,31 @@ static int32_t unit_bits(const struct from *f, int64_t o, int64_t tap,
     return bits;
 }
 
-/* Offset of the values that a tap multiplies, for a group of channels; with
- * lists by columns, of the first tap in its row. */
-static int32_t unit_offset(const struct from *f, int64_t tap, int64_t group)
+/* Sets tap and pitch; with lists by columns the offsets are those of the first
+ * tap in the row.  CTT_ENOMEM. */
+static int find_offsets(struct from *f)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
-    const int64_t of[3] = { tap / w->w / w->h, tap / w->w % w->h, tap % w->w };
-    int64_t phase = 0, at = 0, many = 1;
+    int64_t taps = w->d * w->h * w->w;
 
-    for (int k = 0; k < 3; k++) {
-        int64_t stride = f->c->node->attr.conv.stride[k];
-        phase = phase * f->s->phases[k] + of[k] % stride;
-        at = at * f->s->pitch[k];
-        at += k == 2 && f->s->columns > 1 ? 0 : of[k] / stride;
-        many *= f->s->phases[k];
+    f->tap = ctt_calloc((size_t)taps, sizeof(*f->tap));
+    if (!f->tap)
+        return ctt_error(CTT_ENOMEM, "%s: out of memory", f->c->node->name);
+    for (int64_t t = 0; t < taps; t++) {
+        const int64_t of[3] = { t / w->w / w->h, t / w->w % w->h, t % w->w };
+        int64_t phase = 0, at = 0, many = 1;
+
+        for (int k = 0; k < 3; k++) {
+            int64_t stride = f->c->node->attr.conv.stride[k];
+            phase = phase * f->s->phases[k] + of[k] % stride;
+            at = at * f->s->pitch[k];
+            at += k == 2 && f->s->columns > 1 ? 0 : of[k] / stride;
+            many *= f->s->phases[k];
+        }
+        f->tap[t] = phase * f->s->plane + at;
+        f->pitch = many * f->s->plane;
     }
-    return (int32_t)((group * many + phase) * f->s->plane + at);
+    return 0;
 }
 
 /* Writes the nonzero units of list l (of a channel or of a column of it) to
@@ -64,8 +71,30 @@ static int64_t list_units(const struct from *f, int64_t l,
         for (int64_t t = l % by; t < w->d * w->h * w->w; t += by) {
             int32_t bits = unit_bits(f, o, t, g);
             if (bits && to)
-                to[n] = (struct ctt_sparse_unit){ unit_offset(f, t, g), bits };
+                to[n] = (struct ctt_sparse_unit){
+                    (int32_t)(f->tap[t] + g * f->pitch), bits };
             n += bits != 0;
+        }
+    return n;
+}
+
+/* The same of floats; writes one unit more, as jumps that depend on random
+ * zeros would take longer.  -0 is 0. */
+static int64_t list_floats(const struct from *f, int64_t l,
+                           struct ctt_sparse_unit *to)
+{
+    const struct ctt_tensor *w = &f->c->w[0].t;
+    int64_t taps = w->d * w->h * w->w, by = f->s->columns, n = 0;
+    const float *x = f->w + l / by * taps * w->c;
+
+    for (int64_t g = 0; g < w->c; g++)
+        for (int64_t t = l % by; t < taps; t += by) {
+            int32_t bits;
+
+            memcpy(&bits, x + t * w->c + g, sizeof(bits));
+            to[n] = (struct ctt_sparse_unit){
+                (int32_t)(f->tap[t] + g * f->pitch), bits };
+            n += (bits & INT32_MAX) != 0;
         }
     return n;
 }
@@ -131,7 +160,7 @@ static void pack_list(const struct from *f, int64_t l,
                       struct ctt_sparse_weights *k)
 {
     struct ctt_sparse_unit *to = k->unit + k->first[l];
-    int64_t n = list_units(f, l, to);
+    int64_t n = (f->s->units == 1 ? list_floats : list_units)(f, l, to);
 
     k->first[l + 1] = k->first[l] + n;
     k->edge[l] = edge_sum(f, to, n);
@@ -179,20 +208,22 @@ int ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                     const struct ctt_sparse_shape *s,
                     struct ctt_sparse_weights *k)
 {
-    struct from f = { c, s, NULL, c->w[0].t.data };
+    struct from f = { c, s, NULL, c->w[0].t.data, NULL, 0 };
     int64_t outs = c->out.c, lists = outs * s->columns;
     float *step = NULL;
     int rc = 0;
 
+    CTT_TRY(find_offsets(&f));
     if (isa->is_int8)
         CTT_TRY(to_whole(d, &f, &step));
     k->units = 0;
     for (int64_t l = 0; l < lists; l++)
         k->units += count_units(&f, l);
-    CTT_TRY(ctt_sparse_alloc(c, k->units, sizeof(*k->unit), lists, k));
+    CTT_TRY(ctt_sparse_alloc(c, k->units + 1, sizeof(*k->unit), lists, k));
     for (int64_t o = 0; o < outs; o++)
         pack_channel(isa, &f, o, step, k);
 out:
+    ctt_free(f.tap);
     return rc;
 }
 

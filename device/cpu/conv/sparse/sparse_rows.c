@@ -31,19 +31,27 @@ static int block_row(const struct ctt_call *c, int64_t block, int64_t k,
     return kept;
 }
 
-static int64_t blocks_of(const struct ctt_call *c)
-{
-    return (c->out.c + CTT_SPARSE_ROW - 1) / CTT_SPARSE_ROW;
-}
-
 int64_t ctt_sparse_rows_count(const struct ctt_call *c)
 {
-    int64_t each = ctt_volume(&c->w[0].t) / c->w[0].t.n, n = 0;
-    float w[CTT_SPARSE_ROW];
+    enum { SOME = 1024 };
+    const struct ctt_tensor *t = &c->w[0].t;
+    int64_t each = ctt_volume(t) / t->n, n = 0, some;
+    int32_t kept[SOME];
 
-    for (int64_t b = 0; b < blocks_of(c); b++)
-        for (int64_t k = 0; k < each; k++)
-            n += block_row(c, b, k, w);
+    for (int64_t b = 0; b < t->n; b += CTT_SPARSE_ROW)
+        for (int64_t k = 0; k < each; k += some) {
+            some = each - k < SOME ? each - k : SOME;
+            memset(kept, 0, sizeof(kept));
+            for (int64_t o = b; o < t->n && o < b + CTT_SPARSE_ROW; o++) {
+                const float *x = (const float *)t->data + o * each + k;
+
+                SIMD for (int64_t i = 0; i < some; i++)
+                    kept[i] |= x[i] != 0;
+            }
+#pragma omp simd reduction(+ : n)
+            for (int64_t i = 0; i < some; i++)
+                n += kept[i];
+        }
     return n;
 }
 

@@ -141,8 +141,11 @@ int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
 }
 
 /* Windows of a register, [tap][lane], and their frequencies. */
-enum { LANES_MOST = 16 };
-struct windows { float win[25 * LANES_MOST], u[64 * LANES_MOST]; };
+enum { LANES_MOST = 16, NEAR = 16 };
+struct windows {
+    float win[25 * LANES_MOST], u[64 * LANES_MOST];
+    float near[25 * LANES_MOST * NEAR];
+};
 
 /* One of two summed convs: its weights (out,r,r,in), and the index of its first
  * channel among both convs' channels. */
@@ -152,20 +155,46 @@ struct part {
     int          turned;
 };
 
+/* Copies the part's weights of NEAR channels from c on, [lane][tap][channel]:
+ * where they come from they are powers of two apart, so that they would put
+ * each other out of the cache. */
+static void bring_near(const struct ctt_wino_shape *s, const struct part *p,
+                       int lanes, int64_t c, int64_t j, float *near)
+{
+    int64_t from = c > p->first ? c : p->first, end = p->first + p->in, n;
+    int taps = s->r * s->r;
+
+    n = (end < c + NEAR ? end : c + NEAR) - from;
+    for (int l = 0; l < lanes && n > 0; l++, near += taps * NEAR) {
+        int64_t k = ctt_wino_channel(s, lanes, j + l);
+
+        for (int t = 0; t < taps && k >= 0; t++) {
+            const float *x = p->w + (k * taps + t) * p->in + from - p->first;
+            float *to = near + t * NEAR + from - c;
+
+            if (n == NEAR)    /* no call of a function */
+                memcpy(to, x, NEAR * sizeof(*to));
+            else
+                memcpy(to, x, (size_t)n * sizeof(*to));
+        }
+    }
+}
+
 /* Reads windows: lane l is the window from channel c to the channel of column j
  * + l, or zeros. */
 static void read_windows(const struct ctt_wino_shape *s, const struct part *p,
-                         int lanes, int64_t c, int64_t j, float *win)
+                         int lanes, int64_t c, int64_t j, struct windows *x)
 {
     int taps = s->r * s->r;
+    int64_t step = p->turned ? -p->in : NEAR;
 
     for (int l = 0; l < lanes; l++) {
-        int64_t k = ctt_wino_channel(s, lanes, j + l), at, step;
-        at = p->turned ? (c * taps + taps - 1) * p->in + k
-                       : k * taps * p->in + c - p->first;
-        step = p->turned ? -p->in : p->in;
+        int64_t k = ctt_wino_channel(s, lanes, j + l);
+        const float *from = p->turned ? p->w + (c * taps + taps - 1) * p->in + k
+                                      : x->near + l * taps * NEAR + c % NEAR;
+
         for (int t = 0; t < taps; t++)
-            win[t * lanes + l] = k < 0 ? 0 : p->w[at + t * step];
+            x->win[t * lanes + l] = k < 0 ? 0 : from[t * step];
     }
 }
 
@@ -197,35 +226,48 @@ static void put_windows(const struct ctt_wino_shape *s, int lanes, int64_t j,
            (size_t)n * sizeof(*u));
 }
 
+/* Packs the windows from channel c to the columns of register j. */
+static void pack_windows(const struct ctt_wino_isa *i,
+                         const struct ctt_wino_shape *s,
+                         const struct ctt_wino_plan *p, int64_t c, int64_t j,
+                         struct windows *x, float *u)
+{
+    int64_t panel = 2 * i->lanes, q = j / panel;
+    int64_t width = ctt_wino_width(s, i->lanes, q);
+    float *to = u + q * p->freqs * p->c * panel;
+
+    if (s->windows) {
+        put_windows(s, i->lanes, j / i->lanes, c, x->win, u);
+        return;
+    }
+    i->forth(p->side, x->win, x->u, i->lanes);
+    if (width < i->lanes)
+        put_half(s, p, i->lanes, c, x->u, to);
+    for (int f = 0; f < p->freqs && width >= i->lanes; f++)
+        memcpy(to + (f * p->c + c) * width + j % panel, x->u + f * i->lanes,
+               (size_t)i->lanes * sizeof(float));
+}
+
 void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
                    const float *w, const float *w2, int turned, int threads,
                    float *u)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
-    int64_t panel = 2 * i->lanes;
     struct part part[2] = { { w, turned ? s->k : s->c, 0, turned },
                             { w2, s->c2, s->c, turned } };
 
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
-    for (int64_t j = 0; j < p.kp; j += i->lanes) {
-        for (int64_t c = 0; c < p.c; c++) {
-            int64_t q = j / panel, width = ctt_wino_width(s, i->lanes, q);
-            float *to = u + q * p.freqs * p.c * panel;
+    for (int64_t j = 0; j < p.kp; j += i->lanes)
+        for (int64_t first = 0; first < p.c; first += NEAR) {
             struct windows x;
-            read_windows(s, &part[c >= s->c], i->lanes, c, j, x.win);
-            if (s->windows) {
-                put_windows(s, i->lanes, j / i->lanes, c, x.win, u);
-                continue;
+
+            for (int k = 0; k < 2 && !turned; k++)
+                bring_near(s, &part[k], i->lanes, first, j, x.near);
+            for (int64_t c = first; c < p.c && c < first + NEAR; c++) {
+                read_windows(s, &part[c >= s->c], i->lanes, c, j, &x);
+                pack_windows(i, s, &p, c, j, &x, u);
             }
-            i->forth(p.side, x.win, x.u, i->lanes);
-            if (width < i->lanes)
-                put_half(s, &p, i->lanes, c, x.u, to);
-            for (int f = 0; f < p.freqs && width >= i->lanes; f++)
-                memcpy(to + (f * p.c + c) * width + j % panel,
-                       x.u + f * i->lanes,
-                       (size_t)i->lanes * sizeof(float));
         }
-    }
 }
 
 /* 1 if results bypass the caches: they exceed the caches, and are whole cache

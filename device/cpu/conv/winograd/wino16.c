@@ -36,12 +36,16 @@ int ctt_wino16_exact(int tile, const int8_t *q, int64_t channels, int64_t each,
     int64_t limit = (int64_t)1 << (tile == 4 ? 25 : 29);
 
     for (int64_t o = 0; o < channels; o++, q += each) {
-        int64_t plus = 0, minus = 0;
+        int32_t sum = 0, size = 0;
+        int64_t plus, minus;
 
+#pragma omp simd reduction(+ : sum, size)
         for (int64_t i = 0; i < each; i++) {
-            plus += q[i] > 0 ? q[i] : 0;
-            minus -= q[i] < 0 ? q[i] : 0;
+            sum += q[i];
+            size += q[i] < 0 ? -q[i] : q[i];
         }
+        plus = (size + sum) / 2;
+        minus = size - plus;
         if (plus * (255 - zero) + minus * zero >= limit ||
             plus * zero + minus * (255 - zero) >= limit)
             return 0;
