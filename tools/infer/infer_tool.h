@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "base/opt.h"
 #include "base/telling.h"
-#include "infer/calibrate.h"
 #include "infer/infer.h"
 #include "net/graph.h"
 #include "tools/bench/bench_tool.h"
@@ -211,8 +210,6 @@ struct ctt_kept_answers {
 int  ctt_kept_add(struct ctt_kept_answers *k, const struct ctt_list *l,
                   const struct ctt_item *item, int ratio, const float *probs);
 int  ctt_kept_map(const struct ctt_kept_answers *k, double *map);
-int  ctt_kept_thresholds(const struct ctt_kept_answers *k, float *threshold,
-                         double *f1);
 void ctt_kept_free(struct ctt_kept_answers *k);
 
 /* Orders classes: those that reach their thresholds by falling probability, and

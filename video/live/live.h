@@ -84,9 +84,6 @@ enum ctt_fresh {
     CTT_FRESH_RECONNECT,    /* the source was opened again */
 };
 
-/* "start", "gap" ...; "" for CTT_FRESH_NO. */
-const char *ctt_fresh_word(enum ctt_fresh why);
-
 /* One step of the model: in->fps of them are a second; if it is 0, or if
  * pictures have no rate, each decoded frame is one.  A frame that is shown for
  * several steps is given for each. */
