@@ -94,6 +94,9 @@ int ctt_kept_map(const struct ctt_kept_answers *k, double *map)
     return 0;
 }
 
+/* Thresholds of the classes at which the harmonic mean of precision and recall
+ * is greatest at the last ratio (van Rijsbergen 1979), 0.5 of a class that no
+ * clip has. */
 static int kept_thresholds(const struct ctt_kept_answers *k, float *threshold,
                            double *f1)
 {
