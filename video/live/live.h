@@ -178,9 +178,6 @@ int  ctt_live_next(struct ctt_live *l, struct ctt_live_frame *frame);
  * One that was given is over with the next call. */
 int  ctt_live_poll(struct ctt_live *l, struct ctt_live_frame *frame);
 
-/* 1 if ctt_live_next() would not wait now. */
-int  ctt_live_ready(struct ctt_live *l);
-
 /* Any thread may ask, at any time. */
 void ctt_live_counts(struct ctt_live *l, struct ctt_live_counts *counts);
 
