@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOLDER "kept"
 #define ENDING ".kept"
 #define BEGIN "convtt "
 
-enum { FIRST = CTT_KEPT_KEY + 64, SUM = 16, NAME = 16 };
+enum { FIRST = CTT_KEPT_KEY + 64, SUM = 16, NAME = 16, DAY = 24 * 60 * 60 };
 
 /* ---- folders and files of this user ---- */
 
@@ -179,7 +180,13 @@ static int is_before(struct timespec a, struct timespec b)
                                    a.tv_nsec < b.tv_nsec);
 }
 
-/* Removes the oldest file of the folder if it is full. */
+/* 1 for the temporary file of a writer that was killed: it is a day old. */
+static int is_orphan(const char *name, const struct stat *s)
+{
+    return strstr(name, ENDING ".convtt") && time(NULL) - s->st_mtime > DAY;
+}
+
+/* Removes the oldest file of the folder if it is full, and orphans. */
 static void make_place(const char *path)
 {
     char folder[2400], at[2700], oldest[2700] = "";
@@ -193,11 +200,13 @@ static void make_place(const char *path)
              path);
     dir = opendir(folder);
     while (dir && (e = readdir(dir))) {
-        if (strlen(e->d_name) != NAME + sizeof(ENDING) - 1 ||
-            !strstr(e->d_name, ENDING))
-            continue;
         snprintf(at, sizeof(at), "%s/%s", folder, e->d_name);
         if (lstat(at, &s) < 0)
+            continue;
+        if (is_orphan(e->d_name, &s))
+            unlink(at);
+        if (strlen(e->d_name) != NAME + sizeof(ENDING) - 1 ||
+            !strstr(e->d_name, ENDING))
             continue;
         files++;
         if (!*oldest || is_before(s.st_mtim, first)) {

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FILE_MOST (INT64_C(1) << 31)
 enum { END_BYTES = 22, ENTRY_BYTES = 46, LOCAL_BYTES = 30,

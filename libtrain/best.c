@@ -2,10 +2,8 @@
  * best.c: tests while a model is trained, and the best weights, which become
  * the model that is written. */
 #include "libtrain/trainer.h"
-#include "libtrain/chance.h"
 #include "libtrain/optim.h"
 #include "libtrain/settings.h"
-#include "net/rewrite/aux_head.h"
 
 static double score_of(const struct ctt_trainer *t,
                        const struct ctt_test_score *s)

@@ -6,7 +6,6 @@
 #include "libtrain/optim.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/recognise/aux_head.h"
-#include "run/back/exec.h"
 #include "base/clock.h"
 #include "base/span.h"
 

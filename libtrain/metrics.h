@@ -103,7 +103,6 @@ struct ctt_predict_scores {
 int  ctt_predict_scores_new(int observed, int future,
                             struct ctt_predict_scores **out);
 void ctt_predict_scores_free(struct ctt_predict_scores **f);
-void ctt_predict_scores_clear(struct ctt_predict_scores *f);
 /* The mean quality of the `ahead`-th future frame, from 1; 0: of all. */
 struct ctt_quality ctt_predict_scores_at(const struct ctt_predict_scores *f,
                                          enum ctt_predict_method who,

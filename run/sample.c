@@ -77,7 +77,8 @@ uint32_t ctt_sample_kind(const struct ctt_run *r)
     return crc;
 }
 
-int64_t ctt_sample_age(const struct ctt_run *r, int sample)
+/* The number of steps of a sample so far. */
+static int64_t sample_age(const struct ctt_run *r, int sample)
 {
     return (r->past_of ? r->past_of[sample] : r->past) + r->cursor;
 }
@@ -112,8 +113,7 @@ static int save_node(const struct ctt_run *r, int i, int sample,
     int rc = 0;
 
     if (s->kept)
-        CTT_TRY(save_kept(r, i, sample, way, ctt_sample_age(r, sample) - 1,
-                          to));
+        CTT_TRY(save_kept(r, i, sample, way, sample_age(r, sample) - 1, to));
     to += s->kept * n;
     for (int64_t k = s->history; k >= 0; k--, to += n)
         CTT_TRY(ctt_dev_copy(r->dev, way,

@@ -22,9 +22,6 @@ int  ctt_sample_room(const struct ctt_graph *g, int most);
 int64_t  ctt_sample_bytes(const struct ctt_run *r);
 uint32_t ctt_sample_kind(const struct ctt_run *r);
 
-/* The number of steps of a sample so far. */
-int64_t ctt_sample_age(const struct ctt_run *r, int sample);
-
 /* Copies the state of a sample after its last step, the one before the cursor,
  * out of the run (way: CTT_WITHIN or CTT_TO_HOST); bytes without a meaning yet
  * are 0, or in the program's memory unchanged.  The sample's age is at least

@@ -10,7 +10,9 @@
 /* Paths have microseconds. */
 #define LEAST 1e-6
 
-int ctt_part_number(const char *s, double most, double *out)
+/* 1 and the number if s is one from 0 to below most: digits and at most one
+ * point. */
+static int part_number(const char *s, double most, double *out)
 {
     size_t n = strspn(s, "0123456789"), m = s[n] == '.';
 
@@ -42,8 +44,8 @@ static int read_time(char *s, struct ctt_part *p)
         s[n - 1] = 0;
     end = cut_last(s, ',');
     p->kind = CTT_PART_TIME;
-    return end && ctt_part_number(s, CTT_PART_SECONDS, &p->start) &&
-           ctt_part_number(end, CTT_PART_SECONDS, &p->end) &&
+    return end && part_number(s, CTT_PART_SECONDS, &p->start) &&
+           part_number(end, CTT_PART_SECONDS, &p->end) &&
            p->start < p->end;
 }
 
@@ -52,7 +54,7 @@ static int read_end(char *s, struct ctt_part *p)
 {
     char *rate = cut_last(s, '@'), *count;
 
-    if (rate && !(ctt_part_number(rate, CTT_PART_RATE + 1, &p->fps) &&
+    if (rate && !(part_number(rate, CTT_PART_RATE + 1, &p->fps) &&
                   p->fps > 0))
         return 0;
     if (!*s)
@@ -126,8 +128,8 @@ int ctt_part_between(const char *start, const char *end, int frames,
     }
     *out = p;
     if (!frames)
-        return ctt_part_number(start, CTT_PART_SECONDS, &p.start) &&
-               ctt_part_number(end, CTT_PART_SECONDS, &p.end) &&
+        return part_number(start, CTT_PART_SECONDS, &p.start) &&
+               part_number(end, CTT_PART_SECONDS, &p.end) &&
                ctt_part_times(p.start, p.end, out);
     out->kind = CTT_PART_FRAMES;
     if (!frame_number(start, &out->first) || !frame_number(end, &last))

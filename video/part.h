@@ -40,8 +40,4 @@ int ctt_part_times(double start, double end, struct ctt_part *out);
  * Times are written to the microsecond. */
 char *ctt_part_path(const char *file, const struct ctt_part *p);
 
-/* 1 and the number if s is one from 0 to below most: digits and at most one
- * point. */
-int ctt_part_number(const char *s, double most, double *out);
-
 #endif

@@ -41,20 +41,6 @@ double ctt_binomial_tail(int64_t k, int64_t n, double p)
     return sum < 1 ? sum : 1;
 }
 
-int64_t ctt_binomial_most(int64_t n, double p, double delta)
-{
-    int64_t low = -1, high = n;    /* the tail at n is 1 */
-
-    while (high - low > 1) {
-        int64_t k = low + (high - low) / 2;
-        if (ctt_binomial_tail(k, n, p) <= delta)
-            low = k;
-        else
-            high = k;
-    }
-    return low;
-}
-
 int64_t ctt_binomial_least(double p, double delta)
 {
     int64_t n = (int64_t)floor(log(delta) / log1p(-p));

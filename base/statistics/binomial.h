@@ -12,11 +12,6 @@
  * for n up to 1e6. */
 double ctt_binomial_tail(int64_t k, int64_t n, double p);
 
-/* The most successes k of n for which the tail is at most delta, 0 < delta < 1,
- * so that a probability of p or more is rejected at that level; -1: not even
- * 0. */
-int64_t ctt_binomial_most(int64_t n, double p, double delta);
-
 /* least: the least n for which 0 successes reject p at level delta.  bound: the
  * least p that 0 successes of n >= 1 reject. */
 int64_t ctt_binomial_least(double p, double delta);

@@ -9,14 +9,9 @@
 # LEARN="...": options of convtt-train.
 set -u
 data=${1:?"the clips must be given"}
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" convtt-train
 model=$src/models/${MODEL:-early-convttlstm}.net
-[ -x "$build/convtt-train" ] || { echo "no $build/convtt-train"; exit 2; }
 export CTT_MODULES=$build/.libs OMPI_MCA_mpi_yield_when_idle=1
-if [ "$(id -u)" = 0 ]; then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fi
 work=$(mktemp -d) || exit 2
 busy=
 trap '[ -z "$busy" ] || kill $busy; rm -rf "$work"' EXIT

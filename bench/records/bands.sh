@@ -9,9 +9,8 @@
 # PARTS="2 4 8".  HOW="bands filters".  NETS="conv lstm dense".
 # RUNS=3.  LATENCY=2: microseconds of a message.
 set -u
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" bench/bench_split
 bench=$build/bench/bench_split
-[ -x "$bench" ] || { echo "no $bench (make bench/bench_split)"; exit 2; }
 [ -e "$build/.libs/convtt-onednn.so" ] && export CTT_MODULES=$build/.libs
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT

@@ -13,9 +13,8 @@
 # frames come at most 1,000 times a second.  THREADS=1.
 set -u
 seconds=${1:-60}
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" tests/lib/lit
 threads=${THREADS:-1}
-[ -x "$build/tests/lib/lit" ] || { echo "no $build/tests/lib/lit"; exit 2; }
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2

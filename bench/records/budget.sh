@@ -17,13 +17,9 @@
 # DATA=PATH: these clips, in place of made-up ones.
 set -u
 work=${1:?"the folder for clips and models must be given"}
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" convtt-train convtt-data convtt-compress \
+    convtt-info
 threads=${THREADS:-2} retrain=${RETRAIN:-24} jobs=${JOBS:-1}
-die() { echo "$*" >&2; exit 1; }
-for p in convtt-train convtt-data convtt-compress convtt-info; do
-    [ -x "$build/$p" ] || die "no $build/$p"
-done
 net=$src/models/${MODEL:-early-convttlstm}.net
 mkdir -p "$work" && cd "$work" || exit 2
 clips=${DATA:-clips}

@@ -4,10 +4,8 @@
 # and $dir, where the data is, $threads, and how MNIST is trained and tested.
 # Environment: BUILD, THREADS, KEEP.
 dir=$(cd "${1:?"the folder of the data must be given"}" && pwd) || exit 2
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" convtt-train
 threads=${THREADS:-2}
-[ -x "$build/convtt-train" ] || { echo "no $build/convtt-train"; exit 2; }
 if [ -n "${KEEP:-}" ]; then
     mkdir -p "$KEEP" && work=$(cd "$KEEP" && pwd) || exit 2
 else
@@ -34,7 +32,6 @@ retraining() {
     echo "$kept"
 }
 
-die() { echo "$*" >&2; exit 1; }
 calc() { awk "BEGIN { $1 }"; }
 
 # The error of a model on the test pictures, in percent.

@@ -9,11 +9,8 @@
 # BUILD=FOLDER: the build folder (build), with tests/lib/lit and
 # bench/bench_drift made.  FRAMES=864000.
 set -u
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" tests/lib/lit bench/bench_drift convtt-infer
 n=${FRAMES:-864000}
-for f in tests/lib/lit bench/bench_drift convtt-infer; do
-    [ -x "$build/$f" ] || { echo "no $build/$f"; exit 2; }
-done
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2

@@ -10,13 +10,9 @@
 # calibrate on, of POOL.  SPLITS=1000.  DELTA=0.1.  THREADS=2.
 set -u
 work=${1:?"the folder for clips and models must be given"}
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" convtt-train convtt-data convtt-infer \
+    bench/bench_decide
 threads=${THREADS:-2} size=${SIZE:-64} pool=${POOL:-3000}
-die() { echo "$*" >&2; exit 1; }
-for p in convtt-train convtt-data convtt-infer bench/bench_decide; do
-    [ -x "$build/$p" ] || die "no $build/$p"
-done
 net=$src/${MODEL:-models/early-convttlstm.net}
 mkdir -p "$work" && cd "$work" || exit 2
 

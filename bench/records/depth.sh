@@ -11,9 +11,7 @@
 # LIMITS='160M 130M 90M 70M': of auto.
 set -u
 work=${1:?"the folder for pictures and logs must be given"}
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
-die() { echo "$*" >&2; exit 1; }
-[ -x "$build/convtt-train" ] || die "no $build/convtt-train"
+. "$(dirname "$0")/begin.sh" convtt-train
 [ -x /usr/bin/time ] || die "no /usr/bin/time"
 mkdir -p "$work" && cd "$work" || exit 2
 for class in a b; do

@@ -19,18 +19,12 @@
 # BUILD=FOLDER: the build folder (build).  CLIPS=64.  RANKS="8 16 .. 256".
 # PARTS="2 4".  GBIT=100.  LATENCY=2.  RUNS=3.  NETS="early resnet".
 set -u
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" bench/bench_split
 bench=$build/bench/bench_split
-[ -x "$bench" ] || { echo "no $bench (make bench/bench_split)"; exit 2; }
-export CTT_MODULES=$build/.libs OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_mpi_yield_when_idle=1
-if [ "$(id -u)" = 0 ]; then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fi
+export CTT_MODULES=$build/.libs
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-die() { echo "$*" >&2; exit 1; }
 
 # Four clips of $1 grey pictures, whose values do not matter.
 clips() {

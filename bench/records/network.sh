@@ -9,11 +9,9 @@
 # The four share this machine's processors, so the times of a training say
 # nothing of four machines; those of the exchange do while a processor is free.
 set -u
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" convtt-train
 rate=${RATE:-1gbit} delay=${DELAY:-}
 hosts=4
-die() { echo "$*" >&2; exit 1; }
 [ "$(id -u)" = 0 ] || die 'network.sh: only root makes network namespaces'
 for p in ip tc mpirun; do
     type -P $p > /dev/null || die "network.sh: no $p"

@@ -14,12 +14,7 @@
 # MEMORY=100M: of auto.  WAYS=REGEX: only rows whose name has it.
 set -u
 work=${1:?"the folder for clips and logs must be given"}
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
-die() { echo "$*" >&2; exit 1; }
-for p in convtt-train convtt-data; do
-    [ -x "$build/$p" ] || die "no $build/$p"
-done
+. "$(dirname "$0")/begin.sh" convtt-train convtt-data
 [ -x /usr/bin/time ] || die "no /usr/bin/time"
 mkdir -p "$work" && cd "$work" || exit 2
 frames=${FRAMES:-10} batch=${BATCH:-8} steps=${STEPS:-4}

@@ -15,12 +15,7 @@
 # JOBS=2: trainings at a time, of THREADS=1.
 set -u
 work=${1:?"the folder for clips and models must be given"}
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
-die() { echo "$*" >&2; exit 1; }
-for p in convtt-train convtt-data; do
-    [ -x "$build/$p" ] || die "no $build/$p"
-done
+. "$(dirname "$0")/begin.sh" convtt-train convtt-data
 net=$src/models/${MODEL:-early-convttlstm}.net
 mkdir -p "$work" && cd "$work" || exit 2
 ways=${WAYS:-none bf16 fp16 share=0.01 share=0.003 threshold=0.003}

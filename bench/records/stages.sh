@@ -21,9 +21,6 @@ set -u
 type -P mpirun > /dev/null || die 'no mpirun'
 stages=${STAGES:-4} batch=${BATCH:-16} steps=${STEPS:-8}
 [ -e "$build/.libs/convtt-mpi.so" ] && export CTT_MODULES=$build/.libs
-if [ "$(id -u)" = 0 ]; then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fi
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 
 stack() {       # the text of the model

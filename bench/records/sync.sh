@@ -16,10 +16,7 @@
 # without and with one.
 set -u
 work=${1:?"the folder for models must be given"}
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
-die() { echo "$*" >&2; exit 1; }
-[ -x "$build/convtt-train" ] || die "no $build/convtt-train"
+. "$(dirname "$0")/begin.sh" convtt-train
 type -P mpirun > /dev/null || die 'no mpirun'
 data=${DATA:?"DATA=CLIPS must be given"}
 net=$src/models/${MODEL:-lenet-300-100}.net
@@ -28,9 +25,6 @@ workers=${WORKERS:-4}
 learn=${LEARN:---batch 128 --val-batch 500 --observe 1 --clip-norm 0 --augment
     off --optimizer sgd --lr 0.1 --weight-decay 1e-4}
 [ -e "$build/.libs/convtt-mpi.so" ] && export CTT_MODULES=$build/.libs
-if [ "$(id -u)" = 0 ]; then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fi
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 
 stumble() {     # PID: it stands still for STOP of every CYCLE, until it ends

@@ -12,10 +12,8 @@
 # KEEP=1: the trained files stay.
 set -u
 work=${1:?"the folder for pictures and models must be given"}
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" convtt-train
 parts=" ${PARTS:-step compress} "
-[ -x "$build/convtt-train" ] || { echo "no $build/convtt-train"; exit 2; }
 [ -x /usr/bin/time ] || { echo 'no /usr/bin/time'; exit 77; }
 mkdir -p "$work" && cd "$work" || exit 2
 failed=0

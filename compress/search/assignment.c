@@ -25,16 +25,6 @@ int ctt_assignment_new(const struct ctt_sensitivity *s,
     return 0;
 }
 
-int ctt_assignment_copy(const struct ctt_assignment *a,
-                        struct ctt_assignment **out)
-{
-    *out = ctt_calloc(1, assignment_size(a->weights));
-    if (!*out)
-        return CTT_ENOMEM;
-    memcpy(*out, a, assignment_size(a->weights));
-    return 0;
-}
-
 int ctt_assignment_retrains(const struct ctt_assignment *a)
 {
     int some = a->thin > 0;

@@ -28,8 +28,6 @@ struct ctt_assignment {
 /* Nothing is done to any weight of s.  The caller frees *out. */
 int ctt_assignment_new(const struct ctt_sensitivity *s,
                        struct ctt_assignment **out);
-int ctt_assignment_copy(const struct ctt_assignment *a,
-                        struct ctt_assignment **out);
 
 /* Whether it prunes or factorises any weight, or removes channels; and whether
  * it does anything. */

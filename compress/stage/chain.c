@@ -3,7 +3,6 @@
  * the cores. */
 #include "compress/stage/cores.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

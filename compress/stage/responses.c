@@ -43,7 +43,7 @@ static void add_late(struct ctt_moments *s, int rows)
         s->rc = ctt_add_squares(s->d, rows, s->late, s->squares);
 }
 
-void ctt_moments_add(struct ctt_moments *s, const float *row)
+static void moments_add(struct ctt_moments *s, const float *row)
 {
     double *x = s->late + s->count % LATE * s->d;
 
@@ -166,7 +166,7 @@ out:
 
 static void add_moments_row(void *to, int k, const float *row)
 {
-    ctt_moments_add(&((struct ctt_moments *)to)[k], row);
+    moments_add(&((struct ctt_moments *)to)[k], row);
 }
 
 static int check_places(const char *name, int64_t count)
@@ -423,7 +423,7 @@ out:
 
 static void add_to_moments(void *to, const float *pair)
 {
-    ctt_moments_add(to, pair);
+    moments_add(to, pair);
 }
 
 int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,

@@ -20,7 +20,6 @@ struct ctt_moments {
 };
 
 int  ctt_moments_begin(struct ctt_moments *s, int d);
-void ctt_moments_add(struct ctt_moments *s, const float *row);
 int  ctt_moments_end(struct ctt_moments *s);
 void ctt_moments_free(struct ctt_moments *s);
 

@@ -11,8 +11,6 @@
 /* n numbers in a row: y = x. */
 void ctt_cast_to(struct ctt_dev *d, const float *x, enum ctt_dtype type,
                  void *y, int64_t n);
-void ctt_cast_from(struct ctt_dev *d, enum ctt_dtype type, const void *x,
-                   float *y, int64_t n);
 
 /* y += x, each sum made in floats and rounded once. */
 void ctt_cast_sum(struct ctt_dev *d, enum ctt_dtype type, const void *x,

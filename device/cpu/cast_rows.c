@@ -50,24 +50,6 @@ void ctt_cast_to(struct ctt_dev *d, const float *x, enum ctt_dtype type,
     ctt_dev_rows(d, (double)n / 4, pieces(n), to_pieces, &a);
 }
 
-static void from_pieces(const void *arg, int64_t from, int64_t to)
-{
-    const struct array *a = arg;
-    int64_t size = ctt_dtype_size(a->type);
-
-    for (int64_t i = from; i < to; i++)
-        a->f->from(a->type, a->x + i * PIECE * size,
-                   (float *)(void *)a->y + i * PIECE, piece_len(a->n, i));
-}
-
-void ctt_cast_from(struct ctt_dev *d, enum ctt_dtype type, const void *x,
-                   float *y, int64_t n)
-{
-    struct array a = { ctt_cast_of(d), type, x, (char *)y, n };
-
-    ctt_dev_rows(d, (double)n / 4, pieces(n), from_pieces, &a);
-}
-
 void ctt_cast_sum(struct ctt_dev *d, enum ctt_dtype type, const void *x,
                   void *y, int64_t n)
 {

@@ -198,10 +198,6 @@ int  ctt_onnx_patterns(struct ctt_onnx *o);
 /* ops.c: translates a node to lines. */
 int  ctt_onnx_translate(struct ctt_onnx *o, struct ctt_onnx_node *n);
 
-/* Notes a node that cannot be imported, with the message of the last error as
- * the reason. */
-int  ctt_onnx_blame(struct ctt_onnx *o, const struct ctt_onnx_node *n);
-
 /* inputs.c.  s: "NAME=1,3,224,224 ...", the shapes that --input-shape gives, or
  * NULL.  CTT_EINVAL: no such input, or another shape than that in the file. */
 int ctt_onnx_set_shapes(struct ctt_onnx *o, const char *s);

@@ -143,7 +143,9 @@ static int note_fault(struct ctt_onnx *o, const struct ctt_onnx_node *n,
     return 0;
 }
 
-int ctt_onnx_blame(struct ctt_onnx *o, const struct ctt_onnx_node *n)
+/* Notes a node that cannot be imported, with the message of the last error as
+ * the reason. */
+static int blame_node(struct ctt_onnx *o, const struct ctt_onnx_node *n)
 {
     return note_fault(o, n, ctt_errmsg());
 }
@@ -265,7 +267,7 @@ int ctt_onnx_translate(struct ctt_onnx *o, struct ctt_onnx_node *n)
     o->at = n->name;
     rc = translate(o, n, op);
     if (rc == CTT_EUNSUP)
-        rc = ctt_onnx_blame(o, n);
+        rc = blame_node(o, n);
     CTT_TRY(rc);
     CTT_TRY(set_lost(o, n, op));
 out:

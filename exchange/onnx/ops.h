@@ -59,6 +59,10 @@ int ctt_op_affine(struct ctt_onnx *o, struct ctt_onnx_place *p,
                   const double *scale, const double *shift,
                   struct ctt_onnx_place **out);
 
+/* The values of p, computed by a line, without what lay around them. */
+int ctt_op_on(struct ctt_onnx *o, const struct ctt_onnx_place *p, int line,
+              struct ctt_onnx_place **out);
+
 /* A line with one input and the size of that. */
 int ctt_op_line(struct ctt_onnx *o, const char *word,
                 const struct ctt_onnx_place *p, struct ctt_onnx_place **out);

@@ -2,7 +2,6 @@
  * ops_norm.c: norms and softmax. */
 #include "exchange/onnx/ops.h"
 
-#include <math.h>
 #include <string.h>
 
 /* A constant of one number a channel, in the order in which channels lie. */

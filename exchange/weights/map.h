@@ -8,8 +8,6 @@
 #ifndef CTT_WEIGHT_MAP_H
 #define CTT_WEIGHT_MAP_H
 
-#include "base/ctt.h"
-
 enum ctt_flat { CTT_FLAT_NOT, CTT_FLAT_CHW, CTT_FLAT_HWC };
 
 struct ctt_map_line {

@@ -28,7 +28,7 @@ out:
 }
 
 /* Adds a member to a tuple, list or dictionary. */
-int ctt_pkl_member(struct ctt_pkl *m, int to, int member)
+static int add_member(struct ctt_pkl *m, int to, int member)
 {
     struct ctt_pickle *k = m->k;
     struct ctt_pickled *v = &k->value[to];
@@ -145,7 +145,7 @@ int ctt_pkl_take(struct ctt_pkl *m, int n, int to)
     for (int i = m->depth - n; i < m->depth; i++) {
         if (m->stack[i] == CTT_PKL_MARK)
             return ctt_pkl_bad(m);
-        CTT_TRY(ctt_pkl_member(m, to, m->stack[i]));
+        CTT_TRY(add_member(m, to, m->stack[i]));
     }
     m->depth -= n;
 out:

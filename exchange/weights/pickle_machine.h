@@ -21,9 +21,7 @@ struct ctt_pkl {
  * which ctt_pkl_bad() says. */
 int ctt_pkl_bad(const struct ctt_pkl *m);
 
-/* A new value; a member of a value. */
 int ctt_pkl_value(struct ctt_pkl *m, struct ctt_pickled v, int *out);
-int ctt_pkl_member(struct ctt_pkl *m, int to, int member);
 
 int ctt_pkl_push(struct ctt_pkl *m, int value);
 int ctt_pkl_push_new(struct ctt_pkl *m, struct ctt_pickled v);

@@ -67,7 +67,8 @@ struct ctt_emit_name ctt_emit_pair(const struct ctt_emit *x, int node,
     return name;
 }
 
-int ctt_emit_starts(const struct ctt_emit *x)
+/* 1 if there is an input that is true at the first step. */
+static int needs_start(const struct ctt_emit *x)
 {
     int starts = 0;
 
@@ -91,7 +92,7 @@ int ctt_emit_pasts(struct ctt_emit *x)
         if (x->past[i].depth)
             ctt_emit_input(x, ctt_emit_pair(x, i, 0).s, CTT_EMIT_FLOAT, dim,
                            ctt_emit_shape(x, i, x->past[i].depth, dim));
-    if (ctt_emit_starts(x))
+    if (needs_start(x))
         ctt_emit_input(x, CTT_EMIT_START, CTT_EMIT_BOOL, (int64_t[]){ 1 }, 1);
 out:
     return rc;

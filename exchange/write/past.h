@@ -27,11 +27,9 @@ void ctt_emit_delayed(struct ctt_emit *x, int node, int delay,
 /* Adds the outputs, after all nodes. */
 void ctt_emit_nexts(struct ctt_emit *x);
 
-/* Names of the pair; of the input that is true at the first step, which there
- * is if starts() says so. */
+/* Names of the pair; of the input that is true at the first step. */
 struct ctt_emit_name ctt_emit_pair(const struct ctt_emit *x, int node,
                                    int next);
 #define CTT_EMIT_START "start"
-int  ctt_emit_starts(const struct ctt_emit *x);
 
 #endif

@@ -44,7 +44,7 @@ void ctt_predict_scores_free(struct ctt_predict_scores **f)
     *f = NULL;
 }
 
-void ctt_predict_scores_clear(struct ctt_predict_scores *f)
+static void clear_scores(struct ctt_predict_scores *f)
 {
     f->sequences = 0;
     f->loss = 0;
@@ -316,7 +316,7 @@ static int score_batch(void *arg, const struct ctt_batch *b, void *answers)
     int rc = 0;
 
     ctt_run_reset(f->r);
-    ctt_predict_scores_clear(f->one);
+    clear_scores(f->one);
     for (int t = 0; t + 1 < f->frames; t++) {
         CTT_TRY(step(f, b, t));
         CTT_TRY(rate_model(f, b, t + 1, f->one));
@@ -346,7 +346,7 @@ int ctt_predict_eval_run(struct ctt_predict_eval *f, int all,
     struct predict_scoring to = { f, out, all };
     int rc = 0;
 
-    ctt_predict_scores_clear(out);
+    clear_scores(out);
     f->r->stamp++;
     CTT_TRY(ctt_eval_set_run(&f->set, &(struct ctt_eval_job){
         .arg = &to, .run = score_batch, .add = add_batch }));

@@ -7,7 +7,6 @@
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/ranks/sync.h"
 #include "libtrain/optim.h"
-#include "run/back/exec.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "libtrain/ranks/sparse_code.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The best power of two if each number is 0 or not by chance: that of Sattler
  * and others 2019, where phi is the golden ratio. */

@@ -3,8 +3,6 @@
 #ifndef CTT_SYNC_H
 #define CTT_SYNC_H
 
-#include "base/ctt.h"
-
 struct ctt_train_cfg;
 
 enum ctt_sync_kind {

@@ -5,7 +5,6 @@
 #include "libtrain/ranks/sync.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
-#include "run/back/exec.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "base/newfile.h"
 #include "base/visible.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

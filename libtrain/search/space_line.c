@@ -304,9 +304,10 @@ static int read_most(struct ctt_space *s, char **rest)
     x = strtod(number ? number : "", &end);
     x *= *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : 1;
     end += *end == 'k' || *end == 'M';
-    CTT_CHECK(number && !*end && x >= 1 && x <= 1e15 &&
-              !strtok_r(NULL, BLANK, rest), CTT_EINVAL, "at-most %s: one "
-              "number from 1 must follow, such as 500k or 24M", word);
+    CTT_CHECK(number && !strpbrk(number, "xX") && !*end && x >= 1 &&
+              x <= 1e15 && !strtok_r(NULL, BLANK, rest), CTT_EINVAL,
+              "at-most %s: one number from 1 must follow, such as 500k or 24M",
+              word);
     s->most[k] = x;
 out:
     return rc;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct ctt_case plain = {
@@ -253,7 +254,8 @@ static void test_full(void)
     char key[32];
 
     for (int i = 0; i < CTT_KEPT_FILES + MORE; i++) {
-        each_kept(make_older);
+        if (i <= MORE)    /* the first ones are the oldest */
+            each_kept(make_older);
         snprintf(key, sizeof(key), "thing %d", i);
         ctt_kept_write(key, key, (int64_t)strlen(key));
     }
@@ -262,6 +264,35 @@ static void test_full(void)
         CU_ASSERT_EQUAL(has_thing(i), i >= MORE);
     CU_ASSERT(!has_thing(-1));
     each_kept(drop);
+}
+
+/* Leaves a file as a writer that is killed does; returns its path. */
+static const char *leave(int i, time_t when)
+{
+    static char path[2][256];
+    struct timespec t[2] = { { when, 0 }, { when, 0 } };
+    FILE *f;
+
+    snprintf(path[i], sizeof(path[i]),
+             "%s/convtt/kept/0123456789abcdef.kept.convtt%d.tmp", caches, i);
+    f = fopen(path[i], "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fclose(f);
+    CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path[i], t, 0), 0);
+    return path[i];
+}
+
+/* The next write removes it after a day. */
+static void test_orphans(void)
+{
+    const char *old, *young;
+
+    ctt_kept_write("thing", "x", 1);
+    old = leave(0, time(NULL) - 25 * 60 * 60);
+    young = leave(1, time(NULL) - 60 * 60);
+    ctt_kept_write("thing", "y", 1);
+    CU_ASSERT(access(old, F_OK) < 0 && access(young, F_OK) == 0);
+    CU_ASSERT_EQUAL(each_kept(drop), 2);
 }
 
 static int warnings;
@@ -292,6 +323,7 @@ static CU_TestInfo tests[] = {
     { "by rule", test_rule },
     { "kept", test_kept },
     { "a full folder", test_full },
+    { "temporary files of the dead", test_orphans },
     { "a compiler that fails", test_compiler },
     CU_TEST_INFO_NULL
 };

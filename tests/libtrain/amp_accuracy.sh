@@ -45,7 +45,7 @@ run() {    # run KIND SEED
     "$bin/convtt-train" "$top/models/early-convttlstm.net" \
         --data "$folder/clips" -o "$name.h5" --log-csv "$name.csv" \
         --epochs 24 --warmup 2 $LEARN --seed "$2" $(options "$1") \
-        ${MORE:-} $resume
+        ${MORE:-} $resume || exit 99
     touch "$name.h5.done"
 }
 

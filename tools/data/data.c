@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.c: convtt-data: generates, packs, checks and counts clips. */
 #include "base/limits.h"
-#include "base/newfile.h"
 #include "base/visible.h"
 #include "tools/data/data_tool.h"
 #include "tools/shared/training.h"

@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 struct tool {
     struct ctt_infer_set  c;
@@ -338,82 +337,6 @@ out:
     return rc;
 }
 
-/* Returns 1 for a split that usually chooses the epoch of a training. */
-static int chooses(const char *split)
-{
-    return split && (strncasecmp(split, "val", 3) == 0 ||
-                     strcasecmp(split, "dev") == 0);
-}
-
-static int say_calibration(struct tool *t)
-{
-    int rc;
-
-    CTT_TRY(ctt_calibrator_finish(t->r.calibrator, t->r.label, t->c.json));
-    if (chooses(t->c.split))
-        ctt_tool_warn("--split %s: if these clips chose the epoch of the "
-                      "model, the guarantee does not hold", t->c.split);
-out:
-    return rc;
-}
-
-/* Accuracy and wrong clips, printed and as files. */
-static int say_judged(struct tool *t)
-{
-    struct ctt_recogniser *r = &t->r;
-    int clips = r->accuracy[r->ratios - 1].clips, rc;
-
-    CTT_TRY(ctt_say_accuracy(r->accuracy, r->ratios, r->classes, t->c.json));
-    if (!t->c.json)
-        CTT_TRY(ctt_judged_say(&r->judged, r->label, clips));
-    CTT_CHECK(clips || !t->c.wrong, CTT_EINVAL,
-              "--wrong: no clip has a class of the model");
-    if (t->c.wrong)
-        CTT_TRY(ctt_judged_write(&r->judged, r->label, t->c.wrong));
-    ctt_infer_report_write(r);
-out:
-    return rc;
-}
-
-/* Of clips with several labels. */
-static int say_several(struct tool *t)
-{
-    double map[CTT_RECOGNISE_RATIOS];
-    int rc;
-
-    if (t->c.decide.calibrate)
-        return ctt_calibrate_classes(&t->r.kept, t->model, t->r.label,
-                                     t->c.json);
-    CTT_TRY(ctt_kept_map(&t->r.kept, map));
-    CTT_TRY(ctt_say_precision(t->r.accuracy, map, t->r.ratios, t->c.json));
-    t->r.report.map = map;
-    ctt_infer_report_write(&t->r);
-out:
-    return rc;
-}
-
-/* Prints the results of all clips. */
-static int say_results(struct tool *t)
-{
-    int rc;
-
-    if (!t->r.threshold)
-        CTT_TRY(ctt_renamed_tell(t->r.classes, t->r.renamed, t->r.label));
-    if (t->r.threshold)
-        CTT_TRY(say_several(t));
-    else if (t->r.calibrator)
-        CTT_TRY(say_calibration(t));
-    else if (t->c.decide.on) {
-        CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
-        ctt_decide_report_write(&t->r);
-    }
-    else
-        CTT_TRY(say_judged(t));
-    CTT_TRY(say_times(t));
-out:
-    return rc;
-}
-
 static int recognise_all(struct tool *t, const char *model, char **path,
                          int paths)
 {
@@ -425,8 +348,10 @@ static int recognise_all(struct tool *t, const char *model, char **path,
                              t->c.time ? &t->r.decode : NULL, &t->decoder));
     CTT_TRY(take_operands(t, path, paths));
     CTT_TRY(run_rest(t));
-    if (t->r.read > 0 || !t->r.watch)
-        CTT_TRY(say_results(t));
+    if (t->r.read > 0 || !t->r.watch) {
+        CTT_TRY(ctt_recognise_say(&t->r, t->model));
+        CTT_TRY(say_times(t));
+    }
     if (t->r.skipped)
         ctt_tool_warn("%d of %d clips skipped", t->r.skipped,
                       t->r.read + t->r.skipped);

@@ -4,7 +4,6 @@
 #include "tools/infer/infer_tool.h"
 #include "infer/decide.h"
 #include "base/statistics/binomial.h"
-#include "base/newfile.h"
 #include "net/code/zip.h"
 #include "net/file/card.h"
 #include "net/file/file.h"

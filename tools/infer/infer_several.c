@@ -94,8 +94,11 @@ int ctt_kept_map(const struct ctt_kept_answers *k, double *map)
     return 0;
 }
 
-int ctt_kept_thresholds(const struct ctt_kept_answers *k, float *threshold,
-                        double *f1)
+/* Thresholds of the classes at which the harmonic mean of precision and recall
+ * is greatest at the last ratio (van Rijsbergen 1979), 0.5 of a class that no
+ * clip has. */
+static int kept_thresholds(const struct ctt_kept_answers *k, float *threshold,
+                           double *f1)
 {
     struct ctt_scored *s = ctt_calloc((size_t)k->clips + 1, sizeof(*s));
 
@@ -246,7 +249,7 @@ int ctt_calibrate_classes(const struct ctt_kept_answers *k, const char *path,
     CTT_CHECK(k->classes <= CTT_THRESHOLD_CLASSES, CTT_EINVAL, "--calibrate: "
               "%d classes; at most %d have thresholds of their own", k->classes,
               CTT_THRESHOLD_CLASSES);
-    CTT_TRY(ctt_kept_thresholds(k, t.of, f1));
+    CTT_TRY(kept_thresholds(k, t.of, f1));
     CTT_TRY(store(&t, path));
     CTT_TRY(say(k, &t, f1, name, json));
 out:

@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "base/opt.h"
 #include "base/telling.h"
-#include "infer/calibrate.h"
 #include "infer/infer.h"
 #include "net/graph.h"
 #include "tools/bench/bench_tool.h"
@@ -199,9 +198,7 @@ int  ctt_renamed_tell(int classes, const int *clips, char *const *name);
 
 /* infer_several.c: probabilities of clips with several labels.  keep: those of
  * a clip of a list at a ratio, which must be the next of the ratios for the
- * clip; map: the mean average precision at each ratio; thresholds: those of the
- * classes at which the harmonic mean of precision and recall is greatest at the
- * last ratio (van Rijsbergen 1979), 0.5 of a class that no clip has. */
+ * clip; map: the mean average precision at each ratio. */
 struct ctt_kept_answers {
     int      classes, ratios;
     float   *p;        /* [clip][ratio][class] */
@@ -211,8 +208,6 @@ struct ctt_kept_answers {
 int  ctt_kept_add(struct ctt_kept_answers *k, const struct ctt_list *l,
                   const struct ctt_item *item, int ratio, const float *probs);
 int  ctt_kept_map(const struct ctt_kept_answers *k, double *map);
-int  ctt_kept_thresholds(const struct ctt_kept_answers *k, float *threshold,
-                         double *f1);
 void ctt_kept_free(struct ctt_kept_answers *k);
 
 /* Orders classes: those that reach their thresholds by falling probability, and
@@ -284,5 +279,9 @@ int ctt_recognise_push(struct ctt_recogniser *r, const uint8_t *data,
 int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d);
 int ctt_recognise_stream(struct ctt_recogniser *r,
                          const struct ctt_source *from, int i);
+
+/* infer_results.c: prints the results of all clips, or what --calibrate and
+ * --decide made of them.  model: its path. */
+int ctt_recognise_say(struct ctt_recogniser *r, const char *model);
 
 #endif

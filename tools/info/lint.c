@@ -12,7 +12,6 @@
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 

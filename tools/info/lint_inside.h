@@ -6,8 +6,6 @@
 #include "tools/info/info_tool.h"
 #include "tools/info/lint.h"
 
-#include <string.h>
-
 struct lint {
     const struct ctt_info_cfg *cfg;
     const char                *path;

@@ -34,7 +34,8 @@ int ctt_tool_is_quiet(void)
     return telling.quiet;
 }
 
-const char *ctt_say_clock(double s, char *buf, size_t size)
+/* "1:02:03" or "2:03" of seconds; returns buf. */
+static const char *clock_text(double s, char *buf, size_t size)
 {
     int64_t t = s > 0 && s < 1e9 ? (int64_t)s : 0;
 
@@ -86,7 +87,7 @@ static void put_line(const char *text, double share, double left, int terminal)
         snprintf(far, sizeof(far), ", %.0f%% done", 100 * share);
     if (!isnan(left))
         snprintf(rest, sizeof(rest), ", %s left",
-                 ctt_say_clock(left, clock, sizeof(clock)));
+                 clock_text(left, clock, sizeof(clock)));
     n = snprintf(line, sizeof(line), "%s%s%s", text, far, rest);
     if (!terminal) {
         fprintf(stderr, "%s\n", line);

@@ -115,9 +115,6 @@ void ctt_tool_clear(void);
 /* Prepares the clock of progress lines, at the start of a program. */
 void ctt_progress_begin(void);
 
-/* "1:02:03" or "2:03" of seconds; returns buf. */
-const char *ctt_say_clock(double s, char *buf, size_t size);
-
 /* ---- failure.c ---- */
 
 /* The first error of several steps that are all done; zeros at first. */

@@ -92,19 +92,6 @@ const char *ctt_held_out_name(const struct ctt_train_cfg *cfg, char *buf,
 /* Prints progress, epochs and bad clips. */
 extern const struct ctt_events ctt_say_events;
 
-/* Warns of clips that a set ("training", "validation", "test") has twice, and
- * of classes without clips; CTT_ENOMEM. */
-int ctt_say_set(const char *what, const struct ctt_data *d);
-
-/* Says of the training data that classes have names that are nearly the same,
- * or very different numbers of clips, which cfg does not even out. */
-int ctt_say_classes(const struct ctt_data *d, const struct ctt_train_cfg *cfg);
-
-/* Warns of clips of d ("validation" or "test") that are also in the data called
- * `used`, which flatters the model; CTT_ENOMEM. */
-int ctt_say_shared(const char *what, const struct ctt_data *d,
-                   const char *used, const struct ctt_data *other);
-
 /* "loss scale 2^17, 7 steps skipped"; returns buf. */
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
                           size_t size);
@@ -123,6 +110,24 @@ void ctt_say_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
 
 /* Appends ", " and ctt_say_scale() to buf with mixed precision. */
 void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size);
+
+/* "25%" or "1 frame"; returns buf. */
+const char *ctt_say_point(const struct ctt_point *p, char *buf, size_t size);
+
+/* ---- train_tables.c ---- */
+
+/* Warns of clips that a set ("training", "validation", "test") has twice, and
+ * of classes without clips; CTT_ENOMEM. */
+int ctt_say_set(const char *what, const struct ctt_data *d);
+
+/* Says of the training data that classes have names that are nearly the same,
+ * or very different numbers of clips, which cfg does not even out. */
+int ctt_say_classes(const struct ctt_data *d, const struct ctt_train_cfg *cfg);
+
+/* Warns of clips of d ("validation" or "test") that are also in the data called
+ * `used`, which flatters the model; CTT_ENOMEM. */
+int ctt_say_shared(const char *what, const struct ctt_data *d,
+                   const char *used, const struct ctt_data *other);
 
 /* Prints tables: accuracy by observed ratio and by class, confusion matrix;
  * CTT_ENOMEM, as the one below. */

@@ -13,7 +13,8 @@
 
 enum { SHOWN = 10, TEXT = 1024 };
 
-char *ctt_search_score(const struct ctt_search *s, double score, char text[32])
+/* "top-1 81.2%" or "MSE 3.21e-3"; returns text. */
+static char *score_text(const struct ctt_search *s, double score, char text[32])
 {
     if (isnan(score))
         snprintf(text, 32, "no score");
@@ -59,7 +60,7 @@ static void put_best(const struct ctt_search *s, char *text, size_t size)
     text[0] = '\0';
     if (best >= 0)
         snprintf(text, size, "; best so far: trial %d, %s", best + 1,
-                 ctt_search_score(s, score_of(s, best, NULL), score));
+                 score_text(s, score_of(s, best, NULL), score));
 }
 
 void ctt_search_say_result(const struct ctt_search_run *r,
@@ -78,7 +79,7 @@ void ctt_search_say_result(const struct ctt_search_run *r,
                      ctt_visible(t->failed, 0, why, sizeof(why)), text);
     else
         ctt_tool_say("trial %d%s: %s after %d of %d epochs (%s)%s",
-                     job->trial + 1, seed, ctt_search_score(s,
+                     job->trial + 1, seed, score_text(s,
                      ctt_trial_score(s, t, t->epochs, NULL), score), t->epochs,
                      s->cfg->epochs, text, best);
 }
@@ -130,7 +131,7 @@ static int say_best(const struct ctt_search_run *r)
         const struct ctt_trial *x = ctt_search_at(s, top[i], 0);
 
         ctt_draw_text(r->space, &s->draw[top[i]], text, sizeof(text));
-        ctt_search_score(s, score_of(s, top[i], &loss), score);
+        score_text(s, score_of(s, top[i], &loss), score);
         ctt_table_row(&t, "%d\t%d\t%s\t%.3f\t%s", top[i] + 1,
                       ctt_trial_best(s, x, x->epochs), score, loss, text);
     }
@@ -156,8 +157,8 @@ static int say_repeats(const struct ctt_search_run *r)
 
         if (seeds)
             ctt_table_row(&t, "%d\t%d\t%s\t%s", top[i] + 1, seeds,
-                          ctt_search_score(s, mean, text),
-                          ctt_search_score(s, deviation, spread));
+                          score_text(s, mean, text),
+                          score_text(s, deviation, spread));
         else
             ctt_table_row(&t, "%d\t-\ta seed failed\t-", top[i] + 1);
     }

@@ -48,7 +48,8 @@ static const struct ctt_graph *graph_of(const struct ctt_training *j)
     return j->m ? j->m->g : j->g;
 }
 
-void ctt_training_input(const struct ctt_training *j, struct ctt_input *in)
+/* The input line of the model. */
+static void training_input(const struct ctt_training *j, struct ctt_input *in)
 {
     const struct ctt_graph *g = graph_of(j);
 
@@ -125,7 +126,7 @@ int ctt_training_data(struct ctt_training *j, const char *path,
         labels = j->m->labels;
     } else if (j->data && task_of(j)->labels)
         known = ctt_data_labels(j->data, &labels);
-    ctt_training_input(j, &in);
+    training_input(j, &in);
     rc = ctt_data_open(path, split, &in, known, labels, &j->cfg,
                        &ctt_say_events, out);
     if (rc < 0)
@@ -149,7 +150,7 @@ static int open_val(struct ctt_training *j)
 
     if (strcmp(path, "none") == 0)
         goto out;
-    ctt_training_input(j, &in);
+    training_input(j, &in);
     if (!j->cfg.val)
         CTT_TRY(ctt_hold_out(&j->cfg, &in, &j->data, &j->val, &j->whole));
     if (rc > 0 || j->cfg.val)

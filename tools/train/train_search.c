@@ -137,7 +137,7 @@ static int draw_fits(const struct ctt_search_run *r, const struct ctt_draw *d,
     if (rc >= 0)
         rc = ctt_space_fits(r->space, g);
     ctt_graph_free(&g);
-    if (rc >= 0)
+    if (rc >= 0 || rc == CTT_ESTOP)
         return rc;
     ctt_draw_text(r->space, d, text, sizeof(text));
     r->j->status = CTT_EXIT_USAGE;
@@ -145,13 +145,16 @@ static int draw_fits(const struct ctt_search_run *r, const struct ctt_draw *d,
                      text, ctt_errmsg());
 }
 
-/* Draws a trial anew until its network is within the limits. */
-static int draw_small(const struct ctt_search_run *r, int trial)
+/* Draws a trial anew until its network is within the limits; adds to *more how
+ * often. */
+static int draw_small(const struct ctt_search_run *r, int trial, int *more)
 {
     struct ctt_draw *d = &r->s->draw[trial];
     int rc = draw_fits(r, d, trial);
 
-    for (int k = 1; rc == 0 && k < CTT_REDRAWS; k++) {
+    for (int k = 1; rc == 0 && k < CTT_REDRAWS; k++, ++*more) {
+        CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped while networks are "
+                  "drawn");
         ctt_space_draw(r->space, (uint64_t)r->j->cfg.seed,
                        trial + k * CTT_TRIALS, d);
         rc = ctt_space_check_draw(r->space, d, &r->j->cfg, trial);
@@ -172,7 +175,8 @@ out:
 static int check_named(const struct ctt_search_run *r)
 {
     struct ctt_training *j = r->j;
-    int limited = r->space->most[0] > 0 || r->space->most[1] > 0, rc = 0;
+    int limited = r->space->most[0] > 0 || r->space->most[1] > 0, more = 0;
+    int rc = 0;
 
     j->status = CTT_EXIT_USAGE;
     CTT_CHECK(!(r->space->set || limited) || j->text, CTT_EINVAL, "%s: a "
@@ -182,8 +186,11 @@ static int check_named(const struct ctt_search_run *r)
               "networks, and no setting '$NAME' changes them", r->space->path);
     j->status = CTT_EXIT_FAIL;
     for (int i = 0; i < j->cfg.trials && r->space->set; i++)
-        CTT_TRY(draw_small(r, i));
+        CTT_TRY(draw_small(r, i, &more));
     rc = 0;
+    if (more && writes(r))
+        ctt_tool_say("%s: %d network%s above 'at-most', drawn again",
+                     r->space->path, more, ctt_s(more));
 out:
     return rc;
 }

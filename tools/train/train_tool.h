@@ -59,9 +59,6 @@ int  ctt_train_board_clips(struct ctt_training *j);
  * teachers. */
 int  ctt_training_start(struct ctt_training *j);
 
-/* The input line of the model. */
-void ctt_training_input(const struct ctt_training *j, struct ctt_input *in);
-
 /* Returns the training graph and the types of its values, freed by the caller.
  * A wrong word of --amp-allow or --amp-deny is wrong usage. */
 int  ctt_training_types(struct ctt_training *j, struct ctt_graph **g,
@@ -346,10 +343,6 @@ int  ctt_search_end(struct ctt_search_run *r, const struct ctt_search_job *won,
                     int test);
 
 /* ---- search_say.c ---- */
-
-/* "top-1 81.2%" or "MSE 3.21e-3"; returns text. */
-char *ctt_search_score(const struct ctt_search *s, double score,
-                       char text[32]);
 
 void ctt_search_say_result(const struct ctt_search_run *r,
                            const struct ctt_search_job *job);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * list_paths.c: lists the clips of rows whose paths are relative to a folder,
  * which is looked for. */
-#include "video/list/list.h"
 #include "video/list/rows.h"
 #include "base/newfile.h"
 #include "video/disk.h"

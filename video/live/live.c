@@ -8,17 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-const char *ctt_fresh_word(enum ctt_fresh why)
-{
-    static const char *const word[] = {
-        [CTT_FRESH_NO] = "", [CTT_FRESH_START] = "start",
-        [CTT_FRESH_GAP] = "gap", [CTT_FRESH_CUT] = "cut",
-        [CTT_FRESH_RECONNECT] = "reconnect",
-    };
-
-    return word[why];
-}
-
 /* Conditions that wait by the clock of ctt_seconds(). */
 static int make_locks(struct ctt_live *l)
 {

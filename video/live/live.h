@@ -84,9 +84,6 @@ enum ctt_fresh {
     CTT_FRESH_RECONNECT,    /* the source was opened again */
 };
 
-/* "start", "gap" ...; "" for CTT_FRESH_NO. */
-const char *ctt_fresh_word(enum ctt_fresh why);
-
 /* One step of the model: in->fps of them are a second; if it is 0, or if
  * pictures have no rate, each decoded frame is one.  A frame that is shown for
  * several steps is given for each. */
@@ -180,9 +177,6 @@ int  ctt_live_next(struct ctt_live *l, struct ctt_live_frame *frame);
 /* The same without a wait: CTT_LIVE_LATER if the next step is not there yet.
  * One that was given is over with the next call. */
 int  ctt_live_poll(struct ctt_live *l, struct ctt_live_frame *frame);
-
-/* 1 if ctt_live_next() would not wait now. */
-int  ctt_live_ready(struct ctt_live *l);
 
 /* Any thread may ask, at any time. */
 void ctt_live_counts(struct ctt_live *l, struct ctt_live_counts *counts);

@@ -121,8 +121,4 @@ int  ctt_live_choose(struct ctt_live *l, struct ctt_video *v, double now,
 void *ctt_live_read(void *live);
 int   ctt_live_asked(void *live);
 
-/* A line for the user, which begins with the source's name. */
-void ctt_live_say(struct ctt_live *l, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
 #endif

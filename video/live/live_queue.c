@@ -260,16 +260,6 @@ int ctt_live_poll(struct ctt_live *l, struct ctt_live_frame *frame)
     return next_step(l, 0, frame);
 }
 
-int ctt_live_ready(struct ctt_live *l)
-{
-    int ready;
-
-    pthread_mutex_lock(&l->lock);
-    ready = l->queued || l->ended || has_more(l) || ctt_stopped();
-    pthread_mutex_unlock(&l->lock);
-    return ready;
-}
-
 void ctt_live_counts(struct ctt_live *l, struct ctt_live_counts *counts)
 {
     pthread_mutex_lock(&l->lock);

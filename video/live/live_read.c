@@ -25,7 +25,9 @@
 /* Frames a second of a source that does not say it. */
 #define USUAL 25
 
-void ctt_live_say(struct ctt_live *l, const char *fmt, ...)
+/* A line for the user, which begins with the source's name. */
+__attribute__((format(printf, 2, 3)))
+static void live_say(struct ctt_live *l, const char *fmt, ...)
 {
     char line[512], shown[sizeof(line)];
     va_list ap;
@@ -75,7 +77,7 @@ static void tell_damaged(struct ctt_live *l, const struct ctt_stream_told *told)
 {
     if (told->damaged && !l->said_damaged) {
         l->said_damaged = 1;
-        ctt_live_say(l, "damaged packets or frames are left out or concealed");
+        live_say(l, "damaged packets or frames are left out or concealed");
     }
 }
 
@@ -88,12 +90,12 @@ static void warn_once(struct ctt_live *l, struct ctt_video *v,
     tell_damaged(l, told);
     if (l->clock.by_clock && !l->said_clock) {
         l->said_clock = 1;
-        ctt_live_say(l, "the stream's times run at %.2f of the clock's speed: "
-                     "the clock is used instead", l->clock.speed);
+        live_say(l, "the stream's times run at %.2f of the clock's speed: "
+                 "the clock is used instead", l->clock.speed);
     }
     ctt_video_size(v, &w, &h, &turns);
     if (l->w && (w != l->w || h != l->h) && !ctt_video_timeless(v))
-        ctt_live_say(l, "frames change from %dx%d to %dx%d", l->w, l->h, w, h);
+        live_say(l, "frames change from %dx%d to %dx%d", l->w, l->h, w, h);
     l->w = w;
     l->h = h;
 }
@@ -236,8 +238,8 @@ static void say_where(struct ctt_live *l)
         snprintf(port, sizeof(port), "%.5s", host + n);
     if (is_group(host))
         snprintf(at, sizeof(at), "group %.*s", n > 0 ? (int)n - 1 : 0, host);
-    ctt_live_say(l, "nothing has come yet: waits for a sender, at UDP port %s "
-                 "of %s", port, *at ? at : "every address of this machine");
+    live_say(l, "nothing has come yet: waits for a sender, at UDP port %s "
+             "of %s", port, *at ? at : "every address of this machine");
 }
 
 int ctt_live_asked(void *live)
@@ -293,12 +295,12 @@ static void tell_missing(struct ctt_live *l, const struct ctt_video *v)
     ctt_video_told(v, &told);
     tell_damaged(l, &told);
     if (told.unread)
-        ctt_live_say(l, "joined files, of which only the first ones are read, "
-                     "and not the last %lld bytes", (long long)told.unread);
+        live_say(l, "joined files, of which only the first ones are read, "
+                 "and not the last %lld bytes", (long long)told.unread);
     if (n <= 0)
         return;
-    ctt_live_say(l, "cut short: %lld frame%s missing at its end", (long long)n,
-                 n > 1 ? "s are" : " is");
+    live_say(l, "cut short: %lld frame%s missing at its end", (long long)n,
+             n > 1 ? "s are" : " is");
     pthread_mutex_lock(&l->lock);
     l->counts.missing += n;
     pthread_mutex_unlock(&l->lock);
@@ -366,8 +368,8 @@ static int pause_after(struct ctt_live *l, int rc, int tries)
     }
     if (l->set.reconnects > 0)
         snprintf(of, sizeof(of), " of %d", l->set.reconnects);
-    ctt_live_say(l, "%s; try %d%s to connect again in %g s", what, tries + 1,
-                 of, pause);
+    live_say(l, "%s; try %d%s to connect again in %g s", what, tries + 1,
+             of, pause);
     between_connections(l);
     rc = ctt_live_sleep(l, ctt_seconds() + pause);
     pthread_mutex_lock(&l->lock);

@@ -7,7 +7,6 @@
 #include "video/pictures.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -103,6 +103,7 @@ static const struct { const char *text, *words; } refused[] = {
     { "at-most parameters", "at-most parameters: one number from 1" },
     { "at-most parameters 3G", "at-most parameters: one number from 1" },
     { "at-most parameters 0", "at-most parameters: one number from 1" },
+    { "at-most parameters 0x10", "at-most parameters: one number from 1" },
     { "at-most parameters 3 4", "at-most parameters: one number from 1" },
     { "at-most parameters 3\nat-most parameters 4", "s.txt:2: at-most param" },
     { "at-most parameters 3", "s.txt: lists no setting" },

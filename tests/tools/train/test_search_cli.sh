@@ -277,6 +277,9 @@ says 2 'is of another model' "$bin/convtt-train" other.net $data \
 sed 's/2 6/2 5/' space.txt > other.txt
 says 2 'is of another search space' train --search other.txt --epochs 3 \
     --repeats 1 $common -o x.h5 --search-log o.jsonl
+{ cat space.txt; echo 'at-most parameters 5000'; } > other.txt
+says 2 "other.txt: [0-9]+ networks? above 'at-most'" train --search \
+    other.txt --epochs 3 --repeats 1 $common -o x.h5 --search-log o.jsonl
 sed '3s/"seed":1/"seed":2/' a.h5.search.jsonl > o.jsonl
 says 2 'o.jsonl:3: is no result of this search' search $common -o x.h5 \
     --search-log o.jsonl
