@@ -372,6 +372,16 @@ static void test_streams(void)
 /* ---- memory ---- */
 
 /* Neither the program nor the device allocates memory in a step. */
+/* What other programs may take or give meanwhile: none is on a simulated GPU,
+ * unless CTT_SIM_JITTER says so. */
+static int64_t bytes_of_others(void)
+{
+    const char *modules = getenv("CTT_MODULES");
+    int alone = modules && strstr(modules, "sim") && !getenv("CTT_SIM_JITTER");
+
+    return alone ? 0 : 64 << 20;
+}
+
 static void test_no_allocation(void)
 {
     for (int i = 0; i < BATCH_MODELS; i++)
@@ -393,7 +403,7 @@ static void test_no_allocation(void)
                 }
             }
             CU_ASSERT_EQUAL(ctt_alloc_calls(), calls);
-            CU_ASSERT_EQUAL(ctt_dev_room(gpu), room);
+            CU_ASSERT(llabs(ctt_dev_room(gpu) - room) <= bytes_of_others());
             net_close(&r);
         }
 }
