@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * core.cuh: what the kernels of cores share: the call, the sums that a core
+ * core.cuh: common part of the kernels of cores: the call, the sums that a core
  * reads and adds, and how its results are stored. */
 #ifndef CTT_CORE_CUH
 #define CTT_CORE_CUH
