@@ -5,17 +5,19 @@
 #include "device/cuda/core.h"
 #include "net/op.h"
 
-/* A conv that keeps the size, of as few channels as the kernel has. */
-static int is_core(const struct ctt_node *n)
+/* A conv that keeps the size, of as few channels as the kernel for values of
+ * this type has. */
+static int is_core(const struct ctt_node *n, enum ctt_dtype type)
 {
+    int wide = type == CTT_F16 || type == CTT_BF16, k, good;
     struct ctt_slide s;
-    int k, good;
 
     if (n->op != CTT_OP_CONV || !n->plus || n->nw != 2)
         return 0;
     s = ctt_slide_of(n);
     k = s.kernel[1];
-    good = n->out.c == CTT_CORE_CHANNELS && n->w[0].c == CTT_CORE_CHANNELS &&
+    good = (wide ? n->out.c <= CTT_CORE_MOST : n->out.c == CTT_CORE_CHANNELS) &&
+           n->w[0].c == n->out.c &&
            n->attr.conv.groups <= 1 && !ctt_is_dilated(n) && n->out.d == 1 &&
            s.kernel[0] == 1 && k % 2 == 1 && k <= CTT_CORE_KERNEL;
     for (int i = 1; i < 3; i++)
@@ -27,13 +29,12 @@ static int is_core(const struct ctt_node *n)
 int ctt_cuda_links(const struct ctt_node *n, const struct ctt_node *next,
                    enum ctt_dtype between, int behind)
 {
-    (void)between;
     if (behind >= 0)
         return 0;
     if (behind == -1)    /* the gates of a cell: run/joint.c */
         return 1;
-    return (n->op == CTT_OP_ADD && !n->attr.add.minus && is_core(next)) ||
-           (is_core(n) && next->op == CTT_OP_CONV && is_core(next));
+    return is_core(next, between) &&
+           ((n->op == CTT_OP_ADD && !n->attr.add.minus) || is_core(n, between));
 }
 
 /* Call i of the chain, and the conv itself behind it. */

@@ -10,14 +10,14 @@
 extern "C" {
 #endif
 
-/* The rank, and the largest window. */
-enum { CTT_CORE_CHANNELS = 8, CTT_CORE_KERNEL = 7 };
+/* The rank of fp32, the largest one of 16 bits, and the largest window. */
+enum { CTT_CORE_CHANNELS = 8, CTT_CORE_MOST = 16, CTT_CORE_KERNEL = 7 };
 
 /* The calls of a core; head, plus: adds, or NULL. */
 struct ctt_core_calls { const struct ctt_call *conv, *head, *plus; };
 
-/* kernel/cores.cu.  back: gradients.  fits: 1 if types and addresses suit the
- * kernel. */
+/* kernel/cores.cu, core_mma.cu.  back: gradients.  fits: 1 if types and
+ * addresses suit the kernel. */
 int ctt_core_fits(const struct ctt_core_calls *a, int back);
 int ctt_launch_core(const struct ctt_core_calls *a, int back, void *stream);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * launch.h: how .cu files launch kernels, on a GPU or in the simulation on the
- * host (tests/sim, CTT_SIM).  For the simulation's sake threads cooperate only
- * by static __shared__ arrays and __syncthreads().  Kernels are grid-stride
- * loops: right for any grid size. */
+ * host (tests/sim, CTT_SIM).  For its sake threads cooperate only by static
+ * __shared__ arrays, __syncthreads() and what mma.cuh has.  Kernels are
+ * grid-stride loops: right for any grid size. */
 #ifndef CTT_LAUNCH_H
 #define CTT_LAUNCH_H
 

@@ -184,6 +184,38 @@ static void test_cells(void)
         }
 }
 
+/* Cores of other ranks, in 16 bits: columns and rows that are no multiples of a
+ * tile's, taps of an odd and of an even number of planes. */
+static const struct { int n, h, w, hidden, kernel, order, rank; } ranks[] = {
+    { 1, 9, 33, 6, 5, 3, 3 }, { 3, 7, 5, 4, 3, 3, 4 },
+    { 1, 17, 31, 3, 1, 3, 5 }, { 3, 5, 18, 8, 3, 4, 7 },
+    { 1, 8, 32, 8, 1, 3, 8 }, { 3, 3, 50, 8, 7, 2, 8 },
+    { 1, 10, 35, 4, 3, 3, 9 }, { 2, 11, 9, 8, 5, 3, 12 },
+    { 3, 6, 19, 4, 1, 2, 13 }, { 1, 19, 37, 8, 5, 3, 16 },
+    { 2, 8, 16, 16, 7, 2, 16 },
+};
+
+static void test_ranks(void)
+{
+    char text[300];
+    struct net b;
+
+    for (size_t i = 0; i < CTT_LEN(ranks); i++) {
+        struct net_model m = { text, ranks[i].n, 0, 0, 6 };
+        if (gpu_quick ? i % 4 : !ctt_check_tries() && ranks[i].rank % 8)
+            continue;
+        snprintf(text, sizeof(text), "input x h=%d w=%d c=1\n"
+                 "convttlstm k in=x hidden=%d kernel=%d order=%d steps=4 "
+                 "rank=%d\nconv y in=k out=1\n", ranks[i].h, ranks[i].w,
+                 ranks[i].hidden, ranks[i].kernel, ranks[i].order,
+                 ranks[i].rank);
+        compare(text, &m, &net_types[3 + i % 2]);
+        CHECK_OK(net_open(&b, &m, gpu, &net_types[3], 0, CTT_KEEP_ALL));
+        CU_ASSERT(count_linked(&b) >= 2 * (ranks[i].order - 1) - 1);
+        net_close(&b);
+    }
+}
+
 static void test_free_gates(void)
 {
     struct net b;
@@ -340,6 +372,16 @@ static void test_streams(void)
 /* ---- memory ---- */
 
 /* Neither the program nor the device allocates memory in a step. */
+/* What other programs may take or give meanwhile: none is on a simulated GPU,
+ * unless CTT_SIM_JITTER says so. */
+static int64_t bytes_of_others(void)
+{
+    const char *modules = getenv("CTT_MODULES");
+    int alone = modules && strstr(modules, "sim") && !getenv("CTT_SIM_JITTER");
+
+    return alone ? 0 : 64 << 20;
+}
+
 static void test_no_allocation(void)
 {
     for (int i = 0; i < BATCH_MODELS; i++)
@@ -361,7 +403,7 @@ static void test_no_allocation(void)
                 }
             }
             CU_ASSERT_EQUAL(ctt_alloc_calls(), calls);
-            CU_ASSERT_EQUAL(ctt_dev_room(gpu), room);
+            CU_ASSERT(llabs(ctt_dev_room(gpu) - room) <= bytes_of_others());
             net_close(&r);
         }
 }
@@ -462,7 +504,8 @@ static void test_streaming(void)
 static CU_TestInfo tests[] = {
     { "models", test_models },
     { "small models", test_small },
-    { "cells", test_cells }, { "free gates", test_free_gates },
+    { "cells", test_cells }, { "ranks", test_ranks },
+    { "free gates", test_free_gates },
     { "windows", test_windows },
     { "offloaded", test_offloaded },
     { "replayed", test_replayed },

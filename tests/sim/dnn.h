@@ -90,6 +90,7 @@ cudnnStatus_t ctt_sim_dnn_check(ctt_sim_desc &d);
 cudnnStatus_t ctt_sim_dnn_choose(ctt_sim_desc &heur);
 cudnnStatus_t ctt_sim_dnn_build(ctt_sim_desc &plan);
 cudnnStatus_t ctt_sim_dnn_restore(ctt_sim_desc &plan);
+bool ctt_sim_engines_are(const char *word);
 std::vector<char> ctt_sim_dnn_text(const ctt_sim_desc &plan);
 std::vector<cudnnBackendNumericalNote_t>
 ctt_sim_dnn_notes(const ctt_sim_desc &engine);

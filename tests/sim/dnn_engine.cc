@@ -24,7 +24,7 @@ void ctt_sim_dnn(const char *w)
 }
 
 /* Whether CTT_SIM_DNN or ctt_sim_dnn() says this. */
-static bool engines_are(const char *word)
+bool ctt_sim_engines_are(const char *word)
 {
     const char *e = known ? what.c_str() : getenv("CTT_SIM_DNN");
 
@@ -63,8 +63,8 @@ static bool is_supported(const std::vector<ctt_sim_dnn_op> &ops)
 {
     const ctt_sim_dnn_op &first = ops[0];
 
-    if (engines_are("none") || !fusable(ops) || (engines_are("plain") &&
-                                                 ops.size() > 1))
+    if (ctt_sim_engines_are("none") || !fusable(ops) ||
+        (ctt_sim_engines_are("plain") && ops.size() > 1))
         return false;
     if (first.way == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
         return ops.size() == 1;
@@ -89,7 +89,7 @@ cudnnStatus_t ctt_sim_dnn_choose(desc &heur)
         heur.engines = { CTT_SIM_FALLBACK };
     if (mode == CUDNN_HEUR_MODE_FALLBACK && hopper && g.ops.size() > 1)
         heur.engines = { CTT_SIM_HOPPER };
-    if (mode != CUDNN_HEUR_MODE_FALLBACK && !engines_are("fallback"))
+    if (mode != CUDNN_HEUR_MODE_FALLBACK && !ctt_sim_engines_are("fallback"))
         heur.engines = { CTT_SIM_ROUNDS, CTT_SIM_FAILS, CTT_SIM_ANY_ORDER,
                          CTT_SIM_GOOD };
     if (mode != CUDNN_HEUR_MODE_FALLBACK && hopper && g.ops.size() == 1)
@@ -123,7 +123,7 @@ static cudnnStatus_t compile()
 
     if (most && ++compiled > atol(most))
         ctt_sim_die("more than %s fused plans", most);
-    if (engines_are("uncompiled"))
+    if (ctt_sim_engines_are("uncompiled"))
         FAIL(INTERNAL_ERROR_COMPILATION_FAILED, "a simulated compiler");
     return CUDNN_STATUS_SUCCESS;
 }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -85,6 +86,23 @@ struct ctt_sim_who {
     uint16_t phase, thread;
 };
 extern ctt_sim_who ctt_sim_me;
+void ctt_sim_read(const void *p, size_t bytes);    /* by that thread */
+
+/* kernel.cc.  A collective of a warp, as one lane calls it: meet waits until
+ * all lanes of the mask have, and one of them exchanges; calls: by lane;
+ * first: the thread that is lane 0. */
+enum { CTT_SIM_WARP = 32 };
+struct ctt_sim_collective {
+    const char *name, *file;
+    int         line;
+    unsigned    mask;
+    void      (*exchange)(ctt_sim_collective *const *calls, unsigned first);
+};
+void ctt_sim_meet(ctt_sim_collective &c);
+
+/* The types of its parameters; without a function of the running kernel. */
+std::string ctt_sim_kernel_name(const char *function);
+std::string ctt_sim_kernel_name();
 
 /* stream.cc.  A point in a stream's work: reached once `at` pieces are done. */
 struct ctt_sim_mark {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kernel.cc: the threads of a simulated kernel.  One fiber runs the threads of
- * a block one after the other; a thread at a barrier keeps its fiber, and the
- * remaining threads continue in another one, until all wait there.  A kernel
- * without barriers is therefore one plain loop. */
+ * a block one after the other; a thread at a barrier, or at a collective of its
+ * warp, keeps its fiber, and the remaining threads continue in another one,
+ * until all wait there.  A kernel without either is therefore one plain
+ * loop. */
 #include "tests/sim/cuda_runtime.h"
 #include "tests/sim/inside.h"
 
@@ -85,17 +86,23 @@ struct fiber {
     place                   context;
     std::unique_ptr<char[]> stack;
     void                   *fake;      /* AddressSanitizer's stack */
-    uint3                   thread;    /* the thread waiting at a barrier */
+    uint3                   thread;    /* the thread that waits */
     uint16_t                number;
 };
 
+/* What a thread has come to; call NULL: no collective. */
+struct arrival { size_t fiber; ctt_sim_collective *call; };
+
 static std::vector<std::unique_ptr<fiber>> fibers;    /* reused */
 static std::vector<size_t> waiting, idle;
+static std::vector<arrival> lanes;    /* of each thread of the block */
+static size_t met;                    /* how many of them have a call */
 static size_t at;                     /* the running fiber */
 static place home;
 static const std::function<void()> *body;
 static unsigned next_thread, threads;
 static uint32_t kernels;
+static const char *kernel_type;
 
 #ifdef __SANITIZE_ADDRESS__
 static const void *home_stack;
@@ -137,18 +144,53 @@ static void to_home(fiber &f)
     IN_FIBER(f);
 }
 
-void __syncthreads()
+/* Lets the others run until somebody returns to this thread. */
+static void park()
 {
     fiber &f = *fibers[at];
 
-    if (!ctt_sim_me.kernel)
-        ctt_sim_die("__syncthreads() outside a kernel");
     f.thread = threadIdx;
     f.number = ctt_sim_me.thread;
-    waiting.push_back(at);
     to_home(f);
     threadIdx = f.thread;
     ctt_sim_me.thread = f.number;
+}
+
+void __syncthreads()
+{
+    if (!ctt_sim_me.kernel)
+        ctt_sim_die("__syncthreads() outside a kernel");
+    waiting.push_back(at);
+    park();
+}
+
+void ctt_sim_meet(ctt_sim_collective &c)
+{
+    unsigned lane = ctt_sim_me.thread % CTT_SIM_WARP;
+
+    if (!ctt_sim_me.kernel)
+        ctt_sim_die("%s outside a kernel (%s:%d)", c.name, c.file, c.line);
+    if (!(c.mask >> lane & 1))
+        ctt_sim_die("kernel %s: lane %u calls %s (%s:%d) for the lanes %#x",
+                    ctt_sim_kernel_name().c_str(), lane, c.name, c.file,
+                    c.line, c.mask);
+    lanes[ctt_sim_me.thread] = { at, &c };
+    met++;
+    park();
+}
+
+/* The types of its parameters, of which the first is mostly a functor. */
+std::string ctt_sim_kernel_name(const char *function)
+{
+    const char *p = strstr(function, "P = {");
+    std::string s = p ? p + 5 : function;
+
+    return s.substr(0, s.find('}'));
+}
+
+std::string ctt_sim_kernel_name()
+{
+    return ctt_sim_kernel_name(kernel_type);
 }
 
 static void run_threads()
@@ -191,15 +233,92 @@ static size_t any_fiber()
     return k;
 }
 
+/* What lane `other` does in place of call c; empty: it is there, too. */
+static std::string elsewhere(const ctt_sim_collective &c, unsigned other)
+{
+    const ctt_sim_collective *o = other < threads ? lanes[other].call : NULL;
+
+    if (other >= threads)
+        return "is not there";
+    if (o && (o->line != c.line ||
+              (o->file != c.file && strcmp(o->file, c.file) != 0)))
+        return std::string("is at ") + o->name + " (" + o->file + ":" +
+               std::to_string(o->line) + ")";
+    if (o)
+        return o->mask == c.mask ? "" : "calls it for other lanes";
+    for (size_t k : waiting)
+        if (fibers[k]->number == other)
+            return "is at a barrier";
+    return "never comes";
+}
+
+/* Ends the program if a lane of the call is elsewhere; `last`: no other thread
+ * can run.  Returns 1 if all are there. */
+static bool all_there(unsigned thread, bool last)
+{
+    const ctt_sim_collective &c = *lanes[thread].call;
+    unsigned first = thread - thread % CTT_SIM_WARP;
+
+    for (unsigned l = 0; l < CTT_SIM_WARP; l++) {
+        std::string where = c.mask >> l & 1 ? elsewhere(c, first + l) : "";
+        if (where.empty())
+            continue;
+        if (last)
+            ctt_sim_die("kernel %s, block %u, warp %u: lane %u is at %s "
+                        "(%s:%d), but lane %u %s", ctt_sim_kernel_name().
+                        c_str(), blockIdx.x, first / CTT_SIM_WARP,
+                        thread % CTT_SIM_WARP, c.name, c.file, c.line, l,
+                        where.c_str());
+        return false;
+    }
+    return true;
+}
+
+/* The lanes of a call that all have come to exchange and go on. */
+static void go_on(unsigned thread)
+{
+    unsigned first = thread - thread % CTT_SIM_WARP;
+    unsigned mask = lanes[thread].call->mask;
+    ctt_sim_collective *calls[CTT_SIM_WARP] = { };
+
+    for (unsigned l = 0; l < CTT_SIM_WARP; l++)
+        if (mask >> l & 1)
+            std::swap(calls[l], lanes[first + l].call);
+    ctt_sim_me.thread = (uint16_t)thread;
+    calls[thread - first]->exchange(calls, first);
+    for (unsigned l = 0; l < CTT_SIM_WARP; l++)
+        if (mask >> l & 1) {
+            met--;
+            to_fiber(lanes[first + l].fiber);
+        }
+}
+
+/* Runs warps until all threads are at a barrier or at their end. */
+static void run_warps()
+{
+    bool some = true;
+
+    while (met) {
+        bool last = !some;
+        some = false;
+        for (unsigned t = 0; t < threads; t++)
+            if (lanes[t].call && all_there(t, last)) {
+                go_on(t);
+                some = true;
+            }
+    }
+}
+
 static void run_block()
 {
     std::vector<size_t> now;
 
     next_thread = 0;
     ctt_sim_me.phase = 0;
+    lanes.assign(threads, { 0, NULL });
     while (next_thread < threads)
         to_fiber(any_fiber());
-    while (!waiting.empty()) {
+    for (run_warps(); !waiting.empty(); run_warps()) {
         if (waiting.size() != threads)
             ctt_sim_die("%zu of %u threads of block %u came to a barrier",
                         waiting.size(), threads, blockIdx.x);
@@ -226,6 +345,7 @@ static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f,
     blockDim = block;
     threads = block.x * block.y * block.z;
     body = &f;
+    kernel_type = function;
     ctt_sim_me.kernel = kernels = kernels + 1 ? kernels + 1 : 1;
     for (uint64_t i = 0; i < n; i += step) {
         uint64_t b = (first + (back ? n - i : i)) % n;

@@ -179,10 +179,14 @@ cudaError_t cudaFree(void *p)
 
 cudaError_t cudaMemGetInfo(size_t *room, size_t *total)
 {
+    const char *jitter = getenv("CTT_SIM_JITTER");
     CTT_SIM_CUDA_ENTER();
 
     map_range();
     *room = limit - used;
+    if (jitter)
+        *room -= std::min(*room, (size_t)ctt_sim_chance(
+            strtoull(jitter, NULL, 10) + 1));
     *total = limit;
     return cudaSuccess;
 }

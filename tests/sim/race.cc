@@ -81,9 +81,10 @@ static void check_access(const ctt_sim_who &a, const char *what, const void *p)
     const ctt_sim_who &me = ctt_sim_me;
 
     if (conflict(a, me, ctt_sim_touches(p, 1)))
-        ctt_sim_die("thread %u of block %u %s what thread %u of block %u "
-                    "uses beside it", me.thread, me.block, what, a.thread,
-                    a.block);
+        ctt_sim_die("kernel %s: thread %u of block %u %s what thread %u of "
+                    "block %u uses beside it",
+                    ctt_sim_kernel_name().c_str(), me.thread, me.block, what,
+                    a.thread, a.block);
 }
 
 static void note_read(ctt_sim_who *r, const ctt_sim_who &me)
@@ -122,6 +123,17 @@ static void access(const void *p, size_t bytes, bool writes)
         else
             note_read(&c->read, ctt_sim_me);
     }
+}
+
+/* The simulation itself is not compiled to tell of accesses. */
+void ctt_sim_read(const void *p, size_t bytes)
+{
+#ifndef CTT_SIM_UNWATCHED
+    access(p, bytes, false);
+#else
+    (void)p;
+    (void)bytes;
+#endif
 }
 
 /* In a build with ThreadSanitizer these names belong to it: it checks the

@@ -13,6 +13,8 @@
  * CTT_SIM_ORDER   when queued work runs: late, early, now, or a seed
  *                 (enum ctt_sim_order)
  * CTT_SIM_MEMORY  bytes of device memory; 8 GiB
+ * CTT_SIM_JITTER  other programs use up to so many bytes of it, each time that
+ *                 free memory is asked for another number
  * CTT_SIM_FAIL    the number of the call that fails, from 1; exit status 71 if
  *                 the program makes fewer calls
  * CTT_SIM_NCCL    the number of NCCL's call that fails, in the same way; or
@@ -28,7 +30,9 @@
  *                 ends; to be used with CTT_SIM_GUARD=0
  * CTT_SIM_DNN     which engines cuDNN has: "plain": none for fused graphs,
  *                 "fallback": only those of its fallback mode, "none": none,
- *                 "uncompiled": it cannot compile fused graphs
+ *                 "uncompiled": it cannot compile fused graphs, "hasty": those
+ *                 of fused graphs use the result's memory before they read what
+ *                 is added
  * CTT_SIM_FUSED   most fused plans that may be made: on a GPU each is compiled,
  *                 for up to two seconds
  * CTT_SIM_CAPABILITY  the GPUs' compute capability: 80; with 90 there is an

@@ -51,15 +51,6 @@ void ctt_sim_tally_add(const char *what, int64_t bytes, double flop)
     s.flop += flop;
 }
 
-/* The types of its parameters, of which the first is mostly a functor. */
-static std::string kernel_name(const char *function)
-{
-    const char *p = strstr(function, "P = {");
-    std::string s = p ? p + 5 : function;
-
-    return "kernel " + s.substr(0, s.find('}'));
-}
-
 /* Multiplications and additions of a convolution, with those by padding. */
 static double conv_flop(const ctt_sim_dnn_op &op)
 {
@@ -114,7 +105,7 @@ static void print_tally(const table &t)
 
 void ctt_sim_tally_kernel(const char *function, uint64_t blocks, uint64_t ran)
 {
-    std::string name = kernel_name(function);
+    std::string name = "kernel " + ctt_sim_kernel_name(function);
 
     ctt_sim_tally_add(name.c_str(), (int64_t)((double)bytes_now / (double)ran *
                                               (double)blocks), 0);

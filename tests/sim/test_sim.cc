@@ -245,6 +245,7 @@ static void test_guard()
 static void test_device_limits()
 {
     size_t room, total;
+    int several = 0;
     void *p, *q;
 
     ctt_sim_memory(1000);
@@ -253,6 +254,14 @@ static void test_device_limits()
     CU_ASSERT(room == 400 && total == 1000);
     CU_ASSERT_EQUAL(cudaMalloc(&q, 401), cudaErrorMemoryAllocation);
     CU_ASSERT_EQUAL(cudaGetLastError(), cudaErrorMemoryAllocation);
+    setenv("CTT_SIM_JITTER", "300", 1);
+    for (int i = 0, other = 0; i < 20; i++, other = (int)room) {
+        CUDA(cudaMemGetInfo(&room, &total));
+        CU_ASSERT(room >= 100 && room <= 400 && total == 1000);
+        several += (int)room != other;
+    }
+    CU_ASSERT(several > 10);
+    unsetenv("CTT_SIM_JITTER");
     ctt_sim_fail(2);
     CUDA(cudaMalloc(&q, 100));
     CU_ASSERT_EQUAL(cudaMemset(q, 0, 100), cudaErrorUnknown);

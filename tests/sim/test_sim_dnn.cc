@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_sim_dnn.cc: the simulated cuDNN and cuBLASLt refuse shapes that do not
- * match. */
+ * match; what an engine writes before it reads. */
 #include "tests/sim/cublasLt.h"
-#include "tests/sim/cudnn.h"
+#include "tests/sim/dnn.h"
 #include "tests/sim/test_sim.h"
+
+#include <cmath>
 
 static cudnnBackendDescriptor_t make_desc(cudnnBackendDescriptorType_t type)
 {
@@ -102,6 +104,46 @@ static void test_descriptors()
     CU_ASSERT_EQUAL(ctt_sim_live(), 0);
 }
 
+/* One pixel of one channel. */
+static ctt_sim_tensor number(int64_t uid, bool is_virtual)
+{
+    return { uid, 4, CUDNN_DATA_FLOAT, 4, is_virtual, { 1, 1, 1, 1, 1 },
+             { 1, 1, 1, 1, 1 } };
+}
+
+/* x w + b of three numbers in a graph whose result is at y. */
+static float fused_sum(float *x, float *w, float *b, float *y)
+{
+    ctt_sim_dnn_op conv = { }, add = { };
+
+    conv.way = CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR;
+    conv.x = number(1, false);
+    conv.w = number(2, false);
+    conv.y = add.x = number(3, true);
+    add.way = CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
+    add.mode = CUDNN_POINTWISE_ADD;
+    add.b = number(4, false);
+    add.y = number(5, false);
+    add.has_b = true;
+    conv.alpha = 1;
+    for (int i = 0; i < 3; i++)
+        conv.stride[i] = conv.dilation[i] = 1;
+    ctt_sim_dnn_run({ conv, add }, { { 1, x }, { 2, w }, { 4, b }, { 5, y } });
+    return *y;
+}
+
+/* A sum in place is right only if the engine reads before it writes. */
+static void test_hasty()
+{
+    float x = 2, w = 3, b = 4, y = 0;
+
+    CU_ASSERT_EQUAL(fused_sum(&x, &w, &b, &b), 10);
+    ctt_sim_dnn("hasty");
+    CU_ASSERT_EQUAL(fused_sum(&x, &w, &b, &y), 16);
+    CU_ASSERT(std::isnan(fused_sum(&x, &w, &b, &b)));
+    ctt_sim_dnn(NULL);
+}
+
 /* y = x' x of a 3 x 2 matrix; sizes that do not match are refused. */
 static void test_product()
 {
@@ -140,6 +182,7 @@ static void test_product()
 
 static CU_TestInfo tests[] = {
     { "descriptors that are refused", test_descriptors },
+    { "engines that write before they read", test_hasty },
     { "products that are refused", test_product },
     CU_TEST_INFO_NULL
 };
