@@ -11,7 +11,7 @@
 #include <stdarg.h>
 
 /* Raised when a struct that both sides see changes its form. */
-enum { CTT_MODULE_VERSION = 11 };
+enum { CTT_MODULE_VERSION = 12 };
 
 /* more: further functions for this kind of module, a struct that its own header
  * declares, or NULL. */
