@@ -24,15 +24,11 @@ static int is_core(const struct ctt_node *n)
     return good;
 }
 
-int ctt_cuda_links(const struct ctt_node *n, const struct ctt_node *next,
-                   enum ctt_dtype between, int behind)
+int ctt_cuda_fuses(enum ctt_fusion what, const struct ctt_node *n,
+                   const struct ctt_node *next)
 {
-    (void)between;
-    if (behind >= 0)
-        return 0;
-    if (behind == -1)    /* the gates of a cell: run/joint.c */
-        return 1;
-    return (n->op == CTT_OP_ADD && !n->attr.add.minus && is_core(next)) ||
+    return what == CTT_FUSE_JOINT ||
+           (n->op == CTT_OP_ADD && !n->attr.add.minus && is_core(next)) ||
            (is_core(n) && next->op == CTT_OP_CONV && is_core(next));
 }
 
