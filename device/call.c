@@ -210,6 +210,13 @@ int ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
     return d && d->kind->links ? d->kind->links(n, next, between, behind) : 0;
 }
 
+int ctt_dev_fuses(const struct ctt_dev *d, enum ctt_fusion what,
+                  const struct ctt_node *n, const struct ctt_node *next,
+                  enum ctt_dtype between)
+{
+    return d && d->kind->fuses ? d->kind->fuses(what, n, next, between) : 0;
+}
+
 void ctt_dev_blame(struct ctt_dev *d, int on)
 {
     d->blame = on;

@@ -121,6 +121,9 @@ struct ctt_dev_kind {
     int         (*links)(const struct ctt_node *n,
                          const struct ctt_node *next,
                          enum ctt_dtype between, int behind);
+    /* ctt_dev_fuses(); NULL: never. */
+    int         (*fuses)(enum ctt_fusion what, const struct ctt_node *n,
+                         const struct ctt_node *next, enum ctt_dtype between);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
     /* 1 if convs multiply a type of 16 bits faster than floats; NULL: they do

@@ -67,10 +67,11 @@ struct ctt_live {
  *
  * Forward writes out (and also).  Backward reads dout (and dalso), and for
  * each din[k] with data: adds to it if bit k of add is set, else overwrites
- * it; it always ADDS to dw.  A call may want only din, or only dw.  dout may
- * be changed by backward.  out and in[0] (dout and din[0]) of an act or
- * dropout may be the same memory; then add is 0.  So may out and the plus
- * input of a conv (dout and din[1]; then there is nothing to do for din[1]).
+ * it; it ADDS to dw, but with `sets` a conv of a device that joins convs
+ * overwrites dw[0].  A call may want only din, or only dw.  dout may be
+ * changed by backward.  out and in[0] (dout and din[0]) of an act or dropout
+ * may be the same memory; then add is 0.  So may out and the plus input of a
+ * conv (dout and din[1]; then there is nothing to do for din[1]).
  *
  * Quantised values (scale > 0 in a tensor) are floats, or in forward calls
  * bytes (ctt_is_bytes()).  A conv that reads them takes its weight as whole
@@ -81,9 +82,9 @@ struct ctt_live {
  * Values and their gradients may be 16-bit, each tensor with its own type;
  * sums are computed in fp32.  Only the kernel of a conv or deconv whose result
  * is 16-bit, or which may round to 16 bits (mul), may be a 16-bit weight; dw is
- * always fp32.  in[k] and din[k] have
- * the same type, and so have out and dout.  Any other form of a weight
- * (weight.h) and any other type is refused: no kernel reads it yet.
+ * fp32, with `sets` also of dout's type.  in[k] and din[k] have the same type,
+ * and so have out and dout.  Any other form of a weight (weight.h) and any
+ * other type is refused: no kernel reads it yet.
  *
  * A window's in[0] holds the values of all steps: data points at step 0, and
  * step s is s * `stride` elements after it; where slots find theirs follows
@@ -95,6 +96,7 @@ struct ctt_call {
     struct ctt_weight w[CTT_MAX_W];
     struct ctt_tensor din[CTT_MAX_IN], dout, dalso, dw[CTT_MAX_W];
     unsigned  add;
+    int       sets;
     enum ctt_dtype mul; /* conv, forward: 0, or a type of 16 bits: its kernel
                            may round what it multiplies to this type */
     int       act;      /* conv, deconv, norm, add: an act applied to out
@@ -185,6 +187,10 @@ struct ctt_group {
     int (*swap)(void *arg, const struct ctt_swap *s);
 };
 
+/* The most parts whose sums a device keeps apart, so that their order is
+ * fixed. */
+enum { CTT_SUM_PARTS = 256 };
+
 struct ctt_dev;
 typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
 
@@ -267,13 +273,19 @@ void ctt_dev_tune_end(struct ctt_dev *d);
 
 /* The most convs that a chain may have before the conv `next`, this one among
  * them, whose result, of type `between`, `next` alone reads; behind: how many
- * the chain has behind `next`; 0: the device computes the two no faster so.  In
- * training a number above 0 means yes; with behind -2 n may be an add of
- * `next`; with -1 it is the conv of the plus input of `next`, and the question
- * is whether both are to be one conv of a joint input. */
+ * the chain has behind `next`; 0: the device computes the two no faster so. */
 int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
                    const struct ctt_node *next, enum ctt_dtype between,
                    int behind);
+
+/* In training, whether the device prefers: JOINT: the conv n of the plus input
+ * of the conv `next` and that as one conv of a joint input; TRAIN: n, a conv or
+ * an add that `next` alone reads, in a chain before it; between: the type of
+ * its result. */
+enum ctt_fusion { CTT_FUSE_JOINT, CTT_FUSE_TRAIN };
+int  ctt_dev_fuses(const struct ctt_dev *d, enum ctt_fusion what,
+                   const struct ctt_node *n, const struct ctt_node *next,
+                   enum ctt_dtype between);
 
 /* From now on values pass between the parts of a group, which must stay as it
  * is; without one, or with one part, halo adds zeros, and collect and total

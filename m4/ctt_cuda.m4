@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_CUDA: the module of the CUDA device; NVCC, NVCCFLAGS, CUDA_ARCH,
 # CUDA_GENCODE, CUDA_CFLAGS, CUDA_LIBS, CUDA_RPATH (for libtool), CUDA_WARN and
-# the conditionals CUDA, NCCL and CUSPARSE.  If something is missing, convtt is
+# the conditionals CUDA, NCCL, CUSPARSE and CUSPARSELT.  If something is missing, convtt is
 # built without it; with --with-cuda that is an error.  Call after CTT_FLAGS.
 AC_DEFUN([CTT_CUDA],
   [AC_ARG_WITH([cuda],
@@ -27,6 +27,7 @@ AC_DEFUN([CTT_CUDA],
   AC_SUBST([CUDA_WARN])
   AM_CONDITIONAL([NCCL], [test "x$ctt_nccl" = xyes])
   AM_CONDITIONAL([CUSPARSE], [test "x$ctt_cusparse" = xyes])
+  AM_CONDITIONAL([CUSPARSELT], [test "x$ctt_cusparselt" = xyes])
   AM_CONDITIONAL([CUDA], [test "x$with_cuda" != xno && test -z "$ctt_why"])])
 
 # Each step runs only if the steps before it succeeded.
@@ -130,6 +131,9 @@ AC_DEFUN([CTT_CUDA_LINK],
       #if CUSPARSE_VERSION < 12000
       #error too old
       #endif]])], [ctt_cusparse=yes])])
+  AS_IF([test "x$ctt_cusparse" = xyes],
+    [AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <cusparseLt.h>]])],
+      [ctt_cusparselt=yes])])
   LIBS="$ctt_save_LIBS"
   CPPFLAGS="$ctt_save_CPPFLAGS"])
 

@@ -120,9 +120,8 @@ static int find_bound(const struct ctt_graph *g, char *bound)
     int rc;
 
     CTT_TRY(ctt_schedule_new(g, 1, &s));
-    for (int k = 0; k < s->comps; k++)
-        for (int j = s->first[k]; j < s->first[k + 1]; j++)
-            bound[s->order[j]] = (char)s->bound[k];
+    for (int i = 0; i < g->clip; i++)
+        bound[i] = (char)s->bound[s->of[i]];
 out:
     ctt_schedule_free(&s);
     return rc;

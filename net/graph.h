@@ -267,6 +267,8 @@ const char *ctt_cell_word(int i, const struct ctt_opt **opts);
 struct ctt_schedule {
     int  comps;
     int *order, *first, *bound;    /* bound[k]: 1 if component k is bound */
+    int *of;                       /* a node's component; of the clip part:
+                                      comps, which is not bound */
 };
 int  ctt_schedule_new(const struct ctt_graph *g, int feedback,
                       struct ctt_schedule **out);

@@ -52,6 +52,7 @@ static void component(struct walk *w, int i)
         j = w->stack[--w->top];
         w->open[j] = 0;
         s->order[w->placed++] = j;
+        s->of[j] = s->comps;
     } while (j != i);
     qsort(s->order + first, (size_t)(w->placed - first), sizeof(int),
           by_number);
@@ -110,10 +111,13 @@ int ctt_schedule_new(const struct ctt_graph *g, int feedback,
     CTT_TRY(ints(n, &w.edge));
     CTT_TRY(ints(n, &w.s->order));
     CTT_TRY(ints(n + 1, &w.s->first));
-    CTT_TRY(ints(n, &w.s->bound));
+    CTT_TRY(ints(n + 1, &w.s->bound));
+    CTT_TRY(ints(g->count, &w.s->of));
     for (int i = 0; i < n; i++)
         if (!w.index[i])
             visit(&w, i);
+    for (int i = n; i < g->count; i++)
+        w.s->of[i] = w.s->comps;
     *out = w.s;
     w.s = NULL;
 out:
@@ -134,6 +138,7 @@ void ctt_schedule_free(struct ctt_schedule **s)
     ctt_free((*s)->order);
     ctt_free((*s)->first);
     ctt_free((*s)->bound);
+    ctt_free((*s)->of);
     ctt_free(*s);
     *s = NULL;
 }

@@ -80,16 +80,8 @@ struct fusion {
     struct ctt_run *r;
     const int      *readers;
     const char     *saved;
-    int            *comp[2];
-    const int      *bound[2];
+    const int      *comp[2], *bound[2];
 };
-
-static void components(const struct ctt_schedule *s, int *comp)
-{
-    for (int k = 0; k < s->comps; k++)
-        for (int j = s->first[k]; j < s->first[k + 1]; j++)
-            comp[s->order[j]] = k;
-}
 
 /* The plus input of conv z becomes a name of its result if no other node and no
  * backward pass reads it.  In a run that keeps all values the input is kept,
@@ -288,8 +280,8 @@ static int device_links(const struct fusion *l, int i, int next)
 {
     const struct ctt_graph *g = l->r->g;
 
-    return ctt_dev_links(l->r->dev, &g->node[i], &g->node[next],
-                         l->r->slot[i].type, -2) > 0;
+    return ctt_dev_fuses(l->r->dev, CTT_FUSE_TRAIN, &g->node[i],
+                         &g->node[next], l->r->slot[i].type);
 }
 
 /* Core `conv` adds the sum p: a train ends there. */
@@ -370,18 +362,15 @@ int ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
     int rc = 0;
 
     for (int f = 0; f < 2; f++) {
-        l.comp[f] = ctt_calloc((size_t)r->g->count, sizeof(int));
-        CTT_TRY(l.comp[f] ? 0 : CTT_ENOMEM);
-        components(r->sched[f] ? r->sched[f] : r->sched[0], l.comp[f]);
-        l.bound[f] = (r->sched[f] ? r->sched[f] : r->sched[0])->bound;
+        const struct ctt_schedule *s = r->sched[f] ? r->sched[f] : r->sched[0];
+
+        l.comp[f] = s->of;
+        l.bound[f] = s->bound;
     }
     fuse_all(&l);
     if (r->slides)
-        CTT_TRY(fuse_chains(&l));
+        rc = fuse_chains(&l);
     else if (r->dev && !ctt_dev_shared(r->dev))
-        CTT_TRY(fuse_trains(&l));
-out:
-    ctt_free(l.comp[0]);
-    ctt_free(l.comp[1]);
+        rc = fuse_trains(&l);
     return rc;
 }

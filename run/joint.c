@@ -14,10 +14,6 @@
 /* Narrow inputs of the loop fill tiles that the other input uses anyway. */
 enum { NARROW = 16, EVEN = 8 };
 
-/* The most parts whose sums a device keeps apart (device/cuda/kernel/sums.cuh),
- * so that their order is fixed. */
-enum { PARTS = 256 };
-
 static int same_conv(const struct ctt_graph *g, int x, int z)
 {
     const struct ctt_node *a = &g->node[x], *b = &g->node[z];
@@ -45,23 +41,15 @@ static int joins(const struct ctt_run *r, const int *readers, int x, int z)
            ctt_ops[g->node[a].op].memory == CTT_COMPUTED &&
            g->node[a].op != CTT_OP_LSTM && s->ld == g->node[a].out.c &&
            s->ld <= NARROW && s->ld % EVEN == 0 && wide % EVEN == 0 &&
-           ctt_dev_links(r->dev, &g->node[x], &g->node[z], s->type, -1) > 0;
-}
-
-static int loop_of(const struct ctt_schedule *s, int node)
-{
-    for (int k = 0; k < s->comps; k++)
-        for (int j = s->first[k]; j < s->first[k + 1]; j++)
-            if (s->order[j] == node)
-                return k;
-    return -1;
+           ctt_dev_fuses(r->dev, CTT_FUSE_JOINT, &g->node[x], &g->node[z],
+                         s->type);
 }
 
 /* 1 if both run in one component, with and without feedback. */
 static int share_loop(const struct ctt_run *r, int a, int b)
 {
     for (int f = 0; f < 2; f++)
-        if (r->sched[f] && loop_of(r->sched[f], a) != loop_of(r->sched[f], b))
+        if (r->sched[f] && r->sched[f]->of[a] != r->sched[f]->of[b])
             return 0;
     return 1;
 }
@@ -170,9 +158,11 @@ int ctt_joint_open(struct ctt_run *r)
                               ctt_dtype_size(t.dtype), &p));
         j->w = p;
         CTT_TRY(ctt_dev_alloc(r->dev, "joint kernels", ctt_volume(&t) *
-                              (int64_t)sizeof(float), &p));
+                              ctt_dtype_size(t.dtype), &p));
         j->dw = p;
-        CTT_TRY(ctt_dev_alloc(r->dev, "sums", r->room * PARTS * t.n *
+        if (j->lstm < 0)
+            continue;
+        CTT_TRY(ctt_dev_alloc(r->dev, "sums", r->room * CTT_SUM_PARTS * t.n *
                               (int64_t)sizeof(float), &p));
         j->part = p;
     }
@@ -235,15 +225,6 @@ out:
     return rc;
 }
 
-int ctt_joint_clear(const struct ctt_run *r, int node)
-{
-    const struct ctt_joint *j = ctt_joint_of(r, node);
-    struct ctt_tensor t = joint_kernel(r, j, j->dw, CTT_F32);
-
-    return ctt_dev_clear(r->dev, j->dw, ctt_volume(&t) *
-                         (int64_t)sizeof(float));
-}
-
 int ctt_joint_give(const struct ctt_run *r, int node, float *dw)
 {
     const struct ctt_joint *j = ctt_joint_of(r, node);
@@ -252,8 +233,9 @@ int ctt_joint_give(const struct ctt_run *r, int node, float *dw)
     for (int k = 0; k < 2; k++) {
         int of = k ? j->z : j->x;
         struct ctt_call c = part_of(r, j, of, dw + r->g->node[of].at[0],
-                                    CTT_F32, j->dw);
+                                    r->slot[node].type, j->dw);
 
+        c.in[0].dtype = CTT_F32;
         c.din[0] = c.in[0];
         c.dout = c.out;
         c.add = 1;
@@ -315,7 +297,8 @@ void ctt_joint_bind_dw(const struct ctt_run *r, int node, float *dw,
 {
     const struct ctt_joint *j = ctt_joint_of(r, node);
 
-    c->dw[0] = joint_kernel(r, j, j->dw, CTT_F32);
+    c->dw[0] = joint_kernel(r, j, j->dw, r->slot[node].type);
+    c->sets = 1;
     if (j->lstm >= 0)
         return;
     c->dw[1] = r->g->node[j->x].w[1];

@@ -13,8 +13,8 @@ struct ctt_joint {
     int             x, z, a, lstm;
     int64_t         wide;
     struct ctt_node copy;
-    char           *w;
-    float          *dw, *part;
+    char           *w, *dw;
+    float          *part;
 };
 
 static inline const struct ctt_joint *ctt_joint_of(const struct ctt_run *r,
@@ -36,11 +36,10 @@ int  ctt_joint_copies(const struct ctt_run *r, int node);
 int  ctt_joint_convolves(const struct ctt_run *r, int node);
 
 /* Changes a bound call of a node of a joint conv; of its conv, the gradients of
- * weights too: clear before the call, give adds them to dw. */
+ * weights too, which the call overwrites and give adds to dw. */
 void ctt_joint_bind(const struct ctt_run *r, int node, struct ctt_call *c);
 void ctt_joint_bind_dw(const struct ctt_run *r, int node, float *dw,
                        struct ctt_call *c);
-int  ctt_joint_clear(const struct ctt_run *r, int node);
 int  ctt_joint_give(const struct ctt_run *r, int node, float *dw);
 
 /* Of a backward call of the lstm, the k-th of a window: lets it sum up the

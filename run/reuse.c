@@ -29,11 +29,8 @@ static void positions(const struct ctt_run *r, struct lifetime *life)
 {
     const struct ctt_schedule *s = r->sched[0];
 
-    for (int k = 0; k < s->comps; k++)
-        for (int j = s->first[k]; j < s->first[k + 1]; j++)
-            life[s->order[j]].pos = k;
-    for (int i = r->g->clip; i < r->g->count; i++)
-        life[i].pos = s->comps + i - r->g->clip;
+    for (int i = 0; i < r->g->count; i++)
+        life[i].pos = s->of[i] + (i < r->g->clip ? 0 : i - r->g->clip);
 }
 
 static void read_at(const struct ctt_run *r, struct lifetime *life, int node,

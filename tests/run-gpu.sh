@@ -191,7 +191,19 @@ run_versions() {
 run_first() { run_tests test_gpu_memory test_gpu_stream; }
 run_kernels() { run_tests test_gpu; }
 run_updates() { run_tests test_gpu_update test_gpu_peers; }
-run_train() { run_tests test_gpu_train; }
+
+# And a training of a text, which needs no decoder of clips.
+run_train() {
+    local program words=$work/words.txt
+    run_tests test_gpu_train
+    program=$(find_program convtt-train) || exit 2
+    seq -f 'line %g of the text is as long as the others' 64 > "$words"
+    measure train-words "$work/ours" "$program" \
+        "$sources/models/words-lstm8.net" --task next --data "words:$words" \
+        --val none --batch 16 --max-steps 4 --device cuda --amp O1 \
+        -o "$work/words.h5"
+}
+
 
 # A session in each type of numbers; the log has the times.
 run_infer() {

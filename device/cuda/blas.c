@@ -112,9 +112,9 @@ static struct ctt_product gradient_of(const struct ctt_call *c,
 {
     struct ctt_matrix dy = ctt_product_columns(&c->dout, CTT_PRODUCT_PIXELS);
 
-    if (part == CTT_CONV_DW)      /* dw += x' dy */
+    if (part == CTT_CONV_DW)      /* dw (+)= x' dy */
         return product_of(ctt_product_columns(&c->in[0], shape), 0, dy, 1,
-                          weights(&c->dw[0]), 1);
+                          weights(&c->dw[0]), !c->sets);
     return product_of(weights(&c->w[0].t), 0, dy, 0,    /* dx (+)= w dy */
                       ctt_product_columns(&c->din[0], shape),
                       (int)(c->add & 1));

@@ -10,6 +10,9 @@ static const struct ctt_conv_provider *const table[] = {
 #ifdef CTT_WITH_CUSPARSE
     &ctt_conv_cusparse,
 #endif
+#ifdef CTT_WITH_CUSPARSELT
+    &ctt_conv_cusparselt,
+#endif
     &ctt_conv_cublaslt,
     &ctt_conv_cudnn,
     NULL

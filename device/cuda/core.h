@@ -38,12 +38,13 @@ struct ctt_core {
     int64_t moved;            /* times that scratch moved or plans were freed,
                                  which invalidates recorded graphs */
     struct ctt_nccl *nccl;    /* of nccl.c; NULL: unused */
+    struct ctt_lt *lt;        /* of lt.c; NULL: not looked for yet */
 };
 
 /* Files call downwards only: open.c; conv.c; blas.c, cores.c, dnn.c, own.c,
  * flat.c, nccl.c, replay.c, sparse.c, transfer.c, upload.c, whole.c;
- * blas_plan.c, dnn_choose.c; dnn_time.c, dnn_offer.c; dnn_plan.c; dnn_graph.c;
- * lane.c; memory.c; error.c. */
+ * blas_plan.c, dnn_choose.c, lt.c, packed.c; dnn_time.c, dnn_offer.c;
+ * dnn_plan.c; dnn_graph.c; lane.c; memory.c; error.c. */
 
 /* memory.c: blocks of the GPU's memory, as in struct ctt_dev_memory. malloc:
  * not cleared; a failed call sets the message only. */
@@ -122,7 +123,7 @@ extern const struct ctt_dev_peers ctt_cuda_peers;
 /* whole.c: convs of bytes; sparse.c, if it is built in: pruned ones of those of
  * blas.c: convs that are one matrix product; dnn.c: all others. */
 extern const struct ctt_conv_provider ctt_conv_whole, ctt_conv_cusparse,
-                                      ctt_conv_cublaslt,
+                                      ctt_conv_cusparselt, ctt_conv_cublaslt,
                                       ctt_conv_cudnn;
 
 /* conv.c: opens these providers and sets the kernels of conv and deconv. */

@@ -26,12 +26,10 @@ static int is_core(const struct ctt_node *n, enum ctt_dtype type)
     return good;
 }
 
-int ctt_cuda_links(const struct ctt_node *n, const struct ctt_node *next,
-                   enum ctt_dtype between, int behind)
+int ctt_cuda_fuses(enum ctt_fusion what, const struct ctt_node *n,
+                   const struct ctt_node *next, enum ctt_dtype between)
 {
-    if (behind >= 0)
-        return 0;
-    if (behind == -1)    /* the gates of a cell: run/joint.c */
+    if (what == CTT_FUSE_JOINT)
         return 1;
     return is_core(next, between) &&
            ((n->op == CTT_OP_ADD && !n->attr.add.minus) || is_core(n, between));

@@ -21,10 +21,10 @@ struct ctt_core_calls { const struct ctt_call *conv, *head, *plus; };
 int ctt_core_fits(const struct ctt_core_calls *a, int back);
 int ctt_launch_core(const struct ctt_core_calls *a, int back, void *stream);
 
-/* cores.c: as links and along of struct ctt_dev_kind, and a conv with a
+/* cores.c: as fuses and along of struct ctt_dev_kind, and a conv with a
  * chain. */
-int ctt_cuda_links(const struct ctt_node *n, const struct ctt_node *next,
-                   enum ctt_dtype between, int behind);
+int ctt_cuda_fuses(enum ctt_fusion what, const struct ctt_node *n,
+                   const struct ctt_node *next, enum ctt_dtype between);
 int ctt_cuda_along(struct ctt_dev *d, const struct ctt_call *c);
 int ctt_cuda_train(struct ctt_dev *d, const struct ctt_call *c);
 

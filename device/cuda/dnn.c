@@ -212,14 +212,13 @@ static enum ctt_dtype products_of(const struct ctt_call *c)
                                                                : c->mul;
 }
 
-/* 1 if a graph may add the old result: a view would be copied twice. */
-static int fuses_sum(const struct image_conv *m)
+/* 1 if a graph may add to t: a view would be copied twice. */
+static int sums_in_place(const struct ctt_tensor *t, enum ctt_dtype type)
 {
-    return m->y.ld == m->y.c && m->y.dtype == m->type &&
-           (uintptr_t)m->y.data % 16 == 0;
+    return t->ld == t->c && t->dtype == type && (uintptr_t)t->data % 16 == 0;
 }
 
-/* Arguments of a part; for the gradient of the weights way and type only. */
+/* Arguments of a part; for the gradient of the weights way, type and add. */
 static struct image_conv conv_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -230,14 +229,16 @@ static struct image_conv conv_of(const struct ctt_conv_ask *q)
     };
 
     if (q->part == CTT_CONV_DW)
-        return (struct image_conv){ .way = CTT_TO_WEIGHTS,
-                                    .type = c->dout.dtype };
+        return (struct image_conv){
+            .way = CTT_TO_WEIGHTS, .type = c->dout.dtype,
+            .add = !c->sets && sums_in_place(&c->dw[0], c->dout.dtype),
+        };
     if (q->part == CTT_CONV_DIN) {
         m = (struct image_conv){
             .way = up ? CTT_TO_SMALL : CTT_TO_LARGE, .type = c->dout.dtype,
             .x = c->dout, .y = c->din[0],
         };
-        if (c->add & 1 && fuses_sum(&m))
+        if (c->add & 1 && sums_in_place(&m.y, m.type))
             m.plus = m.y;
         else
             m.add = c->add & 1;
@@ -248,7 +249,7 @@ static struct image_conv conv_of(const struct ctt_conv_ask *q)
     return m;
 }
 
-/* Finds a plan with plus, bias and act fused; without them if no engine can. */
+/* Finds a plan with plus, bias, act and add; without them if no engine can. */
 static int choose_plan(const struct ctt_conv_ask *q, const struct image_conv *m,
                        struct ctt_dnn_plan **p)
 {
@@ -258,11 +259,12 @@ static int choose_plan(const struct ctt_conv_ask *q, const struct image_conv *m,
     key.plus = m->plus.data != NULL;
     key.bias = m->bias != NULL;
     key.act = ctt_dnn_takes_act(m->act) ? m->act : 0;
+    key.add = m->way == CTT_TO_WEIGHTS && m->add;
     key.deterministic = q->dev->deterministic;
     key.tf32 = m->type == CTT_F32 && q->dev->tf32;
     CTT_TRY(find_plan(q, &key, p));
-    if (!(*p)->exec && (key.plus || key.bias || key.act)) {
-        key.plus = key.bias = key.act = 0;
+    if (!(*p)->exec && (key.plus || key.bias || key.act || key.add)) {
+        key.plus = key.bias = key.act = key.add = 0;
         CTT_TRY(find_plan(q, &key, p));
     }
     CTT_CHECK((*p)->exec, CTT_EUNSUP,
@@ -343,8 +345,9 @@ out:
 
 /* ---- weights ---- */
 
-/* cuDNN's result has the type of the images; it is added to the gradient, which
- * is fp32. */
+/* cuDNN's result has the type of the images (cuDNN 9.19 has no engine for one
+ * in fp32 of images in 16 bits).  A gradient of that type it writes or, if an
+ * engine can, adds to; otherwise it is copied or added from scratch. */
 static int run_weights(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
                        enum ctt_dtype type)
 {
@@ -352,21 +355,23 @@ static int run_weights(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
     struct ctt_dev *d = q->dev;
     int up = c->node->op == CTT_OP_DECONV, rc = 0;
     struct operand o[3];
-    void *scratch, *data[CTT_DNN_UIDS] = { NULL };
+    void *scratch = NULL, *data[CTT_DNN_UIDS] = { NULL };
     size_t all = 0, room;
 
     o[0] = operand(up ? &c->dout : &c->in[0], type, 0, &all);
     o[1] = operand(up ? &c->in[0] : &c->dout, type, 0, &all);
-    o[2] = operand(&c->dw[0], type, 1, &all);
+    o[2] = operand(&c->dw[0], type, !c->sets && !p->key.add, &all);
     room = reserve_scratch(&all, p->room);
-    CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
+    if (all)
+        CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
     CTT_TRY(place_operands(d, c, scratch, o, 3, 2));
     data[CTT_DNN_LARGE] = o[0].t.data;
     data[CTT_DNN_SMALL] = o[1].t.data;
     data[CTT_DNN_KERNEL] = o[2].t.data;
     CTT_CUDNN(c, ctt_dnn_plan_run(ctt_cuda_lane(d)->dnn, p, data,
                                   (char *)scratch + room));
-    CTT_TRY(copy_tensor(d, c, o[2].t, c->dw[0], 1));
+    if (o[2].moved)
+        CTT_TRY(copy_tensor(d, c, o[2].t, c->dw[0], !c->sets));
 out:
     return rc;
 }

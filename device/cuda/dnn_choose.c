@@ -44,12 +44,12 @@ static void print_key(struct ctt_dev *d, const struct ctt_dnn_key *k,
     int n = snprintf(text, CTT_KEPT_KEY, "plan of cuDNN %zu for %.200s %d.%d: "
                      "%s %" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64
                      " %" PRId64 ">%" PRId64 " kernel %" PRId64 "x%" PRId64
-                     "x%" PRId64 " %s%s%s%s ", cudnnGetVersion(), p->name,
+                     "x%" PRId64 " %s%s%s%s%s ", cudnnGetVersion(), p->name,
                      p->major, p->minor, way[f->way], f->n, f->large[0],
                      f->large[1], f->large[2], f->ic, f->oc, f->kernel[0],
                      f->kernel[1], f->kernel[2], ctt_dtype_word(k->type),
                      k->plus ? " plus" : "", k->bias ? " bias" : "",
-                     k->act ? " act" : "");
+                     k->act ? " act" : "", k->add ? " add" : "");
 
     for (size_t i = 0; i < sizeof(*k) && n < CTT_KEPT_KEY; i++)
         n += snprintf(text + n, (size_t)(CTT_KEPT_KEY - n), "%02x", bytes[i]);

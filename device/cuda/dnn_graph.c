@@ -193,7 +193,7 @@ static const struct {
 static cudnnStatus_t convolution(struct ctt_dnn_making *m, int left, DESC *y,
                                  DESC *op)
 {
-    const double alpha = 1, beta = 0;
+    const double alpha = 1, beta = m->key->add;
     enum ctt_conv_way way = m->key->f.way;
     enum ctt_dtype t = m->key->type;
     DESC conv, l, s, w;

@@ -19,8 +19,8 @@
  *
  * OPERATION_CONVOLUTION_FORWARD (CONV_DESC, X, W, Y, ALPHA, BETA),
  * _BACKWARD_DATA (BWD_DATA_: CONV_DESC, W, DX, DY, ALPHA, BETA) and
- * _BACKWARD_FILTER (BWD_FILTER_: CONV_DESC, DW, X, DY, ALPHA, BETA); ALPHA is 1
- * and BETA 0, doubles.
+ * _BACKWARD_FILTER (BWD_FILTER_: CONV_DESC, DW, X, DY, ALPHA, BETA); ALPHA is
+ * 1, BETA 0, or 1 to add to DW, doubles.
  *
  * POINTWISE: MODE (ADD, RELU_FWD, SIGMOID_FWD, TANH_FWD), MATH_PREC (FLOAT).
  * OPERATION_POINTWISE: PW_DESCRIPTOR, XDESC, YDESC and, for ADD, BDESC, which
@@ -67,15 +67,16 @@ struct ctt_dnn_site {
 
 /* Key of a plan. f: the computed part (f.way) and the layout of the kernel;
  * type: of the images and the kernel.  plus, bias, act (ctt_act_kind + 1):
- * fused with the convolution; not with CTT_TO_WEIGHTS.  deterministic: only
- * engines with a fixed order of sums.  tf32: floats may be rounded to TF32.
+ * fused with the convolution; not with CTT_TO_WEIGHTS, which may have add: to
+ * the old result.  deterministic: only engines with a fixed order of sums.
+ * tf32: floats may be rounded to TF32.
  * type CTT_I8: whole numbers are summed, with CTT_TO_SMALL and nothing fused,
  * and the result has the type `sums`: CTT_I32, or CTT_F32, in which each sum
  * must fit. */
 struct ctt_dnn_key {
     struct ctt_fold f;
     enum ctt_dtype  type, sums;
-    int             plus, bias, act, deterministic, tf32;
+    int             plus, bias, act, add, deterministic, tf32;
 };
 
 /* The key of a call's convolution without plus, bias and act, which the caller

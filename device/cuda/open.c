@@ -3,6 +3,7 @@
  * functions, and the symbol that the program loads the module by. */
 #include "device/cuda/core.h"
 #include "device/cuda/cores.h"
+#include "device/cuda/lt.h"
 #include "base/module.h"
 #include "device/kept.h"
 
@@ -132,6 +133,10 @@ static void close_cuda(struct ctt_dev *d)
     if (u->copy)
         ctt_cuda_idle(u);
     ctt_conv_close(&u->conv);
+#ifdef CTT_WITH_CUSPARSELT
+    if (u->core)
+        ctt_lt_close(u->core);
+#endif
     for (int i = 0; i < u->lanes; i++)
         ctt_lane_close(&u->lane[i]);
     if (u->blas)
@@ -222,7 +227,7 @@ static const struct ctt_dev_kind kind = {
     .impl = ctt_conv_impl,
     .why = ctt_conv_why,
     .along = ctt_cuda_along,
-    .links = ctt_cuda_links,
+    .fuses = ctt_cuda_fuses,
     .sgemm = cuda_sgemm,
     .multiplies = multiplies,
 };

@@ -3,10 +3,12 @@
  * weights in sessions, as products of cuSPARSE: y = W x, W by rows of its
  * nonzero values (CSR).  Its blocked form (ELL) has square blocks, which no
  * form of pruning makes.  The library is loaded for the first weight for which
- * it pays. */
+ * it pays.  And "cusparselt", if that is built in: 2:4 weights of 16 bits. */
 #include "device/cuda/blas_plan.h"
 #include "device/cuda/core.h"
 #include "device/cuda/kernels.h"
+#include "device/cuda/lt.h"
+#include "device/cuda/packed.h"
 #include "base/half.h"
 
 #include <cusparse.h>
@@ -28,6 +30,7 @@ struct sparse {
 #undef X
     cusparseHandle_t handle;    /* NULL: the library is not loaded */
     int              tried;
+    struct ctt_packed *packed;
 };
 
 /* SHARE: NVIDIA's engineers find products of sparse matrices slower than dense
@@ -37,14 +40,16 @@ struct sparse {
  * estimate).  Neither was measured here.  ALIGN: of the arrays. */
 enum { LEAST = 1 << 16, SHARE = 20, ALIGN = 16, PART = 256 };
 
-/* A call's weights in the GPU's memory: `count` nonzero values, their columns,
- * and where each row begins; block NULL: they are not packed. */
-struct packed {
-    uint64_t stamp;
-    int64_t  rows, columns, count;
-    int64_t  at[2];    /* bytes from the rows to the columns and the values */
-    char    *block;
+/* Weights as `count` nonzero values, their columns, and where each row
+ * begins. */
+struct sparse_packed {
+    struct ctt_packed base;
+    int64_t rows, columns, count;
+    int64_t at[2];    /* bytes from the rows to the columns and the values */
 };
+
+/* A call's cache. */
+struct sparse_call { struct ctt_packed *packed; };
 
 static const cudaDataType types[] = {
     [CTT_F32] = CUDA_R_32F, [CTT_F16] = CUDA_R_16F, [CTT_BF16] = CUDA_R_16BF,
@@ -120,8 +125,8 @@ static int64_t count_nonzero(const void *w, enum ctt_dtype type, int64_t n)
 }
 
 /* Sets the arrays of the nonzero values of w. */
-static void fill_block(const struct packed *k, const char *w, int64_t size,
-                       enum ctt_dtype type, char *block)
+static void fill_block(const struct sparse_packed *k, const char *w,
+                       int64_t size, enum ctt_dtype type, char *block)
 {
     int32_t *row = (int32_t *)(void *)block, n = 0;
     int32_t *column = (int32_t *)(void *)(block + k->at[0]);
@@ -139,10 +144,9 @@ static void fill_block(const struct packed *k, const char *w, int64_t size,
 }
 
 static int upload_block(struct ctt_dev *d, const char *w, enum ctt_dtype type,
-                        struct packed *k)
+                        struct sparse_packed *k)
 {
     int64_t size = ctt_dtype_size(type), all, rc = 0;
-    void *to = NULL;
     char *block;
 
     k->at[0] = ctt_align((k->rows + 1) * (int64_t)sizeof(int32_t), PART);
@@ -151,25 +155,18 @@ static int upload_block(struct ctt_dev *d, const char *w, enum ctt_dtype type,
     block = ctt_calloc((size_t)all, 1);
     CTT_TRY(block ? 0 : ctt_error(CTT_ENOMEM, "device cuda: out of memory"));
     fill_block(k, w, size, type, block);
-    CTT_TRY(ctt_cuda_malloc("sparse weights", all, &to));
-    k->block = to;
-    CTT_TRY(ctt_cuda_copy(d, CTT_TO_DEVICE, block, to, all));
+    CTT_TRY(ctt_cuda_malloc("sparse weights", all, &k->base.block[0]));
+    CTT_TRY(ctt_cuda_copy(d, CTT_TO_DEVICE, block, k->base.block[0], all));
 out:
     ctt_free(block);
     return (int)rc;
 }
 
-static void drop_block(struct packed *k)
-{
-    if (k->block)
-        cudaFree(k->block);
-    k->block = NULL;
-}
-
 /* Counts the zeros of the call's weights, and packs the others if they are few
  * enough. */
-static int pack_sparse(const struct ctt_conv_ask *q, struct packed *k)
+static int pack_sparse(const struct ctt_conv_ask *q, struct ctt_packed *base)
 {
+    struct sparse_packed *k = (struct sparse_packed *)base;
     const struct ctt_tensor *w = &q->call->w[0].t;
     int64_t n = ctt_volume(w), bytes = n * ctt_dtype_size(w->dtype);
     char *host = ctt_calloc((size_t)bytes, 1);
@@ -177,12 +174,11 @@ static int pack_sparse(const struct ctt_conv_ask *q, struct packed *k)
 
     CTT_TRY(host ? 0 : ctt_error(CTT_ENOMEM, "device cuda: out of memory"));
     CTT_TRY(ctt_cuda_copy(q->dev, CTT_TO_HOST, w->data, host, bytes));
-    drop_block(k);
-    *k = (struct packed){ .rows = w->n, .columns = n / w->n };
+    k->rows = w->n;
+    k->columns = n / w->n;
     k->count = count_nonzero(host, w->dtype, n);
     if (k->count > 0 && k->count * SHARE <= n)
         CTT_TRY(upload_block(q->dev, host, w->dtype, k));
-    k->stamp = q->call->stamp;
 out:
     ctt_free(host);
     return rc;
@@ -219,7 +215,8 @@ static int sparse_supports(struct ctt_conv_ask *q)
 
 static int sparse_pays(struct ctt_conv_ask *q)
 {
-    struct packed *k = NULL;
+    struct sparse *s = q->state;
+    struct sparse_call *k = NULL;
     int rc = 0;
 
     if (ctt_volume(&q->call->w[0].t) < LEAST) {
@@ -227,16 +224,13 @@ static int sparse_pays(struct ctt_conv_ask *q)
         return 0;
     }
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
-    if (k->stamp != q->call->stamp && ctt_cuda_of(q->dev)->recording) {
-        q->why = "not packed before a recording";
-        return 0;
-    }
-    if (k->stamp != q->call->stamp)
-        CTT_TRY(pack_sparse(q, k));
-    q->why = !k->block ? "fewer than 95% of the weights are zeros"
-             : is_loaded(q->state) ? "95% of the weights are zeros"
-                                   : "no " LIBRARY;
-    rc = k->block && is_loaded(q->state);
+    CTT_TRY(ctt_packed_find(q, &s->packed, sizeof(struct sparse_packed),
+                            pack_sparse, &k->packed));
+    q->why = !rc ? "not packed before a recording"
+             : !k->packed->block[0] ? "fewer than 95% of the weights are zeros"
+             : is_loaded(s) ? "95% of the weights are zeros"
+                            : "no " LIBRARY;
+    rc = rc && k->packed->block[0] && s->handle;
 out:
     return rc;
 }
@@ -249,15 +243,16 @@ struct operands {
 };
 
 static int describe(const struct sparse *s, const struct ctt_call *c,
-                    const struct packed *k, struct operands *o)
+                    const struct sparse_packed *k, struct operands *o)
 {
+    char *block = k->base.block[0];
     struct ctt_matrix x = ctt_product_columns(&c->in[0], ctt_product_shape(c));
     struct ctt_matrix y = ctt_product_columns(&c->out, CTT_PRODUCT_PIXELS);
     int rc = 0;
 
     CTT_SPARSE(s, c, cusparseCreateCsr(
-        &o->w, k->rows, k->columns, k->count, k->block, k->block + k->at[0],
-        k->block + k->at[1], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+        &o->w, k->rows, k->columns, k->count, block, block + k->at[0],
+        block + k->at[1], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
         CUSPARSE_INDEX_BASE_ZERO, types[c->w[0].t.dtype]));
     CTT_SPARSE(s, c, cusparseCreateDnMat(&o->x, x.rows, x.cols, x.ld, x.p,
                                          types[x.type], CUSPARSE_ORDER_COL));
@@ -278,9 +273,9 @@ static void drop_operands(const struct sparse *s, struct operands *o)
 }
 
 /* y = W x, or y += W x with add. */
-static int multiply(const struct ctt_conv_ask *q, const struct packed *k,
-                    int add)
+static int multiply_csr(const struct ctt_conv_ask *q, int add)
 {
+    const struct ctt_packed *k = ((struct sparse_call *)*q->own)->packed;
     const cusparseOperation_t none = CUSPARSE_OPERATION_NON_TRANSPOSE;
     const cusparseSpMMAlg_t how = q->dev->deterministic
                                       ? CUSPARSE_SPMM_CSR_ALG3
@@ -293,7 +288,7 @@ static int multiply(const struct ctt_conv_ask *q, const struct packed *k,
     void *room = NULL;
     int rc = 0;
 
-    CTT_TRY(describe(s, c, k, &o));
+    CTT_TRY(describe(s, c, (const struct sparse_packed *)k, &o));
     CTT_SPARSE(s, c, cusparseSetStream(s->handle,
                                        ctt_cuda_lane(q->dev)->stream));
     CTT_SPARSE(s, c, cusparseSpMM_bufferSize(
@@ -308,8 +303,10 @@ out:
     return rc;
 }
 
+typedef int product(const struct ctt_conv_ask *q, int add);
+
 /* The product adds a plus input in place; a kernel does the rest. */
-static int sparse_run(struct ctt_conv_ask *q)
+static int run_product(struct ctt_conv_ask *q, product *multiply)
 {
     const struct ctt_call *c = q->call;
     struct ctt_tensor plus = { .data = NULL };
@@ -320,7 +317,7 @@ static int sparse_run(struct ctt_conv_ask *q)
     add = plus.data && plus.data == c->out.data;
     if (add)
         plus.data = NULL;
-    CTT_TRY(multiply(q, *q->own, add));
+    CTT_TRY(multiply(q, add));
     if (plus.data || c->w[1].t.data || c->act)
         CTT_CUDA(c, (cudaError_t)ctt_launch_finish(
             c->out, plus, c->w[1].t.data, c->act, c->out,
@@ -329,9 +326,14 @@ out:
     return rc;
 }
 
+static int sparse_run(struct ctt_conv_ask *q)
+{
+    return run_product(q, multiply_csr);
+}
+
 static void sparse_free(void *own)
 {
-    drop_block(own);
+    ctt_packed_drop(&((struct sparse_call *)own)->packed);
     ctt_free(own);
 }
 
@@ -340,3 +342,91 @@ const struct ctt_conv_provider ctt_conv_cusparse = {
     .close = close_sparse, .can = sparse_supports, .pays = sparse_pays,
     .run = sparse_run, .forget = sparse_free,
 };
+
+#ifdef CTT_WITH_CUSPARSELT
+/* ---- 2:4 ---- */
+
+struct two_call { struct ctt_packed *packed; struct ctt_lt_plan *plan; };
+struct two_state { struct ctt_packed *packed; };
+
+static int open_two(struct ctt_dev *d, void **state)
+{
+    (void)d;
+    *state = ctt_calloc(1, sizeof(struct two_state));
+    return *state ? 0 : ctt_error(CTT_ENOMEM, "device cuda: out of memory");
+}
+
+static int two_supports(struct ctt_conv_ask *q)
+{
+    const struct ctt_call *c = q->call;
+
+    if (sparse_supports(q) &&
+        (c->out.dtype != c->in[0].dtype || c->in[0].dtype == CTT_F32))
+        q->why = "values of more than 16 bits";
+    return !q->why;
+}
+
+static int pack_two(const struct ctt_conv_ask *q, struct ctt_packed *p)
+{
+    const struct two_call *k = *q->own;
+
+    return ctt_lt_compress(q, k->plan, p->w, &p->block[0]);
+}
+
+static int two_pays(struct ctt_conv_ask *q)
+{
+    const struct ctt_call *c = q->call;
+    struct ctt_matrix x = ctt_product_columns(&c->in[0], ctt_product_shape(c));
+    struct ctt_lt_shape shape = {
+        c->in[0].dtype, c->out.c, x.rows, x.cols, x.ld, c->out.ld
+    };
+    struct two_state *s = q->state;
+    struct two_call *k;
+    int rc = 0;
+
+    CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_lt_find(q, &shape, &k->plan));
+    if (!rc)
+        goto out;
+    CTT_TRY(ctt_packed_find(q, &s->packed, sizeof(*k->packed), pack_two,
+                            &k->packed));
+    q->why = !rc ? "not packed before a recording"
+             : k->packed->block[0] ? "weights are 2:4"
+                                   : "weights are not 2:4";
+    rc = rc && k->packed->block[0];
+out:
+    return rc;
+}
+
+static int multiply_two(const struct ctt_conv_ask *q, int add)
+{
+    const struct two_call *k = *q->own;
+    const struct ctt_call *c = q->call;
+    void *room = NULL;
+    int rc = 0;
+
+    if (ctt_lt_room(k->plan))
+        CTT_TRY(ctt_cuda_scratch(q->dev, c, ctt_lt_room(k->plan), &room));
+    CTT_TRY(ctt_lt_multiply(q, k->plan, k->packed->block[0], c->in[0].data,
+                            c->out.data, add, room));
+out:
+    return rc;
+}
+
+static int two_run(struct ctt_conv_ask *q)
+{
+    return run_product(q, multiply_two);
+}
+
+static void two_free(void *own)
+{
+    ctt_packed_drop(&((struct two_call *)own)->packed);
+    ctt_free(own);
+}
+
+const struct ctt_conv_provider ctt_conv_cusparselt = {
+    .name = "cusparselt", .any_threads = 1, .open = open_two,
+    .close = ctt_free, .can = two_supports, .pays = two_pays, .run = two_run,
+    .forget = two_free,
+};
+#endif

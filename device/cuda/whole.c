@@ -2,10 +2,14 @@
  * whole.c: the provider "int8": convs of quantised values that are bytes.
  * cuDNN sums whole numbers on tensor cores, our kernel makes results of the
  * sums; where cuDNN has no engine, and for few channels a group, for which it
- * has none on tensor cores, our kernel sums, too. */
+ * has none on tensor cores, our kernel sums, too.  2:4 weights of large
+ * products cuSPARSELt sums, if it is built in. */
+#include "device/cuda/blas_plan.h"
 #include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"
+#include "device/cuda/lt.h"
+#include "device/cuda/packed.h"
 #include "base/half.h"
 
 #include <string.h>
@@ -13,26 +17,21 @@
 /* Channels of a group from which on cuDNN sums. */
 enum { GROUP = 8 };
 
-/* The weights of a conv in 8 bits, shared by all calls that read the same
- * floats. */
-struct packed {
-    struct packed   *next;
-    int              users;
-    const void      *w;
-    uint64_t         stamp;
-    int64_t          count;
-    float            scale;
-    struct ctt_whole in;    /* q begins its memory */
+/* The weights of a conv in 8 bits. */
+struct whole_packed {
+    struct ctt_packed base;     /* block[1]: 2:4, compressed, or NULL */
+    struct ctt_whole  in;
+    int               asked;    /* whether they are 2:4 */
 };
 
 /* Of a device; its plans stay until it is closed. */
-struct whole_state { struct ctt_dnn_plan *plans; struct packed *packed; };
+struct whole_state { struct ctt_dnn_plan *plans; struct ctt_packed *packed; };
 
-/* A call's cache. */
+/* A call's cache.  two: of a product of 2:4 weights, or NULL. */
 struct whole_call {
-    struct whole_state  *state;
     struct ctt_dnn_plan *plan;
-    struct packed       *packed;
+    struct ctt_lt_plan  *two;
+    struct ctt_packed   *packed;
 };
 
 /* ---- plans ---- */
@@ -72,32 +71,17 @@ out:
 
 /* ---- weights ---- */
 
-static int same_weights(const struct packed *p, const struct ctt_call *c)
-{
-    return p->w == c->w[0].t.data && c->stamp && p->stamp == c->stamp &&
-           p->count == ctt_volume(&c->w[0].t) && p->scale == c->in[0].scale;
-}
-
-static int new_packed(const struct ctt_conv_ask *q, struct packed **out)
+static int pack_whole(const struct ctt_conv_ask *q, struct ctt_packed *base)
 {
     const struct ctt_call *c = q->call;
     const struct ctt_tensor *w = &c->w[0].t;
+    struct whole_packed *p = (struct whole_packed *)base;
     int64_t n = ctt_align(ctt_volume(w), 64), taps = w->d * w->h * w->w;
-    struct packed *p = ctt_calloc(1, sizeof(*p));
-    void *room;
     int rc = 0;
 
-    *out = p;
-    CTT_CHECK(p, CTT_ENOMEM, "%s: out of memory", c->node->name);
-    CTT_CHECK(!ctt_cuda_of(q->dev)->recording, CTT_EUNSUP,
-              "%s: new weights while a graph is recorded", c->node->name);
-    p->w = w->data;
-    p->stamp = c->stamp;
-    p->count = ctt_volume(w);
-    p->scale = c->in[0].scale;
     CTT_TRY(ctt_cuda_malloc("weights in 8 bits", n + 4 * w->n * (taps + 2),
-                            &room));
-    p->in.q = room;
+                            &base->block[0]));
+    p->in.q = base->block[0];
     p->in.factor = (float *)(void *)(p->in.q + n);
     p->in.part = (int32_t *)(p->in.factor + w->n);
     CTT_CUDA(c, (cudaError_t)ctt_launch_whole_weights(
@@ -106,53 +90,50 @@ out:
     return rc;
 }
 
-/* Waits for kernels that read it. */
-static void free_packed(struct packed *p)
+/* ---- 2:4 ---- */
+
+#ifdef CTT_WITH_CUSPARSELT
+/* Finds the product of 2:4 weights, if these are 2:4 and it pays. */
+static int find_two(struct ctt_conv_ask *q, struct whole_call *k)
 {
-    if (p)
-        cudaFree(p->in.q);
-    ctt_free(p);
+    struct whole_packed *p = (struct whole_packed *)k->packed;
+    const struct ctt_call *c = q->call;
+    struct ctt_matrix x = ctt_product_columns(&c->in[0], CTT_PRODUCT_PIXELS);
+    struct ctt_lt_shape shape = { CTT_I8, c->out.c, x.rows, x.cols, x.ld,
+                                  c->out.c };
+    int found = 0, rc = 0;
+
+    k->two = NULL;
+    if (ctt_product_shape(c) != CTT_PRODUCT_PIXELS || c->stamp != 1 ||
+        (uintptr_t)x.p % 16 != 0)
+        goto out;
+    CTT_TRY(found = ctt_lt_find(q, &shape, &k->two));
+    if (found && !p->asked && !ctt_cuda_of(q->dev)->recording) {
+        CTT_TRY(ctt_lt_compress(q, k->two, p->in.q, &p->base.block[1]));
+        p->asked = 1;
+    }
+out:
+    q->why = NULL;
+    if (!found || !p->base.block[1])
+        k->two = NULL;
+    return rc < 0 ? rc : 0;
 }
 
-/* The call lets go of its weights; the last one frees them. */
-static void drop_packed(struct whole_state *s, struct packed **mine)
+/* Sums in 32 bits, in scratch. */
+static int sum_two(const struct ctt_conv_ask *q, const struct whole_call *k,
+                   void **sums)
 {
-    struct packed **at = &s->packed, *p = *mine;
-
-    *mine = NULL;
-    if (!p || --p->users > 0)
-        return;
-    while (*at != p)
-        at = &(*at)->next;
-    *at = p->next;
-    free_packed(p);
-}
-
-static int find_packed(const struct ctt_conv_ask *q, struct packed **mine)
-{
-    struct whole_state *s = q->state;
-    struct packed *p = NULL;
+    const struct ctt_call *c = q->call;
+    size_t n = (size_t)ctt_align(4 * ctt_volume(&c->out), 256);
     int rc = 0;
 
-    if (*mine && same_weights(*mine, q->call))
-        goto out;
-    drop_packed(s, mine);
-    p = s->packed;
-    while (p && !same_weights(p, q->call))
-        p = p->next;
-    if (!p) {
-        CTT_TRY(new_packed(q, &p));
-        p->next = s->packed;
-        s->packed = p;
-    }
-    p->users++;
-    *mine = p;
-    p = NULL;
+    CTT_TRY(ctt_cuda_scratch(q->dev, c, n + ctt_lt_room(k->two), sums));
+    CTT_TRY(ctt_lt_multiply(q, k->two, k->packed->block[1], c->in[0].data,
+                            *sums, 0, (char *)*sums + n));
 out:
-    if (rc < 0)
-        free_packed(p);
     return rc;
 }
+#endif
 
 /* ---- the provider ---- */
 
@@ -178,6 +159,7 @@ static int whole_supports(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     int64_t groups = ctt_call_groups(c);
+    struct whole_state *s = q->state;
     struct whole_call *k;
     int rc = 0;
 
@@ -186,9 +168,14 @@ static int whole_supports(struct ctt_conv_ask *q)
         goto out;
     }
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
-    k->state = q->state;
-    CTT_TRY(find_packed(q, &k->packed));
+    CTT_TRY(ctt_packed_find(q, &s->packed, sizeof(struct whole_packed),
+                            pack_whole, &k->packed));
+    CTT_CHECK(rc, CTT_EUNSUP, "%s: new weights while a graph is recorded",
+              c->node->name);
     k->plan = NULL;
+#ifdef CTT_WITH_CUSPARSELT
+    CTT_TRY(find_two(q, k));
+#endif
     if (groups == 1 || c->in[0].c / groups >= GROUP)
         CTT_TRY(find_sums(q, &k->plan));
     rc = 1;
@@ -226,16 +213,23 @@ out:
 static int whole_run(struct ctt_conv_ask *q)
 {
     struct whole_call *k = *q->own;
+    const struct ctt_whole in = ((struct whole_packed *)k->packed)->in;
     struct ctt_dnn_plan *p = k->plan && k->plan->exec ? k->plan : NULL;
     const struct ctt_call *c = q->call;
     void *sums = NULL;
     int rc = 0;
 
-    q->code = p ? p->impl : "direct";
+    q->code = k->two ? "cusparselt" : p ? p->impl : "direct";
+#ifdef CTT_WITH_CUSPARSELT
+    if (k->two) {
+        p = NULL;
+        CTT_TRY(sum_two(q, k, &sums));
+    }
+#endif
     if (p)
-        CTT_TRY(sum_by_cudnn(q, p, k->packed->in.q, &sums));
+        CTT_TRY(sum_by_cudnn(q, p, in.q, &sums));
     CTT_CUDA(c, (cudaError_t)ctt_launch_whole_result(
-                    c, k->packed->in, sums, p && p->key.sums == CTT_F32,
+                    c, in, sums, p && p->key.sums == CTT_F32,
                     ctt_cuda_lane(q->dev)->stream));
 out:
     return rc;
@@ -245,7 +239,7 @@ static void whole_forget(void *own)
 {
     struct whole_call *k = own;
 
-    drop_packed(k->state, &k->packed);
+    ctt_packed_drop(&k->packed);
     ctt_free(k);
 }
 

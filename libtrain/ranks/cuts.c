@@ -30,11 +30,8 @@ static void number_comps(struct cuts *a)
     const struct ctt_schedule *s = a->r->sched[0];
 
     a->comps = s->comps;
-    for (int k = 0; k < s->comps; k++)
-        for (int j = s->first[k]; j < s->first[k + 1]; j++)
-            a->comp[s->order[j]] = k;
-    for (int i = a->g->clip; i < a->g->count; i++)
-        a->comp[i] = s->comps - 1;
+    for (int i = 0; i < a->g->count; i++)
+        a->comp[i] = i < a->g->clip ? s->of[i] : s->comps - 1;
 }
 
 /* No cut separates nodes i and j. */

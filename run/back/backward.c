@@ -324,7 +324,6 @@ static int give_joint(struct ctt_exec *x, int node, int steps, int want,
     int rc = 0;
 
     ctt_joint_bind_dw(x->r, node, x->dw, c);
-    CTT_TRY(ctt_joint_clear(x->r, node));
     CTT_TRY(ctt_dev_run(x->r->dev, c, CTT_BWD));
     CTT_TRY(ctt_joint_give(x->r, node, x->dw));
     if (lstm < 0)

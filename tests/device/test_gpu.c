@@ -221,8 +221,10 @@ static void test_blame(void)
 
 /* ---- pruned weights ---- */
 
-/* stamp 1: a session's.  one_in: weights that stay; in_place: plus is the
- * result. */
+/* stamp 1: a session's.  one_in: weights that stay, TWO: two of each four,
+ * THREE: but three of one; in_place: plus is the result. */
+enum { TWO = -2, THREE = -3 };
+
 struct pruned {
     struct ctt_case cs;
     int             flags, act, in_place, one_in;
@@ -233,8 +235,10 @@ struct pruned {
 static void keep_few(float *w, int64_t n, int one_in)
 {
     for (int64_t i = 0; i < n; i++)
-        if (i % one_in != 3)
+        if (one_in > 0 ? i % one_in != 3 : (i + i / 4) % 4 < 2)
             w[i] = 0;
+    if (one_in == THREE)
+        w[n - 1] = w[n - 2] = w[n - 3] = 1;
 }
 
 static void open_pruned(struct gpu_call *m, const struct pruned *p,
@@ -335,6 +339,34 @@ static void test_pruned(void)
     ctt_dev_deterministic(gpu, 0);
 }
 
+/* 2:4 weights of 16 bits; a size that cuSPARSELt does not take, few pixels,
+ * floats, and what is not 2:4, are dense. */
+static void test_two(void)
+{
+#define LARGE { "c=480 h=8 w=19", NULL, "conv y in=a out=480", 0 }
+    static const struct pruned rows[] = {
+        { LARGE, 0, CTT_ACT_RELU + 1, 0, TWO, 1, "cusparselt" },
+        { { "c=480 h=8 w=19", "c=480 h=8 w=19",
+            "conv y in=a plus=b out=480", 0 }, 0, 0, 1, TWO, 1, "cusparselt" },
+        { LARGE, 0, 0, 0, THREE, 1, "cublaslt" },
+        { LARGE, 0, 0, 0, TWO, 2, "cublaslt" },
+        { { "c=480 h=8 w=19", NULL, "conv y in=a out=488", 0 }, 0, 0, 0, TWO,
+          1, "cublaslt" },
+        { { "c=480 h=7 w=23", NULL, "conv y in=a out=480", 0 }, 0, 0, 0, TWO,
+          1, "cublaslt" },
+        { { "c=480 h=2 w=4", NULL, "conv y in=a out=480", 0 }, 0, 0, 0, TWO,
+          1, "cublaslt" },
+    };
+    struct pruned in_floats = rows[0];
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++)
+        for (int t = 1; t < GPU_TYPES; t++)
+            if (t == 1 || i < 2)
+                check_pruned(&rows[i], &gpu_types[t]);
+    in_floats.by = "cublaslt";
+    check_pruned(&in_floats, &gpu_types[0]);
+}
+
 static CU_TestInfo tests[] = {
     { "ops", test_ops },
     { "mixed types", test_mixed },
@@ -343,6 +375,7 @@ static CU_TestInfo tests[] = {
     { "in place", test_in_place },
     { "blame", test_blame },
     { "pruned weights", test_pruned },
+    { "2:4 weights", test_two },
     CU_TEST_INFO_NULL
 };
 

@@ -329,8 +329,10 @@ static int place(const struct ctt_graph *g, const struct ctt_schedule *s,
 
     for (int k = 0; k < s->comps; k++)
         for (int j = s->first[k]; j < s->first[k + 1]; j++)
-            if (s->order[j] == i)
+            if (s->order[j] == i) {
+                CU_ASSERT_EQUAL(s->of[i], k);
                 return k;
+            }
     CU_FAIL_FATAL("not scheduled");
     return -1;
 }

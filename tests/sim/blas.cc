@@ -316,10 +316,21 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     return CUBLAS_STATUS_SUCCESS;
 }
 
+float ctt_sim_tf32(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    if ((bits >> 23 & 0xff) != 0xff)    /* finite */
+        bits = (bits + 0x1000) & ~UINT32_C(0x1fff);
+    memcpy(&x, &bits, sizeof(bits));
+    return x;
+}
+
 struct product {
     struct matrix a, b, c, y;
     float         alpha, beta;
-    int           epilogue, batch;
+    int           epilogue, batch, tf32;
     const char   *bias;
     void         *workspace;
     size_t        bytes;
@@ -329,10 +340,11 @@ static void column(const product &p, const std::vector<float> &a, int64_t j,
                    std::vector<float> &sum)
 {
     int64_t m = p.y.rows;
+    auto rounded = [&](float x) { return p.tf32 ? ctt_sim_tf32(x) : x; };
 
     std::fill(sum.begin(), sum.end(), 0.0f);
     for (int64_t k = 0; k < p.a.cols; k++) {
-        float b = p.b.get(k, j);
+        float b = rounded(p.b.get(k, j));
         for (int64_t i = 0; i < m; i++)
             sum[(size_t)i] += a[(size_t)(k * m + i)] * b;
     }
@@ -358,7 +370,8 @@ static void multiply_matrices(product p)
     for (int n = 0; n < p.batch; n++) {
         for (int64_t k = 0; k < p.a.cols; k++)
             for (int64_t i = 0; i < p.a.rows; i++)
-                a[(size_t)(k * p.a.rows + i)] = p.a.get(i, k);
+                a[(size_t)(k * p.a.rows + i)] =
+                    p.tf32 ? ctt_sim_tf32(p.a.get(i, k)) : p.a.get(i, k);
         for (int64_t j = 0; j < p.y.cols; j++)
             column(p, a, j, sum);
         p.a.p += p.a.offset;
@@ -405,7 +418,8 @@ cublasStatus_t cublasLtMatmul(
     p = { matrix_of(a, *la, d->trans_a), matrix_of(b, *lb, d->trans_b),
           matrix_of(c, *lc, CUBLAS_OP_N), matrix_of(y, *ly, CUBLAS_OP_N),
           *(const float *)alpha, *(const float *)beta, d->epilogue, ly->batch,
-          (const char *)d->bias, workspace, need[0] };
+          d->compute == CUBLAS_COMPUTE_32F_FAST_TF32, (const char *)d->bias,
+          workspace, need[0] };
     if (bytes < need[0] || (uintptr_t)workspace % ALIGN ||
         (bytes && !ctt_sim_is_device(workspace, bytes)) ||
         !lies_right(p.a, la->batch, need[1]) ||

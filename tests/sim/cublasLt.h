@@ -21,7 +21,10 @@ enum {
 };
 
 typedef int cudaDataType_t, cudaDataType;
-enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
+enum {
+    CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_R_32I = 10,
+    CUDA_R_16BF = 14
+};
 
 typedef int cublasComputeType_t;
 enum {

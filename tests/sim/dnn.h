@@ -54,7 +54,7 @@ static inline int64_t ctt_sim_dnn_size(int type)
 
 enum ctt_sim_engine {
     CTT_SIM_ROUNDS, CTT_SIM_FAILS, CTT_SIM_ANY_ORDER, CTT_SIM_GOOD,
-    CTT_SIM_FALLBACK, CTT_SIM_HOPPER, CTT_SIM_ENGINES
+    CTT_SIM_FALLBACK, CTT_SIM_HOPPER, CTT_SIM_TF32, CTT_SIM_ENGINES
 };
 
 struct ctt_sim_desc {
@@ -95,9 +95,10 @@ std::vector<char> ctt_sim_dnn_text(const ctt_sim_desc &plan);
 std::vector<cudnnBackendNumericalNote_t>
 ctt_sim_dnn_notes(const ctt_sim_desc &engine);
 
-/* dnn_run.cc: runs a plan; pointers by unique id. */
+/* dnn_run.cc: runs a plan; pointers by unique id.  tf32: what is convolved is
+ * rounded to it. */
 void ctt_sim_dnn_run(const std::vector<ctt_sim_dnn_op> &ops,
-                     const std::map<int64_t, void *> &data);
+                     const std::map<int64_t, void *> &data, bool tf32);
 
 /* tally.cc: counts a plan. */
 void ctt_sim_tally_dnn(const std::vector<ctt_sim_dnn_op> &ops);

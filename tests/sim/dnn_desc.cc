@@ -426,6 +426,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
     if (bytes && !ctt_sim_is_device(workspace, bytes))
         FAIL(EXECUTION_FAILED, "%d bytes of workspace", (int)bytes);
     std::vector<ctt_sim_dnn_op> ops = p.ops;
+    bool tf32 = p.engine == CTT_SIM_TF32;
     std::string name = (ops.size() > 1 ? "fused" : "eng") +
                        std::to_string(p.engine);
     if (ctt_sim_give(handle->stream, [=]() {
@@ -433,7 +434,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
                 return ctt_sim_tally_dnn(ops);
             if (bytes)
                 memset(workspace, 0xff, bytes);
-            ctt_sim_dnn_run(ops, data);
+            ctt_sim_dnn_run(ops, data, tf32);
             ctt_sim_pass(name.c_str());
         }))
         FAIL(EXECUTION_FAILED, "%s", cudaGetErrorString(cudaGetLastError()));

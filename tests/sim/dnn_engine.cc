@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dnn_engine.cc: simulated cuDNN: the engines that its heuristics return, among
  * them some that the program must not use: one that rounds its inputs, one that
- * cannot be built, and one whose sums have no fixed order. */
+ * cannot be built, one whose sums have no fixed order, and, unless TF32 is
+ * allowed, one that multiplies in it. */
 #include "tests/sim/dnn.h"
 
 #include <cstdlib>
@@ -68,6 +69,10 @@ static bool is_supported(const std::vector<ctt_sim_dnn_op> &ops)
         return false;
     if (first.way == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
         return ops.size() == 1;
+    if (first.way ==
+            CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR &&
+        first.w.type != first.x.type)
+        return false;
     return channels_last(first.x) && channels_last(first.y);
 }
 
@@ -92,6 +97,8 @@ cudnnStatus_t ctt_sim_dnn_choose(desc &heur)
     if (mode != CUDNN_HEUR_MODE_FALLBACK && !ctt_sim_engines_are("fallback"))
         heur.engines = { CTT_SIM_ROUNDS, CTT_SIM_FAILS, CTT_SIM_ANY_ORDER,
                          CTT_SIM_GOOD };
+    if (!heur.engines.empty() && g.ops[0].x.type == CUDNN_DATA_FLOAT)
+        heur.engines.insert(heur.engines.begin(), CTT_SIM_TF32);
     if (mode != CUDNN_HEUR_MODE_FALLBACK && hopper && g.ops.size() == 1)
         heur.engines.push_back(CTT_SIM_HOPPER);
     return CUDNN_STATUS_SUCCESS;
@@ -107,13 +114,14 @@ ctt_sim_dnn_notes(const desc &engine)
         notes.push_back(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
     if (engine.engine == CTT_SIM_ANY_ORDER)
         notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-    if (narrow || engine.engine == CTT_SIM_ROUNDS)
+    if (narrow || engine.engine == CTT_SIM_ROUNDS ||
+        engine.engine == CTT_SIM_TF32)
         notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
     return notes;
 }
 
 static const int64_t workspace[CTT_SIM_ENGINES] = { 64, 64, 5000, 0, 256,
-                                                     128 };
+                                                     128, 32 };
 
 /* Each fused plan that is built is compiled. */
 static cudnnStatus_t compile()

@@ -21,6 +21,7 @@ struct image {
 struct state {
     std::map<int64_t, image>  made;    /* virtual tensors */
     std::map<int64_t, void *> data;
+    bool                      tf32;
 };
 
 static enum ctt_dtype dnn_type(const ctt_sim_tensor &t)
@@ -187,24 +188,34 @@ static void blend(state &s, const ctt_sim_dnn_op &op, image &sum)
     store_image(s, t, sum);
 }
 
+/* What is multiplied. */
+static image factor(state &s, const ctt_sim_tensor &t)
+{
+    image m = fetch(s, t);
+
+    for (size_t i = 0; s.tf32 && i < m.x.size(); i++)
+        m.x[i] = ctt_sim_tf32(m.x[i]);
+    return m;
+}
+
 static void convolve(state &s, const ctt_sim_dnn_op &op)
 {
     image sum = image_like(op.result()), a, b;
 
     switch (op.way) {
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        a = fetch(s, op.x);
-        b = fetch(s, op.w);
+        a = factor(s, op.x);
+        b = factor(s, op.w);
         conv_forward(op, a, sum, b);
         break;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-        a = fetch(s, op.y);
-        b = fetch(s, op.w);
+        a = factor(s, op.y);
+        b = factor(s, op.w);
         backward_data(op, sum, a, b);
         break;
     default:
-        a = fetch(s, op.x);
-        b = fetch(s, op.y);
+        a = factor(s, op.x);
+        b = factor(s, op.y);
         backward_filter(op, a, b, sum);
         break;
     }
@@ -256,9 +267,9 @@ static void spoil_result(state &s, const ctt_sim_tensor &t)
 }
 
 void ctt_sim_dnn_run(const std::vector<ctt_sim_dnn_op> &ops,
-                     const std::map<int64_t, void *> &data)
+                     const std::map<int64_t, void *> &data, bool tf32)
 {
-    state s = { {}, data };
+    state s = { {}, data, tf32 };
 
     if (ops.size() > 1 && ctt_sim_engines_are("hasty"))
         spoil_result(s, ops.back().result());

@@ -52,6 +52,11 @@ extern const char ctt_sim_sparse_name[];
 void *ctt_sim_sparse();
 void *ctt_sim_sparse_function(const char *name);
 
+/* lt.cc: the same for cuSPARSELt. */
+extern const char ctt_sim_lt_name[];
+void *ctt_sim_lt();
+void *ctt_sim_lt_function(const char *name);
+
 /* nccl.cc: a call of NCCL is still to fail (CTT_SIM_NCCL). */
 bool ctt_sim_nccl_waits();
 
@@ -194,6 +199,9 @@ int ctt_sim_capability();
  * not say; negative: no clock.  pass: work that took as long. */
 double ctt_sim_clock(const char *what);
 void ctt_sim_pass(const char *what);
+
+/* blas.cc: rounded to the 10 bits of mantissa that TF32 has. */
+float ctt_sim_tf32(float x);
 
 /* A pseudorandom number below n. */
 uint64_t ctt_sim_chance(uint64_t n);

@@ -98,6 +98,8 @@ void *ctt_sim_dlopen(const char *name, int)
         return (void *)functions;
     if (!strcmp(name, ctt_sim_sparse_name))
         return ctt_sim_sparse();
+    if (!strcmp(name, ctt_sim_lt_name))
+        return ctt_sim_lt();
     if (strcmp(name, "libnccl.so.2") || !strcmp(library_kind(), "none"))
         return NULL;
     return (void *)functions;
@@ -105,6 +107,8 @@ void *ctt_sim_dlopen(const char *name, int)
 
 void *ctt_sim_dlsym(void *so, const char *name)
 {
+    if (so == ctt_sim_lt())
+        return ctt_sim_lt_function(name);
     if (so != (const void *)functions)
         return ctt_sim_sparse_function(name);
     for (auto &f : functions)

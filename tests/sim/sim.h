@@ -22,7 +22,8 @@
  *                 "wrong": with messages that arrive damaged
  * CTT_SIM_NCCL_WAIT  seconds after which ranks that wait for each other are an
  *                 error: 60
- * CTT_SIM_SPARSE  "none": there is no cuSPARSE
+ * CTT_SIM_SPARSE  "none": there is no cuSPARSE and no cuSPARSELt; "old": the
+ *                 latter is of another version
  * CTT_SIM_GUARD   device memory is made inaccessible after every so many pieces
  *                 of work: 16; 0: never
  * CTT_SIM_TALLY   part of a kernel's name: what runs between its first two runs

@@ -25,10 +25,6 @@ static inline const char *ctt_type_run(int type)
     return ctt_type_words[type == CTT_TYPE_INT8 ? CTT_TYPE_FP32 : type];
 }
 
-/* Warns if a run is to multiply 16 bits and the device has no kernels for it:
- * answers are rounded less then, and not faster. */
-void ctt_type_tell(const struct ctt_run *run);
-
 struct ctt_bench_set {
     int         on, runs, warm_up, streams, type, zeros_form, tune;
     double      fit;        /* frames per second of streams; 0: not asked */

@@ -31,16 +31,6 @@ struct bench {
 const char *const ctt_type_words[] = { "fp32", "tf32", "fp16", "bf16", "int8",
                                        NULL };
 
-void ctt_type_tell(const struct ctt_run *run)
-{
-    enum ctt_dtype type = run->multiply;
-
-    if (type != CTT_F32 && !ctt_dev_multiplies(run->dev, type))
-        ctt_tool_warn("--type %s: the device has no kernels for it here "
-                      "(AVX512-%s), so convs multiply floats",
-                      ctt_dtype_word(type), type == CTT_F16 ? "FP16" : "BF16");
-}
-
 int ctt_bench_check(const struct ctt_bench_set *set, const char *path)
 {
     int int8 = set->type == CTT_TYPE_INT8, rc = 0;
@@ -108,7 +98,6 @@ static int measure_model(struct bench *b)
     s->resident_mb = ctt_resident_mb();
     s->peak_mb = ctt_peak_mb();
     run = ctt_session_run(r->s);
-    ctt_type_tell(run);
     s->model = &b->file[MODEL];
     s->device = w->device;
     s->threads = ctt_dev_threads(run->dev);

@@ -244,7 +244,6 @@ static int open_model(struct tool *t, const char *path)
     if (t->c.decide.on)
         CTT_TRY(ctt_infer_rc(ctt_infer_decide(t->m)));
     CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &r->session)));
-    ctt_type_tell(ctt_session_run(r->session));
     t->open_ms = ctt_milliseconds() - start;
     describe_model(t);
     n = (size_t)r->classes + 1;

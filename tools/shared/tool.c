@@ -46,11 +46,15 @@ static void open_standard(void)
             exit(CTT_EXIT_FAIL);
 }
 
-/* A warning of a library. */
+/* A warning of a library; of several sessions the same one is told once. */
 static void on_warning(void *arg, const char *text)
 {
+    static char last[512];
+
     (void)arg;
-    ctt_tool_warn("%s", text);
+    if (strcmp(text, last) != 0)
+        ctt_tool_warn("%s", text);
+    snprintf(last, sizeof(last), "%s", text);
 }
 
 void ctt_tool_start(const char *name, char **argv)

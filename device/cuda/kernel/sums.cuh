@@ -16,7 +16,7 @@ struct sums_plan {
     int     tx, ty, tiles, chunks;
 };
 
-enum { MAX_CHUNKS = 256, ROWS_EACH = 8, SUM_BLOCKS = 1024 };
+enum { ROWS_EACH = 8, SUM_BLOCKS = 1024 };
 
 static inline int64_t min_of(int64_t a, int64_t b)
 {
@@ -25,7 +25,7 @@ static inline int64_t min_of(int64_t a, int64_t b)
 
 static inline int64_t most_chunks(int64_t tiles)
 {
-    int64_t n = min_of(SUM_BLOCKS / tiles, MAX_CHUNKS);
+    int64_t n = min_of(SUM_BLOCKS / tiles, CTT_SUM_PARTS);
 
     return n < 1 ? 1 : n;
 }
