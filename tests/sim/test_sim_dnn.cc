@@ -128,7 +128,8 @@ static float fused_sum(float *x, float *w, float *b, float *y)
     conv.alpha = 1;
     for (int i = 0; i < 3; i++)
         conv.stride[i] = conv.dilation[i] = 1;
-    ctt_sim_dnn_run({ conv, add }, { { 1, x }, { 2, w }, { 4, b }, { 5, y } });
+    ctt_sim_dnn_run({ conv, add }, { { 1, x }, { 2, w }, { 4, b }, { 5, y } },
+                    false);
     return *y;
 }
 
