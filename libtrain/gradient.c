@@ -6,8 +6,8 @@
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/ranks/groups.h"
-#include "run/back/exec.h"
 #include "base/span.h"
+#include "run/back/exec.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,11 +59,16 @@ int ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b)
     CTT_TRY(ctt_loader_next(t->loader, b, &t->wait));
     CTT_CHECK(rc == 1, CTT_EINVAL, "a batch ends after %d of %d shards",
               t->shards.first + k, t->shards.count);
-    if (b->shots && t->ahead != b->x)
-        CTT_TRY(send_frames(t, b));
-    t->ahead = NULL;
 out:
     return ctt_groups_meet(t, b, rc < 0 ? rc : 0);
+}
+
+int ctt_trainer_frames(struct ctt_trainer *t, const struct ctt_batch *b)
+{
+    int rc = b->shots && t->ahead != b->x ? send_frames(t, b) : 0;
+
+    t->ahead = NULL;
+    return rc;
 }
 
 void ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s)
@@ -127,6 +132,7 @@ static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn, int k,
 
     turn->shard = t->shards.first + k;
     ctt_carry_turn(t, k, turn);
+    CTT_TRY(ctt_trainer_frames(t, turn->batch));
     CTT_TRY(ctt_groups_run(t, turn, row));
     CTT_TRY(prefetch(t));
     if (!row->none)
@@ -136,6 +142,19 @@ static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn, int k,
                                t->optim->flat.w, x->dw));
 out:
     return rc < 0 ? rc : 0;
+}
+
+/* Of a shard that is not computed: its frames may be on their way to the
+ * device, and their memory is for others next. */
+static int skip_shard(struct ctt_trainer *t)
+{
+    int rc;
+
+    t->ahead = NULL;
+    CTT_TRY(ctt_dev_prefetch(t->dev, NULL, 0));    /* nobody puts them */
+    CTT_TRY(ctt_dev_sync(t->dev));
+out:
+    return rc;
 }
 
 /* Loads shard k and computes its gradient; fills its row.  skip: 1: only loads
@@ -148,8 +167,8 @@ static int load_and_run(struct ctt_trainer *t, struct ctt_batch *b,
 
     CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
     CTT_TRY(ctt_trainer_load(t, k, b));
-    if (skip)    /* nobody puts its frames */
-        CTT_TRY(ctt_dev_prefetch(t->dev, NULL, 0));
+    if (skip)
+        CTT_TRY(skip_shard(t));
     else
         CTT_TRY(run_shard(t, turn, k, row));
 out:

@@ -115,13 +115,15 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn,
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
         return done && (s->blames || s->together)
                ? ctt_trainer_overflow(t) : 0;
-    if (alone)
-        rc = t->task->blame(t->step, turn);
-    else
+    if (alone) {
+        rc = ctt_trainer_frames(t, turn->batch);    /* the next may be there */
+        rc = rc < 0 ? rc : t->task->blame(t->step, turn);
+    } else {
         rc = ctt_error(CTT_ENAN, "the gradient is not finite (without --%s%s "
                        "the node is looked for)", s->option ? s->option(t->cfg)
                        : "sync-norm", s->option && t->cfg->sync_norm
                        ? " and --sync-norm" : "");
+    }
     if (alone && t->shards.count > 1)
         rc = ctt_error(rc, "%s (of one of %d shards, as the clips of others "
                        "are gone; --shards=1 looks at all clips)", ctt_errmsg(),

@@ -147,17 +147,20 @@ int  ctt_trainer_blame_memory(const struct ctt_trainer *t, int rc);
  * read it. */
 void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch);
 
-/* The parts of a strategy's gradient.  load waits for this rank's
- * shard k, after shard k - 1 has been read (ctt_groups_meet).  weigh sets
- * turn->weight.  shards computes this rank's shards of the loader's next batch,
- * into t->mine; b becomes the last of them; returns an error only if others
- * wait for values of this rank.  rows adds the rows of a rank to sums; returns
- * 1 if a row has no gradient, or its error.  scale: the divisor of the gradient
- * of a batch with these sums.  undo: after an error rc or a batch without
- * gradient, restores the weights that the batch has moved; returns the error or
- * none. */
+/* The parts of a strategy's gradient.  load waits for this rank's shard k,
+ * after shard k - 1 has been read (ctt_groups_meet).  frames lets the device
+ * make the frames of a shard that it has as bytes, unless it has them; who puts
+ * frames of b->x calls it first, and waits for the device before
+ * ctt_loader_done().  weigh sets turn->weight.  shards computes this rank's
+ * shards of the loader's next batch, into t->mine; b becomes the last of them;
+ * returns an error only if others wait for values of this rank.  rows adds the
+ * rows of a rank to sums; returns 1 if a row has no gradient, or its error.
+ * scale: the divisor of the gradient of a batch with these sums.  undo: after
+ * an error rc or a batch without gradient, restores the weights that the batch
+ * has moved; returns the error or none. */
 struct ctt_batch;
 int    ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b);
+int    ctt_trainer_frames(struct ctt_trainer *t, const struct ctt_batch *b);
 void   ctt_trainer_weigh(const struct ctt_trainer *t, struct ctt_turn *turn);
 int    ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
                           struct ctt_turn *turn);

@@ -47,9 +47,9 @@ void ctt_tint_table(const double value[256], const struct ctt_pixels *p,
 void ctt_light_fill(const struct ctt_light *clip, const double value[256],
                     double mean[3]);
 
-/* Of normalised pixels of three channels: moves the channels by this factor
- * away from the mean of the three (saturation; 0: grey, 1: as they are), so
- * that the mean of all values stays. */
+/* Sets mixed, of and add of p, which move the channels of a normalised pixel
+ * from their mean by this factor (saturation; 0: grey, 1: not mixed).  One
+ * channel is not mixed. */
 void ctt_colour_mix(const struct ctt_input *in, float factor,
                     struct ctt_paint *p);
 

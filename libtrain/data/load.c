@@ -8,7 +8,6 @@
 #include "base/span.h"
 #include "video/text/text.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 

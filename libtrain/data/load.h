@@ -55,8 +55,8 @@ int  ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b,
                      double *seconds);
 void ctt_loader_done(struct ctt_loader *l);
 
-/* Returns 1 and the frames (x, steps, n) of the batch after the current one, if
- * it is ready.  ctt_loader_next() must still be called for it. */
+/* Returns 1 and the frames (x, steps, n, shots) of the batch after the current
+ * one, if it is ready.  ctt_loader_next() must still be called for it. */
 int  ctt_loader_peek(struct ctt_loader *l, struct ctt_batch *b);
 
 #endif

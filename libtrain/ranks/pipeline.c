@@ -8,6 +8,7 @@
 #include "libtrain/ranks/cuts.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
+#include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
 
 #include <string.h>
@@ -220,6 +221,13 @@ static void close_pipeline(struct ctt_trainer *t)
 
 /* ---- a batch ---- */
 
+/* 1 if the section has the input of the graph, or teachers, which have one. */
+static int section_sees_frames(const struct ctt_pipeline *p)
+{
+    return p->job.frames ||
+           (p->rank + 1 == p->ranks && ctt_is_taught(p->t->cfg));
+}
+
 /* Forward pass of shard k; fills its row. */
 static int forward_shard(struct ctt_pipeline *p, struct ctt_batch *b,
                     struct ctt_turn *turn, int k)
@@ -231,6 +239,8 @@ static int forward_shard(struct ctt_pipeline *p, struct ctt_batch *b,
 
     CTT_TRY(ctt_shards_begin(&t->shards, k, w));
     CTT_TRY(ctt_trainer_load(t, k, b));
+    if (section_sees_frames(p))
+        CTT_TRY(ctt_trainer_frames(t, b));
     p->shard = k;
     turn->shard = t->shards.first + k;
     ctt_carry_turn(t, k, turn);

@@ -300,6 +300,7 @@ static int run_shard(struct ctt_trainer *t, struct ctt_batch *b,
     CTT_TRY(ctt_trainer_load(t, k, b));
     if (skip)
         goto out;
+    CTT_TRY(ctt_trainer_frames(t, b));
     turn->batch = b;
     turn->shard = t->shards.first + k;
     take_weights(t);
