@@ -67,13 +67,13 @@ row() {         # row HOW TITLE NAME MODEL [OPTION...]
     local how=$1 title=$2 b
     shift 2
     for b in 0 1 2 3; do
-        $how "$1" "$2" "$b" "${@:3}" || exit 1
+        $how "$1" "$2" "$b" "${@:3}" || exit 2
     done | awk -v title="$title" '
         { for (i = 1; i <= 3; i++) s[i] += $i / 4; line = line " " $3 }
         END { printf "%-34s %5.1f %5.1f %5.1f  mean %.1f  (at 100%%, by " \
                   "block:%s)\n", title, s[1], s[2], s[3], \
                   (s[1] + s[2] + s[3]) / 3, line }'
-    [ "${PIPESTATUS[0]}" = 0 ] || exit 1
+    [ "${PIPESTATUS[0]}" = 0 ] || exit 2
 }
 
 blocks

@@ -84,7 +84,7 @@ for batch in ${BATCHES:-8 32 128 512 1024}; do
         for seed in ${SEEDS:-1 2 3}; do
             # shellcheck disable=SC2086
             all+=" $(trained --batch "$batch" --seed "$seed" $how \
-                --lr "$(calc "print $rate * $by")")" || exit 1
+                --lr "$(calc "print $rate * $by")")" || exit 2
         done
         # shellcheck disable=SC2086
         printf '%s\n' $all | awk -v b="$batch" -v w="$way" '

@@ -1,9 +1,10 @@
 # shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: Apache-2.0
 # begin.sh PROGRAM...: how a record begins: the folders $src and $build, the
-# latter with these programs; mpirun may be root's.
+# latter with these programs; mpirun may be root's.  A record ends with status 1
+# if a bar was missed, 2 after a wrong use or a failure.
 # Environment: BUILD.
-die() { echo "$*" >&2; exit 1; }
+die() { echo "$*" >&2; exit 2; }
 src=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${BUILD:-build}" && pwd) || exit 2
 for p in "$@"; do

@@ -7,7 +7,7 @@
 # that FFmpeg keeps (1 to 2 MB).  The 99th percentile is compared with that
 # of the step, which other programs on the machine make longer, too; the bar of
 # the median step is printed beside it.
-# Exit status 1: a bar was missed; 2: a wrong use.
+# Exit status 1: a bar was missed; 2: a wrong use, or a program failed.
 # BUILD=FOLDER: the build folder (build), with tests/lib/lit made.  LAYERS=100:
 # of the model at least; more where a step then takes less than 6 ms, as raw
 # frames come at most 1,000 times a second.  THREADS=1.

@@ -56,9 +56,9 @@ rm -f rows.txt first.h5
 for turn in $(seq "${TURNS:-2}"); do
     for way in "${ways[@]}"; do
         # shellcheck disable=SC2086
-        few=$(run 4 ${way#*|}) || exit 1
+        few=$(run 4 ${way#*|}) || exit 2
         # shellcheck disable=SC2086
-        many=$(run $((4 + ${STEPS:-20})) ${way#*|}) || exit 1
+        many=$(run $((4 + ${STEPS:-20})) ${way#*|}) || exit 2
         [ -e first.h5 ] || cp new.h5 first.h5
         cmp -s new.h5 first.h5 || die "${way%%|*}: another file"
         echo "${way%%|*}|$few $many|$(sed -n 's/^memory: //p' log.txt)" \

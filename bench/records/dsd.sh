@@ -21,11 +21,11 @@ trained() {
 
 printf '%-6s %8s %8s\n' seed dense dsd
 for seed in ${SEEDS:-1 2 3 4 5}; do
-    dense=$(trained --seed "$seed") || exit 1
-    dsd=$(trained --seed "$seed" --dsd "${DSD:-0.3}") || exit 1
+    dense=$(trained --seed "$seed") || exit 2
+    dsd=$(trained --seed "$seed" --dsd "${DSD:-0.3}") || exit 2
     printf '%-6s %8s %8s\n' "$seed" "$dense" "$dsd"
 done | tee "$work/table"
-[ "${PIPESTATUS[0]}" = 0 ] || exit 1
+[ "${PIPESTATUS[0]}" = 0 ] || exit 2
 awk '{ a += $2; b += $3 }
      END { printf "mean   %8.2f %8.2f: %+.2f points gained\n", a / NR, b / NR,
            (a - b) / NR }' "$work/table"

@@ -5,7 +5,8 @@
 # the folders fight and noFight and the lists train_list.txt and val_list.txt
 # with lines "path label".  The clips numbered 101 and up of train_list.txt
 # choose epochs, the others train, and those of val_list.txt prove: they choose
-# nothing.  Exit status 1: the bar was missed; 2: a wrong use.
+# nothing.  Exit status 1: the bar was missed; 2: a wrong use, or a program
+# failed.
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3": a run for each.
 # THREADS=2.  KEEP=FOLDER: models and logs stay there.
 # COMPRESS="...": other options for compression.
@@ -78,13 +79,13 @@ for seed in $seeds; do
     for model in dense small ${SEARCH:+found}; do
         file=$work/$model-$seed.h5
         bytes=$(stat -c %s "$file")
-        clips=$(right "$file") || exit 1
+        clips=$(right "$file") || exit 2
         # shellcheck disable=SC2059
         printf "$form" "$model" "$seed" "$bytes" \
             "$(awk "BEGIN { printf \"%.1f\", 4 * $full / $bytes }")" "$clips"
     done
 done | tee "$work/table.txt"
-[ "${PIPESTATUS[0]}" = 0 ] || exit 1
+[ "${PIPESTATUS[0]}" = 0 ] || exit 2
 awk -v smaller="$smaller" -v lost="$lost" '
     { n[$1]++; for (i = 5; i <= 8; i++) sum[$1, i] += $i
       if ($1 == "small" && (!least || $4 < least)) least = $4 }

@@ -4,7 +4,8 @@
 # them and prints what was reached beside the bars.  MNISTDIR has the four idx
 # files of MNIST.  Settings and epochs were chosen on the 5,000 validation
 # pictures; the errors printed are those of the 10,000 test pictures, one of
-# which is 0.01%.  Exit status 1: a bar was missed; 2: a wrong use.
+# which is 0.01%.  Exit status 1: a bar was missed; 2: a wrong use, or a program
+# failed.
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3": a run for each.
 # NETS=REGEX, ROWS=REGEX: only the nets, the rows whose name matches.
 # THREADS=2.
@@ -95,7 +96,7 @@ dense() {
         timed "$work/$net-$seed.log" "$build/convtt-train" \
             "$src/models/$net.net" -o "$work/$net-$seed.h5" --data "$data" \
             --seed "$seed" --threads "$threads" --val-ratios 1 $common $options
-        errors+="$(error_of "$work/$net-$seed.h5") " || exit 1
+        errors+="$(error_of "$work/$net-$seed.h5") " || exit 2
         times+="$took "
     done
     dense_errors[$net]=$errors
@@ -122,7 +123,7 @@ compress() {
         timed "$out-$seed.log" "$build/convtt-compress" "$work/$net-$seed.h5" \
             -o "$out-$seed.h5" --data "$data" --seed "$seed" \
             --threads "$threads" $common $options
-        errors+="$(error_of "$out-$seed.h5") " || exit 1
+        errors+="$(error_of "$out-$seed.h5") " || exit 2
         times+="$took "
         sizes+="$(stat -c %s "$out-$seed.h5") "
         stored+="$("$build/convtt-info" "$out-$seed.h5" |
@@ -155,7 +156,7 @@ search() {
             -o "$out-$seed.h5" --data "$data" --seed "$seed" \
             --threads "$threads" $common $(retraining $options) \
             --budget "$limits" --sense-log "$out-$seed.jsonl"
-        errors+="$(error_of "$out-$seed.h5") " || exit 1
+        errors+="$(error_of "$out-$seed.h5") " || exit 2
         times+="$took "
         sizes+="$(stat -c %s "$out-$seed.h5") "
     done

@@ -5,8 +5,8 @@
 # share of that before, both timed in turns, or the memory; and how many changes
 # gain nothing.
 # BUILD=FOLDER: the build folder (build).  THREADS=1.
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+set -uo pipefail
+. "$(dirname "$0")/begin.sh" convtt-info
 [ $# -gt 0 ] || set -- "$src"/models/*.net
 for model in "$@"; do
     "$build/convtt-info" --lint --threads "${THREADS:-1}" "$model" |
@@ -21,5 +21,5 @@ for model in "$@"; do
             }
             /other changes? of channels or convs/ { vain = $1 }
             END { printf "%-28s %d warnings, %d changes in vain\n", name, n,
-                      vain }'
+                      vain }' || die "$model: convtt-info --lint failed"
 done

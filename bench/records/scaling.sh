@@ -96,7 +96,7 @@ head='| ranks | batch of one | Gbit/s | squeeze | s a step | slowest |'
 head="$head exchange ms | of linear, if alike | of linear |"
 line='|---|---|---|---|---|---|---|---|---|'
 for b in ${BATCH:-2} $strong; do
-    steps "$b" > /dev/null || exit 1
+    steps "$b" > /dev/null || exit 2
 done
 read -r full _ < <(steps "${BATCH:-2}" | slowest 1)
 echo "weak scaling: as many sequences for each rank"

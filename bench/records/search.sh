@@ -129,14 +129,14 @@ verdict() {     # verdict COLUMN NAME ASHA RANDOM CLIPS
 for seed in ${SEEDS:-1}; do
     has_ended asha "$seed" || search asha "$seed" ||
         die "$(tail -n 1 "$work/asha.$seed.log")"
-    curve "$(log_of asha "$seed")" > "$work/asha.curve" || exit 1
+    curve "$(log_of asha "$seed")" > "$work/asha.curve" || exit 2
     took=$(calc "printf \"%.0f\", $(last 1 "$work/asha.curve") + 1")
     has_ended random "$seed" ||
         search random "$seed" timeout --signal=TERM "$took" ||
         { [ $? = 124 ] && touch "$work/random.$seed.timed" &&
             grep -qs '^{"trial"' "$(log_of random "$seed")"; } ||
         die "$(tail -n 1 "$work/random.$seed.log")"
-    curve "$(log_of random "$seed")" > "$work/random.curve" || exit 1
+    curve "$(log_of random "$seed")" > "$work/random.curve" || exit 2
     clips=$(sed -n 's/^validation: \([0-9]*\) .*/\1/p' "$work/asha.$seed.log" |
         head -n 1)
     [ -n "$clips" ] || die "$work/asha.$seed.log: names no validation clips"

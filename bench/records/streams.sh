@@ -9,8 +9,7 @@
 # STREAMS=4, THREADS=1 of each process, while the one has all cores.
 set -u
 rounds=${1:-5}
-root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
+. "$(dirname "$0")/begin.sh" convtt-data convtt-train convtt-infer
 model=${MODEL:-early-convttlstm} frames=${FRAMES:-1500}
 streams=${STREAMS:-4} threads=${THREADS:-1}
 infer=$build/convtt-infer
@@ -18,8 +17,8 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 "$build/convtt-data" synth clips --clips 48 --size 64 > out 2>&1 &&
-    "$build/convtt-train" "$root/models/$model.net" --data clips --epochs 1 \
-        -o m.h5 > out 2>&1 || { cat out; exit 1; }
+    "$build/convtt-train" "$src/models/$model.net" --data clips --epochs 1 \
+        -o m.h5 > out 2>&1 || die "$(cat out)"
 opts="--raw 48x48xrgb24@6 --json --stats 0"
 for i in $(seq "$streams"); do
     head -c $((48 * 48 * 3 * frames)) /dev/urandom > "$i"
@@ -28,7 +27,7 @@ done
 resident() { grep -h -o '"resident_mb":[0-9.]*' "$@" | cut -d: -f2; }
 one() {     # one process
     # shellcheck disable=SC2086
-    "$infer" m.h5 --streams list $opts > many || exit 1
+    "$infer" m.h5 --streams list $opts > many || exit 2
     resident many | tail -1 > memory
 }
 each() {    # one for each source
@@ -37,7 +36,7 @@ each() {    # one for each source
         "$infer" m.h5 --stream "$i" $opts --threads "$threads" > "out.$i" &
         pid[i]=$!
     done
-    for i in $(seq "$streams"); do wait "${pid[i]}" || exit 1; done
+    for i in $(seq "$streams"); do wait "${pid[i]}" || exit 2; done
     resident out.* | awk '{ n += $1 } END { print n }' > memory
 }
 timed() {   # timed NAME: a line of what it took
