@@ -104,11 +104,13 @@ grep -q "operations, $((2 * ${steps:-0} + 6)) of them convs" log &&
 
 # 6. Frames that the GPU makes of bytes, in windows that are recomputed and in
 # shards, give the losses of a processor.
-for device in cpu cuda; do
+shards() {
     rm -f tiny.ctt*
     "$bin/convtt-train" tiny.net --data clips -o tiny.ctt --epochs 2 \
-        --batch 8 --shards 2 --window 2 --keep 0 --device $device \
-        --log-csv $device.csv > log 2>&1 < /dev/null ||
+        --batch 8 --shards 2 --window 2 --keep 0 "$@" > log 2>&1 < /dev/null
+}
+for device in cpu cuda; do
+    shards --device $device --log-csv $device.csv ||
         fail "shards on $device: $(tail -3 log)"
 done
 paste -d, cpu.csv cuda.csv | awk -F, '
@@ -116,4 +118,19 @@ paste -d, cpu.csv cuda.csv | awk -F, '
     NR > 1 { a = $at[1]; b = $at[2]; rows += (a - b) ^ 2 <= 1e-8 * a * a }
     END { exit n != 2 || rows != 2 }' ||
     fail "losses: $(cat cpu.csv cuda.csv)"
+CTT_SIM_TALLY=ctt_adam CTT_SIM_GUARD=0 shards --device cuda ||
+    fail "a tally of shards: $(tail -3 log)"
+grep -q 'kernel ctt_shots' log ||
+    fail "frames of shards are floats: $(tail -3 log)"
+
+# 7. The node of an infinite gradient is looked for with the frames of its step,
+# though the memory of the next step's frames is in use by then.
+for device in cpu cuda; do
+    rm -f tiny.ctt*
+    says 1 'gradient of .* is not finite, with a loss scale' \
+        "$bin/convtt-train" tiny.net --data clips -o tiny.ctt --epochs 9 \
+        --batch 4 --amp O1 --loss-scale 2^40 --device $device
+    grep 'is not finite' err > $device.err
+done
+cmp cpu.err cuda.err || fail "nodes: $(cat cpu.err cuda.err)"
 exit $failed

@@ -246,6 +246,20 @@ got=$?
 no_children SIGTERM
 [ -e s.h5.trials/trial1.ckpt ] && [ ! -e s.h5 ] || fail "stopped: $(ls)"
 
+# Also before the first trial: of a hundred networks two are small enough, so
+# 10,000 trials are drawn for minutes.
+printf '$width int 1 1000\nat-most parameters 15500\n' > rare.txt
+"$bin/convtt-train" tiny.net $data --threads 2 --search rare.txt --epochs 1 \
+    --trials 10000 -o x.h5 > out 2> err & pid=$!
+await 'clips are read' grep -q '^model: ' out
+kill -INT $pid
+wait $pid
+got=$?
+[ $got = 1 ] && grep -q ': stopped while networks are drawn$' err ||
+    fail "SIGINT while drawn: status $got: $(cat out err)"
+ls > now
+grep -q '^x' now && fail "files of what was stopped: $(cat now)"
+
 # 7. A search that has ended trains nothing; its model is made again if it is
 # gone.
 says 0 'a.h5 is there already' search $common -o a.h5
