@@ -126,7 +126,8 @@ out:
     return rc;
 }
 
-/* 1 if the network of a draw is within the limits of the space. */
+/* 1 if the network of a draw is within the limits of the space.  A stop is
+ * seen where the model text is read. */
 static int draw_fits(const struct ctt_search_run *r, const struct ctt_draw *d,
                      int trial)
 {
@@ -137,7 +138,9 @@ static int draw_fits(const struct ctt_search_run *r, const struct ctt_draw *d,
     if (rc >= 0)
         rc = ctt_space_fits(r->space, g);
     ctt_graph_free(&g);
-    if (rc >= 0 || rc == CTT_ESTOP)
+    if (rc == CTT_ESTOP)
+        return ctt_error(rc, "stopped while networks are drawn");
+    if (rc >= 0)
         return rc;
     ctt_draw_text(r->space, d, text, sizeof(text));
     r->j->status = CTT_EXIT_USAGE;
@@ -153,8 +156,6 @@ static int draw_small(const struct ctt_search_run *r, int trial, int *more)
     int rc = draw_fits(r, d, trial);
 
     for (int k = 1; rc == 0 && k < CTT_REDRAWS; k++, ++*more) {
-        CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped while networks are "
-                  "drawn");
         ctt_space_draw(r->space, (uint64_t)r->j->cfg.seed,
                        trial + k * CTT_TRIALS, d);
         rc = ctt_space_check_draw(r->space, d, &r->j->cfg, trial);
