@@ -67,8 +67,8 @@ void ctt_cache_unlock(void);
 int64_t ctt_cache_held(void);
 int64_t ctt_cache_drop(int64_t bytes);
 
-/* So many bytes of blocks are never touched and do not count; negative: they do
- * again, as the block is to be freed. */
+/* So many bytes of blocks that nobody touches do not count (below 1 MiB a block
+ * is written when it is cleared); negative, after its free: they do again. */
 void ctt_memory_untouched(int64_t bytes);
 
 /* CTT_ENOMEM if a sum of blocks to be allocated exceeds ctt_memory_left();

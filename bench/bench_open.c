@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_open.c: CPU time and memory of opening a model file, its first frame
- * and later ones: bench_open FILE [THREADS]; one thread. */
+ * and later ones: bench_open FILE [THREADS], one thread without THREADS. */
 #include "infer/infer.h"
 #include "base/clock.h"
 #include "tools/shared/measure.h"

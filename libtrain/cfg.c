@@ -64,8 +64,9 @@ const struct ctt_opt ctt_train_opts[] = {
     { "data", CTT_STRING, FIELD(data), "", "training clips: a folder, a list "
       "or a pack; digits:DIR: the pictures of MNIST in DIR; mnist:DIR: "
       "Moving-MNIST sequences made from them; for language models text:FILE, "
-      "the bytes of a text from its begin to its end, and words:FILE, lines of "
-      "words, each a sentence of its own",
+      "the bytes of a text from its begin to its end (a line end is <eos>; "
+      "empty lines, and a CR before a line end, are left out), and words:FILE, "
+      "lines of words, each a sentence of its own",
       .letter = 'd', .arg = "PATH",
       .section = "Data", .tags = COMMON | RESUME },
     { "val", CTT_STRING, FIELD(val), "", "validation clips, as for --data, "
@@ -390,7 +391,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "validations", 1, 100000, .arg = "N", .section = "Validation",
       .tags = STEP | RESUME },
     { "val-batch", CTT_INT, FIELD(val_batch), "8", "clips per validation "
-      "batch", 1, 4096, .arg = "N", .section = "Validation",
+      "batch; of text:FILE it is 1", 1, 4096, .arg = "N",
+      .section = "Validation",
       .tags = CLIPS | RESUME },
     { "val-ratios", CTT_STRING, FIELD(val_ratios), "0.25,0.5,1", "observed "
       "ratios at which accuracy is measured; its mean over them selects the "

@@ -26,16 +26,22 @@ static int check_norms(const struct ctt_trainer *t)
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
         int64_t places = ctt_volume(&n->out) / n->out.c;
+        int counts = ctt_is_batch_norm(n) && !ctt_is_frozen(t->cfg, n);
 
         if (i < g->clip)    /* behind it a clip has one result */
             places *= frames;
-        CTT_CHECK(!ctt_is_batch_norm(n) || ctt_is_frozen(t->cfg, n) ||
-                  clips * places > 1, CTT_EINVAL,
+        CTT_CHECK(!counts || clips * places > 1, CTT_EINVAL,
                   "%s: a batch norm over a single value (1 clip a shard, 1 "
                   "frame or behind the line clip, 1 position) answers 0 "
                   "whatever its input; a larger --batch, fewer --shards, or "
                   "kind=layer in the model",
                   n->name);
+        CTT_CHECK(!counts || !t->data->one || t->data->clips %
+                  t->cfg->batch == 0, CTT_EINVAL,
+                  "%s: a batch norm would count the empty places of the last "
+                  "step, as %d windows of the text are no multiple of "
+                  "--batch=%d: kind=layer in the model, or another --batch",
+                  n->name, t->data->clips, t->cfg->batch);
     }
 out:
     return rc;

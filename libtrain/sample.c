@@ -31,16 +31,19 @@ struct sampling {
                                           depend on the other nodes */
 };
 
-/* Random clips in an order of its own. */
+/* Random clips in an order of its own, of a text random windows, which begin
+ * from zeros. */
 static int open_set(struct sampling *s, int n)
 {
+    struct ctt_data any = *s->d;
     struct ctt_buckets b;
     int rc;
 
+    any.one = 0;
     CTT_TRY(ctt_eval_set_open(s->d, n, s->d->longest, "1", NULL, 0,
                               &s->set));
     CTT_TRY(ctt_buckets_find(s->d, n, "1", &b));
-    ctt_order_make(s->d, &b, 1, s->key, s->set.order);
+    ctt_order_make(&any, &b, 1, s->key, s->set.order);
     if (s->set.order->batches > (s->left + n - 1) / n)
         s->set.order->batches = (s->left + n - 1) / n;
 out:

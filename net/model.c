@@ -136,8 +136,8 @@ void ctt_model_free(struct ctt_model **m)
     ctt_free((*m)->decision);
     ctt_constraint_free(&(*m)->constraint);
     ctt_lates_leave(&(*m)->late);
-    ctt_memory_untouched(-(*m)->untouched);
     ctt_free((*m)->w);
+    ctt_memory_untouched(-(*m)->untouched);
     ctt_free(*m);
     *m = NULL;
 }

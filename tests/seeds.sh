@@ -27,6 +27,8 @@ awk 'BEGIN { for (i = 0; i < 200; i++) {
                  for (k = 0; k < 3 + i * 7 % 88; k++)
                      printf "w%d ", (i + k * k) % 50
                  print "." } }' > verses
+printf '%s\n' 'input x c=1' 'embed e in=x vocab=99 out=32' \
+    'lstm h in=e hidden=128' 'conv y in=h out=99' > chars.net
 mkdir mnist
 idx() {     # idx PICTURES BYTES: so many, of noise or of zeros
     local n

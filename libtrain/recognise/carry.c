@@ -91,6 +91,12 @@ static int64_t place_of(const struct ctt_trainer *t, int rank, int k)
     return at;
 }
 
+/* The states of shard k of this rank, or NULL: none. */
+static char *states_of(const struct ctt_carry *c, int k)
+{
+    return c->each ? c->now + k * c->each : NULL;
+}
+
 int64_t ctt_carry_count(const struct ctt_trainer *t)
 {
     return t->data->one && t->at.batch ? t->carry.all * t->shards.count : 0;
@@ -105,7 +111,7 @@ int ctt_carry_save(struct ctt_trainer *t, char *to)
 
     CTT_TRY(mine && all ? 0 : CTT_ENOMEM);
     for (int k = 0; k < t->shards.mine; k++) {
-        CTT_TRY(ctt_dev_copy(t->dev, CTT_TO_HOST, c->now + k * c->each, mine,
+        CTT_TRY(ctt_dev_copy(t->dev, CTT_TO_HOST, states_of(c, k), mine,
                              c->each));
         CTT_TRY(ctt_comm_allgather(t->peers, mine, c->most, all));
         for (int r = 0; to && r < ranks; r++)
@@ -123,15 +129,14 @@ static int restore_states(struct ctt_trainer *t)
     const struct ctt_carry *c = &t->carry;
     int rank = ctt_comm_place(t->peers)->rank, rc = 0;
 
+    CTT_CHECK(!c->kept || c->kept_kind == c->kind, CTT_EINVAL, "the "
+              "checkpoint's 'states' are of another division of the model: "
+              "--resume with its --stages, --bands and --filters");
     CTT_CHECK(c->kept && c->count == ctt_carry_count(t), CTT_EFORMAT,
               "the checkpoint has no usable 'states'");
-    CTT_CHECK(c->kept_kind == c->kind, CTT_EINVAL, "the checkpoint's "
-              "'states' are of another division of the model: --resume with "
-              "its --stages, --bands and --filters");
     for (int k = 0; k < t->shards.mine; k++)
         CTT_TRY(ctt_dev_copy(t->dev, CTT_TO_DEVICE, c->kept +
-                             place_of(t, rank, k), c->now + k * c->each,
-                             c->each));
+                             place_of(t, rank, k), states_of(c, k), c->each));
 out:
     return rc;
 }
@@ -140,7 +145,8 @@ int ctt_carry_meet(struct ctt_trainer *t)
 {
     struct { int64_t bytes, kind; } mine = { 0, 0 }, *all = NULL;
     struct ctt_carry *c = &t->carry;
-    uint32_t kind = 0;
+    const uint16_t one = 1;    /* values lie in this machine's order of bytes */
+    uint32_t kind = ctt_crc32(0, &one, 1, sizeof(one));
     int rc = 0;
 
     if (!t->data->one)

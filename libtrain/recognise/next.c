@@ -19,7 +19,8 @@ static int check_one_text(const struct ctt_train_cfg *cfg)
 {
     int rc = 0;
 
-    CTT_CHECK(!cfg->buckets || strcmp(cfg->buckets, "auto") == 0, CTT_EINVAL,
+    CTT_CHECK(!cfg->buckets || strcmp(cfg->buckets, "auto") == 0 ||
+              strcmp(cfg->buckets, "1") == 0, CTT_EINVAL,
               "--buckets groups sentences (" CTT_TEXT_WORDS "FILE), and "
               CTT_TEXT_BYTES "FILE is one text in windows of equal length");
     CTT_CHECK(!ctt_train_has_server(cfg), CTT_EUNSUP, "--sync: a server's "
@@ -93,6 +94,13 @@ struct next_test {
     int64_t             symbols;
 };
 
+/* Of one text one clip a batch, as convtt-infer has one, so that its states go
+ * from the first symbol to the last. */
+static int clips_of(const struct ctt_train_cfg *cfg, const struct ctt_data *d)
+{
+    return d->one ? 1 : ctt_eval_batch(cfg, d);
+}
+
 /* Steps that are computed together: their logits are what takes memory. */
 static int steps_of(int classes, int n, int longest)
 {
@@ -107,7 +115,7 @@ int ctt_next_test_open(const struct ctt_graph *g, const float *w,
                        struct ctt_data *d, void **out)
 {
     struct next_test *e = ctt_calloc(1, sizeof(*e));
-    int n = ctt_eval_batch(cfg, d), rc = e ? 0 : CTT_ENOMEM;
+    int n = clips_of(cfg, d), rc = e ? 0 : CTT_ENOMEM;
     size_t places = (size_t)n * (size_t)d->longest;
     void *made = e;
 

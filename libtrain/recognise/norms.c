@@ -50,13 +50,16 @@ out:
     return rc;
 }
 
+/* Clips are drawn at random, of a text windows, which begin from zeros. */
 static int open_estimate(const struct ctt_model *m,
                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
                          struct estimate *e)
 {
+    struct ctt_data any = *d;
     struct ctt_buckets b;
     int n = ctt_cfg_shard(cfg), rc;
 
+    any.one = 0;
     CTT_TRY(copy_model(m, e));
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &e->dev));
     CTT_TRY(ctt_dev_show(e->dev, "weights", e->m->w, e->m->g->weights, &e->own,
@@ -65,8 +68,8 @@ static int open_estimate(const struct ctt_model *m,
                                     d->longest, &e->step));
     CTT_TRY(ctt_buckets_find(d, n, cfg->buckets, &b));
     CTT_TRY(ctt_order_new(d, n, &e->order));
-    ctt_order_make(d, &b, 1, ctt_key(ctt_key((uint64_t)cfg->seed,
-                                             CTT_KEY_ORDER), 0), e->order);
+    ctt_order_make(&any, &b, 1, ctt_key(ctt_key((uint64_t)cfg->seed,
+                                                CTT_KEY_ORDER), 0), e->order);
     CTT_TRY(ctt_loader_open(d, n, d->longest, &e->loader));
 out:
     return rc;

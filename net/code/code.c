@@ -203,7 +203,7 @@ static int unpack(const struct rows *r, const struct ctt_part *p,
 {
     struct ctt_layout l = { 0, r->values->most(p), r->values->width };
     int64_t room = l.values + most_positions(p);
-    uint8_t *raw = ctt_calloc_full((size_t)room + CTT_BEHIND, 1);
+    uint8_t *raw = ctt_calloc_full((size_t)room + CTT_READ_AHEAD, 1);
     int rc = 0;
 
     CTT_TRY(raw ? 0 : CTT_ENOMEM);

@@ -85,7 +85,7 @@ static inline uint32_t ctt_f16_bits(const uint8_t *in)
     return ctt_float_bits(ctt_of_f16((uint16_t)ctt_get_number(in, 2)));
 }
 
-enum { CTT_BEHIND = 8 };
+enum { CTT_READ_AHEAD = 8 };
 
 /* Each row starts with its word, which is stored in files and never changes. */
 
@@ -117,7 +117,7 @@ struct ctt_layout {
  * head and values to zeroed memory.  To decode, most returns the most bytes of
  * head and values, used the bytes that they take at the start of in[n], or -1
  * if they are damaged; get fills the kept elements of `to` and returns 1, or 0
- * if they are damaged.  It may read, not use, CTT_BEHIND bytes more. */
+ * if they are damaged.  It may read, not use, CTT_READ_AHEAD bytes more. */
 struct ctt_values {
     const char *word;
     int         width;     /* of the layout */

@@ -226,20 +226,43 @@ out:
 
 /* ---- the whole ---- */
 
-/* Before anything is allocated for the weights and, unless they are decoded one
- * by one, the mask and the codes of their size and the packed bytes. */
-static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
+static int check_count(struct ctt_h5 *f, const struct ctt_graph *g)
 {
-    int64_t most = ctt_store_most(ctt_h5_bytes(f)), need;
-    int rc = 0, packed;
+    int64_t most = ctt_store_most(ctt_h5_bytes(f));
+    int rc = 0;
 
     CTT_CHECK(g->weights <= most, CTT_EFORMAT, "%s: the net has %" PRId64
               " weights, more than a file of %" PRId64 " bytes holds",
               ctt_h5_path(f), g->weights, ctt_h5_bytes(f));
+out:
+    return rc;
+}
+
+/* The longest list of positions: of a pruned weight its kept elements. */
+static int64_t most_listed(const struct ctt_entry *e, int count)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < count; i++)
+        if (e[i].s.kept < e[i].s.params && e[i].s.kept > most)
+            most = e[i].s.kept;
+    return most * (int64_t)sizeof(uint32_t);
+}
+
+/* Before anything is allocated for the weights, for positions while they are
+ * decoded and, unless that is one by one, the mask and the codes of their size
+ * and the packed bytes. */
+static int check_size(struct ctt_h5 *f, const struct ctt_graph *g,
+                      const struct ctt_entry *e, int count)
+{
+    int late = ctt_h5_is_late(f) && ctt_graph_ahead(g) < 0, rc = 0, packed;
+    int64_t need = g->weights * (int64_t)sizeof(float);
+
     CTT_TRY(packed = ctt_h5_has(f, "packed"));
-    need = g->weights * (int64_t)sizeof(float) +
-           (packed && !ctt_h5_is_late(f) ? 2 * g->weights + ctt_h5_bytes(f)
-                                         : 0);
+    if (packed)
+        need += most_listed(e, count);
+    if (packed && !late)
+        need += 2 * g->weights + ctt_h5_bytes(f);
     CTT_IN_FILE(f, ctt_memory_check("the weights", need));
 out:
     return rc;
@@ -254,8 +277,9 @@ static int read_head(struct ctt_h5 *f, const struct ctt_texts *t,
 
     CTT_TRY(read_net(f, t->text[CTT_TEXT_NET], &g));
     ctt_h5_expect(f, ctt_weight_count(g) + OBJECTS);
-    CTT_TRY(check_size(f, g));
+    CTT_TRY(check_count(f, g));
     CTT_IN_FILE(f, ctt_index_parse(t->text[CTT_TEXT_INDEX], g, e, count));
+    CTT_TRY(check_size(f, g, *e, *count));
     rc = ctt_model_new(g, out);
     g = NULL;
     if (rc < 0)

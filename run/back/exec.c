@@ -316,14 +316,15 @@ static char *stored(const struct ctt_exec *x, int k)
     return y->store + y->lie[k].store * y->history;
 }
 
-/* The forward pass through the current window from its stored history. */
+/* The forward pass through the current window from its stored history; the
+ * first has been given the states before it, which lie anywhere. */
 static int forward_window(struct ctt_exec *x)
 {
     int k = x->back->hand, rc = 0;
     const struct ctt_window *p = &x->back->part[k];
 
-    CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k)
-                                             : x->back->before));
+    if (k > 0 || !x->back->before)
+        CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k) : NULL));
     if (x->back->depth)
         return ctt_depth_forward(x);
     x->r->cursor = 0;
@@ -342,6 +343,8 @@ static int run_window(struct ctt_exec *x, const struct ctt_job *job, int k)
     if (job->give)
         CTT_TRY(job->give(job->arg, x, &x->back->part[k]));
     CTT_TRY(ctt_run_upload(x->r));
+    if (k == 0 && job->before)    /* a recording would keep the address */
+        CTT_TRY(ctt_run_load_history(x->r, job->before));
     CTT_TRY(ctt_back_replay(x, CTT_PHASE_FORWARD, forward_window));
 out:
     return rc;

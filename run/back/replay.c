@@ -14,7 +14,6 @@ enum { MOST = 256 };
  * Other inputs of a kernel must be read from memory. */
 struct form {
     int64_t  at, past;
-    const char *before;
     int      phase, steps, asks, feedback, recompute, train;
     int      first, last, stored, overwrites;
     unsigned plain;
@@ -35,7 +34,6 @@ static struct form window_form(const struct ctt_exec *x, enum ctt_phase phase)
     memset(&f, 0, sizeof(f));    /* forms are compared as bytes */
     f.at = y->lie[y->hand].at;
     f.past = x->r->past;
-    f.before = y->before;
     f.phase = phase;
     f.steps = p->steps;
     f.asks = p->asks;

@@ -12,6 +12,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <pmmintrin.h>
+#include <xmmintrin.h>
+#endif
 
 static struct ctt_dev *ref, *cpu;
 
@@ -351,10 +355,41 @@ static void test_memory(void)
     }
 }
 
+/* Weights too small for a normal float are units even in a program that reads
+ * such numbers as 0. */
+static void test_subnormal(void)
+{
+#if defined(__SSE2__)
+    struct setting t = { 0, 0, 0, 0 };
+
+    for (size_t i = 0; i < CTT_LEN(isas); i++) {
+        struct ctt_sparse_weights w = { NULL };
+        struct ctt_sparse_shape shape;
+        unsigned mode = _mm_getcsr();
+        struct ctt_int8_try j;
+
+        if (isas[i]->is_int8)
+            continue;
+        open_try(&j, &large, t, forms[0], 1);
+        j.w[0] = 1e-40f;
+        j.w[ctt_volume(&j.call.w[0].t) - 1] = -0.0f;
+        shape = ctt_sparse_plan(isas[i], &j.call);
+        _MM_SET_DENORMALS_ZERO_MODE(_MM_DENORMALS_ZERO_ON);
+        CHECK_OK(ctt_sparse_pack(isas[i], cpu, &j.call, &shape, &w));
+        _mm_setcsr(mode);
+        CU_ASSERT_EQUAL(w.units, 1);
+        CU_ASSERT_EQUAL(w.first[j.call.out.c * shape.columns], 1);
+        ctt_free(w.room);
+        ctt_int8_close(&j, cpu);
+    }
+#endif
+}
+
 static CU_TestInfo tests[] = {
     { "kernels", test_kernels }, { "device", test_device },
     { "columns", test_columns }, { "deeper", test_deeper },
     { "unasked", test_unasked }, { "memory", test_memory },
+    { "subnormal weights", test_subnormal },
     CU_TEST_INFO_NULL
 };
 

@@ -108,6 +108,41 @@ static void sentences_are_lines(void)
     }
 }
 
+/* Windows of three symbols go on over line ends, and begin after the symbol that
+ * the one before ends with; words stay sentences. */
+static void windows_are_one_text(void)
+{
+    struct ctt_text_set set = { .vocab = 100, .longest = 3, .windows = 1 };
+    static const char *const names[] = { "#0+3", "#3+3", "#6+1" };
+    struct ctt_text *t = NULL;
+    char got[200], name[96];
+    struct ctt_list l;
+
+    write_file(TEXT("ab\r\n\ncab\n"));
+    CHECK_OK(open_text("text:", &set, &l, &t));
+    CU_ASSERT_FATAL(t != NULL);
+    say(&l, t, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "<eos> a b [<eos>] <eos> c a [b] b [<eos>] ");
+    CU_ASSERT_EQUAL_FATAL(l.count, 3);
+    for (int i = 0; i < l.count; i++) {
+        snprintf(name, sizeof(name), "%s:1%s", file, names[i]);
+        CU_ASSERT_STRING_EQUAL(l.item[i].id, name);
+    }
+    CU_ASSERT(ctt_text_is_one(t));
+    ctt_text_close(&t);
+    free_list(&l);
+    write_file(TEXT("a b\n\nc\n"));
+    CHECK_OK(open_text("words:", &set, &l, &t));
+    CU_ASSERT_FATAL(t != NULL);
+    say(&l, t, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "<eos> a b [<eos>] <eos> c [<eos>] ");
+    snprintf(name, sizeof(name), "%s:3", file);    /* the line of the file */
+    CU_ASSERT_STRING_EQUAL(l.item[1].id, name);
+    CU_ASSERT(!ctt_text_is_one(t));
+    ctt_text_close(&t);
+    free_list(&l);
+}
+
 /* Longer words than a name may be are unknown; so a file without blanks has one
  * symbol, and as bytes it is cut. */
 static void huge_lines_are_cut(void)
@@ -227,6 +262,7 @@ static int remove_file(void)
 
 static CU_TestInfo tests[] = {
     { "sentences are lines", sentences_are_lines },
+    { "windows are one text", windows_are_one_text },
     { "huge lines are cut", huge_lines_are_cut },
     { "vocabularies of models", vocabularies_of_models },
     { "bad files are named", bad_files_are_named },

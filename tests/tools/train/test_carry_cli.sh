@@ -28,7 +28,7 @@ train() {    # train OUT OPTION...
 
 # 1. In windows of a letter and its line end, a model that remembers nothing has
 # a perplexity of sqrt 3, 1.73.
-train m.h5 --val text:val.txt --val-batch 1 --threads 2
+train m.h5 --val text:val.txt --threads 2
 grep -q 'training: 3000 windows, 6000 symbols' out ||
     fail "no windows: $(head -5 out)"
 is=$(awk 'index($0, "the model") == 1 { print $3 }' out)
@@ -43,17 +43,25 @@ grep -q '^validation: the last 600 of 3000 windows are held out' out err ||
 # what is computed again, make the same file.
 run="lm.net ${run#one.net} --epochs 1 --shards 2 --val none"
 train one.h5 --threads 2
+# Of 375 steps each, so that no checkpoint is at the end of an epoch.
+long='--epochs 9 --max-steps 3000 --checkpoint-every 40'
 # shellcheck disable=SC2086
-"$bin/convtt-train" $run --threads 1 -o again.h5 --checkpoint c.ckpt \
-    --checkpoint-every 50 > out 2>&1 &
+train long.h5 --threads 1 $long
+# shellcheck disable=SC2086
+"$bin/convtt-train" $run --threads 1 -o again.h5 --checkpoint c.ckpt $long \
+    > out 2>&1 &
 pid=$!
 begun() { [ -s c.ckpt ] || ! kill -0 $pid 2> /dev/null; }
 await 'a checkpoint' begun
 kill -9 $pid 2> /dev/null
 wait $pid 2> /dev/null
 cp c.ckpt mid.ckpt 2> /dev/null
-[ ! -e c.ckpt ] || train again.h5 --threads 1 --checkpoint c.ckpt --resume
-cmp -s one.h5 again.h5 || fail 'resuming changes the model'
+[ -s mid.ckpt ] || fail "no checkpoint: $(cat out)"
+grep -qa 'states-of' mid.ckpt || fail 'the checkpoint has no states'
+[ ! -e again.h5 ] || fail 'the run was not killed'
+# shellcheck disable=SC2086
+train again.h5 --threads 1 --checkpoint c.ckpt --resume $long
+cmp -s long.h5 again.h5 || fail 'resuming changes the model'
 train few.h5 --keep depth
 cmp -s one.h5 few.h5 || fail '--keep depth changes the model'
 train windows.h5 --window 1
@@ -76,15 +84,18 @@ if . "$src/tests/lib/mpirun.sh"; then
     done
     two two.h5 --amp O1 || fail "2 processes with --amp: $(head -3 err)"
     cmp -s half.h5 two.h5 || fail '2 processes with --amp: another model'
-    if [ -e mid.ckpt ]; then
+    cp mid.ckpt c.ckpt
+    # shellcheck disable=SC2086
+    two two.h5 --checkpoint c.ckpt --resume $long || fail "$(head -3 err)"
+    cmp -s long.h5 two.h5 || fail 'resumed by 2 processes: another model'
+    for how in '--stages auto' '--filters 2'; do
         cp mid.ckpt c.ckpt
-        two two.h5 --checkpoint c.ckpt --resume || fail "$(head -3 err)"
-        cmp -s one.h5 two.h5 || fail 'resumed by 2 processes: another model'
-        cp mid.ckpt c.ckpt
-        two two.h5 --checkpoint c.ckpt --resume --stages auto &&
-            fail 'states of one process are taken for those of two sections'
-        grep -q "states' are of another division" err || fail "$(head -3 err)"
-    fi
+        # shellcheck disable=SC2086
+        two two.h5 --checkpoint c.ckpt --resume $long $how &&
+            fail "states of one process are taken for those of two: $how"
+        grep -q "states' are of another division" err ||
+            fail "$how: $(head -3 err)"
+    done
     limited mpirun -np 3 --bind-to none "$bin/convtt-train" lm.net --task next \
         --data text:train.txt --batch 8 -o no.h5 --sync async \
         --deterministic off > out 2> err < /dev/null &&
@@ -96,4 +107,11 @@ fi
 # 4. What suits no text.
 says 1 '--buckets groups sentences' "$bin/convtt-train" lm.net --task next \
     --data text:train.txt --buckets 10,20 -o no.h5
+train plain.h5 --buckets 1 --max-steps 2
+train auto.h5 --max-steps 2
+cmp -s plain.h5 auto.h5 || fail '--buckets 1 changes the model'
+sed 's/^lstm i.*/norm i in=h/' lm.net > norm.net
+says 1 'i: a batch norm would count the empty places .* kind=layer' \
+    "$bin/convtt-train" norm.net --task next --data text:train.txt \
+    --batch 7 --max-frames 2 -o no.h5
 exit $failed

@@ -78,8 +78,15 @@ static int64_t list_units(const struct from *f, int64_t l,
     return n;
 }
 
+/* 1 for bits of a float that is not 0; -0 is.  Comparisons of floats would take
+ * subnormal ones for 0 where a program has set that they are. */
+static inline int is_unit(int32_t bits)
+{
+    return (bits & INT32_MAX) != 0;
+}
+
 /* The same of floats; writes one unit more, as jumps that depend on random
- * zeros would take longer.  -0 is 0. */
+ * zeros would take longer. */
 static int64_t list_floats(const struct from *f, int64_t l,
                            struct ctt_sparse_unit *to)
 {
@@ -94,7 +101,7 @@ static int64_t list_floats(const struct from *f, int64_t l,
             memcpy(&bits, x + t * w->c + g, sizeof(bits));
             to[n] = (struct ctt_sparse_unit){
                 (int32_t)(f->tap[t] + g * f->pitch), bits };
-            n += (bits & INT32_MAX) != 0;
+            n += is_unit(bits);
         }
     return n;
 }
@@ -109,8 +116,12 @@ static int64_t count_units(const struct from *f, int64_t l)
     if (f->s->units != 1)
         return list_units(f, l, NULL);
     for (int64_t t = l % by; t < taps; t += by)
-        SIMD for (int64_t i = t * w->c; i < (t + 1) * w->c; i++)
-            n += x[i] < 0 || x[i] > 0;
+        SIMD for (int64_t i = t * w->c; i < (t + 1) * w->c; i++) {
+            int32_t bits;
+
+            memcpy(&bits, x + i, sizeof(bits));
+            n += is_unit(bits);
+        }
     return n;
 }
 
