@@ -131,7 +131,6 @@ static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn, int k,
     int rc = 0;
 
     turn->shard = t->shards.first + k;
-    ctt_carry_turn(t, k, turn);
     CTT_TRY(ctt_trainer_frames(t, turn->batch));
     CTT_TRY(ctt_groups_run(t, turn, row));
     CTT_TRY(prefetch(t));

@@ -135,12 +135,14 @@ out:
     return rc;
 }
 
-int ctt_groups_run(struct ctt_trainer *t, const struct ctt_turn *turn,
+int ctt_groups_run(struct ctt_trainer *t, struct ctt_turn *turn,
                    struct ctt_row *row)
 {
-    struct ctt_turn own = *turn;
+    struct ctt_turn own;
     int rc;
 
+    ctt_carry_turn(t, turn->shard - t->shards.first, turn);
+    own = *turn;
     own.skips |= t->lock != NULL;    /* who looked for the node would run the
                                         passes alone */
     if (!t->lock || !t->cfg->sync_norm) {

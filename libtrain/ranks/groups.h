@@ -33,7 +33,7 @@ void ctt_groups_blame(int rc, struct ctt_row *row);
 
 /* Computes a loaded shard: with --sync-norm the backward pass only if all ranks
  * have a finite loss. */
-int  ctt_groups_run(struct ctt_trainer *t, const struct ctt_turn *turn,
+int  ctt_groups_run(struct ctt_trainer *t, struct ctt_turn *turn,
                     struct ctt_row *row);
 
 /* After the last shard of a batch, on all peers: adds the rows of all groups,

@@ -82,6 +82,11 @@ if . "$src/tests/lib/mpirun.sh"; then
         two two.h5 $how || fail "2 processes $how: $(head -3 err)"
         cmp -s one.h5 two.h5 || fail "2 processes $how: another model"
     done
+    loss() { sed -n 's/^epoch.*: train loss \([^,]*\),.*/\1/p' out; }
+    train short.h5 --max-steps 40
+    one=$(loss)
+    two two.h5 --max-steps 40 --filters 2 || fail "--filters: $(head -3 err)"
+    [ "$(loss)" = "$one" ] || fail "--filters 2: a loss of $(loss), not $one"
     two two.h5 --amp O1 || fail "2 processes with --amp: $(head -3 err)"
     cmp -s half.h5 two.h5 || fail '2 processes with --amp: another model'
     cp mid.ckpt c.ckpt
