@@ -174,4 +174,29 @@ for wrong in "2|at least two processes|1|deep.net --stages auto" \
     refuses "$wrong" -o x.h5 --data train.txt --threads 1 --batch 8
 done
 [ ! -e x.h5 ] || fail 'a run that failed has written its model'
+
+# A section without the input makes no frames on a simulated GPU, whose tally
+# ends each rank where it is in the second step; mpirun may end the other first.
+sim=$bin/tests/sim/.libs
+tally() {
+    rm -f tally.*
+    last=
+    CTT_MODULES=$sim:$CTT_MODULES CTT_SIM_GPUS=2 CTT_SIM_GUARD=0 \
+        CTT_SIM_TALLY=ctt_adam limited mpirun -np 2 --bind-to none \
+        bash -c '"$0" "$@" > tally.$$ 2>&1' "$bin/convtt-train" large.net \
+        --stages auto --device cuda --batch 8 --shards 4 --max-steps 3 \
+        --threads 1 --data train.txt -o t.h5 > log 2>&1 < /dev/null
+    first=$(grep -l 'kernel layer_weights' tally.*) &&
+        last=$(grep -l 'kernel losing' tally.*)
+}
+if [ -e "$sim/convtt-cuda.so" ]; then
+    sed 's/h=8 w=8/h=48 w=48/' class.net > large.net
+    for _ in 1 2 3 4 5; do
+        tally && break
+    done
+    grep -q 'kernel ctt_shots' "$first" ||
+        fail "no frames in the first section: $(tail -n 3 log "$first")"
+    [ "$last" ] && ! grep -q 'kernel ctt_shots' "$last" ||
+        fail "frames in the last section: $(tail -n 3 log "$last")"
+fi
 exit $failed
