@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * quant.c: which values of a graph are quantised, and the weights of convs in 8
  * bits. */
+#include "base/avx2.h"
 #include "base/byte.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -138,22 +139,8 @@ static inline __attribute__((always_inline)) float quant_row(const float *w,
     return step;
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2")))
-static float quant_avx2(const float *w, int64_t n, int8_t *q)
-{
-    return quant_row(w, n, q);
-}
-#endif
-
-static float quant_channel(const float *w, int64_t n, int8_t *q)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        return quant_avx2(w, n, q);
-#endif
-    return quant_row(w, n, q);
-}
+CTT_ALSO_AVX2(float, quant_channel, quant_row,
+              (const float *w, int64_t n, int8_t *q), (w, n, q))
 
 static float step_of(const float *w, int64_t n)
 {

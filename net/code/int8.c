@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8.c: values "int8": a scale per output channel, a float, then a signed
  * byte per kept element: its value is their product. */
+#include "base/avx2.h"
 #include "net/code/row.h"
 
 #include <math.h>
@@ -152,22 +153,9 @@ static inline __attribute__((always_inline)) int whole_row(const uint8_t *q,
     return least >= -LARGEST;
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2")))
-static int whole_avx2(const uint8_t *q, float scale, int64_t n, float *w)
-{
-    return whole_row(q, scale, n, w);
-}
-#endif
-
-static int get_whole(const uint8_t *q, float scale, int64_t n, float *w)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        return whole_avx2(q, scale, n, w);
-#endif
-    return whole_row(q, scale, n, w);
-}
+CTT_ALSO_AVX2(int, get_whole, whole_row,
+              (const uint8_t *q, float scale, int64_t n, float *w),
+              (q, scale, n, w))
 
 static int get_int8(const struct ctt_part *p, const uint8_t *in,
                     const struct ctt_decoded *to)

@@ -108,8 +108,8 @@ static void sentences_are_lines(void)
     }
 }
 
-/* Windows of three symbols go on over line ends, and begin after the symbol that
- * the one before ends with; words stay sentences. */
+/* Windows of three symbols go on over line ends, and begin with the symbol that
+ * the one before foresees last; words stay sentences. */
 static void windows_are_one_text(void)
 {
     struct ctt_text_set set = { .vocab = 100, .longest = 3, .windows = 1 };

@@ -113,9 +113,7 @@ fi
 says 1 '--buckets groups sentences' "$bin/convtt-train" lm.net --task next \
     --data text:train.txt --buckets 10,20 -o no.h5
 train plain.h5 --buckets 1 --max-steps 2
-train auto.h5 --max-steps 2
-cmp -s plain.h5 auto.h5 || fail '--buckets 1 changes the model'
-sed 's/^lstm i.*/norm i in=h/' lm.net > norm.net
+sed 's/^lstm i.*/norm i in=h kind=batch/' lm.net > norm.net
 says 1 'i: a batch norm would count the empty places .* kind=layer' \
     "$bin/convtt-train" norm.net --task next --data text:train.txt \
     --batch 7 --max-frames 2 -o no.h5
