@@ -293,7 +293,7 @@ static int run_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
                    const struct ctt_call *c)
 {
     struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
-    struct conv_cache *k;
+    struct conv_cache *k = NULL;
     int rc = 0;
 
     CTT_TRY(open_cache(s, c, &k));

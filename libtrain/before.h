@@ -65,7 +65,7 @@ int  ctt_train_has_server(const struct ctt_train_cfg *cfg);
 struct ctt_finding {
     const char *check;
     int         show;
-    char        found[192], mends[160];
+    char        found[208], mends[160];
 };
 enum { CTT_CHECKS = 17 };
 struct ctt_findings {

@@ -35,7 +35,7 @@ static const char description[] =
 static const struct ctt_chapter chapters[] = {
     { "INDEX BY TASK",
       "    know if learning can work  --doctor, --report-html\n"
-      "    few clips                  --augment strong, --folds, --init\n"
+      "    few clips                  --backbone, --augment strong, --folds\n"
       "    classes of unequal size    --sampler, --class-weights\n"
       "    answer earlier             --observe, --self-distil\n"
       "    learn from a larger model  --teacher, --distil\n"
@@ -46,7 +46,8 @@ static const struct ctt_chapter chapters[] = {
       "    less memory                --amp, --keep auto, --shards\n"
       "    large batches              --optimizer lars|larc, --warmup\n"
       "    several computers          --comm mpi, --sync, --squeeze\n"
-      "    predict frames             --task predict" },
+      "    predict frames             --task predict\n"
+      "    model a language           --task next --data text:FILE" },
     { "PREDICTION",
       "With --task=predict the model learns to predict the next frames of any "
       "clips; labels are ignored. Its output must have the shape of its input. "
