@@ -206,7 +206,7 @@ int ctt_lt_find(struct ctt_conv_ask *q, const struct ctt_lt_shape *s,
     const struct numbers *n = &numbers[s->type];
     struct ctt_cuda *u = ctt_cuda_of(q->dev);
     struct ctt_lt_plan *p;
-    struct ctt_lt *l;
+    struct ctt_lt *l = NULL;
     int rc = 0;
 
     if (!is_even(s, n->each))
