@@ -280,8 +280,8 @@ int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
 
 /* In training, whether the device prefers: JOINT: the conv n of the plus input
  * of the conv `next` and that as one conv of a joint input; TRAIN: n, a conv or
- * an add that `next` alone reads, in a chain before it; between: the type of
- * its result. */
+ * an add that `next` alone reads, in a chain before it.  between: JOINT: the
+ * type of the joint input; TRAIN: that of n's result. */
 enum ctt_fusion { CTT_FUSE_JOINT, CTT_FUSE_TRAIN };
 int  ctt_dev_fuses(const struct ctt_dev *d, enum ctt_fusion what,
                    const struct ctt_node *n, const struct ctt_node *next,

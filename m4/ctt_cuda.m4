@@ -17,6 +17,7 @@ AC_DEFUN([CTT_CUDA],
   AC_ARG_VAR([NVCC], [compiler of CUDA C++])
   AC_ARG_VAR([NVCCFLAGS], [its flags])
   CUDA_CFLAGS= CUDA_LIBS= CUDA_RPATH= CUDA_WARN= CUDA_GENCODE= ctt_why= ctt_nccl=no
+  ctt_cusparse=no ctt_cusparselt=no
   AS_IF([test "x$with_cuda" = xno], [ctt_cuda=no], [CTT_CUDA_TRY])
   AS_CASE([$with_cuda], [no|find], [],
     [AS_IF([test -n "$ctt_why"], [AC_MSG_ERROR([--with-cuda: $ctt_why])])])
@@ -132,7 +133,10 @@ AC_DEFUN([CTT_CUDA_LINK],
       #error too old
       #endif]])], [ctt_cusparse=yes])])
   AS_IF([test "x$ctt_cusparse" = xyes],
-    [AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <cusparseLt.h>]])],
+    [AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <stdalign.h>
+      #include <cusparseLt.h>]],
+      [[return CUSPARSELT_VER_MAJOR + CUSPARSE_COMPUTE_32F +
+        !&cusparseLtMatmulAlgSelectionDestroy + !&cusparseLtSpMMACompress2;]])],
       [ctt_cusparselt=yes])])
   LIBS="$ctt_save_LIBS"
   CPPFLAGS="$ctt_save_CPPFLAGS"])

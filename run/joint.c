@@ -145,6 +145,16 @@ static struct ctt_tensor joint_kernel(const struct ctt_run *r,
     return t;
 }
 
+/* The type of the joint kernel's gradient: that of a kernel of one tap is one
+ * matrix product, whose sums over all pixels need not fit fp16. */
+static enum ctt_dtype joint_slope_type(const struct ctt_run *r,
+                                       const struct ctt_joint *j)
+{
+    const struct ctt_tensor *w = plain_kernel(r, j->z);
+
+    return w->d * w->h * w->w == 1 ? CTT_F32 : r->slot[j->z].type;
+}
+
 int ctt_joint_open(struct ctt_run *r)
 {
     int rc = 0;
@@ -158,7 +168,7 @@ int ctt_joint_open(struct ctt_run *r)
                               ctt_dtype_size(t.dtype), &p));
         j->w = p;
         CTT_TRY(ctt_dev_alloc(r->dev, "joint kernels", ctt_volume(&t) *
-                              ctt_dtype_size(t.dtype), &p));
+                              ctt_dtype_size(joint_slope_type(r, j)), &p));
         j->dw = p;
         if (j->lstm < 0)
             continue;
@@ -233,7 +243,7 @@ int ctt_joint_give(const struct ctt_run *r, int node, float *dw)
     for (int k = 0; k < 2; k++) {
         int of = k ? j->z : j->x;
         struct ctt_call c = part_of(r, j, of, dw + r->g->node[of].at[0],
-                                    r->slot[node].type, j->dw);
+                                    joint_slope_type(r, j), j->dw);
 
         c.in[0].dtype = CTT_F32;
         c.din[0] = c.in[0];
@@ -297,7 +307,7 @@ void ctt_joint_bind_dw(const struct ctt_run *r, int node, float *dw,
 {
     const struct ctt_joint *j = ctt_joint_of(r, node);
 
-    c->dw[0] = joint_kernel(r, j, j->dw, r->slot[node].type);
+    c->dw[0] = joint_kernel(r, j, j->dw, joint_slope_type(r, j));
     c->sets = 1;
     if (j->lstm >= 0)
         return;

@@ -73,7 +73,8 @@ static int find_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out);
 
 /* The one that was kept, or a new one.  A fused one must be faster than the
- * plain convolution with a kernel for the rest. */
+ * plain convolution with a kernel for the rest; one with `add` is not compared:
+ * a gradient of weights has no rest. */
 static int make_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {

@@ -72,11 +72,12 @@ struct ctt_dnn_site {
  * tf32: floats may be rounded to TF32.
  * type CTT_I8: whole numbers are summed, with CTT_TO_SMALL and nothing fused,
  * and the result has the type `sums`: CTT_I32, or CTT_F32, in which each sum
- * must fit. */
+ * must fit.  Kept plans are found by its bytes: `add`, 0 for what is older than
+ * it, lies where there was padding. */
 struct ctt_dnn_key {
     struct ctt_fold f;
     enum ctt_dtype  type, sums;
-    int             plus, bias, act, add, deterministic, tf32;
+    int             plus, bias, act, deterministic, tf32, add;
 };
 
 /* The key of a call's convolution without plus, bias and act, which the caller

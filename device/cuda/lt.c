@@ -2,11 +2,14 @@
  * lt.c: cuSPARSELt, which is loaded for the first product for which it pays. */
 #include "device/cuda/lt.h"
 
+#include <stdalign.h>    /* the next header may lack it */
 #include <cusparseLt.h>
 #include <dlfcn.h>
 #include <string.h>
 
-#define LIBRARY "libcusparseLt.so.0"
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#define LIBRARY "libcusparseLt.so." TEXT(CUSPARSELT_VER_MAJOR)
 
 #define FUNCTIONS(X)                                                        \
     X(cusparseLtInit) X(cusparseLtDestroy) X(cusparseLtGetProperty)         \
@@ -200,23 +203,29 @@ static double intensity(const struct ctt_lt_shape *s, const struct numbers *n)
                             m * c * (double)n->result);
 }
 
-int ctt_lt_find(struct ctt_conv_ask *q, const struct ctt_lt_shape *s,
-                struct ctt_lt_plan **out)
+int ctt_lt_pays(struct ctt_conv_ask *q, const struct ctt_lt_shape *s)
 {
     const struct numbers *n = &numbers[s->type];
-    struct ctt_cuda *u = ctt_cuda_of(q->dev);
-    struct ctt_lt_plan *p;
-    struct ctt_lt *l = NULL;
-    int rc = 0;
 
     if (!is_even(s, n->each))
         q->why = "sizes are no multiples of 16 or 32";
     else if (intensity(s, n) < n->least)
         q->why = "limited by memory";
-    else if (!(l = library(u->core)))
+    return !q->why;
+}
+
+int ctt_lt_find(struct ctt_conv_ask *q, const struct ctt_lt_shape *s,
+                struct ctt_lt_plan **out)
+{
+    struct ctt_cuda *u = ctt_cuda_of(q->dev);
+    struct ctt_lt *l = library(u->core);
+    struct ctt_lt_plan *p;
+    int rc = 0;
+
+    if (!l) {
         q->why = "no " LIBRARY;
-    if (q->why)
         goto out;
+    }
     for (p = l->plans; p && memcmp(&p->shape, s, sizeof(*s)) != 0;)
         p = p->next;
     if (!p && u->recording) {
@@ -262,33 +271,47 @@ static int is_two_of_four(const char *w, int64_t bytes, int64_t size)
     return 1;
 }
 
-int ctt_lt_compress(const struct ctt_conv_ask *q, const struct ctt_lt_plan *p,
-                    const void *w, void **out)
+int ctt_lt_is_two(const struct ctt_conv_ask *q, enum ctt_dtype type,
+                  const void *w, int64_t n)
 {
-    int64_t size = numbers[p->shape.type].size;
-    int64_t bytes = p->shape.outs * p->shape.ins * size;
-    struct ctt_lt *l = ctt_cuda_of(q->dev)->core->lt;
-    char *host = ctt_calloc((size_t)bytes, 1);
-    size_t half = 0, work = 0;
-    void *room = NULL;
+    int64_t size = numbers[type].size, bytes = n * size;
+    char *host = NULL;
     int rc = 0;
 
+    if ((uintptr_t)w % PART != 0)
+        goto out;
+    host = ctt_calloc((size_t)bytes, 1);
     CTT_CHECK(host, CTT_ENOMEM, "%s: out of memory", q->call->node->name);
     CTT_TRY(ctt_cuda_copy(q->dev, CTT_TO_HOST, w, host, bytes));
-    if ((uintptr_t)w % PART != 0 || !is_two_of_four(host, bytes, size))
-        goto out;
-    CTT_LT(l, q->call, cusparseLtSpMMACompressedSize2(&l->handle, &p->of[W_OF],
-                                                      &half, &work));
-    if (work)
-        CTT_TRY(ctt_cuda_scratch(q->dev, q->call, work, &room));
-    CTT_TRY(ctt_cuda_malloc("2:4 weights", (int64_t)half, out));
-    CTT_LT(l, q->call, cusparseLtSpMMACompress2(
-                           &l->handle, &p->of[W_OF], 1,
-                           CUSPARSE_OPERATION_NON_TRANSPOSE, w, *out, room,
-                           ctt_cuda_lane(q->dev)->stream));
+    rc = is_two_of_four(host, bytes, size);
 out:
     ctt_free(host);
     return rc;
+}
+
+/* Without it the dense weights serve, so that a failure is no error. */
+int ctt_lt_compress(struct ctt_conv_ask *q, const struct ctt_lt_plan *p,
+                    const void *w, void **out)
+{
+    struct ctt_lt *l = ctt_cuda_of(q->dev)->core->lt;
+    size_t half = 0, work = 0;
+    void *room = NULL;
+
+    *out = NULL;
+    if (!l->cusparseLtSpMMACompressedSize2(&l->handle, &p->of[W_OF], &half,
+                                           &work) &&
+        (!work || !ctt_cuda_scratch(q->dev, q->call, work, &room)) &&
+        !ctt_cuda_malloc("2:4 weights", (int64_t)half, out) &&
+        !l->cusparseLtSpMMACompress2(&l->handle, &p->of[W_OF], 1,
+                                     CUSPARSE_OPERATION_NON_TRANSPOSE, w, *out,
+                                     room, ctt_cuda_lane(q->dev)->stream))
+        return 1;
+    if (*out)
+        cudaFree(*out);
+    *out = NULL;
+    cudaGetLastError();
+    q->why = "no memory for 2:4 weights";
+    return 0;
 }
 
 int ctt_lt_multiply(const struct ctt_conv_ask *q, struct ctt_lt_plan *p,

@@ -13,16 +13,23 @@ struct ctt_lt_shape { int64_t type, outs, ins, columns, ldx, ldy; };
 
 struct ctt_lt_plan;
 
-/* 1 and the plan of a product, if it pays and the library is there and can
+/* 1 if a product of 2:4 weights pays, otherwise 0 and q->why. */
+int    ctt_lt_pays(struct ctt_conv_ask *q, const struct ctt_lt_shape *s);
+
+/* 1 if the n weights w, in the GPU's memory, are 2:4. */
+int    ctt_lt_is_two(const struct ctt_conv_ask *q, enum ctt_dtype type,
+                     const void *w, int64_t n);
+
+/* 1 and the plan of a product that pays, if the library is there and can
  * compute it, otherwise 0 and q->why.  The plan stays until ctt_lt_close();
  * room: bytes that it works in. */
 int    ctt_lt_find(struct ctt_conv_ask *q, const struct ctt_lt_shape *s,
                    struct ctt_lt_plan **out);
 size_t ctt_lt_room(const struct ctt_lt_plan *p);
 
-/* The nonzero half of W (w, in the GPU's memory, by rows) in *out, from
- * ctt_cuda_malloc(); left NULL if W is not 2:4. */
-int  ctt_lt_compress(const struct ctt_conv_ask *q, const struct ctt_lt_plan *p,
+/* 1 and the nonzero half of W (w, 2:4, by rows) in *out, from
+ * ctt_cuda_malloc(); 0, NULL and q->why if it cannot be made. */
+int  ctt_lt_compress(struct ctt_conv_ask *q, const struct ctt_lt_plan *p,
                      const void *w, void **out);
 
 /* y = W x, or y += W x with add.  w: compressed. */

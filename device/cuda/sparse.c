@@ -346,6 +346,9 @@ const struct ctt_conv_provider ctt_conv_cusparse = {
 #ifdef CTT_WITH_CUSPARSELT
 /* ---- 2:4 ---- */
 
+/* block[0]: compressed; NULL: not yet, or it failed. */
+struct two_packed { struct ctt_packed base; int is_two, failed; };
+
 struct two_call { struct ctt_packed *packed; struct ctt_lt_plan *plan; };
 struct two_state { struct ctt_packed *packed; };
 
@@ -368,9 +371,30 @@ static int two_supports(struct ctt_conv_ask *q)
 
 static int pack_two(const struct ctt_conv_ask *q, struct ctt_packed *p)
 {
-    const struct two_call *k = *q->own;
+    const struct ctt_tensor *w = &q->call->w[0].t;
+    int rc = 0;
 
-    return ctt_lt_compress(q, k->plan, p->w, &p->block[0]);
+    CTT_TRY(ctt_lt_is_two(q, w->dtype, w->data, ctt_volume(w)));
+    ((struct two_packed *)p)->is_two = rc;
+    rc = 0;
+out:
+    return rc;
+}
+
+/* 1 if the call has compressed weights, which its plan multiplies. */
+static int find_half(struct ctt_conv_ask *q, const struct two_call *k)
+{
+    struct two_packed *p = (struct two_packed *)k->packed;
+
+    if (p->failed)
+        q->why = "no memory for 2:4 weights";
+    else if (!p->base.block[0] && ctt_cuda_of(q->dev)->recording)
+        q->why = "not packed before a recording";
+    else if (!p->base.block[0])
+        p->failed = !ctt_lt_compress(q, k->plan, p->base.w, &p->base.block[0]);
+    if (p->base.block[0])
+        q->why = "weights are 2:4";
+    return p->base.block[0] != NULL;
 }
 
 static int two_pays(struct ctt_conv_ask *q)
@@ -384,16 +408,18 @@ static int two_pays(struct ctt_conv_ask *q)
     struct two_call *k;
     int rc = 0;
 
+    if (!ctt_lt_pays(q, &shape))
+        return 0;
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_lt_find(q, &shape, &k->plan));
-    if (!rc)
-        goto out;
-    CTT_TRY(ctt_packed_find(q, &s->packed, sizeof(*k->packed), pack_two,
+    CTT_TRY(ctt_packed_find(q, &s->packed, sizeof(struct two_packed), pack_two,
                             &k->packed));
-    q->why = !rc ? "not packed before a recording"
-             : k->packed->block[0] ? "weights are 2:4"
-                                   : "weights are not 2:4";
-    rc = rc && k->packed->block[0];
+    if (!rc)
+        q->why = "not packed before a recording";
+    else if (!((struct two_packed *)k->packed)->is_two)
+        q->why = "weights are not 2:4";
+    else
+        CTT_TRY(ctt_lt_find(q, &shape, &k->plan));
+    rc = !q->why && find_half(q, k);
 out:
     return rc;
 }

@@ -21,7 +21,8 @@ enum { GROUP = 8 };
 struct whole_packed {
     struct ctt_packed base;     /* block[1]: 2:4, compressed, or NULL */
     struct ctt_whole  in;
-    int               asked;    /* whether they are 2:4 */
+    int               two;      /* 1: they are 2:4; -1: they are not, or there
+                                   is no memory for block[1]; 0: not known */
 };
 
 /* Of a device; its plans stay until it is closed. */
@@ -93,6 +94,21 @@ out:
 /* ---- 2:4 ---- */
 
 #ifdef CTT_WITH_CUSPARSELT
+/* 1 if the weights are 2:4; they are looked at once. */
+static int whole_is_two(const struct ctt_conv_ask *q, struct whole_packed *p)
+{
+    int rc = 0;
+
+    if (!p->two && !ctt_cuda_of(q->dev)->recording) {
+        CTT_TRY(ctt_lt_is_two(q, CTT_I8, p->in.q,
+                              ctt_volume(&q->call->w[0].t)));
+        p->two = rc ? 1 : -1;
+    }
+    rc = p->two > 0;
+out:
+    return rc;
+}
+
 /* Finds the product of 2:4 weights, if these are 2:4 and it pays. */
 static int find_two(struct ctt_conv_ask *q, struct whole_call *k)
 {
@@ -105,13 +121,14 @@ static int find_two(struct ctt_conv_ask *q, struct whole_call *k)
 
     k->two = NULL;
     if (ctt_product_shape(c) != CTT_PRODUCT_PIXELS || c->stamp != 1 ||
-        (uintptr_t)x.p % 16 != 0)
+        (uintptr_t)x.p % 16 != 0 || p->two < 0 || !ctt_lt_pays(q, &shape))
         goto out;
-    CTT_TRY(found = ctt_lt_find(q, &shape, &k->two));
-    if (found && !p->asked && !ctt_cuda_of(q->dev)->recording) {
-        CTT_TRY(ctt_lt_compress(q, k->two, p->in.q, &p->base.block[1]));
-        p->asked = 1;
-    }
+    CTT_TRY(whole_is_two(q, p));
+    if (rc)
+        CTT_TRY(found = ctt_lt_find(q, &shape, &k->two));
+    if (found && !p->base.block[1] && !ctt_cuda_of(q->dev)->recording)
+        p->two = ctt_lt_compress(q, k->two, p->in.q, &p->base.block[1]) ? 1
+                                                                        : -1;
 out:
     q->why = NULL;
     if (!found || !p->base.block[1])

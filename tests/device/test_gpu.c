@@ -3,6 +3,7 @@
  * type.  With the argument "quick": few cases, for slow checkers. */
 #include "tests/lib/gpu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { ALL = RIG_DIN | RIG_DW };
@@ -229,7 +230,7 @@ struct pruned {
     struct ctt_case cs;
     int             flags, act, in_place, one_in;
     uint64_t        stamp;
-    const char     *by;
+    const char     *by, *why;    /* why: a part of the reason, or NULL */
 };
 
 static void keep_few(float *w, int64_t n, int one_in)
@@ -279,6 +280,20 @@ static void expect_pruned(const struct gpu_call *m, const struct pruned *p,
     CHECK_OK(ctt_dev_run(host, c, CTT_FWD));
 }
 
+/* 1 if the provider named computes on this machine: cuSPARSE may be missing,
+ * and cuSPARSELt not be built in, but not of the simulation. */
+static int is_there(const struct gpu_call *m, const struct pruned *p)
+{
+    const char *why = ctt_dev_why(gpu, m->rig.cache, CTT_FWD);
+    const char *by = ctt_dev_impl(gpu, m->rig.cache, CTT_FWD);
+
+    if (gpu_sim("ctt_sim_runs"))
+        return 1;
+    return !strstr(why, "no libcusparse") &&
+           (strcmp(p->by, "cusparselt") != 0 || strstr(by, p->by) ||
+            strstr(why, "cusparselt:"));
+}
+
 /* By the provider named, twice the same, also recorded. */
 static void check_pruned(const struct pruned *p, const struct gpu_type *t)
 {
@@ -302,7 +317,9 @@ static void check_pruned(const struct pruned *p, const struct gpu_type *t)
         gpu_down(&m);
         CU_ASSERT(ctt_rig_close_to(&m.rig.call.out, &want.call.out,
                                    2e-4 + 2 * t->ulp, "out", &p->cs));
-        if (!strstr(ctt_dev_why(gpu, m.rig.cache, CTT_FWD), "no libcusparse"))
+        CU_ASSERT(strstr(ctt_dev_why(gpu, m.rig.cache, CTT_FWD), p->why ? p->why
+                                                                 : "") != NULL);
+        if (is_there(&m, p))
             CU_ASSERT_STRING_EQUAL(ctt_dev_impl(gpu, m.rig.cache, CTT_FWD),
                                    p->by);
     }
@@ -341,9 +358,9 @@ static void test_pruned(void)
 
 /* 2:4 weights of 16 bits; a size that cuSPARSELt does not take, few pixels,
  * floats, and what is not 2:4, are dense. */
+#define LARGE { "c=480 h=8 w=19", NULL, "conv y in=a out=480", 0 }
 static void test_two(void)
 {
-#define LARGE { "c=480 h=8 w=19", NULL, "conv y in=a out=480", 0 }
     static const struct pruned rows[] = {
         { LARGE, 0, CTT_ACT_RELU + 1, 0, TWO, 1, "cusparselt" },
         { { "c=480 h=8 w=19", "c=480 h=8 w=19",
@@ -367,6 +384,74 @@ static void test_two(void)
     check_pruned(&in_floats, &gpu_types[0]);
 }
 
+static void reopen(const char *sparse)
+{
+    ctt_dev_close(&gpu);
+    setenv("CTT_SIM_SPARSE", sparse, 1);
+    CU_ASSERT_FATAL(ctt_dev_open("cuda", 0, &gpu) >= 0);
+}
+
+/* A simulated GPU with no cuSPARSELt, and with one of another version. */
+static void test_no_lt(void)
+{
+    static const char *const words[] = { "none", "old" };
+    static const struct pruned row = {
+        LARGE, 0, 0, 0, TWO, 1, "cublaslt", "no libcusparseLt"
+    };
+
+    for (size_t i = 0; i < CTT_LEN(words) && gpu_sim("ctt_sim_fail"); i++) {
+        reopen(words[i]);
+        check_pruned(&row, &gpu_types[1]);
+        reopen("");
+    }
+}
+
+/* The call of the simulated libraries that fails, from 1; 0: none. */
+static int fail_at(long k)
+{
+    void *at = gpu_sim("ctt_sim_fail");
+    void (*f)(long) = NULL;
+
+    memcpy(&f, &at, sizeof(at));    /* ISO C has no cast for it */
+    if (f)
+        f(k);
+    return f != NULL;
+}
+
+/* Each call that makes the compressed weights fails, the library being loaded:
+ * the dense ones serve. */
+static void test_two_fails(void)
+{
+    static const struct pruned row = { LARGE, 0, 0, 0, TWO, 1, NULL, NULL };
+    static const char what[] = "no memory for 2:4 weights";
+    int dense = 0, since = 0;
+
+    for (long k = 0; k < 100 && !(dense && since > 2) && fail_at(0); k++) {
+        struct gpu_call m;
+        struct ctt_rig want;
+        int rc;
+
+        since++;
+        open_pruned(&m, &row, CTT_F16);
+        fail_at(k);
+        rc = ctt_dev_run(gpu, &m.call, CTT_FWD);
+        fail_at(0);
+        if (rc >= 0 && strstr(ctt_dev_why(gpu, m.rig.cache, CTT_FWD), what)) {
+            dense++;
+            since = 0;
+            expect_pruned(&m, &row, &want);
+            gpu_down(&m);
+            CU_ASSERT(ctt_rig_close_to(&m.rig.call.out, &want.call.out, 3e-3,
+                                       "out", &row.cs));
+            CU_ASSERT_STRING_EQUAL(ctt_dev_impl(gpu, m.rig.cache, CTT_FWD),
+                                   "cublaslt");
+            ctt_rig_close(&want, host);
+        }
+        gpu_close(&m);
+    }
+    CU_ASSERT(dense >= 3 || !fail_at(0));
+}
+
 static CU_TestInfo tests[] = {
     { "ops", test_ops },
     { "mixed types", test_mixed },
@@ -376,6 +461,8 @@ static CU_TestInfo tests[] = {
     { "blame", test_blame },
     { "pruned weights", test_pruned },
     { "2:4 weights", test_two },
+    { "2:4 weights without cuSPARSELt", test_no_lt },
+    { "2:4 weights without memory", test_two_fails },
     CU_TEST_INFO_NULL
 };
 

@@ -4,6 +4,7 @@
 #include "net/op.h"
 #include "base/random.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,32 @@ int gpu_main(CU_SuiteInfo *suites, int argc, char **argv)
     if (ctt_live_blocks() != 0)
         printf("%ld blocks of memory are not freed\n", ctt_live_blocks());
     return status ? status : ctt_live_blocks() != 0;
+}
+
+/* ---- the simulation ---- */
+
+/* It is in the first folder of the modules, if at all. */
+void *gpu_sim(const char *function)
+{
+    const char *folders = getenv("CTT_MODULES");
+    char path[1024];
+    void *so;
+
+    snprintf(path, sizeof(path), "%.*s/convtt-cuda.so",
+             (int)strcspn(folders ? folders : "", ":"), folders ? folders : "");
+    so = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    if (so)
+        dlclose(so);    /* the device keeps it */
+    return so ? dlsym(so, function) : NULL;
+}
+
+int64_t gpu_sim_runs(const char *types)
+{
+    void *at = gpu_sim("ctt_sim_runs");
+    int64_t (*f)(const char *) = NULL;
+
+    memcpy(&f, &at, sizeof(at));    /* ISO C has no cast for it */
+    return f ? f(types) : -1;
 }
 
 /* ---- memory ---- */

@@ -19,6 +19,11 @@ extern int gpu_quick;
  * or 1 if CTT_REQUIRE has the word cuda. */
 int gpu_main(CU_SuiteInfo *suites, int argc, char **argv);
 
+/* A function of tests/sim/sim.h, NULL if the GPU is not simulated; runs of
+ * kernels, as ctt_sim_runs(), or -1. */
+void   *gpu_sim(const char *function);
+int64_t gpu_sim_runs(const char *types);
+
 /* The tested value types, each with the relative distance between neighbouring
  * numbers. */
 struct gpu_type { enum ctt_dtype type; double ulp; };

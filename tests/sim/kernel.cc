@@ -7,6 +7,8 @@
 #include "tests/sim/cuda_runtime.h"
 #include "tests/sim/inside.h"
 
+#include <map>
+
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
@@ -103,6 +105,7 @@ static const std::function<void()> *body;
 static unsigned next_thread, threads;
 static uint32_t kernels;
 static const char *kernel_type;
+static std::map<const char *, int64_t> runs;    /* by function */
 
 #ifdef __SANITIZE_ADDRESS__
 static const void *home_stack;
@@ -191,6 +194,16 @@ std::string ctt_sim_kernel_name(const char *function)
 std::string ctt_sim_kernel_name()
 {
     return ctt_sim_kernel_name(kernel_type);
+}
+
+int64_t ctt_sim_runs(const char *types)
+{
+    ctt_sim_entry entry(false);
+    int64_t n = 0;
+
+    for (auto &r : runs)
+        n += ctt_sim_kernel_name(r.first) == types ? r.second : 0;
+    return n;
 }
 
 static void run_threads()
@@ -357,6 +370,7 @@ static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f,
     }
     ctt_sim_me.kernel = 0;
     ctt_sim_count_kernel();
+    runs[function]++;
     if (ctt_sim_tally())
         ctt_sim_tally_kernel(function, n, (n + step - 1) / step);
     ctt_sim_pass("kernel");
