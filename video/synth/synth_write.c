@@ -180,7 +180,8 @@ static int check_free(const char *path)
     int rc = 0;
 
     CTT_CHECK(access(path, F_OK) != 0, CTT_EIO, "%s: is there already, and is "
-              "not of clips made with these --actions; name a new folder", path);
+              "not of clips made with these --actions; name a new folder",
+              path);
 out:
     return rc;
 }
