@@ -64,6 +64,9 @@ out:
     return rc;
 }
 
+/* In nats: a gain over counts that says nothing. */
+#define NO_GAIN 0.01
+
 /* The validation text by counts of the training text and by the model. */
 static int tell_perplexity(const struct ctt_train_cfg *cfg,
                            const struct ctt_model *m, struct ctt_training *j,
@@ -87,6 +90,10 @@ static int tell_perplexity(const struct ctt_train_cfg *cfg,
         ctt_table_row(&t, "%s\t%.2f\t%.4f\t%.3f", names[k], exp(nats[k]),
                       nats[k], nats[k] / log(2));
     CTT_TRY(ctt_table_print(&t));
+    if (nats[CTT_NGRAMS] > nats[CTT_UNIGRAM] - NO_GAIN)
+        ctt_tool_warn("the model tells the next symbol no better than counts "
+                      "of symbols do: a higher --lr, a smaller --batch or more "
+                      "--epochs may help");
     snprintf(score, SCORE, "perplexity %.2f of %lld validation symbols, %.1f%% "
              "of them <unk>", exp(nats[CTT_NGRAMS]), (long long)symbols,
              100 * (double)unknown / (double)symbols);

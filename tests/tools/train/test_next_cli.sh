@@ -47,6 +47,8 @@ awk -v one="$(value 'counts of symbols')" \
     fail "the table: $(cat out)"
 grep -qE 'epoch 12/12: train loss .*, perplexity .*; validation: perplexity' \
     out err || fail "no perplexity of an epoch: $(tail -3 out err)"
+says 0 'warning: .*no better than counts of symbols' "$bin/convtt-train" \
+    lm.net --task next --data words:train.txt --max-steps 1 -o poor.h5
 
 # 2. Any number of threads, and a run that was killed and goes on, make the same
 # file.
