@@ -43,13 +43,12 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
     const struct ctt_compress_watch *w = arg;
     char test[400] = "", what[192];
 
-    if (val)
-        ctt_say_points(e, val, test, sizeof(test));
+    ctt_say_test(e, val, test, sizeof(test));
     ctt_say_loss(&e->p, what, sizeof(what));
     ctt_say_amp(&e->p, what, sizeof(what));
-    ctt_tool_say("%s: epoch %d/%d: %s%s%s%s; %.0f s", w->stage, e->p.epoch,
-                 e->p.epochs, what, val ? "; validation:" : "", test,
-                 e->best ? " (best mean)" : "", e->p.seconds);
+    ctt_tool_say("%s: epoch %d/%d: %s%s%s; %.0f s", w->stage, e->p.epoch,
+                 e->p.epochs, what, e->tested ? "; validation:" : "", test,
+                 e->p.seconds);
 }
 
 struct ctt_events ctt_compress_events(struct ctt_compress_watch *w)

@@ -32,7 +32,8 @@ static void on_scan(void *arg, int done, int clips)
 }
 
 /* Loss and accuracy, or loss and sampling, of a progress line. */
-const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
+static const char *put_top1(const struct ctt_progress *p, char *buf,
+                            size_t size)
 {
     if (isnan(p->loss))
         snprintf(buf, size, "train loss -, train top-1 -");
@@ -45,7 +46,7 @@ const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
 static const char *put_both(const struct ctt_progress *p, char *buf,
                             size_t size)
 {
-    size_t n = strlen(ctt_say_loss(p, buf, size));
+    size_t n = strlen(put_top1(p, buf, size));
 
     if (isnan(p->ahead))
         snprintf(buf + n, size - n, ", next frame -");
@@ -80,13 +81,18 @@ static const char *put_symbols(const struct ctt_progress *p, char *buf,
 
 static const char *(*const puts_of[])(const struct ctt_progress *, char *,
                                       size_t) = {
-    [CTT_RECOGNISE] = ctt_say_loss, [CTT_PREDICT] = put_truth,
+    [CTT_RECOGNISE] = put_top1, [CTT_PREDICT] = put_truth,
     [CTT_BOTH] = put_both, [CTT_NEXT] = put_symbols,
 };
 
+const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
+{
+    return puts_of[p->task](p, buf, size);
+}
+
 static const char *const units[] = {
     [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
-    [CTT_BOTH] = "clips", [CTT_NEXT] = "sentences",
+    [CTT_BOTH] = "clips", [CTT_NEXT] = "sequences",
 };
 
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
@@ -127,7 +133,7 @@ static void on_progress(void *arg, const struct ctt_progress *p)
     (void)arg;
     if (p->ranks > 1)
         snprintf(ranks, sizeof(ranks), " on %d processes", p->ranks);
-    puts_of[p->task](p, what, sizeof(what));
+    ctt_say_loss(p, what, sizeof(what));
     ctt_say_amp(p, what, sizeof(what));
     ctt_tool_progress(&w, "epoch %d/%d %d/%d%s: %s, %.1f %s/s, waiting for "
                       "clips %.0f%%", p->epoch, p->epochs, p->batch,
@@ -144,8 +150,8 @@ const char *ctt_say_point(const struct ctt_point *p, char *buf, size_t size)
     return buf;
 }
 
-void ctt_say_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
-                    char *buf, size_t size)
+static void put_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
+                       char *buf, size_t size)
 {
     char point[32];
     size_t n = 0;
@@ -182,8 +188,8 @@ static void put_perplexity(const struct ctt_epoch *e,
 
 static void (*const tests_of[])(const struct ctt_epoch *,
                                 const struct ctt_metrics *, char *, size_t) = {
-    [CTT_RECOGNISE] = ctt_say_points, [CTT_PREDICT] = put_quality,
-    [CTT_BOTH] = ctt_say_points, [CTT_NEXT] = put_perplexity,
+    [CTT_RECOGNISE] = put_points, [CTT_PREDICT] = put_quality,
+    [CTT_BOTH] = put_points, [CTT_NEXT] = put_perplexity,
 };
 
 /* By what the weights of an epoch are kept (ctt_task_kind.better()). */
@@ -194,20 +200,31 @@ static const char *const bests_of[] = {
     [CTT_NEXT] = " (best)",
 };
 
+void ctt_say_test(const struct ctt_epoch *e, const struct ctt_metrics *val,
+                  char *buf, size_t size)
+{
+    size_t n;
+
+    *buf = '\0';
+    if (e->tested)
+        tests_of[e->p.task](e, val, buf, size);
+    n = strlen(buf);
+    if (e->best)
+        snprintf(buf + n, size - n, "%s", bests_of[e->p.task]);
+}
+
 static void on_epoch(void *arg, const struct ctt_epoch *e,
                      const struct ctt_metrics *val)
 {
     char what[192], test[400] = "";
 
     (void)arg;
-    puts_of[e->p.task](&e->p, what, sizeof(what));
+    ctt_say_loss(&e->p, what, sizeof(what));
     ctt_say_amp(&e->p, what, sizeof(what));
-    if (e->tested)
-        tests_of[e->p.task](e, val, test, sizeof(test));
-    ctt_tool_say("epoch %d/%d: %s%s%s%s; %.1f %s/s, %.0f s", e->p.epoch,
+    ctt_say_test(e, val, test, sizeof(test));
+    ctt_tool_say("epoch %d/%d: %s%s%s; %.1f %s/s, %.0f s", e->p.epoch,
                  e->p.epochs, what, e->tested ? "; validation:" : "", test,
-                 e->best ? bests_of[e->p.task] : "", e->p.clips_a_second,
-                 units[e->p.task], e->p.seconds);
+                 e->p.clips_a_second, units[e->p.task], e->p.seconds);
 }
 
 const struct ctt_events ctt_say_events = {

@@ -99,14 +99,14 @@ const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
 /* The part of the epoch that is done, 0 to 1. */
 double ctt_say_epoch_share(const struct ctt_progress *p);
 
-/* "loss 0.351, top-1 87.5%", with "-" for a missing measurement; returns buf.
- * */
+/* "train loss 0.351, train top-1 87.5%" or what the task measures in its place,
+ * with "-" for a missing measurement; returns buf. */
 const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size);
 
-/* " 71.2% at 25%, 80.1% at 100%, loss 0.351": the accuracy of a test at each
- * ratio, and the loss at the last one. */
-void ctt_say_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
-                    char *buf, size_t size);
+/* The validation of an epoch, if there was one, such as " 71.2% at 25%, 80.1% at
+ * 100%, loss 0.351", and "(best ...)" if it was the best so far. */
+void ctt_say_test(const struct ctt_epoch *e, const struct ctt_metrics *val,
+                  char *buf, size_t size);
 
 /* Appends ", " and ctt_say_scale() to buf with mixed precision. */
 void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size);

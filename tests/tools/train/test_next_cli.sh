@@ -120,6 +120,8 @@ retrain="--prune 0.9 --prune-least 1 --share 4 --int8 none
 perplexity() { sed -n "s/^$1: perplexity \([0-9.]*\) of.*/\1/p" out; }
 # shellcheck disable=SC2086
 says 0 'held out' "$bin/convtt-compress" m.h5 $retrain -o tenth.h5
+grep -qE '^pruned: epoch 4/4: .* perplexity .*; validation: perplexity' out &&
+    ! grep -q 'epoch.*top-1' out || fail "no perplexity: $(grep epoch out)"
 was=$(perplexity m.h5) is=$(perplexity tenth.h5)
 says 0 written "$bin/convtt-compress" m.h5 --prune 0.9 --prune-least 1 \
     --share 4 -o bad.h5
