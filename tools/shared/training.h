@@ -103,8 +103,8 @@ double ctt_say_epoch_share(const struct ctt_progress *p);
  * with "-" for a missing measurement; returns buf. */
 const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size);
 
-/* The validation of an epoch, if there was one, such as " 71.2% at 25%, 80.1% at
- * 100%, loss 0.351", and "(best ...)" if it was the best so far. */
+/* The validation of an epoch, if there was one, such as " 71.2% at 25%, 80.1%
+ * at 100%, loss 0.351", and "(best ...)" if it was the best so far. */
 void ctt_say_test(const struct ctt_epoch *e, const struct ctt_metrics *val,
                   char *buf, size_t size);
 
