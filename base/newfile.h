@@ -78,6 +78,10 @@ int  ctt_file_read_at(const char *path, int fd, int64_t at, void *to,
  * CTT_EFORMAT: more than `most` bytes. */
 int  ctt_file_text(const char *path, int64_t most, char **out, int64_t *size);
 
+/* The same of a file of so many bytes that is open, and closes it. */
+int  ctt_file_take(const char *path, int fd, int64_t size, int64_t most,
+                   char **out);
+
 /* The same as ctt_file_open(), but a pipe that the user passes on purpose, "-",
  * /dev/stdin or /dev/fd/N, is opened too; its size is -1. */
 int  ctt_stream_open(const char *path, int *fd, int64_t *size);

@@ -73,24 +73,30 @@ out:
     return rc;
 }
 
-int ctt_file_text(const char *path, int64_t most, char **out, int64_t *size)
+int ctt_file_take(const char *path, int fd, int64_t size, int64_t most,
+                  char **out)
 {
     char *text = NULL;
-    int fd = -1, rc;
+    int rc;
 
-    CTT_TRY(ctt_file_open(path, &fd, size));
-    CTT_CHECK(*size <= most, CTT_EFORMAT, "%s: has more than %lld bytes", path,
+    CTT_CHECK(size <= most, CTT_EFORMAT, "%s: has more than %lld bytes", path,
               (long long)most);
-    text = ctt_calloc((size_t)*size + 1, 1);
+    text = ctt_calloc((size_t)size + 1, 1);
     CTT_TRY(text ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_file_read_at(path, fd, 0, text, *size));
+    CTT_TRY(ctt_file_read_at(path, fd, 0, text, size));
     *out = text;
     text = NULL;
 out:
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     ctt_free(text);
     return rc;
+}
+
+int ctt_file_text(const char *path, int64_t most, char **out, int64_t *size)
+{
+    int fd = -1, rc = ctt_file_open(path, &fd, size);
+
+    return rc < 0 ? rc : ctt_file_take(path, fd, *size, most, out);
 }
 
 /* The descriptor that a user's name for a pipe means; -1 for other names.  They

@@ -86,21 +86,9 @@ out:
 
 int ctt_own_text(const char *path, int64_t most, char **out, int64_t *size)
 {
-    char *text = NULL;
-    int fd = -1, rc = 0;
+    int fd = -1, rc = ctt_own_file(path, &fd, size);
 
-    CTT_TRY(ctt_own_file(path, &fd, size));
-    CTT_CHECK(*size <= most, CTT_EFORMAT, "%s: too large", path);
-    text = ctt_calloc((size_t)*size + 1, 1);
-    CTT_TRY(text ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_file_read_at(path, fd, 0, text, *size));
-    *out = text;
-    text = NULL;
-out:
-    if (fd >= 0)
-        close(fd);
-    ctt_free(text);
-    return rc;
+    return rc < 0 ? rc : ctt_file_take(path, fd, *size, most, out);
 }
 
 /* ---- what is kept ---- */
