@@ -110,6 +110,7 @@ int ctt_trainer_test(struct ctt_trainer *t, int last, struct ctt_epoch *e)
     if (rc == 1)
         goto out;
     e->tested = 1;
+    ctt_free_pages();    /* of the test, for what a save needs */
     start_sampling(t, e->val.loss, last);
     e->best = ctt_picks_last(t->cfg) ? last
               : !changes_later(t) && (!t->at.best_epoch ||

@@ -236,13 +236,24 @@ static void free_memory(struct ctt_dev *d, void *p)
         ctt_dev_free(d, &p);
 }
 
+static void forget_caches(struct ctt_run *r)
+{
+    for (int i = 0; r->dev && r->cache && i < r->g->count; i++)
+        for (int k = 0; k < CTT_CACHES; k++)
+            ctt_dev_forget(r->dev, &r->cache[i][k]);
+}
+
+void ctt_run_rest(struct ctt_run *r)
+{
+    if (ctt_dev_shared(r->dev))
+        forget_caches(r);
+}
+
 void ctt_run_close(struct ctt_run **r)
 {
     if (!*r)
         return;
-    for (int i = 0; (*r)->dev && (*r)->cache && i < (*r)->g->count; i++)
-        for (int k = 0; k < CTT_CACHES; k++)
-            ctt_dev_forget((*r)->dev, &(*r)->cache[i][k]);
+    forget_caches(*r);
     for (int f = 0; f < 2; f++)
         ctt_schedule_free(&(*r)->sched[f]);
     for (int i = 0; (*r)->place && i < ctt_run_places(*r); i++)

@@ -197,6 +197,12 @@ struct ctt_run_spec {
 int  ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out);
 void ctt_run_close(struct ctt_run **r);
 
+/* For a run that waits between tests while its weights change: frees packed
+ * weights and plans, of up to 4 times the weights' bytes, which the next step
+ * makes again.  A device with memory of its own keeps them, as its plans take
+ * long. */
+void ctt_run_rest(struct ctt_run *r);
+
 /* Sets the coding of the weights of an open run: weight[i] describes the i-th
  * weight in the order of a file's index.  A weight of floats
  * (ctt_weight_is_floats()) is still read from the flat block, and calls also

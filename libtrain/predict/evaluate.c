@@ -353,6 +353,7 @@ int ctt_predict_eval_run(struct ctt_predict_eval *f, int all,
     CTT_CHECK(rc > 0 || out->sequences, CTT_EIO,
               "no test sequence could be read");
 out:
+    ctt_run_rest(f->r);
     return rc;
 }
 

@@ -218,6 +218,7 @@ int ctt_recognise_eval_run(struct ctt_recognise_eval *e, struct ctt_metrics *m)
     if (rc == 0)
         CTT_TRY(ctt_metrics_rank(m));
 out:
+    ctt_run_rest(e->r);
     return rc;
 }
 

@@ -234,6 +234,7 @@ int ctt_next_test(void *arg, const struct ctt_events *ev,
         goto out;
     *out = (struct ctt_test_score){ .loss = e->sum / (double)e->symbols };
 out:
+    ctt_run_rest(e->r);
     return rc;
 }
 

@@ -2,6 +2,7 @@
  * test_forward.c: all ways of running a model forward give the same numbers. */
 #include "tests/lib/check.h"
 #include "tests/lib/exec.h"
+#include "base/limits.h"
 
 #include <string.h>
 
@@ -176,11 +177,40 @@ static void test_sharing(void)
     exec_rig_close(&r);
 }
 
+/* A run at rest has no packed weights; after it, the answers are the same. */
+static void test_rest(void)
+{
+    static const struct exec_model wide = {
+        "input x h=16 w=16 c=8\nconv a in=x out=16 kernel=3 pad=1\n"
+        "conv b in=a out=8 kernel=3 pad=1\n", 1 };
+    struct ctt_run *run = NULL;
+    struct exec_rig r;
+    int64_t used;
+
+    CHECK_OK(exec_rig_open(&r, &wide, "cpu"));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = r.g, .dev = r.dev, .w = r.w, .samples = 1, .steps = 1 }, &run));
+    for (int turn = 0; turn < 2; turn++) {
+        collect(&r, run, 1);
+        if (!turn)
+            memcpy(want, got, sizeof(got));
+        used = ctt_memory_used();
+        ctt_run_rest(run);
+        CU_ASSERT(used - ctt_memory_used() >
+                  r.g->weights * (int64_t)sizeof(float));
+    }
+    CU_ASSERT(memcmp(got, want, (size_t)exec_answers(&r) *
+                     sizeof(float)) == 0);
+    ctt_run_close(&run);
+    exec_rig_close(&r);
+}
+
 static CU_TestInfo tests[] = {
     { "ways", test_ways },
     { "masks", test_masks },
     { "mask of a step", test_mask_of_step },
     { "sharing", test_sharing },
+    { "rest", test_rest },
     CU_TEST_INFO_NULL
 };
 
