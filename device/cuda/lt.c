@@ -223,7 +223,8 @@ int ctt_lt_find(struct ctt_conv_ask *q, const struct ctt_lt_shape *s,
     int rc = 0;
 
     if (!l) {
-        q->why = "no " LIBRARY;
+        q->why = "no " LIBRARY " of version " TEXT(CUSPARSELT_VER_MAJOR) "."
+                 TEXT(CUSPARSELT_VER_MINOR);
         goto out;
     }
     for (p = l->plans; p && memcmp(&p->shape, s, sizeof(*s)) != 0;)
