@@ -109,7 +109,8 @@ out:
     return rc;
 }
 
-/* Finds the product of 2:4 weights, if these are 2:4 and it pays. */
+/* Finds the product of 2:4 weights, if these are 2:4 and it pays; q->why says
+ * it of 2:4 weights only. */
 static int find_two(struct ctt_conv_ask *q, struct whole_call *k)
 {
     struct whole_packed *p = (struct whole_packed *)k->packed;
@@ -129,11 +130,14 @@ static int find_two(struct ctt_conv_ask *q, struct whole_call *k)
     if (found && !p->base.block[1] && !ctt_cuda_of(q->dev)->recording)
         p->two = ctt_lt_compress(q, k->two, p->in.q, &p->base.block[1]) ? 1
                                                                         : -1;
+    if (found && p->base.block[1])
+        q->why = "weights are 2:4";
+    else
+        k->two = NULL;
+    return 0;
 out:
     q->why = NULL;
-    if (!found || !p->base.block[1])
-        k->two = NULL;
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 /* Sums in 32 bits, in scratch. */

@@ -9,6 +9,7 @@
 #include "net/rewrite/edit.h"
 #include "net/rewrite/edit_quant.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- convs ---- */
@@ -50,6 +51,22 @@ static void tensor_up(struct ctt_tensor *t)
     t->data = up(host, tensor_bytes(t));
 }
 
+#define TWO "int8:cusparselt"
+
+/* 1 on a GPU whose machine lacks the library that computes 2:4 weights, or the
+ * header of it did when the module was built; the simulation has both. */
+static int lacks_library(const struct ctt_int8_try *j, const char *code)
+{
+    const char *why = ctt_dev_why(gpu, j->cache, CTT_FWD);
+    int lacks = strcmp(code, TWO) == 0 &&
+                !strstr(getenv("CTT_MODULES"), "tests/sim/") &&
+                (!*why || strstr(why, "no libcusparseLt"));
+
+    if (lacks)
+        printf("\n    skipped: %s", *why ? why : "built without cuSPARSELt");
+    return lacks;
+}
+
 /* Runs the call of j on the GPU; its result is then in j->y.  code: begins the
  * kernel's name. */
 static void run_on_gpu(struct ctt_int8_try *j, const char *code)
@@ -67,7 +84,8 @@ static void run_on_gpu(struct ctt_int8_try *j, const char *code)
                           tensor_bytes(&c.out)));
     if (ctt_is_bytes(&c.out))
         shift((uint8_t *)j->y, tensor_bytes(&c.out));
-    CU_ASSERT(strncmp(ctt_dev_impl(gpu, j->cache, CTT_FWD), code,
+    CU_ASSERT(lacks_library(j, code) ||
+              strncmp(ctt_dev_impl(gpu, j->cache, CTT_FWD), code,
                       strlen(code)) == 0);
     for (int k = 0; k < c.node->nin; k++)
         ctt_dev_free(gpu, &c.in[k].data);
@@ -133,7 +151,7 @@ static void test_two(void)
         int                   damaged;
         const char           *code;
     } rows[] = {
-        { { "c=1536 h=16 w=16", "out=512", 128, 0 }, 0, "int8:cusparselt" },
+        { { "c=1536 h=16 w=16", "out=512", 128, 0 }, 0, TWO },
         { { "c=1536 h=16 w=16", "out=512", 128, 0 }, 1, "int8:eng" },
         { { "c=1536 h=15 w=17", "out=512", 3, 0 }, 0, "int8:eng" },
         { { "c=64 h=8 w=8", "out=64", 128, 0 }, 0, "int8:eng" },
