@@ -244,6 +244,8 @@ int ctt_product_run(struct ctt_dev *d, const struct ctt_call *c,
 {
     float one = 1, beta = x->add ? 1 : 0;
     const struct ctt_matrix *m = x->at;
+    /* Of a product in place cuBLASLt asks for one descriptor of both. */
+    int c_as = m[C].p == m[Y].p ? Y : C;
     void *scratch = NULL;
     int rc = 0;
 
@@ -255,8 +257,8 @@ int ctt_product_run(struct ctt_dev *d, const struct ctt_call *c,
                        sizeof(x->bias)));
     CTT_CUBLAS(c, cublasLtMatmul(
                    ctt_cuda_of(d)->blas, p->desc, &one, m[A].p, p->layout[A],
-                   m[B].p, p->layout[B], &beta, m[C].p, p->layout[C], m[Y].p,
-                   p->layout[Y], &p->algo, scratch, p->workspace,
+                   m[B].p, p->layout[B], &beta, m[C].p, p->layout[c_as],
+                   m[Y].p, p->layout[Y], &p->algo, scratch, p->workspace,
                    ctt_cuda_lane(d)->stream));
 out:
     return rc;
