@@ -42,9 +42,9 @@ struct ctt_core {
 };
 
 /* Files call downwards only: open.c; conv.c; blas.c, cores.c, dnn.c, own.c,
- * flat.c, nccl.c, replay.c, sparse.c, transfer.c, upload.c, whole.c;
+ * flat.c, nccl.c, replay.c, transfer.c, two.c, upload.c, whole.c; sparse.c;
  * blas_plan.c, dnn_choose.c, lt.c, packed.c; dnn_time.c, dnn_offer.c;
- * dnn_plan.c; dnn_graph.c; lane.c; memory.c; error.c. */
+ * dnn_scene.c; dnn_plan.c; dnn_graph.c; lane.c; memory.c; error.c. */
 
 /* memory.c: blocks of the GPU's memory, as in struct ctt_dev_memory. malloc:
  * not cleared; a failed call sets the message only. */
@@ -120,8 +120,8 @@ void ctt_cuda_drop(struct ctt_dev *d, void *place);
 /* nccl.c, if it is built in */
 extern const struct ctt_dev_peers ctt_cuda_peers;
 
-/* whole.c: convs of bytes; sparse.c, if it is built in: pruned ones of those of
- * blas.c: convs that are one matrix product; dnn.c: all others. */
+/* whole.c: convs of bytes; sparse.c, two.c, if they are there: pruned ones of
+ * those of blas.c: convs that are one matrix product; dnn.c: all others. */
 extern const struct ctt_conv_provider ctt_conv_whole, ctt_conv_cusparse,
                                       ctt_conv_cusparselt, ctt_conv_cublaslt,
                                       ctt_conv_cudnn;

@@ -73,8 +73,7 @@ static int find_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out);
 
 /* The one that was kept, or a new one.  A fused one must be faster than the
- * plain convolution with a kernel for the rest; one with `add` is not compared:
- * a gradient of weights has no rest. */
+ * plain convolution with a kernel for the rest, and so must one with `add`. */
 static int make_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
@@ -89,7 +88,7 @@ static int make_plan(const struct ctt_conv_ask *q,
               "%s: a new plan while a graph is recorded", c->node->name);
     CTT_TRY(limit_unused(u, s));
     p = ctt_dnn_kept(q->dev, key);
-    plain.plus = plain.bias = plain.act = 0;
+    plain.plus = plain.bias = plain.act = plain.add = 0;
     if (!p && memcmp(&plain, key, sizeof(plain)) != 0 &&
         ctt_dnn_is_timed(q->dev, key))
         CTT_TRY(find_plan(q, &plain, &apart));
@@ -294,14 +293,16 @@ out:
 
 enum { X, W, PLUS, Y, PARTS };
 
-/* Assigns scratch to operands; returns its bytes.  If the result is added to y,
- * or plus is y itself and added later, it must go to scratch first. */
+/* Assigns scratch to operands; returns its bytes.  The result must go to
+ * scratch first if it is added to y, and if plus is y itself, unless the plan
+ * adds that, right in place. */
 static size_t divide_scratch(const struct ctt_call *c,
                              const struct image_conv *m,
                              const struct ctt_dnn_plan *p,
                              struct operand o[PARTS], size_t *room)
 {
-    int later = m->add || (!p->key.plus && m->plus.data == m->y.data);
+    int later = m->add || (m->plus.data == m->y.data &&
+                           !(p->key.plus && p->in_place > 0));
     size_t all = 0;
 
     o[X] = operand(&m->x, m->type, 0, &all);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dnn_choose.c: chooses a plan by time and keeps the choice, or by rule. */
 #include "device/cuda/dnn_choose.h"
+#include "device/cuda/dnn_scene.h"
 #include "device/kept.h"
 
 #include <inttypes.h>
@@ -30,6 +31,8 @@ static struct ctt_dnn_site site_of(struct ctt_dev *d)
                                   .capability = 10 * p->major + p->minor };
 }
 
+enum { SAID = 400 };    /* the times as text */
+
 /* ---- the key as text ---- */
 
 /* For readers the sizes; every byte of the key, since it is what plans are
@@ -57,6 +60,9 @@ static void print_key(struct ctt_dev *d, const struct ctt_dnn_key *k,
 
 /* ---- kept plans ---- */
 
+/* Of a sum in place, in the first line of what is kept. */
+static const char right[] = "in place, ", wrong[] = "not in place, ";
+
 /* A line with the plan's name and the times, then its text, which is empty if
  * the convolution is to be computed apart. */
 static void keep_choice(struct ctt_dev *d, const struct ctt_dnn_plan *p,
@@ -73,7 +79,9 @@ static void keep_choice(struct ctt_dev *d, const struct ctt_dnn_plan *p,
     data = ctt_calloc((size_t)bytes + 512, 1);
     if (!data)
         goto out;
-    n = snprintf(data, 512, "%s: %.400s\n", p->exec ? p->impl : "apart", said);
+    n = snprintf(data, 512, "%s: %s%.400s\n", p->exec ? p->impl : "apart",
+                 !p->key.plus || p->in_place < 0 ? ""
+                 : p->in_place ? right : wrong, said);
     if (bytes)
         memcpy(data + n, text, (size_t)bytes);
     print_key(d, &p->key, key);
@@ -81,6 +89,26 @@ static void keep_choice(struct ctt_dev *d, const struct ctt_dnn_plan *p,
 out:
     ctt_free(text);
     ctt_free(data);
+}
+
+static void try_in_place(struct ctt_dev *d, struct ctt_dnn_plan *p)
+{
+    if (p->exec && p->key.plus)
+        p->in_place = ctt_dnn_try_in_place(d, p);
+}
+
+/* line: the first one of the kept plan p. */
+static void read_choice(struct ctt_dev *d, const char *line,
+                        struct ctt_dnn_plan *p)
+{
+    const char *said = line + strcspn(line, " ");
+
+    snprintf(p->impl, sizeof(p->impl), "%.*s", (int)(said - line) - 1, line);
+    said += *said == ' ';
+    if (strncmp(said, right, strlen(right)) == 0)
+        p->in_place = 1;
+    else if (strncmp(said, wrong, strlen(wrong)) != 0)
+        try_in_place(d, p);
 }
 
 struct ctt_dnn_plan *ctt_dnn_kept(struct ctt_dev *d,
@@ -99,8 +127,7 @@ struct ctt_dnn_plan *ctt_dnn_kept(struct ctt_dev *d,
     if (text++)
         ctt_dnn_plan_restore(&site, key, text, data + size - text, &p);
     if (p)
-        snprintf(p->impl, sizeof(p->impl), "%.*s", (int)strcspn(data, " ") - 1,
-                 data);
+        read_choice(d, data, p);
     cudaGetLastError();
     ctt_free(data);
     return p;
@@ -121,11 +148,10 @@ static void warn_of_failure(struct ctt_dev *d)
 /* The chosen plan, or if it is apart one without exec. */
 static int choose_by_time(struct ctt_dev *d, struct ctt_dnn_plan **offer,
                           int count, const struct ctt_dnn_plan *apart,
-                          struct ctt_dnn_plan **out)
+                          struct ctt_dnn_plan **out, char said[SAID])
 {
     const struct ctt_dnn_key *key = &offer[0]->key;
-    char said[400] = "";
-    int best = ctt_dnn_time(d, key, offer, count, apart, said, sizeof(said));
+    int best = ctt_dnn_time(d, key, offer, count, apart, said, SAID);
     struct ctt_dnn_plan *p;
     int rc = 0;
 
@@ -137,8 +163,6 @@ static int choose_by_time(struct ctt_dev *d, struct ctt_dnn_plan **offer,
         CTT_CHECK(p, CTT_ENOMEM, "device cuda: out of memory");
         p->key = *key;
     }
-    if (*said)
-        keep_choice(d, p, said);
     *out = p;
 out:
     return rc;
@@ -153,18 +177,22 @@ int ctt_dnn_choose(struct ctt_dev *d, const struct ctt_call *c,
 {
     struct ctt_dnn_plan *offer[CTT_DNN_OFFERS] = { NULL };
     struct ctt_dnn_site site = site_of(d);
+    char said[SAID] = "";
     int count = 0, rc = 0;
 
     if (ctt_dnn_is_timed(d, key))
         CTT_CUDNN(c, ctt_dnn_offers(&site, key, CTT_DNN_OFFERS, offer,
                                     &count));
     if (count)
-        CTT_TRY(choose_by_time(d, offer, count, apart, out));
+        CTT_TRY(choose_by_time(d, offer, count, apart, out, said));
     else
         CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, out));
     if (key->deterministic && (key->plus || key->bias || key->act) &&
         (*out)->exec && is_worth_it(d, key))
-        keep_choice(d, *out, "by rule");    /* which is compiled but once */
+        snprintf(said, SAID, "by rule");    /* kept: compiled but once */
+    try_in_place(d, *out);
+    if (*said)
+        keep_choice(d, *out, said);
     warn_of_failure(d);
 out:
     cudaGetLastError();

@@ -87,14 +87,16 @@ struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
 
 /* A plan; exec NULL: no engine computes it, or none as fast as the plain
  * convolution with a kernel for the rest.  generation: the GPUs that its
- * kernels are written for, 80 or 90; 0: not known, older or any. */
+ * kernels are written for, 80 or 90; 0: not known, older or any.  in_place: of
+ * plus, 1: the result may lie over it, as was tried; 0: it must not; -1: that
+ * could not be tried. */
 struct ctt_dnn_plan {
     struct ctt_dnn_plan     *next;            /* list of dnn.c */
     int                      users;           /* calls that keep it */
     struct ctt_dnn_key       key;
     cudnnBackendDescriptor_t exec, config;
     int64_t                  room;            /* bytes of workspace */
-    int                      engine, generation;
+    int                      engine, generation, in_place;
     char                     impl[32];        /* "eng45", "eng2:sm90" */
 };
 
@@ -132,7 +134,7 @@ cudnnStatus_t ctt_dnn_plan_restore(const struct ctt_dnn_site *site,
 const char   *ctt_dnn_compile_failure(void);
 
 /* Runs p on the handle's stream.  data: by uid, 16-byte aligned; PLUS may be
- * the result: each element is read before it is written. */
+ * the result if p->in_place is 1: cuDNN does not promise it. */
 cudnnStatus_t ctt_dnn_plan_run(cudnnHandle_t handle,
                                const struct ctt_dnn_plan *p,
                                void *const data[CTT_DNN_UIDS],

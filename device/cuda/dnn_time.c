@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dnn_time.c: times plans of one convolution on the GPU. */
 #include "device/cuda/dnn_choose.h"
+#include "device/cuda/dnn_scene.h"
 #include "device/cuda/kernels.h"
-#include "base/half.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,115 +14,56 @@
 enum { ROUNDS = 6, RUNS = 3, SLOW = 3, TRIALS = CTT_DNN_OFFERS + 1 };
 static const float gain = 0.97f;
 
-/* finish: a kernel follows for plus, bias and act; out: it failed or is slow.
- */
+/* finish: a kernel follows for plus, bias, act or add; out: it failed or is
+ * slow. */
 struct trial {
     const struct ctt_dnn_plan *p;
     int                        finish, out;
     float                      ms[ROUNDS];
 };
 
-struct scene {
-    const struct ctt_dnn_key *key;
-    struct ctt_tensor         result, plus;
-    void                     *block, *data[CTT_DNN_UIDS], *workspace;
-    cudaEvent_t               from, to;
-};
+struct clock { cudaEvent_t from, to; };
 
-/* ---- operands ---- */
-
-static struct ctt_tensor dense_image(const struct ctt_dnn_key *k, int small)
+static int open_clock(struct clock *c)
 {
-    const struct ctt_fold *f = &k->f;
-    const int64_t *s = small ? f->small : f->large;
-    int64_t c = small ? f->oc : f->ic;
-
-    return (struct ctt_tensor){ .dtype = k->type, .n = f->n, .d = s[0],
-                                .h = s[1], .w = s[2], .c = c, .ld = c };
+    return cudaEventCreate(&c->from) == cudaSuccess &&
+           cudaEventCreate(&c->to) == cudaSuccess;
 }
 
-static int64_t kernel_size(const struct ctt_fold *f)
+static void close_clock(const struct clock *c)
 {
-    return f->oc * (f->ic / f->groups) * f->kernel[0] * f->kernel[1] *
-           f->kernel[2];
+    if (c->from)
+        cudaEventDestroy(c->from);
+    if (c->to)
+        cudaEventDestroy(c->to);
 }
 
-/* Assigns memory; with block NULL only counts its bytes. */
-static int64_t lay_operands(struct scene *s, int64_t workspace)
-{
-    const struct ctt_dnn_key *k = s->key;
-    int small = k->f.way == CTT_TO_SMALL;
-    struct ctt_tensor t[2] = { dense_image(k, 0), dense_image(k, 1) };
-    int64_t size = (int64_t)ctt_dtype_size(k->type), at = 0;
-    const int64_t bytes[CTT_DNN_UIDS] = {
-        [CTT_DNN_LARGE] = ctt_volume(&t[0]) * size,
-        [CTT_DNN_SMALL] = ctt_volume(&t[1]) * size,
-        [CTT_DNN_KERNEL] = kernel_size(&k->f) * size,
-        [CTT_DNN_PLUS] = k->plus ? ctt_volume(&t[small]) * size : 0,
-        [CTT_DNN_BIAS] = k->bias ? t[small].c * (int64_t)sizeof(float) : 0,
-    };
-
-    for (int i = CTT_DNN_LARGE; i < CTT_DNN_UIDS; i++) {
-        s->data[i] = s->block ? (char *)s->block + at : NULL;
-        at += ctt_align(bytes[i], 256);
-    }
-    s->workspace = s->block ? (char *)s->block + at : NULL;
-    s->result = s->plus = t[small];
-    s->result.data = s->data[small ? CTT_DNN_SMALL : CTT_DNN_LARGE];
-    s->plus.data = k->plus ? s->data[CTT_DNN_PLUS] : NULL;
-    return at + workspace;
-}
-
-/* All numbers are alike and small; 0 if there is no memory. */
-static int open_scene(struct scene *s, int64_t workspace, cudaStream_t stream)
-{
-    int64_t bytes = lay_operands(s, workspace);
-
-    if (cudaMalloc(&s->block, (size_t)bytes) != cudaSuccess)
-        return 0;
-    lay_operands(s, workspace);
-    return cudaMemsetAsync(s->block, 0x2c, (size_t)bytes, stream) ==
-               cudaSuccess &&
-           cudaEventCreate(&s->from) == cudaSuccess &&
-           cudaEventCreate(&s->to) == cudaSuccess;
-}
-
-static void close_scene(struct scene *s)
-{
-    if (s->from)
-        cudaEventDestroy(s->from);
-    if (s->to)
-        cudaEventDestroy(s->to);
-    cudaFree(s->block);
-    cudaGetLastError();
-}
-
-/* ---- times ---- */
-
-static int run_trial(const struct ctt_lane *l, const struct scene *s,
-                    const struct trial *t)
+static int run_trial(const struct ctt_lane *l, const struct ctt_dnn_scene *s,
+                     const struct trial *t)
 {
     const struct ctt_dnn_key *k = s->key;
 
     if (ctt_dnn_plan_run(l->dnn, t->p, s->data, s->workspace) !=
         CUDNN_STATUS_SUCCESS)
         return -1;
-    return !t->finish ? 0
-           : ctt_launch_finish(s->result, s->plus,
-                               k->bias ? s->data[CTT_DNN_BIAS] : NULL, k->act,
-                               s->result, l->stream);
+    if (!t->finish)
+        return 0;
+    return k->add ? ctt_launch_copy(s->result, s->plus, 1, l->stream)
+                  : ctt_launch_finish(s->result, s->plus,
+                                      s->data[CTT_DNN_BIAS], k->act, s->result,
+                                      l->stream);
 }
 
-static void time_round(const struct ctt_lane *l, const struct scene *s,
-                       struct trial *t, int round)
+static void time_round(const struct ctt_lane *l, const struct ctt_dnn_scene *s,
+                       const struct clock *c, struct trial *t, int round)
 {
-    int bad = cudaEventRecord(s->from, l->stream) != cudaSuccess;
+    int bad = cudaEventRecord(c->from, l->stream) != cudaSuccess;
 
     for (int i = 0; i < RUNS; i++)
         bad |= run_trial(l, s, t) != 0;
-    bad |= cudaEventRecord(s->to, l->stream) != cudaSuccess ||
-           cudaEventSynchronize(s->to) != cudaSuccess ||
-           cudaEventElapsedTime(&t->ms[round], s->from, s->to) != cudaSuccess;
+    bad |= cudaEventRecord(c->to, l->stream) != cudaSuccess ||
+           cudaEventSynchronize(c->to) != cudaSuccess ||
+           cudaEventElapsedTime(&t->ms[round], c->from, c->to) != cudaSuccess;
     t->ms[round] /= RUNS;
     t->out |= bad;
 }
@@ -183,7 +124,8 @@ int ctt_dnn_time(struct ctt_dev *d, const struct ctt_dnn_key *key,
 {
     const struct ctt_lane *l = ctt_cuda_lane(d);
     struct trial t[TRIALS] = { { .p = NULL } };
-    struct scene s = { .key = key };
+    struct clock clock = { NULL, NULL };
+    struct ctt_dnn_scene s;
     int64_t workspace = apart ? apart->room : 0;
     int all = count + (apart != NULL), best = 0;
 
@@ -194,17 +136,18 @@ int ctt_dnn_time(struct ctt_dev *d, const struct ctt_dnn_key *key,
             workspace = t[i].p->room;
     }
     *said = '\0';
-    if (ctt_cuda_idle(ctt_cuda_of(d)) == cudaSuccess &&
-        open_scene(&s, workspace, l->stream)) {
+    if (ctt_dnn_scene_open(d, key, workspace, &s) && open_clock(&clock) &&
+        ctt_cuda_idle(ctt_cuda_of(d)) == cudaSuccess) {
         for (int r = 0; r < ROUNDS; r++) {
             for (int i = 0; i < all; i++)
                 if (!t[i].out)
-                    time_round(l, &s, &t[i], r);
+                    time_round(l, &s, &clock, &t[i], r);
             if (r == 1)    /* the first one warms up */
                 drop_slow(t, all, r);
         }
         best = fastest_of(t, all, said, room);
     }
-    close_scene(&s);
+    close_clock(&clock);
+    ctt_dnn_scene_close(&s);
     return best;
 }

@@ -3,6 +3,7 @@
  * simulated GPU, by rule without one, and as an earlier run kept it; what is
  * damaged or of another GPU is not used; a compiler that fails is told once. */
 #include "tests/lib/gpu.h"
+#include "tests/sim/sim.h"
 #include "device/kept.h"
 #include "base/warn.h"
 
@@ -20,6 +21,10 @@ static const struct ctt_case plain = {
 };
 static const struct ctt_case fused = {
     "c=16 h=32 w=32", NULL, "conv y in=a out=32 kernel=3 pad=1", 0
+};
+static const struct ctt_case sum = {
+    "c=16 h=32 w=32", "c=32 h=32 w=32", "conv y in=a plus=b out=32 kernel=3 "
+    "pad=1", 0
 };
 enum { N = 4 };
 
@@ -215,6 +220,169 @@ static void test_kept(void)
     each_kept(drop);
 }
 
+/* ---- sums in place ---- */
+
+static void set_memory(int64_t bytes)
+{
+    void *at = gpu_sim("ctt_sim_memory");
+    void (*f)(int64_t) = NULL;
+
+    memcpy(&f, &at, sizeof(at));    /* ISO C has no cast for it */
+    f(bytes);
+}
+
+static struct ctt_sim_sums sums_so_far(void)
+{
+    void *at = gpu_sim("ctt_sim_counts");
+    struct ctt_sim_sums (*f)(void) = NULL;
+
+    CHECK_OK(ctt_dev_sync(gpu));
+    memcpy(&f, &at, sizeof(at));
+    return f();
+}
+
+/* The sum over its plus input by the open GPU, right; returns the kernels that
+ * the second run takes.  tight: no memory for other operands is left. */
+static int kernels_in_place(int tight)
+{
+    struct gpu_call m;
+    struct ctt_rig want;
+    int64_t kernels = 0;
+
+    gpu_open(&m, &sum, N, 0, 0, CTT_F16, 0, 0);
+    gpu_expect(&m, &sum, N, 0, 0, &want);
+    m.call.out.data = m.call.in[1].data;
+    if (tight)
+        set_memory(sums_so_far().bytes + (200 << 10));
+    for (int i = 0; i < 2; i++) {
+        gpu_up(&m);
+        kernels = -sums_so_far().kernels;
+        CHECK_OK(ctt_dev_run(gpu, &m.call, CTT_FWD));
+        kernels += sums_so_far().kernels;
+        CHECK_OK(ctt_dev_get(gpu, &m.call.out, m.rig.call.out.data));
+        CU_ASSERT(ctt_rig_close_to(&m.rig.call.out, &want.call.out, 3e-3,
+                                   "out in place", &sum));
+    }
+    ctt_rig_close(&want, host);
+    gpu_close(&m);
+    return (int)kernels;
+}
+
+/* The same by a GPU that is opened for it. */
+static int kernels_by_new(int deterministic)
+{
+    int kernels;
+
+    CHECK_OK(ctt_dev_open("cuda", 0, &gpu));
+    ctt_dev_deterministic(gpu, deterministic);
+    kernels = kernels_in_place(0);
+    ctt_dev_close(&gpu);
+    return kernels;
+}
+
+static const char *looked_for;
+static int found;
+
+static void look_for(const char *path)
+{
+    char line[4096] = "";
+    FILE *f = fopen(path, "r");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    while (fgets(line, sizeof(line), f))
+        found += strstr(line, looked_for) != NULL;
+    fclose(f);
+}
+
+/* Of the kept plans, those of which this is said. */
+static int kept_with(const char *text)
+{
+    looked_for = text;
+    found = 0;
+    each_kept(look_for);
+    return found;
+}
+
+/* An engine that clears the sum first is found out, once, and a kernel copies
+ * its result. */
+static void test_in_place(void)
+{
+    ENV("CTT_SIM_CLOCK=fused2=1,fused3=2,eng2=9,eng3=9,kernel=9",
+        "CTT_SIM_CAPABILITY");
+    for (int det = 0; det < 2; det++) {
+        each_kept(drop);
+        CU_ASSERT_EQUAL(kernels_by_new(det), 0);
+        CU_ASSERT_EQUAL(kept_with(": in place, "), 1);
+        each_kept(drop);
+        ENV("CTT_SIM_DNN=hasty");
+        CU_ASSERT_EQUAL(kernels_by_new(det), 1);
+        CU_ASSERT_EQUAL(kept_with(": not in place, "), 1);
+        ENV("CTT_SIM_DNN");    /* not tried again */
+        CU_ASSERT_EQUAL(kernels_by_new(det), 1);
+    }
+    each_kept(drop);
+}
+
+/* Where it cannot be tried, it is not done. */
+static void test_no_trial(void)
+{
+    each_kept(drop);
+    ENV("CTT_SIM_CLOCK=fused2=1,fused3=2,eng2=9,eng3=9,kernel=9",
+        "CTT_SIM_DNN=hasty");
+    CHECK_OK(ctt_dev_open("cuda", 0, &gpu));
+    ctt_dev_deterministic(gpu, 1);
+    CU_ASSERT_EQUAL(kernels_in_place(0), 1);    /* allocates scratch */
+    ctt_dev_deterministic(gpu, 0);
+    CU_ASSERT_EQUAL(kernels_in_place(1), 1);
+    set_memory(INT64_C(1) << 33);
+    ctt_dev_close(&gpu);
+    CU_ASSERT_EQUAL(each_kept(NULL), 1);
+    ENV("CTT_SIM_DNN");
+    each_kept(drop);
+}
+
+/* A gradient of weights that is added to, in the same kernel or one after. */
+static int kernels_of_weights(void)
+{
+    const int flags = RIG_DW | RIG_TRAIN;
+    struct gpu_call m;
+    struct ctt_rig want;
+    int64_t kernels = 0;
+
+    CHECK_OK(ctt_dev_open("cuda", 0, &gpu));
+    ctt_dev_deterministic(gpu, 0);
+    gpu_open(&m, &plain, N, flags, 0, CTT_F32, 0, 0);
+    gpu_expect(&m, &plain, N, flags, 0, &want);
+    for (int i = 0; i < 2; i++) {
+        gpu_up(&m);
+        CHECK_OK(ctt_dev_run(gpu, &m.call, CTT_FWD));
+        kernels = -sums_so_far().kernels;
+        CHECK_OK(ctt_dev_run(gpu, &m.call, CTT_BWD));
+        kernels += sums_so_far().kernels;
+        gpu_down(&m);
+        CU_ASSERT(ctt_rig_close_to(&m.rig.call.dw[0], &want.call.dw[0], 2e-4,
+                                   "dw", &plain));
+    }
+    ctt_rig_close(&want, host);
+    gpu_close(&m);
+    ctt_dev_close(&gpu);
+    return (int)kernels;
+}
+
+static void test_add(void)
+{
+    each_kept(drop);
+    ENV("CTT_SIM_CLOCK=eng2=3,eng3=9,add2=9,add3=5,kernel=3",
+        "CTT_SIM_CAPABILITY");
+    CU_ASSERT_EQUAL(kernels_of_weights(), 0);
+    CU_ASSERT_EQUAL(kept_with("eng3: "), 1);
+    each_kept(drop);
+    ENV("CTT_SIM_CLOCK=eng2=3,eng3=9,add2=9,add3=5,kernel=1");
+    CU_ASSERT_EQUAL(kernels_of_weights(), 1);
+    CU_ASSERT_EQUAL(kept_with("apart: "), 1);
+    each_kept(drop);
+}
+
 /* By a millisecond. */
 static void make_older(const char *path)
 {
@@ -322,6 +490,9 @@ static CU_TestInfo tests[] = {
     { "fused or apart", test_apart },
     { "by rule", test_rule },
     { "kept", test_kept },
+    { "a sum in place", test_in_place },
+    { "a sum in place that cannot be tried", test_no_trial },
+    { "a gradient that is added to", test_add },
     { "a full folder", test_full },
     { "temporary files of the dead", test_orphans },
     { "a compiler that fails", test_compiler },

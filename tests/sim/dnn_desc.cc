@@ -427,7 +427,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
         FAIL(EXECUTION_FAILED, "%d bytes of workspace", (int)bytes);
     std::vector<ctt_sim_dnn_op> ops = p.ops;
     bool tf32 = p.engine == CTT_SIM_TF32;
-    std::string name = (ops.size() > 1 ? "fused" : "eng") +
+    std::string name = (ops.size() > 1 ? "fused"
+                        : ops[0].beta != 0 ? "add" : "eng") +
                        std::to_string(p.engine);
     if (ctt_sim_give(handle->stream, [=]() {
             if (ctt_sim_tally())

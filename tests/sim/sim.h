@@ -32,16 +32,17 @@
  * CTT_SIM_DNN     which engines cuDNN has: "plain": none for fused graphs,
  *                 "fallback": only those of its fallback mode, "none": none,
  *                 "uncompiled": it cannot compile fused graphs, "hasty": those
- *                 of fused graphs use the result's memory before they read what
- *                 is added
+ *                 of fused graphs clear the result before they read what is
+ *                 added
  * CTT_SIM_FUSED   most fused plans that may be made: on a GPU each is compiled,
  *                 for up to two seconds
  * CTT_SIM_CAPABILITY  the GPUs' compute capability: 80; with 90 there is an
  *                 engine for it
  * CTT_SIM_CLOCK   "WHAT=MS,...": time that work takes, by which alone events
  *                 are timed; WHAT: "kernel", "engN", of engine N
- *                 (enum ctt_sim_engine), "fusedN", of a fused plan of it.
- *                 Unset: the GPU says that it has no clock */
+ *                 (enum ctt_sim_engine), "fusedN", of a fused plan of it,
+ *                 "addN", of one that adds to its old result.  Unset: the GPU
+ *                 says that it has no clock */
 #ifndef CTT_SIM_H
 #define CTT_SIM_H
 
