@@ -94,7 +94,8 @@ int ctt_cuda_train(struct ctt_dev *d, const struct ctt_call *c)
 
     while (at >= 0 && at <= c->links) {
         n = core_at(c, back ? at : core_end(c, at), &a);
-        CTT_CUDA(a.conv, (cudaError_t)ctt_launch_core(&a, back, stream));
+        CTT_CUDA(a.conv, (cudaError_t)ctt_launch_core(&a, back, d->tf32,
+                                                  stream));
         at += back ? -n : n;
     }
 out:

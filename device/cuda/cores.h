@@ -16,10 +16,11 @@ enum { CTT_CORE_CHANNELS = 8, CTT_CORE_MOST = 16, CTT_CORE_KERNEL = 7 };
 /* The calls of a core; head, plus: adds, or NULL. */
 struct ctt_core_calls { const struct ctt_call *conv, *head, *plus; };
 
-/* kernel/cores.cu, core_mma.cu.  back: gradients.  fits: 1 if types and
- * addresses suit the kernel. */
+/* kernel/cores.cu, core_mma.cu.  back: gradients; tf32: floats may be rounded
+ * to TF32.  fits: 1 if types and addresses suit the kernel. */
 int ctt_core_fits(const struct ctt_core_calls *a, int back);
-int ctt_launch_core(const struct ctt_core_calls *a, int back, void *stream);
+int ctt_launch_core(const struct ctt_core_calls *a, int back, int tf32,
+                    void *stream);
 
 /* cores.c: as fuses and along of struct ctt_dev_kind, and a conv with a
  * chain. */

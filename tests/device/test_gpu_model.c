@@ -193,6 +193,19 @@ static void test_cells(void)
         }
 }
 
+/* Floats that tensor cores multiply as TF32, in the cores, too. */
+static void test_tf32(void)
+{
+    struct net_type t = net_types[0];
+
+    t.y = net_types[3].y;
+    t.dw = net_types[3].dw;
+    ctt_dev_tf32(gpu, 1);
+    for (size_t i = 0; i < (gpu_quick ? 1 : CTT_LEN(cells)); i++)
+        compare_cores(&cells[i], &t);
+    ctt_dev_tf32(gpu, 0);
+}
+
 /* Cores of other ranks, in 16 bits: columns and rows that are no multiples of a
  * tile's, taps of an odd and of an even number of planes. */
 static const struct { int n, h, w, hidden, kernel, order, rank; } ranks[] = {
@@ -540,7 +553,8 @@ static void test_streaming(void)
 static CU_TestInfo tests[] = {
     { "models", test_models },
     { "small models", test_small },
-    { "cells", test_cells }, { "ranks", test_ranks },
+    { "cells", test_cells }, { "cells in TF32", test_tf32 },
+    { "ranks", test_ranks },
     { "a joint kernel of one tap", test_one_tap },
     { "free gates", test_free_gates },
     { "windows", test_windows },

@@ -42,10 +42,14 @@ CTT_SIM_SHFL(__shfl_xor_sync, CTT_SIM_XOR)
 void ctt_sim_ldmatrix(int n, bool trans, const void *row, uint32_t *r,
                       const char *file, int line);
 
-/* mma.sync.aligned.m16n8k16.row.col.f32.{f16,bf16}.{f16,bf16}.f32, with d the
- * sums that it adds to. */
-void ctt_sim_mma(bool bf16, float *d, const uint32_t *a, const uint32_t *b,
-                 const char *file, int line);
+/* mma.sync.aligned.m16n8k16.row.col.f32.{f16,bf16}.{f16,bf16}.f32 and
+ * m16n8k8...tf32.tf32, with d the sums that it adds to. */
+enum ctt_sim_mma_type { CTT_SIM_F16_MMA, CTT_SIM_BF16_MMA, CTT_SIM_TF32_MMA };
+void ctt_sim_mma(ctt_sim_mma_type type, float *d, const uint32_t *a,
+                 const uint32_t *b, const char *file, int line);
+
+/* cvt.rna.tf32.f32 */
+uint32_t ctt_sim_to_tf32(uint32_t bits);
 
 #endif
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 64, SIZE = 16 };
+enum { THREADS = 64 };
 
 /* ---- shuffles ---- */
 
@@ -161,13 +161,12 @@ static void test_matrices()
 }
 
 /* d += a b, by the layouts of "Matrix Fragments for mma.m16n8k16 with floating
- * point type": a lane's numbers one by one, not as the simulation has it. */
-template <class T>
-static __global__ void product(const float *a, const float *b, float *d)
+ * point type" and, for TF32, "for mma.m16n8k8": a lane's numbers one by one,
+ * not as the simulation has it. */
+template <class T> static __device__ void
+fill_halves(const float *a, const float *b, uint32_t *ra, uint32_t *rb)
 {
     int lane = (int)threadIdx.x % 32, group = lane >> 2, in = lane % 4;
-    uint32_t ra[4] = { }, rb[2] = { };
-    float sum[4];
 
     for (int i = 0; i < 8; i++) {
         int row = i < 2 || (i >= 4 && i < 6) ? group : group + 8;
@@ -178,6 +177,41 @@ static __global__ void product(const float *a, const float *b, float *d)
         int row = in * 2 + (i & 1) + (i < 2 ? 0 : 8);
         rb[i / 2] |= (uint32_t)T(b[row * 8 + group]).bits << 16 * (i & 1);
     }
+}
+
+static __device__ uint32_t rounded(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    return to_factor<float>(bits);
+}
+
+static __device__ void fill_floats(const float *a, const float *b, uint32_t *ra,
+                                   uint32_t *rb)
+{
+    int lane = (int)threadIdx.x % 32, group = lane >> 2, in = lane % 4;
+
+    for (int i = 0; i < 4; i++) {
+        int row = i == 0 || i == 2 ? group : group + 8;
+        int col = i < 2 ? in : in + 4;
+        ra[i] = rounded(a[row * 8 + col]);
+    }
+    rb[0] = rounded(b[in * 8 + group]);
+    rb[1] = rounded(b[(in + 4) * 8 + group]);
+}
+
+template <class T>
+static __global__ void product(const float *a, const float *b, float *d)
+{
+    int lane = (int)threadIdx.x % 32, group = lane >> 2, in = lane % 4;
+    uint32_t ra[4] = { }, rb[2] = { };
+    float sum[4];
+
+    if constexpr (sizeof(T) == 4)
+        fill_floats(a, b, ra, rb);
+    else
+        fill_halves<T>(a, b, ra, rb);
     for (int i = 0; i < 4; i++)
         sum[i] = d[(i < 2 ? group : group + 8) * 8 + in * 2 + (i & 1)];
     multiply<T>(sum, ra, rb);
@@ -185,28 +219,32 @@ static __global__ void product(const float *a, const float *b, float *d)
         d[(i < 2 ? group : group + 8) * 8 + in * 2 + (i & 1)] = sum[i];
 }
 
-/* Whole numbers and quarters: all sums are exact. */
-template <class T> static void check_product()
+/* Whole numbers and quarters: all sums are exact; beyond TF32's 10 bits: more
+ * numbers that it rounds. */
+template <class T> static void check_product(size_t size, float beyond)
 {
-    std::vector<float> a(256), b(128), d(128), y;
+    std::vector<float> a(16 * size), b(size * 8), d(128), off, y;
     float *pa, *pb, *pd;
 
-    for (size_t i = 0; i < 256; i++)
+    for (size_t i = 0; i < a.size(); i++)
         a[i] = (float)((int)(i * 37 % 64) - 32) / 4;
-    for (size_t i = 0; i < 128; i++) {
+    for (size_t i = 0; i < b.size(); i++)
         b[i] = (float)((int)(i * 29 % 32) - 16);
+    for (size_t i = 0; i < d.size(); i++)
         d[i] = (float)i;
-    }
+    off = b;
+    for (float &x : off)
+        x *= 1 + beyond;
     pa = on_device(a);
-    pb = on_device(b);
+    pb = on_device(off);
     pd = on_device(d);
     ctt_sim_launch(1, 32, NULL, product<T>, (const float *)pa,
                    (const float *)pb, pd);
     y = from_device(pd, 128);
     for (size_t i = 0; i < 128; i++) {
         float want = d[i];
-        for (size_t k = 0; k < SIZE; k++)
-            want += a[i / 8 * SIZE + k] * b[k * 8 + i % 8];
+        for (size_t k = 0; k < size; k++)
+            want += a[i / 8 * size + k] * b[k * 8 + i % 8];
         CU_ASSERT_EQUAL(y[i], want);
     }
     CUDA(cudaFree(pa));
@@ -216,8 +254,11 @@ template <class T> static void check_product()
 
 static void test_products()
 {
-    check_product<__half>();
-    check_product<__nv_bfloat16>();
+    check_product<__half>(16, 0);
+    check_product<__nv_bfloat16>(16, 0);
+    check_product<float>(8, 0);
+    check_product<float>(8, 0x1p-13f);
+    check_product<float>(8, -0x1p-13f);
 }
 
 /* ---- lanes that do not meet ---- */

@@ -121,51 +121,72 @@ void ctt_sim_ldmatrix(int n, bool trans, const void *row, uint32_t *r,
 /* ---- products ---- */
 
 struct mma : ctt_sim_collective {
-    bool            bf16;
-    float          *d;
-    const uint32_t *a, *b;
+    ctt_sim_mma_type type;
+    float           *d;
+    const uint32_t  *a, *b;
 };
 
-static float half_of(const mma &c, const uint32_t *r, int i)
+/* Number i of a register: two of 16 bits, or a float, cut as TF32. */
+static float factor_of(const mma &c, const uint32_t *r, int i)
 {
-    uint16_t bits = (uint16_t)(r[i / 2] >> i % 2 * 16);
+    uint16_t half = (uint16_t)(r[i / 2] >> i % 2 * 16);
+    uint32_t bits = r[i / 2] & ~UINT32_C(0x1fff);
+    float x;
 
-    return c.bf16 ? ctt_of_bf16(bits) : ctt_of_f16(bits);
+    memcpy(&x, &bits, sizeof(x));
+    return c.type == CTT_SIM_TF32_MMA ? x
+           : c.type == CTT_SIM_BF16_MMA ? ctt_of_bf16(half) : ctt_of_f16(half);
 }
 
 /* Lane l has of A the rows l / 4 and 8 more, of B the column l / 4, of each the
- * numbers l % 4 * 2 and 1, 8 and 9 more along k; of the sums the rows of A and
- * the columns l % 4 * 2 and 1 more. */
+ * numbers l % 4 * 2 and 1, 8 and 9 more along k, or in TF32 l % 4 and 4 more;
+ * of the sums the rows of A and the columns l % 4 * 2 and 1 more. */
 static void do_mma(ctt_sim_collective *const *calls, unsigned)
 {
     float a[16][16], b[16][8];
+    int each = ((const mma *)calls[0])->type == CTT_SIM_TF32_MMA ? 1 : 2;
 
     for (int l = 0; l < WARP; l++) {
         const mma &c = *(const mma *)calls[l];
-        for (int i = 0; i < 8; i++)
-            a[l / 4 + i / 2 % 2 * 8][l % 4 * 2 + i % 2 + i / 4 * 8] =
-                half_of(c, c.a, i);
-        for (int i = 0; i < 4; i++)
-            b[l % 4 * 2 + i % 2 + i / 2 * 8][l / 4] = half_of(c, c.b, i);
+        for (int r = 0; r < 4; r++)
+            for (int i = 0; i < each; i++) {
+                int k = l % 4 * each + i + r / 2 * 4 * each;
+                a[l / 4 + r % 2 * 8][k] = factor_of(c, c.a, 2 * r + i);
+            }
+        for (int r = 0; r < 2; r++)
+            for (int i = 0; i < each; i++) {
+                int k = l % 4 * each + i + r * 4 * each;
+                b[k][l / 4] = factor_of(c, c.b, 2 * r + i);
+            }
     }
     for (int l = 0; l < WARP; l++)
         for (int i = 0; i < 4; i++)
-            for (int k = 0; k < 16; k++)
+            for (int k = 0; k < 8 * each; k++)
                 ((mma *)calls[l])->d[i] += a[l / 4 + i / 2 * 8][k] *
                                            b[k][l % 4 * 2 + i % 2];
 }
 
-void ctt_sim_mma(bool bf16, float *d, const uint32_t *a, const uint32_t *b,
-                 const char *file, int line)
+void ctt_sim_mma(ctt_sim_mma_type type, float *d, const uint32_t *a,
+                 const uint32_t *b, const char *file, int line)
 {
+    static const char *const names[] = { "mma.f16", "mma.bf16", "mma.tf32" };
     mma c;
 
-    static_cast<ctt_sim_collective &>(c) = {
-        bf16 ? "mma.bf16" : "mma.f16", file, line, (unsigned)ALL_LANES,
-        do_mma };
-    c.bf16 = bf16;
+    static_cast<ctt_sim_collective &>(c) = { names[type], file, line,
+                                             (unsigned)ALL_LANES, do_mma };
+    c.type = type;
     c.d = d;
     c.a = a;
     c.b = b;
     ctt_sim_meet(c);
+}
+
+uint32_t ctt_sim_to_tf32(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof(x));
+    x = ctt_sim_tf32(x);
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
 }

@@ -159,8 +159,9 @@ static inline unsigned core_blocks(const struct core &f)
     return (unsigned)(f.tiles < 65536 ? f.tiles : 65536);
 }
 
-/* core_mma.cu: fp16 or bf16, products by tensor cores.  even: all numbers of a
- * pixel are one or two accesses of 16 bytes. */
+/* core_mma.cu: products by tensor cores of fp16 or bf16 or, of 8 channels, of
+ * floats rounded to TF32.  even: all numbers of a pixel are one or two accesses
+ * of 16 bytes; so they are in floats. */
 void ctt_launch_core_mma(const struct core &f, int type, int even,
                          void *stream);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cores.cu: cores of tensor trains (Su et al. 2020): small convs, each with the
- * sums that it reads and adds, in one kernel; here those of fp32 and 8
- * channels.  A block computes a tile of one image; a thread two pixels of
+ * sums that it reads and adds, in one kernel; here those of 8 channels in fp32
+ * without TF32.  A block computes a tile of one image; a thread two pixels of
  * it. */
 #include "device/cuda/kernel/core.cuh"
 
@@ -121,13 +121,18 @@ static int is_half(const struct form &f)
     return f.type == CTT_F16 || f.type == CTT_BF16;
 }
 
+static int by_mma(const struct form &f, int tf32)
+{
+    return is_half(f) || (tf32 && f.type == CTT_F32);
+}
+
 /* All numbers of a pixel are one or two accesses of 16 bytes. */
 static int is_even(const struct form &f)
 {
     return !f.odd && !f.odd_rows;
 }
 
-static struct core core_of(const struct ctt_core_calls *a, int back,
+static struct core core_of(const struct ctt_core_calls *a, int back, int tf32,
                            struct form *form)
 {
     const struct ctt_call *c = a->conv;
@@ -150,7 +155,7 @@ static struct core core_of(const struct ctt_core_calls *a, int back,
     f.h = (int)x.h;
     f.wide = (int)x.w;
     f.across = (f.wide + WIDE - 1) / WIDE;
-    if (is_half(*form))
+    if (by_mma(*form, tf32))
         high = CORE_MMA_HIGH;
     f.down = (f.h + high - 1) / high;
     f.tiles = x.n * f.across * f.down;
@@ -162,17 +167,18 @@ static struct core core_of(const struct ctt_core_calls *a, int back,
 int ctt_core_fits(const struct ctt_core_calls *a, int back)
 {
     struct form form;
-    struct core f = core_of(a, back, &form);
+    struct core f = core_of(a, back, 0, &form);
 
     return is_half(form) || (form.type == CTT_F32 && f.c == C && is_even(form));
 }
 
-int ctt_launch_core(const struct ctt_core_calls *a, int back, void *stream)
+int ctt_launch_core(const struct ctt_core_calls *a, int back, int tf32,
+                    void *stream)
 {
     struct form form;
-    struct core f = core_of(a, back, &form);
+    struct core f = core_of(a, back, tf32, &form);
 
-    if (is_half(form))
+    if (by_mma(form, tf32))
         ctt_launch_core_mma(f, form.type, is_even(form) && f.c % 8 == 0,
                             stream);
     else
