@@ -5,7 +5,6 @@
 #include "tests/sim/dnn.h"
 #include "tests/sim/test_sim.h"
 
-#include <cmath>
 
 static cudnnBackendDescriptor_t make_desc(cudnnBackendDescriptorType_t type)
 {
