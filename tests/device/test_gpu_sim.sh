@@ -61,7 +61,7 @@ part() {
 CTT_SIM_FUSED=$fused part first,kernels,updates,train false \
     'test_gpu_memory test_gpu_stream test_gpu test_gpu_update test_gpu_peers
     test_gpu_train train-words'
-CTT_SIM_FUSED=250 CTT_SIM_JITTER=10000000 part model false test_gpu_model
+CTT_SIM_FUSED=254 CTT_SIM_JITTER=10000000 part model false test_gpu_model
 CTT_SIM_FUSED=0 "$run" --quick --only first --python false --times 20 \
     --out "$dir/out-none" "$dir/there" > "$dir/said" 2>&1 &&
     fail "compiled plans are not counted"
