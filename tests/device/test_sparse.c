@@ -285,7 +285,8 @@ static void test_taps(void)
         { { "c=32 h=24 w=24", "out=64 kernel=3 stride=2 pad=1", 128 }, 4 },
         { { "c=12 h=24 w=24", "out=20 kernel=2 stride=3", 128 }, 1 },
         { { "c=64 h=24 w=24", "out=64 kernel=3 stride=2 pad=1", 128 }, 9 },
-        { { "c=8 h=6 w=6", "out=64 kernel=1,3,3 stride=1,2,1 pad=0,1,1", 128 }, 9 },
+        { { "c=8 h=6 w=6", "out=64 kernel=1,3,3 stride=1,2,1 pad=0,1,1", 128 },
+          9 },
     };
     struct setting t = { 1, 0, 0, 0 };
 
@@ -409,7 +410,8 @@ static void test_subnormal(void)
 
 static CU_TestInfo tests[] = {
     { "kernels", test_kernels }, { "device", test_device },
-    { "columns", test_columns }, { "taps", test_taps }, { "deeper", test_deeper },
+    { "columns", test_columns }, { "taps", test_taps },
+    { "deeper", test_deeper },
     { "unasked", test_unasked }, { "memory", test_memory },
     { "subnormal weights", test_subnormal },
     CU_TEST_INFO_NULL

@@ -23,9 +23,10 @@
  * With strides and few values each tap has planes of its own, with the values
  * of all results in a row and no padding, so that all loads are aligned.
  *
- * A last layout, for floats, has 16 neighbouring output channels as lanes: their
- * weights for one value are a row, and a block of channels has a list of its
- * nonzero rows.  Values and results have the layout of dense convs (dense.h).
+ * A last layout, for floats, has 16 neighbouring output channels as lanes:
+ * their weights for one value are a row, and a block of channels has a list of
+ * its nonzero rows.  Values and results have the layout of dense convs
+ * (dense.h).
  * Its rate of products is twice as high, so it is faster if rows were
  * pruned. */
 #ifndef CTT_SPARSE_H
