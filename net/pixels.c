@@ -175,10 +175,10 @@ void ctt_pixels_next_values(struct ctt_pixels *p, const float *value)
     update_normal(p, &s);
 }
 
-/* A loop that the compiler vectorises. */
 static void float_bytes(const uint8_t *v, int64_t n, float mul, float add,
                         float *out)
 {
+#pragma omp simd
     for (int64_t i = 0; i < n; i++)
         out[i] = (float)v[i] * mul + add;
 }
@@ -197,6 +197,7 @@ static int64_t float_blocks(const struct ctt_pixels *p, const uint8_t *v,
         add[i] = p->add[i % p->in.c];
     }
     for (; at + SOME <= n; at += SOME)
+#pragma omp simd
         for (int i = 0; i < SOME; i++)
             out[at + i] = (float)v[at + i] * mul[i] + add[i];
     return at;

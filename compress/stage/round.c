@@ -38,26 +38,26 @@ static void round_floats(float *w, int64_t n, int bits)
         w[k] = nearest_float(w[k], bits);
 }
 
-/* Rounds the kernel of a conv of quantised values, unless it has a codebook:
- * each channel's step would make values of its own. */
-static void round8(struct ctt_model *m, const struct ctt_node *n)
+/* Rounds the kernel of a conv of quantised values to whole numbers of steps,
+ * unless it has a codebook: each channel's step would make values of its own.
+ * Returns whether it has none. */
+static int round8(struct ctt_model *m, const struct ctt_node *n)
 {
     float *w = m->w + n->at[0];
 
     for (int64_t i = n->at[0]; i < n->at[0] + ctt_volume(&n->w[0]); i++)
         if (ctt_code(&m->constraint, i))
-            return;
+            return 0;
     ctt_quant_floats(w, n->w[0].n, ctt_volume(&n->w[0]) / n->w[0].n, w);
+    return 1;
 }
 
 void ctt_round_kernel(struct ctt_model *m, int i, int bits)
 {
     const struct ctt_node *n = &m->g->node[i];
 
-    if (ctt_is_int8(m->g, i)) {
-        round8(m, n);
+    if (ctt_is_int8(m->g, i) && round8(m, n))
         return;
-    }
     round_floats(m->w + n->at[0], ctt_volume(&n->w[0]), bits);
 }
 

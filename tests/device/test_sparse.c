@@ -278,6 +278,29 @@ static void test_columns(void)
         }
 }
 
+/* Planes by tap with strides, where values are few. */
+static void test_taps(void)
+{
+    static const struct { struct ctt_int8_shape s; int units; } cases[] = {
+        { { "c=32 h=24 w=24", "out=64 kernel=3 stride=2 pad=1", 128 }, 4 },
+        { { "c=12 h=24 w=24", "out=20 kernel=2 stride=3", 128 }, 1 },
+        { { "c=64 h=24 w=24", "out=64 kernel=3 stride=2 pad=1", 128 }, 9 },
+        { { "c=8 h=6 w=6", "out=64 kernel=1,3,3 stride=1,2,1 pad=0,1,1", 128 },
+          9 },
+    };
+    struct setting t = { 1, 0, 0, 0 };
+
+    for (size_t i = 0; i < CTT_LEN(cases); i++)
+        for (size_t k = 0; k < CTT_LEN(isas); k++) {
+            struct ctt_int8_try j;
+            open_try(&j, &cases[i].s, t, forms[0], 0.6);
+            CU_ASSERT_EQUAL(ctt_sparse_plan(isas[k], &j.call).by_taps,
+                            isas[k]->columns && isas[k]->unit >=
+                            cases[i].units);
+            ctt_int8_close(&j, cpu);
+        }
+}
+
 /* The same weights with more planes, by which lists become those of columns. */
 static void test_deeper(void)
 {
@@ -387,7 +410,8 @@ static void test_subnormal(void)
 
 static CU_TestInfo tests[] = {
     { "kernels", test_kernels }, { "device", test_device },
-    { "columns", test_columns }, { "deeper", test_deeper },
+    { "columns", test_columns }, { "taps", test_taps },
+    { "deeper", test_deeper },
     { "unasked", test_unasked }, { "memory", test_memory },
     { "subnormal weights", test_subnormal },
     CU_TEST_INFO_NULL

@@ -22,8 +22,10 @@ static const struct ctt_fused_case cases[] = {
     { "c=8 h=9 w=7", "c=5 h=9 w=7", "kernel=5 pad=2", "kernel=5 pad=2", 11 },
     { "c=3 h=6 w=6", "c=1 h=6 w=6", "kernel=1", "kernel=1 bias=0", 6 },
     { "c=9", "c=7", "bias=0", "", 17 },
-    { "c=33 h=9 w=20", "c=16 h=9 w=20", "kernel=3 pad=1 stride=2",
+    { "c=33 h=9 w=20", "c=30 h=9 w=20", "kernel=3 pad=1 stride=2",
       "kernel=3 pad=1 stride=2", 16 },
+    { "c=12 h=9 w=9", "c=7 h=9 w=9", "kernel=3 pad=1 stride=2",
+      "kernel=3 pad=1 stride=2", 16 },    /* planes by tap */
     { "c=4 d=3 h=5 w=6", "c=6 d=3 h=5 w=6", "kernel=3 pad=1 stride=1,2,1",
       "kernel=3 pad=1 stride=1,2,1", 5 },
     { "c=6 h=8 w=9", "c=2 h=8 w=9", "kernel=3", "kernel=3", 33 },

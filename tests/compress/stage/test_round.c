@@ -45,6 +45,33 @@ static void test_round(void)
     ctt_model_free(&old);
 }
 
+/* Kernels of quantised values become whole numbers of steps; those with a
+ * codebook, whose values all channels have, get fewer significant bits. */
+static void test_whole(void)
+{
+    static const char text[] = "input x h=1 w=1 c=2\nquant q in=x scale=0.1\n"
+                               "conv y in=q out=2\n";
+
+    for (int shared = 0; shared < 2; shared++) {
+        struct ctt_model *m = small_model(text, 1);
+        float *w = m->w + m->g->node[2].at[0];
+
+        w[0] = 1.00390625f;
+        w[1] = w[3] = 0.3f;
+        w[2] = 1.5f;
+        if (shared)
+            CHECK_OK(ctt_constraint_share(&m->constraint, m->g->weights));
+        for (int i = 0; i < 4 && shared; i++)
+            m->constraint.share[m->g->node[2].at[0] + i] = (uint8_t)(i ? i % 2
+                                                                 + 1 : 3);
+        ctt_round(m, 8);
+        CU_ASSERT_EQUAL(w[0] == 1.0f, shared);
+        CU_ASSERT_EQUAL(w[1] == w[3], shared);
+        CU_ASSERT_DOUBLE_EQUAL(w[1], 0.3, 0.005);
+        ctt_model_free(&m);
+    }
+}
+
 /* Each number to the nearest of half precision, the smallest and a bias too;
  * what is too large stays. */
 static void test_half(void)
@@ -178,6 +205,7 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "round", test_round }, { "half", test_half },
+        { "whole", test_whole },
         { "biases", test_biases },
         { "coarse biases", test_coarse_biases }, { "room", test_room },
         CU_TEST_INFO_NULL

@@ -6,12 +6,15 @@
 #include "device/cpu/conv/providers.h"
 
 /* A call's cache. why: reason for a refused chain, or NULL; decided for weights
- * of this stamp and this number of samples. */
+ * of this stamp and this number of samples.  plan: its shapes and bands for
+ * `used` threads, 0: not yet; to make it takes as long as a small conv. */
 struct kept {
     struct ctt_int8_weights w[CTT_CHAIN_CONVS];
     const char             *why;
     uint64_t                stamp;
     int64_t                 samples;
+    struct ctt_chain        plan;
+    int                     used;
 };
 
 /* ---- which convs ---- */
@@ -100,8 +103,10 @@ static int chain_supports(struct ctt_conv_ask *q)
     k = ctt_conv_own(q, sizeof(*k));
     if (!k)
         return CTT_ENOMEM;
-    if (k->stamp != c->stamp || k->samples != c->out.n)
+    if (k->stamp != c->stamp || k->samples != c->out.n) {
         k->why = refuses_chain(q->dev, c);
+        k->used = 0;
+    }
     k->stamp = c->stamp;
     k->samples = c->out.n;
     q->why = k->why ? k->why : "thin values that only the next conv reads";
@@ -130,17 +135,34 @@ out:
     return rc;
 }
 
+/* The plan for these values. */
+static struct ctt_chain *get_plan(const struct ctt_conv_ask *q, struct kept *k)
+{
+    int used = ctt_dev_used(q->dev);
+    struct ctt_int8_job *first = &k->plan.conv[0].job;
+
+    if (k->used != used)
+        ctt_chain_plan(q->dev, q->call, &k->plan);
+    k->used = used;
+    for (int i = 0; i < k->plan.convs; i++)
+        k->plan.conv[i].job.c = call_of(q->call, i);
+    if (first->x) {
+        first->x = first->c->in[0].data;
+        first->pixel = first->c->in[0].ld;
+    }
+    return &k->plan;
+}
+
 static int chain_run(struct ctt_conv_ask *q)
 {
-    struct ctt_chain p;
+    struct ctt_chain *p = get_plan(q, *q->own);
     int rc = 0;
 
-    ctt_chain_plan(q->dev, q->call, &p);
-    CTT_TRY(get_weights(q->dev, &p, *q->own));
-    p.room = ctt_dev_scratch(q->dev, (size_t)(p.bytes * p.threads) + 64);
-    CTT_TRY(p.room ? 0 : CTT_ENOMEM);
-    q->code = p.conv[p.convs - 1].isa->name;
-    ctt_chain_run(q->dev, &p);
+    CTT_TRY(get_weights(q->dev, p, *q->own));
+    p->room = ctt_dev_scratch(q->dev, (size_t)(p->bytes * p->threads) + 64);
+    CTT_TRY(p->room ? 0 : CTT_ENOMEM);
+    q->code = p->conv[p->convs - 1].isa->name;
+    ctt_chain_run(q->dev, p);
 out:
     return rc;
 }

@@ -116,22 +116,19 @@ static void compute(struct piece *v, int64_t d, int64_t row, int64_t n,
     j->chunks = 1;
     j->to = to ? value_row(to, d, row) - j->first_row * y->ld *
                  ctt_dtype_size(y->dtype) : NULL;
+    j->gap = to ? to->j.size[2] - y->w : 0;
     for (int64_t b = 0; b < j->blocks; b++)
         v->isa->task(j, b);
 }
 
-/* Computes a conv's rows, at once if they are contiguous. */
 static void compute_band(const struct piece *of, const struct piece *to)
 {
-    const struct ctt_tensor *y = &of->j.c->out;
     int64_t rows = of->band->to - of->band->from;
-    int64_t n = !to || to->j.size[2] == y->w ? rows : 1;
 
-    for (int64_t d = 0; d < y->d; d++)
-        for (int64_t h = 0; h < rows; h += n) {
-            struct piece v = *of;
-            compute(&v, d, of->band->from + h, n, to);
-        }
+    for (int64_t d = 0; d < of->j.c->out.d && rows > 0; d++) {
+        struct piece v = *of;
+        compute(&v, d, of->band->from, rows, to);
+    }
 }
 
 /* ---- bands ---- */

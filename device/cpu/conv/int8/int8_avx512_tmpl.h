@@ -69,6 +69,9 @@ void store_some(uint8_t *p, ivec v, int64_t n)
     else if (n == 32)
         _mm256_storeu_si256((__m256i *)(void *)p,
                             _mm512_castsi512_si256((__m512i)v));
+    else if (n == 8)    /* masked stores are slow */
+        _mm_storel_epi64((__m128i *)(void *)p,
+                         _mm512_castsi512_si128((__m512i)v));
     else
 #ifdef CTT_EMULATED    /* SIMDe lacks it */
         memcpy(p, &v, (size_t)n);

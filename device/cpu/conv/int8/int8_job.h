@@ -41,8 +41,10 @@ struct ctt_int8_job {
     void          *x;
     int64_t        pixel, plane, apart;
     /* First row of the result; NULL: in the call's tensor.  (Intermediate
-     * results of a chain have memory of their own.) */
+     * results of a chain have memory of their own.)  gap: pixels of padding
+     * between two rows of its image there. */
     char          *to;
+    int64_t        gap;
     /* Weights; by group, block and channel of the block: factors, bias (or
      * NULL) and the initial value of a sum. */
     const int8_t  *w;

@@ -16,11 +16,8 @@ static void pack_channel(const struct ctt_int8_isa *isa,
     to += ctt_int8_weight_index(isa, j, group, o);
     for (int64_t r = 0; r < runs; r++, q += j->run) {
         int8_t *at = to + r * j->steps * wide * unit;
-        int64_t i = 0;
 
-        for (; unit == 4 && i + 4 <= j->run; i += 4, at += wide * 4)
-            memcpy(at, q + i, 4);
-        for (; i < j->run; i += unit, at += wide * unit)
+        for (int64_t i = 0; i < j->run; i += unit, at += wide * unit)
             for (int64_t k = 0; k < unit && i + k < j->run; k++)
                 at[k] = q[i + k];
     }
@@ -34,14 +31,67 @@ static int32_t start_of(const struct ctt_int8_isa *isa,
 {
     int32_t sum = 0;
 
-    for (int64_t i = 0; i < each && isa->bytes == 1; i++)
+    if (isa->bytes > 1)
+        return 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < each; i++)
         sum += q[i];
     return -sum * (j->c->in[0].zero - isa->less);
 }
 
-static void pack_one(const struct ctt_int8_isa *isa,
-                     const struct ctt_int8_job *j, int64_t o, int8_t *q,
-                     struct ctt_int8_weights *k)
+/* Packs units of four of n neighbouring channels from o on, at most a register
+ * of lanes: units of one channel lie far apart. */
+static void pack_register(const struct ctt_int8_isa *isa,
+                          const struct ctt_int8_job *j, int64_t group,
+                          int64_t o, int64_t n, const int8_t *q, int8_t *to)
+{
+    int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h, each = runs * j->run;
+    int64_t step = 4 * ctt_int8_block_width(isa, j, o);
+
+    to += ctt_int8_weight_index(isa, j, group, o);
+    for (int64_t r = 0; r < runs; r++, q += j->run)
+        for (int64_t i = 0; i < j->run; i += 4, to += step)
+            for (int64_t l = 0; l < n; l++)
+                if (i + 4 <= j->run)
+                    memcpy(to + 4 * l, q + l * each + i, 4);
+                else
+                    memcpy(to + 4 * l, q + l * each + i, (size_t)(j->run - i));
+}
+
+/* Channels that are packed together, and how often that is. */
+static int64_t packed_lanes(const struct ctt_int8_isa *isa)
+{
+    return isa->pack || isa->unit != 4 ? 1 : isa->lanes;
+}
+
+static int64_t packed_parts(const struct ctt_int8_isa *isa,
+                            const struct ctt_int8_job *j)
+{
+    int64_t lanes = packed_lanes(isa);
+
+    return j->groups * ((j->outs + lanes - 1) / lanes);
+}
+
+static void pack_part(const struct ctt_int8_isa *isa,
+                      const struct ctt_int8_job *j, int64_t at,
+                      const int8_t *q, int8_t *to)
+{
+    int64_t lanes = packed_lanes(isa);
+    int64_t many = (j->outs + lanes - 1) / lanes, group = at / many;
+    int64_t o = at % many * lanes, left = j->outs - o;
+
+    q += (group * j->outs + o) * (ctt_volume(&j->c->w[0].t) / j->c->w[0].t.n);
+    if (isa->pack)
+        isa->pack(j, group, o, q, to);
+    else if (lanes == 1)
+        pack_channel(isa, j, group, o, q, to);
+    else
+        pack_register(isa, j, group, o, left < lanes ? left : lanes, q, to);
+}
+
+static void quantise_one(const struct ctt_int8_isa *isa,
+                         const struct ctt_int8_job *j, int64_t o, int8_t *q,
+                         struct ctt_int8_weights *k)
 {
     const struct ctt_tensor *w = &j->c->w[0].t;
     const float *bias = j->c->w[1].t.data;
@@ -50,10 +100,6 @@ static void pack_one(const struct ctt_int8_isa *isa,
     float step;
 
     ctt_quant_weights((const float *)w->data + o * each, 1, each, q, &step);
-    if (isa->pack)
-        isa->pack(j, group, in, q, k->w);
-    else
-        pack_channel(isa, j, group, in, q, k->w);
     k->factor[at] = step * k->scale;
     k->bias[at] = bias ? bias[o] : 0;
     k->start[at] = start_of(isa, j, q, each);
@@ -88,7 +134,7 @@ int ctt_int8_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                           struct ctt_int8_weights *k)
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
-    int64_t each = ctt_volume(w) / w->n;
+    int64_t each = ctt_volume(w) / w->n, parts = packed_parts(isa, j);
     int8_t *q;
     int rc = 0;
 
@@ -103,7 +149,10 @@ int ctt_int8_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     k->zero = x->zero;
     PARALLEL(d, 4 * ctt_volume(w))
     for (int64_t o = 0; o < w->n; o++)
-        pack_one(isa, j, o, q + o * each, k);
+        quantise_one(isa, j, o, q + o * each, k);
+    PARALLEL(d, 4 * ctt_volume(w))
+    for (int64_t i = 0; i < parts; i++)
+        pack_part(isa, j, i, q, k->w);
     k->stamp = j->c->stamp;
 out:
     return rc;

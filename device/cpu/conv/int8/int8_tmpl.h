@@ -273,7 +273,8 @@ static void task(const struct ctt_int8_job *j, int64_t at)
     left = j->rows - row * j->chunk;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {
-        int64_t end = line && j->out[2] - p.w < left ? j->out[2] - p.w : left;
+        int64_t end = (line || j->gap) && j->out[2] - p.w < left
+                          ? j->out[2] - p.w : left;
         int64_t parts = (end + most - 1) / most;
         int64_t n = (end + parts - 1) / parts;    /* as even as possible */
         int64_t last = p.d;
@@ -284,6 +285,9 @@ static void task(const struct ctt_int8_job *j, int64_t at)
         }
         set_cuts(j, &start, last, line, &t);
         run_blocks(j, &t, n);
+        if (p.w == 0)
+            t.end.y += j->gap * j->c->out.ld *
+                       (int64_t)ctt_dtype_size(j->c->out.dtype);
         t.row += n;
         left -= n;
     }

@@ -20,9 +20,13 @@
  * channel then has a list per column of the window, and a unit's offset is that
  * of the first column (sparse_shift_tmpl.h).
  *
- * A third one, for floats, has 16 neighbouring output channels as lanes: their
- * weights for one value are a row, and a block of channels has a list of its
- * nonzero rows.  Values and results have the layout of dense convs (dense.h).
+ * With strides and few values each tap has planes of its own, with the values
+ * of all results in a row and no padding, so that all loads are aligned.
+ *
+ * A last layout, for floats, has 16 neighbouring output channels as lanes:
+ * their weights for one value are a row, and a block of channels has a list of
+ * its nonzero rows.  Values and results have the layout of dense convs
+ * (dense.h).
  * Its rate of products is twice as high, so it is faster if rows were
  * pruned. */
 #ifndef CTT_SPARSE_H
@@ -46,7 +50,8 @@ struct ctt_sparse_shape {
     int64_t groups;
     int64_t columns;     /* lists of a channel; 1: of all columns */
     int64_t pitch[3];    /* d h w from result to result, of a phase */
-    int64_t phases[3];
+    int64_t phases[3];   /* taps, if these have planes */
+    int64_t by_taps;
     int64_t span;        /* from the first result to behind the last */
     int64_t plane;       /* units of a phase of a group, whole registers */
 };

@@ -3,7 +3,8 @@
  * units: a register of positions of each group at a time, transposed from as
  * many pixels of the input.  The file that includes it has defined elem, LANES
  * and UNIT (elements of a unit), has included int8_layout_tmpl.h and perhaps
- * defined LOAD_BYTES(p, n): a register of n bytes at p, and 0. */
+ * defined LOAD_BYTES(p, n): a register of n bytes at p, and 0, and
+ * LOAD_TWO(p, q, n): one of n bytes at p and, in its second half, at q. */
 
 typedef int32_t ivec_at __attribute__((vector_size(LANES * 4), aligned(4),
                                        may_alias));
@@ -234,6 +235,28 @@ INLINE void lay_turned(const elem *const *from, const elem *input,
         *(ivec_at *)to = v[g];
 }
 
+#ifdef LOAD_TWO
+/* Lays out two registers of positions of pixels of at most half a register. */
+static void lay_two(const elem *const *from, const elem *const *next,
+                    int64_t left, int32_t *to, int64_t apart)
+{
+    int64_t bytes = left * (int64_t)sizeof(elem);
+    ivec v[LANES];
+
+    UNROLL for (int i = 0; i < LANES; i++)
+        v[i] = LOAD_TWO(from[i], next[i], bytes);
+    turn(v);
+    for (int g = 0; left > 0; g++, left -= UNIT, to += apart) {
+        *(ivec_at *)to = v[g];
+        *(ivec_at *)(to + LANES) = v[LANES / 2 + g];
+    }
+}
+#define TWO(j) ((j)->there > FEW * UNIT && (j)->there <= LANES / 2 * UNIT)
+#else
+#define TWO(j) 0
+#define lay_two(from, next, left, to, apart) ((void)(next))
+#endif
+
 /* Lays out registers first .. last - 1 of one phase. */
 static void lay_phase(const struct ctt_sparse_job *j, int64_t plane,
                       int64_t first, int64_t last)
@@ -246,8 +269,15 @@ static void lay_phase(const struct ctt_sparse_job *j, int64_t plane,
     struct spot p = pixel_at(j, phase[2], first * LANES, &left);
 
     for (int64_t at = first; at < last; at++, to += LANES) {
-        const elem *from[LANES];
+        const elem *from[LANES], *next[LANES];
         find(j, phase, left, &p, from);
+        if (TWO(j) && at + 1 < last) {
+            find(j, phase, left, &p, next);
+            lay_two(from, next, j->there, to, planes * j->s.plane);
+            at++;
+            to += LANES;
+            continue;
+        }
         for (int64_t c = 0; c < j->there; c += LANES * UNIT)
             lay_turned(from, j->from, c, j->there - c,
                        to + c / UNIT * planes * j->s.plane,

@@ -47,10 +47,11 @@ static int find_offsets(struct from *f)
         int64_t phase = 0, at = 0, many = 1;
 
         for (int k = 0; k < 3; k++) {
-            int64_t stride = f->c->node->attr.conv.stride[k];
-            phase = phase * f->s->phases[k] + of[k] % stride;
+            int64_t every = f->s->by_taps ? f->c->node->attr.conv.kernel[k]
+                                          : f->c->node->attr.conv.stride[k];
+            phase = phase * f->s->phases[k] + of[k] % every;
             at = at * f->s->pitch[k];
-            at += k == 2 && f->s->columns > 1 ? 0 : of[k] / stride;
+            at += k == 2 && f->s->columns > 1 ? 0 : of[k] / every;
             many *= f->s->phases[k];
         }
         f->tap[t] = phase * f->s->plane + at;

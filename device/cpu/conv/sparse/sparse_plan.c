@@ -48,8 +48,22 @@ static int64_t whole_row(const struct ctt_sparse_isa *isa,
 }
 
 /* Units laid out at a time, so that they are still in the cache when kernels
- * read them. */
-enum { UNITS = 128 << 10 };
+ * read them; NEAR: those that stay in the first one, for the most part. */
+enum { UNITS = 128 << 10, NEAR = 12 << 10 };
+
+/* 1 for planes by tap: with strides, which have several planes anyway, if their
+ * values stay near. */
+static int has_planes_of_taps(const struct ctt_sparse_isa *isa,
+                              const struct ctt_call *c)
+{
+    const struct ctt_tensor *x = &c->in[0], *y = &c->out;
+    const int *k = c->node->attr.conv.kernel, *by = c->node->attr.conv.stride;
+    int64_t groups = (x->c + isa->unit - 1) / isa->unit;
+
+    return isa->columns && by[2] > 1 &&
+           k[0] * k[1] * k[2] * groups *
+           ctt_align(y->d * y->h * y->w, isa->lanes) <= NEAR;
+}
 
 struct ctt_sparse_shape ctt_sparse_plan(const struct ctt_sparse_isa *isa,
                                         const struct ctt_call *c)
@@ -58,15 +72,17 @@ struct ctt_sparse_shape ctt_sparse_plan(const struct ctt_sparse_isa *isa,
     const int64_t in[3] = { x->d, x->h, x->w }, out[3] = { y->d, y->h, y->w };
     const struct ctt_node *n = c->node;
     struct ctt_sparse_shape s = {
-        .units = isa->unit, .groups = (x->c + isa->unit - 1) / isa->unit
+        .units = isa->unit, .groups = (x->c + isa->unit - 1) / isa->unit,
+        .by_taps = has_planes_of_taps(isa, c)
     };
     int64_t far = 0, size = s.groups, fit, last = 0, row;
 
     for (int k = 0; k < 3; k++) {
         int64_t kernel = n->attr.conv.kernel[k];
-        int64_t stride = n->attr.conv.stride[k];
+        int64_t stride = s.by_taps ? kernel : n->attr.conv.stride[k];
         s.phases[k] = kernel < stride ? kernel : stride;
-        s.pitch[k] = pitch_of(in[k], out[k], kernel, stride,
+        s.pitch[k] = s.by_taps ? out[k] :
+                     pitch_of(in[k], out[k], kernel, stride,
                               n->attr.conv.pad[k]);
         row = k == 2 ? whole_row(isa, c, s.pitch[k]) : 0;
         s.columns = row ? kernel : 1;
@@ -83,6 +99,7 @@ struct ctt_sparse_shape ctt_sparse_plan(const struct ctt_sparse_isa *isa,
     if (s.plane < s.span + far)
         s.plane = s.span + far;
     /* Slack that the last register reads after the last result. */
-    s.plane = ctt_align(s.plane + (s.columns > 1 ? 2 : 1) * isa->lanes, 16);
+    row = s.by_taps ? 0 : s.columns > 1 ? 2 : 1;
+    s.plane = ctt_align(s.plane + row * isa->lanes, 16);
     return s;
 }

@@ -111,21 +111,25 @@ static int sparse_supports(struct ctt_conv_ask *q)
 /* Cost model, the same for every number of threads.  Unit of cost: a product of
  * registers of a dense conv, which reaches about the processor's rate.  A
  * product of units costs 2 (its values are read for it alone, and unaligned),
- * or 1.5 with lists by columns; a channel of a tile costs WALK, the epilogue of
- * a register of sums END_SUMS. The layout of a register of positions costs, for
- * each lane, FIND for its pixels and TURN for the transposition of as many
- * groups as lanes.  Winograd costs 5/4 of its products because of the
- * transforms; integer Winograd, which multiplies pairs, 4/3.  (Fitted to
- * bench/bench_sparse.c on AVX-512; doc/benchmarks.md has its accuracy.) */
+ * or 1.5 with lists by columns; with planes of taps 1, and EACH for a unit and
+ * tile; a channel of a tile costs WALK, the epilogue of a register of sums
+ * END_SUMS.  The layout of a register of positions costs, for each lane, FIND
+ * for its pixels and TURN for the transposition of as many groups as lanes, or
+ * of half as many for two registers.  Winograd costs 5/4 of its products
+ * because of the transforms; integer Winograd, which multiplies pairs, 4/3.
+ * (Fitted to bench/bench_sparse.c on AVX-512; doc/benchmarks.md has its
+ * accuracy.) */
 enum { WALK = 8, END_SUMS = 12, FIND = 5, TURN = 7 };
+static const double EACH = 0.75;
 
 static double lay_of(const struct ctt_sparse_isa *isa, const struct kept *k)
 {
     const int64_t *phases = k->s.phases;
     int64_t places = phases[0] * phases[1] * phases[2] * k->s.plane;
     int64_t turns = (k->s.groups + isa->lanes - 1) / isa->lanes;
+    int two = isa->columns && k->s.groups <= isa->lanes / 2;
 
-    return (double)(places * (FIND + TURN * turns));
+    return (double)places * (FIND + (two ? TURN / 2. : TURN * (double)turns));
 }
 
 /* Registers of a channel, of all samples. */
@@ -145,8 +149,10 @@ static double sums_of(const struct ctt_sparse_isa *isa, const struct kept *k,
     int64_t regs = (k->s.span + isa->lanes - 1) / isa->lanes;
     int64_t tiles = (regs + CTT_SPARSE_REGS - 1) / CTT_SPARSE_REGS;
     int64_t walks = WALK * tiles * c->out.c;
+    double each = k->s.by_taps ? (double)regs + EACH * (double)tiles :
+                  (double)regs * (k->s.columns > 1 ? 1.5 : 2);
 
-    return parts * ((k->s.columns > 1 ? 1.5 : 2) * (double)(k->units * regs) +
+    return parts * (each * (double)k->units +
                     (double)(regs * ends * END_SUMS + walks) +
                     lay_of(isa, k));
 }
@@ -206,7 +212,7 @@ static int is_moved(const struct kept *k, const struct ctt_sparse_shape *s,
     return memcmp(k->s.pitch, s->pitch, sizeof(s->pitch)) == 0 &&
            memcmp(k->s.phases, s->phases, sizeof(s->phases)) == 0 &&
            k->s.groups == s->groups && k->s.columns == s->columns &&
-           k->high == y->h && k->wide == y->w;
+           k->s.by_taps == s->by_taps && k->high == y->h && k->wide == y->w;
 }
 
 /* Drops lists and decisions that are not valid for this call. */

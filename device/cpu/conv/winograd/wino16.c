@@ -3,6 +3,7 @@
  * packed weights, blocks, threads. */
 #include "device/cpu/conv/winograd/wino16.h"
 #include "device/cpu/conv/winograd/wino16_plan.h"
+#include "base/avx2.h"
 
 const struct ctt_wino16_isa *ctt_wino16_best(void)
 {
@@ -79,20 +80,32 @@ int64_t ctt_wino16_packed(const struct ctt_wino16_isa *i,
     return p.freqs * p.pairs * 2 * p.kp;
 }
 
+/* The window of a pair of channels, from column l on. */
+static void read_window(const struct ctt_wino16_shape *s, const int8_t *q,
+                        int64_t pair, int64_t k, int64_t l,
+                        struct windows *win)
+{
+    int64_t two = k < s->k && 2 * pair + 1 < s->c, one = k < s->k;
+
+    q += k * 9 * s->c + 2 * pair;
+    for (int t = 0; t < 9; t++) {
+        int16_t *to = win->tap[t / 3][t % 3] + l;
+        to[0] = one ? q[t * s->c] : 0;
+        to[1] = two ? q[t * s->c + 1] : 0;
+    }
+}
+
 static void read_windows(const struct ctt_wino16_shape *s, const int8_t *q,
                          int64_t pair, int64_t from, int64_t width,
                          struct windows *win)
 {
-    for (int64_t l = 0; l < 2 * width; l++) {
-        int64_t k = from + l / 2, c = 2 * pair + l % 2;
-
-        for (int t = 0; t < 9; t++)
-            win->tap[t / 3][t % 3][l] = k < s->k && c < s->c ?
-                q[(k * 9 + t) * s->c + c] : 0;
-    }
+    for (int64_t l = 0; l < width; l++)
+        read_window(s, q, pair, from + l, 2 * l, win);
 }
 
-static void combine(const int8_t by[3], const int16_t *a, const int16_t *b,
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void combine(const int8_t by[3], const int16_t *a, const int16_t *b,
                     const int16_t *c, int64_t n, int16_t *y)
 {
     SIMD for (int64_t l = 0; l < n; l++)
@@ -100,8 +113,8 @@ static void combine(const int8_t by[3], const int16_t *a, const int16_t *b,
 }
 
 /* Transforms windows to u[freq], `slab` numbers apart. */
-static void transform(int tile, struct windows *win, int64_t n, int64_t slab,
-                      int16_t *u)
+INLINE void transform_all(int tile, struct windows *win, int64_t n,
+                          int64_t slab, int16_t *u)
 {
     int side = tile + 2;
     const int8_t (*g)[3] = powers[tile - 3];
@@ -115,6 +128,10 @@ static void transform(int tile, struct windows *win, int64_t n, int64_t slab,
             combine(g[j], win->half[i][0], win->half[i][1], win->half[i][2], n,
                     u + (i * side + j) * slab);
 }
+
+CTT_ALSO_AVX2(void, transform, transform_all,
+              (int tile, struct windows *win, int64_t n, int64_t slab,
+               int16_t *u), (tile, win, n, slab, u))
 
 /* u is [panel][freq][pair][column][of the pair]. */
 void ctt_wino16_pack(const struct ctt_wino16_isa *i,
