@@ -22,8 +22,8 @@ static const struct ctt_wino_shape shapes[] = {
     { 1, 7, 7, 33, 40, 3, 1, 1, 0, 0, 1 },    /* tiles of 2x2 */
     { 3, 6, 9, 20, 24, 3, 0, 2, 0, 0, 1 },
     { 30, 8, 5, 3, 5, 3, 1, 1, 0, 0, 1 },
-    { 9, 32, 31, 5, 40, 3, 1, 1 },    /* gradients in parts: four, two */
-    { 5, 33, 32, 9, 7, 5, 2, 2 },
+    { 17, 32, 31, 5, 40, 3, 1, 1 },    /* gradients in parts: four, two */
+    { 8, 33, 32, 9, 7, 5, 2, 2 },
 };
 
 enum { THREADS = 3, MANY = 11 };

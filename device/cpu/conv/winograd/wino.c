@@ -68,14 +68,14 @@ static int64_t conv_block(const struct ctt_wino_isa *i,
     return even_block(p.tiles, p.freqs * (p.cp + wide), threads);
 }
 
-/* Tiles of a gradient that are transformed together: their channels in, with
- * those of a panel out, stay in the second-level cache. */
+/* Tiles of a gradient that are transformed together.  Blocks may be larger, as
+ * the sums exceed the cache anyway. */
 static int64_t grad_block(const struct ctt_wino_isa *i,
                           const struct ctt_wino_shape *s, int64_t tiles)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
 
-    return even_block(tiles, p.freqs * p.cp, 1);
+    return even_block(tiles, p.freqs * p.cp / 2, 1);
 }
 
 enum { FEW = 32, LONG = 4 << 20 };
@@ -120,7 +120,7 @@ int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
 /* A gradient of the weights is the sum of those of some parts of the tiles.
  * Their number depends on the shape alone, as it decides the order of the
  * sum. */
-enum { PARTS = 8, PART_TILES = 128, PART_BYTES = 8 << 20 };
+enum { PARTS = 8, PART_TILES = 256, PART_BYTES = 8 << 20 };
 
 static int64_t part_floats(const struct ctt_wino_isa *i,
                            const struct ctt_wino_shape *s)
