@@ -73,8 +73,8 @@ out:
 }
 
 /* Threads for work of so many ns.  A primitive of several costs a session its
- * team (ctt_dnnl_execute()), and then all its kernels wait for OpenMP's threads,
- * which sleep: not for SHORT work, in ns. */
+ * team (ctt_dnnl_execute()), and then all its kernels wait for threads that
+ * sleep, OpenMP's: not for SHORT work, in ns. */
 static int dnnl_threads(const struct ctt_dev *d, double work)
 {
     enum { SHORT = 100000 };
