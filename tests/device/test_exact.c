@@ -3,6 +3,7 @@
  * number of threads, and the fast kernels compute it nevertheless. */
 #include "tests/lib/check.h"
 #include "tests/lib/rig.h"
+#include "device/dev.h"
 
 #include "net/op.h"
 
@@ -118,6 +119,24 @@ static void test_rig_cases(void)
             same_bits(&ctt_cases[i], 5, RIG_ADD, 1, TEAMS);
 }
 
+/* A short deconv of one image does not cost a session its team. */
+static void test_team_stays(void)
+{
+    static const struct ctt_case cs = { "c=32 h=16 w=16", NULL, "deconv y in=a "
+        "out=16 kernel=4 stride=2 pad=1", 1 };
+    struct ctt_dev *d;
+    struct ctt_rig r;
+
+    CHECK_OK(ctt_dev_open("cpu", 2, &d));
+    CHECK_OK(ctt_dev_own_threads(d));
+    ctt_rig_open(&r, &cs, 1, 0, 0);
+    ctt_rig_reset(&r, 0);
+    CHECK_OK(ctt_dev_run(d, &r.call, CTT_FWD));
+    CU_ASSERT_PTR_NOT_NULL(d->team);
+    ctt_rig_close(&r, d);
+    ctt_dev_close(&d);
+}
+
 /* ---- the convs of models/ ---- */
 
 /* SIDE: pixels of large images; WORK: multiplications of a case. */
@@ -200,6 +219,7 @@ static CU_TestInfo tests[] = {
     { "shapes that are cut", test_shapes },
     { "the cases of all ops", test_rig_cases },
     { "the convs of models/", test_models },
+    { "a team stays", test_team_stays },
     CU_TEST_INFO_NULL
 };
 

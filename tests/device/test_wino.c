@@ -22,9 +22,11 @@ static const struct ctt_wino_shape shapes[] = {
     { 1, 7, 7, 33, 40, 3, 1, 1, 0, 0, 1 },    /* tiles of 2x2 */
     { 3, 6, 9, 20, 24, 3, 0, 2, 0, 0, 1 },
     { 30, 8, 5, 3, 5, 3, 1, 1, 0, 0, 1 },
+    { 17, 32, 31, 5, 40, 3, 1, 1 },    /* gradients in parts: four, two */
+    { 8, 33, 32, 9, 7, 5, 2, 2 },
 };
 
-enum { THREADS = 3 };
+enum { THREADS = 3, MANY = 11 };
 enum { VIEW = 5 };    /* channels a view has besides ours */
 
 struct rig {
@@ -68,7 +70,8 @@ static void rig_open(struct rig *r, const struct ctt_wino_shape *s,
     r->scratch = ctt_check_floats(larger(larger(ctt_wino_scratch(i, s, THREADS),
                                                 ctt_wino_scratch(i, &b,
                                                                  THREADS)),
-                                         ctt_wino_grad_scratch(i, &large)),
+                                         ctt_wino_grad_scratch(i, &large,
+                                                               MANY)),
                                   8);
 }
 
@@ -343,6 +346,36 @@ static void test_batch(void)
     rig_close(&r);
 }
 
+/* No bit of a gradient depends on the threads, be they more than its parts. */
+static void check_threads(const struct ctt_wino_shape *s)
+{
+    static const int threads[] = { 1, 2, THREADS, MANY };
+    const struct ctt_wino_isa *i = ctt_wino_best();
+    struct rig r;
+    float *first;
+
+    rig_open(&r, s, i);
+    first = ctt_check_floats(r.nw, 5);
+    for (size_t k = 0; k < CTT_LEN(threads); k++) {
+        memset(r.dw, 0, (size_t)r.nw * sizeof(float));
+        ctt_wino_grad(i, &(struct ctt_wino_back){ .s = &r.s, .x = r.x,
+                      .ldx = r.ldx, .dy = r.plus, .lddy = r.ldy }, threads[k],
+                      r.scratch, r.dw);
+        if (k == 0)
+            memcpy(first, r.dw, (size_t)r.nw * sizeof(float));
+        CU_ASSERT(memcmp(first, r.dw, (size_t)r.nw * sizeof(float)) == 0);
+    }
+    ctt_free(first);
+    rig_close(&r);
+}
+
+static void test_threads(void)
+{
+    for (size_t k = 0; k < CTT_LEN(shapes) && ctt_wino_best(); k++)
+        if (!shapes[k].small)
+            check_threads(&shapes[k]);
+}
+
 /* Tiles of 2x2 where many weights are read for few tiles of 4x4. */
 static void test_small_tiles(void)
 {
@@ -410,6 +443,7 @@ static CU_TestInfo tests[] = {
     { "avx2", test_avx2 },
     { "avx512", test_avx512 },
     { "batch", test_batch },
+    { "threads", test_threads },
     CU_TEST_INFO_NULL
 };
 

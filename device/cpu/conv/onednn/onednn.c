@@ -72,6 +72,17 @@ out:
     return rc;
 }
 
+/* Threads for work of so many ns.  A primitive of several costs a session its
+ * team (ctt_dnnl_execute()), and then all its kernels wait for threads that
+ * sleep, OpenMP's: not for SHORT work, in ns. */
+static int dnnl_threads(const struct ctt_dev *d, double work)
+{
+    enum { SHORT = 100000 };
+
+    return d->team && !d->deterministic && work < SHORT ? 1
+                                                        : ctt_dev_omp(d, work);
+}
+
 /* Finds or makes the plans of a part; key: of the whole part, without
  * threads. */
 static int find_plans(struct ctt_conv_ask *q, struct ctt_plan_key key)
@@ -79,7 +90,7 @@ static int find_plans(struct ctt_conv_ask *q, struct ctt_plan_key key)
     struct plan_cache *k = *q->own;
     struct ctt_dnnl_found *f = &k->at[q->part];
     const struct ctt_fold whole = key.f;
-    int team = ctt_dev_omp(q->dev, ctt_fold_work(&whole) / 64);
+    int team = dnnl_threads(q->dev, ctt_fold_work(&whole) / 64);
     int exact = q->dev->deterministic, rc = 0;
 
     f->cut = exact ? ctt_cut_exact(&whole) : ctt_cut_none(&whole);

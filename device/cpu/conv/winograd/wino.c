@@ -4,7 +4,6 @@
 #include "device/cpu/conv/winograd/wino_plan.h"
 #include "device/dev.h"
 
-#include <omp.h>
 #include <string.h>
 
 const struct ctt_wino_isa *ctt_wino_best(void)
@@ -69,14 +68,14 @@ static int64_t conv_block(const struct ctt_wino_isa *i,
     return even_block(p.tiles, p.freqs * (p.cp + wide), threads);
 }
 
-/* Blocks of a gradient may be larger, since the sums exceed the cache
- * anyway. */
+/* Tiles of a gradient that are transformed together.  Blocks may be larger, as
+ * the sums exceed the cache anyway. */
 static int64_t grad_block(const struct ctt_wino_isa *i,
-                          const struct ctt_wino_shape *s)
+                          const struct ctt_wino_shape *s, int64_t tiles)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
 
-    return even_block(p.tiles, p.freqs * p.cp / 2, 1);
+    return even_block(tiles, p.freqs * p.cp / 2, 1);
 }
 
 enum { FEW = 32, LONG = 4 << 20 };
@@ -118,7 +117,33 @@ int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
     return conv_room(i, s, conv_block(i, s, threads)) * threads;
 }
 
-/* Floats of the sums in the transform domain. */
+/* A gradient of the weights is the sum of those of some parts of the tiles.
+ * Their number depends on the shape alone, as it decides the order of the
+ * sum. */
+enum { PARTS = 8, PART_TILES = 256, PART_BYTES = 8 << 20 };
+
+static int64_t part_floats(const struct ctt_wino_isa *i,
+                           const struct ctt_wino_shape *s)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+
+    return ctt_align(p.kp, i->lanes) * p.c * s->r * s->r;
+}
+
+static int grad_parts(const struct ctt_wino_isa *i,
+                      const struct ctt_wino_shape *s)
+{
+    int64_t tiles = ctt_wino_plan(s, i->lanes, 0).tiles, parts = PARTS;
+    int64_t bytes = part_floats(i, s) * (int64_t)sizeof(float);
+
+    while (parts > 1 && (parts * PART_TILES > tiles ||
+                         parts * bytes > PART_BYTES))
+        parts /= 2;
+    return (int)parts;
+}
+
+/* Floats of the sums in the transform domain, and, for one thread, with the
+ * transforms of a block. */
 static int64_t grad_sum(const struct ctt_wino_isa *i,
                         const struct ctt_wino_shape *s)
 {
@@ -126,18 +151,20 @@ static int64_t grad_sum(const struct ctt_wino_isa *i,
 }
 
 static int64_t grad_room(const struct ctt_wino_isa *i,
-                         const struct ctt_wino_shape *s, int64_t block)
+                         const struct ctt_wino_shape *s)
 {
-    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+    int64_t block = grad_block(i, s, p.tiles / grad_parts(i, s) + 1);
 
-    return p.freqs * (ctt_wino_step(block * p.cp) +
-                      ctt_wino_step(block * p.kp));
+    return grad_sum(i, s) + p.freqs * (ctt_wino_step(block * p.cp) +
+                                       ctt_wino_step(block * 2 * i->lanes));
 }
 
 int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
-                              const struct ctt_wino_shape *s)
+                              const struct ctt_wino_shape *s, int threads)
 {
-    return grad_sum(i, s) + grad_room(i, s, grad_block(i, s));
+    return threads * grad_room(i, s) +
+           ctt_align(grad_parts(i, s) * part_floats(i, s), 16);
 }
 
 /* Windows of a register, [tap][lane], and their frequencies. */
@@ -316,67 +343,89 @@ void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                   &(struct items){ i, &job, groups, block, room, scratch });
 }
 
-/* Transforms the sums and adds them to dw (k,r,r,c). */
-static void add_windows(const struct ctt_wino_isa *i,
-                        const struct ctt_wino_back *b, float *dw)
-{
-    const struct ctt_wino_shape *s = b->s;
-    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
-    int64_t taps = s->r * s->r;
+/* ---- the gradient of the weights ---- */
 
-#pragma omp for collapse(2) schedule(static)
-    for (int64_t j = 0; j < p.kp; j += i->lanes) {
-        for (int64_t c = 0; c < p.c; c++) {
-            int64_t n = s->k - j < i->lanes ? s->k - j : i->lanes;
-            struct windows x = { .u = { 0 } };
-            for (int f = 0; f < p.freqs; f++)
-                memcpy(x.u + f * i->lanes, b->du + (f * p.c + c) * p.kp + j,
-                       (size_t)n * sizeof(float));
-            i->back(p.side, x.u, x.win);
-            for (int64_t k = 0; k < n; k++)
-                for (int64_t t = 0; t < taps; t++)
-                    dw[((j + k) * taps + t) * s->c + c] +=
-                        x.win[t * i->lanes + k];
-        }
+struct grad {
+    const struct ctt_wino_isa  *isa;
+    const struct ctt_wino_back *b;
+    int                         parts, groups;
+    int64_t                     room, each;    /* floats: a thread, a part */
+    float                      *win, *scratch, *dw;
+};
+
+/* Transforms the sums of register j of the panels back to the windows
+ * [channel][tap][lane]. */
+static void put_register(const struct grad *g, const struct ctt_wino_plan *p,
+                         int64_t j, const float *du, float *win)
+{
+    const struct ctt_wino_shape *s = g->b->s;
+    int64_t lanes = g->isa->lanes, panel = 2 * lanes, q = j / panel;
+    int64_t width = ctt_wino_width(s, (int)lanes, q);
+    size_t n = (size_t)(width < lanes ? width : lanes) * sizeof(float);
+    float u[64 * LANES_MOST] = { 0 };
+
+    du += q * p->freqs * p->c * panel + j % panel;
+    for (int64_t c = 0; c < p->c; c++, win += s->r * s->r * lanes) {
+        for (int f = 0; f < p->freqs; f++)
+            memcpy(u + f * lanes, du + (f * p->c + c) * width, n);
+        g->isa->back(p->side, u, win);
     }
 }
 
-/* Work of each thread of a parallel region.  Threads share the block, so
- * barriers separate writing it from reading it. */
-static void grad_blocks(const struct ctt_wino_isa *i,
-                        const struct ctt_wino_back *b)
+/* Some panels of a part; no thread reads what another writes. */
+static void part_item(void *arg, int64_t item, int who)
 {
-    struct ctt_wino_plan p = ctt_wino_plan(b->s, i->lanes, b->block);
-    int64_t threads = omp_get_num_threads(), t = omp_get_thread_num();
-    int64_t items = p.freqs * p.panels;
+    const struct grad *g = arg;
+    const struct ctt_wino_shape *s = g->b->s;
+    int64_t lanes = g->isa->lanes, part = item / g->groups;
+    struct ctt_wino_plan p = ctt_wino_plan(s, (int)lanes, 0);
+    int64_t share = item % g->groups, taps = s->r * s->r;
+    int64_t from = p.panels * share / g->groups;
+    int64_t to = p.panels * (share + 1) / g->groups;
+    float *du = g->scratch + who * g->room;
+    float *win = g->win + part * g->each;
 
-#pragma omp for schedule(static)
-    for (int f = 0; f < p.freqs; f++)
-        memset(b->du + f * p.c * p.kp, 0, (size_t)(p.c * p.kp) *
-               sizeof(float));
-    for (int64_t at = 0, n; at < p.tiles; at += n) {
-        n = p.tiles - at < b->block ? p.tiles - at : b->block;
-        int64_t pairs = (n + 1) / 2, to = pairs * (t + 1) / threads * 2;
-        i->spread(b, at, pairs * t / threads * 2, to < n ? to : n);
-#pragma omp barrier
-        i->sums(b, n, items * t / threads, items * (t + 1) / threads);
-#pragma omp barrier
-    }
+    g->isa->grad(g->b, p.tiles * part / g->parts,
+                 p.tiles * (part + 1) / g->parts, from, to, du,
+                 du + grad_sum(g->isa, s));
+    for (int64_t j = from * 2 * lanes; j < to * 2 * lanes && j < p.kp;
+         j += lanes)
+        put_register(g, &p, j, du, win + j * p.c * taps);
+}
+
+/* Adds the parts' windows of channel c and a register to dw (k,r,r,c). */
+static void add_item(void *arg, int64_t item, int who)
+{
+    const struct grad *g = arg;
+    const struct ctt_wino_shape *s = g->b->s;
+    int64_t lanes = g->isa->lanes, taps = s->r * s->r;
+    int64_t j = item / s->c * lanes, c = item % s->c;
+    int64_t n = s->k - j < lanes ? s->k - j : lanes;
+    const float *win = g->win + item * taps * lanes;
+    float *dw = g->dw + j * taps * s->c + c;
+
+    (void)who;
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t t = 0; t < taps; t++) {
+            float sum = 0;
+            for (int part = 0; part < g->parts; part++)
+                sum += win[part * g->each + t * lanes + k];
+            dw[(k * taps + t) * s->c] += sum;
+        }
 }
 
 void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
                    int threads, float *scratch, float *dw)
 {
-    struct ctt_wino_plan p;
+    struct ctt_wino_plan p = ctt_wino_plan(b->s, i->lanes, 0);
+    int parts = grad_parts(i, b->s);
+    struct grad g = { i, b, parts, (threads + parts - 1) / parts,
+                      grad_room(i, b->s), part_floats(i, b->s),
+                      scratch + threads * grad_room(i, b->s), scratch, dw };
 
-    b->block = grad_block(i, b->s);
-    p = ctt_wino_plan(b->s, i->lanes, b->block);
-    b->du = scratch;
-    b->v = scratch + grad_sum(i, b->s);
-    b->m = b->v + p.freqs * ctt_wino_step(b->block * p.cp);
-#pragma omp parallel num_threads(threads)
-    {
-        grad_blocks(i, b);
-        add_windows(i, b, dw);
-    }
+    g.groups = g.groups > p.panels ? (int)p.panels : g.groups;
+    b->block = grad_block(i, b->s, p.tiles / parts + 1);
+    ctt_dev_tasks(b->dev, threads, parts * g.groups, part_item, &g);
+    ctt_dev_tasks(b->dev, threads, (b->s->k + i->lanes - 1) / i->lanes *
+                  b->s->c, add_item, &g);
 }

@@ -60,14 +60,14 @@ struct ctt_wino_job {
     struct ctt_dev              *dev;    /* whose threads; NULL: any */
 };
 
-/* The gradient of the weights while it is computed, from x and dy, the gradient
- * of the result, `block` tiles at a time.  v, m: the transforms of x and dy of
- * a block, [freq][tile][channel]; du: the sums, [freq][c][kp]. */
+/* The gradient of the weights, from x and dy, the gradient of the result. */
 struct ctt_wino_back {
     const struct ctt_wino_shape *s;
     const float                 *x, *dy;
-    int64_t                      ldx, lddy, block;
-    float                       *du, *v, *m;
+    int64_t                      ldx, lddy;
+    struct ctt_dev              *dev;      /* whose threads; NULL: any */
+    int64_t                      block;    /* set by ctt_wino_grad(): tiles that
+                                              are transformed together */
 };
 
 /* One instruction set's kernels; lanes: floats in a register. */
@@ -79,14 +79,10 @@ struct ctt_wino_isa {
      * of the panels of results the share item % groups. */
     void (*conv)(const struct ctt_wino_job *j, int item, int groups,
                  int64_t block, float *scratch);
-    /* spread: transforms tiles from .. to - 1 (from: even) of the block that
-     * begins with tile `first`. sums: adds the products of a block's tiles to
-     * items from .. to - 1 of the sums: panel i % panels of frequency i /
-     * panels. */
-    void (*spread)(const struct ctt_wino_back *b, int64_t first, int64_t from,
-                   int64_t to);
-    void (*sums)(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
-                 int64_t to);
+    /* Computes du, [panel][freq][c][width], of panels first .. last - 1 as the
+     * sums over tiles from .. to - 1. */
+    void (*grad)(const struct ctt_wino_back *b, int64_t from, int64_t to,
+                 int64_t first, int64_t last, float *du, float *scratch);
     /* Windows [tap][lane] to frequencies, [lane] every `step` floats, of tiles
      * of this side, and, the gradient, [freq][lane] back. */
     void (*forth)(int side, const float *win, float *u, int64_t step);
@@ -111,14 +107,14 @@ struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
 int ctt_wino_few_tiles(const struct ctt_wino_isa *i,
                        const struct ctt_wino_shape *s);
 
-/* Sizes in floats: packed weights; scratch of `threads` threads; scratch of a
- * gradient, for any number of threads. */
+/* Sizes in floats: packed weights; scratch of `threads` threads, also
+ * of a gradient of the weights. */
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
                         const struct ctt_wino_shape *s);
 int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
                          const struct ctt_wino_shape *s, int threads);
 int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
-                              const struct ctt_wino_shape *s);
+                              const struct ctt_wino_shape *s, int threads);
 
 /* Packs weights into u. w: (out,r,r,in) of the forward conv; w2: of the conv of
  * the second input. turned: packs for the gradient of the input, with s->c =
@@ -132,9 +128,9 @@ void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                    int threads, float *scratch);
 
 /* Adds the gradient of the weights to dw, (k,r,r,c).  The caller sets b->s, the
- * forward shape, x, dy, ldx and lddy.  Threads share the transforms of a block
- * by tiles and the sums by frequencies, so each sum has one order and no bit
- * depends on the number of threads. */
+ * forward shape, x, dy, ldx and lddy.  Threads share the tiles, in parts whose
+ * sums are added in one order, and with more threads than parts the panels, so
+ * no bit depends on the number of threads. */
 void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
                    int threads, float *scratch, float *dw);
 

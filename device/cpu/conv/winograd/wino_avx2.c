@@ -82,11 +82,11 @@ static inline void wait_far(void)
 #include "device/cpu/conv/winograd/wino_tmpl.h"
 
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "avx2", LANES, ctt_has_avx2, conv_item, transform_tiles, sums,
+    "avx2", LANES, ctt_has_avx2, conv_item, grad_item,
     windows_to_freq, windows_from_freq
 };
 #else
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "avx2", 0, ctt_has_avx2, NULL, NULL, NULL, NULL
+    "avx2", 0, ctt_has_avx2, NULL, NULL, NULL
 };
 #endif

@@ -79,11 +79,11 @@ static inline void wait_far(void)
 #include "device/cpu/conv/winograd/wino_tmpl.h"
 
 const struct ctt_wino_isa ctt_wino_avx512 = {
-    "avx512", LANES, ctt_has_avx512, conv_item, transform_tiles, sums,
+    "avx512", LANES, ctt_has_avx512, conv_item, grad_item,
     windows_to_freq, windows_from_freq
 };
 #else
 const struct ctt_wino_isa ctt_wino_avx512 = {
-    "avx512", 0, ctt_has_avx512, NULL, NULL, NULL, NULL
+    "avx512", 0, ctt_has_avx512, NULL, NULL, NULL
 };
 #endif

@@ -210,15 +210,16 @@ static int to_weights(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
 {
     const struct ctt_wino_isa *isa = q->state;
     const struct ctt_call *c = q->call;
-    float *scratch = scratch_for(q->dev, ctt_wino_grad_scratch(isa, s));
+    int threads = team(q->dev, s), rc = 0;
+    float *scratch = scratch_for(q->dev, ctt_wino_grad_scratch(isa, s,
+                                                               threads));
     struct ctt_wino_back back = {
         .s = s, .x = c->in[0].data, .ldx = c->in[0].ld, .dy = c->dout.data,
-        .lddy = c->dout.ld,
+        .lddy = c->dout.ld, .dev = q->dev,
     };
-    int rc = 0;
 
     CTT_TRY(scratch ? 0 : CTT_ENOMEM);
-    ctt_wino_grad(isa, &back, team(q->dev, s), scratch, c->dw[0].data);
+    ctt_wino_grad(isa, &back, threads, scratch, c->dw[0].data);
 out:
     return rc;
 }

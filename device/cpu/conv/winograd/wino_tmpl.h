@@ -160,40 +160,61 @@ static void conv_item(const struct ctt_wino_job *j, int item, int groups,
         wait_far();
 }
 
-static void transform_tiles(const struct ctt_wino_back *b, int64_t first,
-                            int64_t from, int64_t to)
+/* m[freq][tile][width] = the transforms of panel k of the gradient. */
+static void spread_panel(const struct ctt_wino_back *b,
+                         const struct ctt_wino_plan *p, int64_t first,
+                         int64_t tiles, int64_t k, float *m, int64_t width)
+{
+    const struct ctt_wino_shape *s = b->s;
+    int64_t rest = s->k - k * PANEL, c = rest < PANEL ? rest : PANEL;
+    struct view y = { b->dy + k * PANEL, b->lddy, p->oh, p->ow };
+    scatter_fn *fn = s->r == 3 ? spread6 : spread8;
+    struct place at[2];
+
+    for (int64_t t = 0; t < tiles; t += 2) {
+        int two = two_places(p, first, tiles, t, 0, 0, at);
+        fn(&y, c, at, two, m + t * width, width,
+           ctt_wino_step(p->block * width));
+    }
+}
+
+/* du[freq][channel][width] += the products of a block's tiles. */
+static void panel_sums(const struct ctt_wino_plan *p, int64_t tiles,
+                       const float *v, const float *m, float *du,
+                       int64_t width)
+{
+    int64_t vstep = ctt_wino_step(p->block * p->cp);
+    int64_t mstep = ctt_wino_step(p->block * width);
+
+    for (int f = 0; f < p->freqs; f++)
+        for (int64_t c = 0, r; c < p->c; c += r) {
+            r = even_rows(p->c - c);
+            outers[width / HALF][r](v + f * vstep + c, p->cp, m + f * mstep,
+                                    width, tiles, du + (f * p->c + c) * width,
+                                    width);
+        }
+}
+
+static void grad_item(const struct ctt_wino_back *b, int64_t from, int64_t to,
+                      int64_t first, int64_t last, float *du, float *scratch)
 {
     const struct ctt_wino_shape *s = b->s;
     struct ctt_wino_plan p = ctt_wino_plan(s, LANES, b->block);
     struct ctt_wino_job job = { .s = s, .x = { b->x }, .ldx = { b->ldx } };
-    struct view y = { b->dy, b->lddy, p.oh, p.ow };
-    scatter_fn *fn = s->r == 3 ? spread6 : spread8;
-    int64_t step = ctt_wino_step(b->block * p.kp);
-    struct place at[2];
+    float *v = scratch, *m = v + p.freqs * ctt_wino_step(b->block * p.cp);
+    int64_t panel = p.freqs * p.c * PANEL, n;
 
-    scatter(&job, &p, first, from, to, b->v);
-    for (int64_t t = from; t < to; t += 2) {
-        int two = two_places(&p, first, to, t, 0, 0, at);
-        fn(&y, s->k, at, two, b->m + t * p.kp, p.kp, step);
-    }
-}
+    for (int64_t k = first; k < last; k++)
+        memset(du + k * panel, 0, (size_t)(p.freqs * p.c * ctt_wino_width(
+            s, LANES, k)) * sizeof(*du));
+    for (int64_t at = from; at < to; at += n) {
+        n = to - at < b->block ? to - at : b->block;
+        scatter(&job, &p, at, 0, n, v);
+        for (int64_t k = first; k < last; k++) {
+            int64_t width = ctt_wino_width(s, LANES, k);
 
-static void sums(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
-                 int64_t to)
-{
-    const struct ctt_wino_shape *s = b->s;
-    struct ctt_wino_plan p = ctt_wino_plan(s, LANES, b->block);
-    int64_t vstep = ctt_wino_step(b->block * p.cp);
-    int64_t mstep = ctt_wino_step(b->block * p.kp);
-
-    for (int64_t i = from, f, k, r; i < to; i++) {
-        f = i / p.panels;
-        k = i % p.panels;
-        for (int64_t c = 0; c < p.c; c += r) {
-            r = even_rows(p.c - c);
-            outers[ctt_wino_width(s, LANES, k) / HALF][r](
-                b->v + f * vstep + c, p.cp, b->m + f * mstep + k * PANEL,
-                p.kp, tiles, b->du + (f * p.c + c) * p.kp + k * PANEL, p.kp);
+            spread_panel(b, &p, at, n, k, m, width);
+            panel_sums(&p, n, v, m, du + k * panel, width);
         }
     }
 }
