@@ -414,8 +414,8 @@ int  ctt_mnist_frames(const struct ctt_mnist *m, uint64_t seed, int64_t i,
 /* ---- synth*.c: generated labelled clips, for the demo and the tests ---- */
 
 /* test: clips of the test split, which follow the others; 0: an eighth of
- * these.  actions: bit k stands for classes 2k and 2k + 1, and the bit after those for
- * the classes that are two movements in an order; 0: all pairs. */
+ * these.  actions: bit k stands for classes 2k and 2k + 1, the bit after those
+ * for the classes that are two movements in an order; 0: all pairs. */
 struct ctt_synth {
     int      clips, size, workers;
     uint64_t seed;
