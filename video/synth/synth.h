@@ -12,7 +12,8 @@ enum { CTT_SYNTH_FPS = 12, CTT_SYNTH_MIN = 24, CTT_SYNTH_MAX = 60 };
 struct ctt_move { float x, y, grow, turn; };
 
 /* Actions: an object is moved; or it is pulled or poked and then, late in the
- * clip, tears or falls (late = 1) or does not; or, ordered, it is moved twice. */
+ * clip, tears or falls (late = 1) or does not; or it is moved twice (ordered).
+ */
 enum ctt_prep { CTT_PREP_NONE, CTT_PREP_PULL, CTT_PREP_POKE };
 struct ctt_action {
     struct ctt_move leg[2];
