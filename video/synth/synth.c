@@ -137,7 +137,7 @@ static void pick_others(struct ctt_rng *r, struct script *s)
 }
 
 /* Movements of an object, shorter than those that have a clip alone: the second
- * begins at 26 to 64% of the clip. */
+ * begins at 26 to 63% of the clip. */
 static void pick_course(struct ctt_rng *r, const struct script *s,
                         struct course *c)
 {
