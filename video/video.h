@@ -414,15 +414,16 @@ int  ctt_mnist_frames(const struct ctt_mnist *m, uint64_t seed, int64_t i,
 /* ---- synth*.c: generated labelled clips, for the demo and the tests ---- */
 
 /* test: clips of the test split, which follow the others; 0: an eighth of
- * these.  actions: bit k stands for classes 2k and 2k + 1; 0: all. */
+ * these.  actions: bit k stands for classes 2k and 2k + 1, the bit after those
+ * for the classes that are two movements in an order; 0: all pairs. */
 struct ctt_synth {
     int      clips, size, workers;
     uint64_t seed;
     int      test;
     unsigned actions;
 };
-enum { CTT_SYNTH_CLASSES = 12, CTT_SYNTH_PAIRS = CTT_SYNTH_CLASSES / 2 };
-extern const char *const ctt_synth_template[CTT_SYNTH_CLASSES];
+enum { CTT_SYNTH_CLASSES = 12, CTT_SYNTH_PAIRS = CTT_SYNTH_CLASSES / 2,
+       CTT_SYNTH_ORDERED = 41 };
 
 /* Sets s->actions from names separated by commas, "across,tear"; CTT_EINVAL
  * lists the names.  The number of classes that it makes. */

@@ -30,7 +30,8 @@ static const struct ctt_opt synth_opts[] = {
       "split; 0: the test split is an eighth of the clips", 0, 1000000,
       .arg = "N" },
     { "actions", CTT_STRING, FIELD(actions), "across,upward,nearer,turn,tear,"
-      "poke", "pairs of actions to make", .arg = "NAME,..." },
+      "poke", "pairs of actions to make; order: 41 actions of two movements, "
+      "the second of which is seen late", .arg = "NAME,..." },
     { "size", CTT_INT, FIELD(size), "96", "width and height, even", 16, 1024,
       .arg = "PIXELS" },
     { "seed", CTT_INT, FIELD(seed), "1", "seed; the same seed gives the same "
@@ -102,7 +103,9 @@ static const struct ctt_program commands[] = {
         .synopsis = "OUT [OPTION...]", .opts = synth_opts,
         .about = "Makes short clips of twelve actions in the layout of "
                  "Something-Something V2. The actions come in pairs that a "
-                 "single frame cannot tell apart." },
+                 "single frame cannot tell apart; or of 41 actions "
+                 "(--actions order), what an object does first and what "
+                 "second, while another moves at random." },
     [CTT_DATA_MNIST] = {
         .name = "convtt-data mnist",
         .summary = "makes sequences of moving digits",

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * synth.c: the scripts of the generated clips: twelve actions that only the
- * motion distinguishes, after Something-Something (Goyal et al. 2017).
+ * synth.c: the scripts of the generated clips: actions that only the motion
+ * distinguishes, after Something-Something (Goyal et al. 2017).
  *
  * What a single frame shows is drawn from the same ranges for all classes: the
  * position, size and orientation of an object, whether it is in two pieces, and
  * the position of the hand.  Opposite motions pass through the same poses.
- * Tearing and poking begin like the pretended actions and differ only late. */
+ * Tearing and poking begin like the pretended actions and differ only late.
+ *
+ * Of the actions in an order all begin in poses of the same distribution, what
+ * follows a movement is seen late, and another object moves at random. */
 #include "video/synth/synth.h"
 #include "video/synth/synth_draw.h"
 
@@ -14,46 +17,18 @@
 
 enum { THINGS = 3 };    /* objects per frame, at most */
 
-enum prep { PREP_NONE, PREP_PULL, PREP_POKE };
-
-/* Signs of motion, growth and rotation; or the object is first pulled or poked
- * and then, late in the clip, tears or falls (late = 1) or does not. */
-struct action { float x, y, grow, turn; enum prep prep; int late; };
-
-const char *const ctt_synth_template[CTT_SYNTH_CLASSES] = {
-    "Moving [something] from left to right",
-    "Moving [something] from right to left",
-    "Moving [something] up",
-    "Moving [something] down",
-    "Moving [something] towards the camera",
-    "Moving [something] away from the camera",
-    "Turning [something] clockwise",
-    "Turning [something] anticlockwise",
-    "Tearing [something] into two pieces",
-    "Pretending to be tearing [something]",
-    "Poking [something] so that it falls over",
-    "Poking [something] so slightly that it does not fall",
-};
-
-static const struct action action[CTT_SYNTH_CLASSES] = {
-    { 1, 0, 0, 0, PREP_NONE, 0 },  { -1, 0, 0, 0, PREP_NONE, 0 },
-    { 0, -1, 0, 0, PREP_NONE, 0 }, { 0, 1, 0, 0, PREP_NONE, 0 },
-    { 0, 0, 1, 0, PREP_NONE, 0 },  { 0, 0, -1, 0, PREP_NONE, 0 },
-    { 0, 0, 0, 1, PREP_NONE, 0 },  { 0, 0, 0, -1, PREP_NONE, 0 },
-    { 0, 0, 0, 0, PREP_PULL, 1 },  { 0, 0, 0, 0, PREP_PULL, 0 },
-    { 0, 0, 0, 0, PREP_POKE, 1 },  { 0, 0, 0, 0, PREP_POKE, 0 },
-};
-
-/* The names of classes 2k and 2k + 1 together. */
-static const char *const pair[CTT_SYNTH_PAIRS] = { "across", "upward", "nearer",
-                                                   "turn", "tear", "poke" };
-
 static const float pi = 3.14159265f;
+
+/* A movement and then another: between at[0] and at[1], at[1] and at[2]. */
+struct course {
+    struct ctt_move leg[2];
+    float at[3], dist, grow, turn;
+};
 
 /* All random choices of a clip, drawn once before its first frame, except
  * camera jitter and pixel noise.  Times are in frames. */
 struct script {
-    const struct action *act;
+    struct ctt_action act;
     int              label, frames, others;
     struct ctt_thing thing, other[THINGS - 1];
     struct ctt_hand  hand;
@@ -64,6 +39,7 @@ struct script {
     float touch;                             /* distance middle to hand */
     float sway, cycles, gap;
     float slow[4], noise, gain, drift, jitter;
+    struct course course[2];                 /* of thing and other[0] */
 };
 
 static float clamp01(float x)
@@ -78,9 +54,9 @@ static float ease(float x)
 }
 
 /* Of five objects two stand, two lie, one has any angle; poked ones stand. */
-static float posture(struct ctt_rng *r, enum prep prep)
+static float posture(struct ctt_rng *r, enum ctt_prep prep)
 {
-    int k = prep == PREP_POKE ? 0 : ctt_rng_below(r, 5);
+    int k = prep == CTT_PREP_POKE ? 0 : ctt_rng_below(r, 5);
     float tilt = ctt_rng_in(r, -.2f, .2f);
     float any = ctt_rng_in(r, -pi, pi);
 
@@ -126,8 +102,8 @@ static void pick_thing(struct ctt_rng *r, struct script *s)
     t->x = ctt_rng_in(r, .3f, .7f);
     t->y = ctt_rng_in(r, .3f, .7f);
     t->s = ctt_rng_in(r, .17f, .24f);
-    t->a = posture(r, s->act->prep);
-    if (s->act->prep == PREP_POKE)
+    t->a = posture(r, s->act.prep);
+    if (s->act.prep == CTT_PREP_POKE)
         t->y -= t->s / 2;    /* an object that falls sinks by half its height */
     s->side = ctt_rng_in(r, -1, 1) + (ctt_rng_below(r, 2) ? 0 : pi);
     nx = (float)cos(s->side - t->a);
@@ -136,7 +112,7 @@ static void pick_thing(struct ctt_rng *r, struct script *s)
     t->nx = nx;
     t->ny = ny;
     t->gap = 0;
-    if (s->act->prep != PREP_PULL && !ctt_rng_below(r, 3))
+    if (s->act.prep != CTT_PREP_PULL && !ctt_rng_below(r, 3))
         t->gap = s->gap * ctt_rng_in(r, .3f, 1);
     s->hand.s = ctt_rng_in(r, .11f, .15f) / t->s;
     ctt_hand_pick(r, &s->hand);
@@ -153,11 +129,40 @@ static void pick_others(struct ctt_rng *r, struct script *s)
         t->x = ctt_rng_in(r, .05f, .95f);
         t->y = ctt_rng_in(r, .05f, .95f);
         t->s = ctt_rng_in(r, .1f, .22f);
-        t->a = posture(r, PREP_NONE);
+        t->a = posture(r, CTT_PREP_NONE);
         t->nx = (float)cos(side);
         t->ny = (float)sin(side);
         t->gap = ctt_rng_below(r, 3) ? 0 : ctt_rng_in(r, .1f, .7f);
     }
+}
+
+/* Movements of an object, shorter than those that have a clip alone: the second
+ * begins at 26 to 63% of the clip. */
+static void pick_course(struct ctt_rng *r, const struct script *s,
+                        struct course *c)
+{
+    c->at[0] = s->start;
+    c->at[1] = s->start + (s->stop - s->start) * ctt_rng_in(r, .3f, .6f);
+    c->at[2] = s->stop;
+    c->dist = ctt_rng_in(r, .2f, .35f);
+    c->grow = ctt_rng_in(r, .45f, .7f);
+    c->turn = ctt_rng_in(r, 1.2f, 2);
+}
+
+/* Actions in an order: one of the other objects moves too, at random. */
+static void pick_order(struct ctt_rng *r, struct script *s)
+{
+    struct course *own = &s->course[0], *other = &s->course[1];
+
+    pick_course(r, s, own);
+    pick_course(r, s, other);
+    memcpy(own->leg, s->act.leg, sizeof(own->leg));
+    for (int k = 0; k < 2; k++)
+        other->leg[k] = ctt_synth_any(r);
+    other->at[0] = (float)s->frames * ctt_rng_in(r, 0, .3f);
+    other->at[2] = (float)s->frames * ctt_rng_in(r, .7f, 1);
+    if (!s->others)
+        s->others = 1;
 }
 
 static void pick_camera(struct ctt_rng *r, struct script *s)
@@ -185,13 +190,26 @@ static float hand_away(const struct script *s, float t)
     return 3.5f * (1 - come) + 3.5f * leave;
 }
 
+static void course_follow(const struct course *c, float t,
+                          struct ctt_thing *h)
+{
+    for (int k = 0; k < 2; k++) {
+        const struct ctt_move *m = &c->leg[k];
+        float u = ease((t - c->at[k]) / (c->at[k + 1] - c->at[k]));
+        h->x += c->dist * m->x * u;
+        h->y += c->dist * m->y * u;
+        h->s *= expf(c->grow * m->grow * u);
+        h->a += c->turn * m->turn * u;
+    }
+}
+
 /* The hand is at distance away from (x, y). */
 struct pose { struct ctt_thing thing; float x, y, away, hand_turn; };
 
 /* Moves, scales and rotates, or keeps one of the same poses. */
 static void pose_move(const struct script *s, float t, struct pose *p)
 {
-    const struct action *a = s->act;
+    const struct ctt_move *a = &s->act.leg[0];
     float u = progress(s, t), turn = a->turn * u * s->turn;
 
     p->thing.x += s->dist * (a->x != 0 ? a->x * u : s->at_x);
@@ -203,6 +221,16 @@ static void pose_move(const struct script *s, float t, struct pose *p)
     p->hand_turn = .8f * turn;
 }
 
+static void pose_order(const struct script *s, float t, struct pose *p)
+{
+    struct ctt_thing *h = &p->thing;
+
+    course_follow(&s->course[0], t, h);
+    p->x = h->x;
+    p->y = h->y;
+    p->hand_turn = .8f * (h->a - s->thing.a);
+}
+
 /* Back and forth until the late part begins, then torn or released. */
 static void pose_pull(const struct script *s, float t, struct pose *p)
 {
@@ -212,7 +240,7 @@ static void pose_pull(const struct script *s, float t, struct pose *p)
 
     p->x = p->thing.x += by * (float)cos(s->side);
     p->y = p->thing.y += by * (float)sin(s->side);
-    p->thing.gap = s->act->late ? w * s->gap : 0;
+    p->thing.gap = s->act.late ? w * s->gap : 0;
     p->away += w * s->gap;
 }
 
@@ -227,7 +255,7 @@ static void pose_poke(const struct script *s, float t, struct pose *p)
     float tilt = s->sway * 5 * beat * beat, fall = clamp01(w * 1.5f);
     float dir = cos(s->side) > 0 ? -1 : 1;
 
-    tilt += s->act->late ? fall * fall * pi / 2 : s->sway * 5 * last;
+    tilt += s->act.late ? fall * fall * pi / 2 : s->sway * 5 * last;
     h->a += dir * tilt;
     h->x += dir * h->s * (float)sin(tilt);
     h->y += h->s * (1 - (float)cos(tilt));
@@ -236,7 +264,7 @@ static void pose_poke(const struct script *s, float t, struct pose *p)
 
 static void (*const pose_late[])(const struct script *, float,
                                  struct pose *) = {
-    [PREP_PULL] = pose_pull, [PREP_POKE] = pose_poke,
+    [CTT_PREP_PULL] = pose_pull, [CTT_PREP_POKE] = pose_poke,
 };
 
 /* The object and the hand at frame t; the hand scales with the object. */
@@ -246,9 +274,9 @@ static void pose_at(const struct script *s, float t, struct ctt_thing *thing,
     struct pose p = { .thing = s->thing, .away = hand_away(s, t) };
     float r;
 
-    pose_move(s, t, &p);
-    if (s->act->prep != PREP_NONE)
-        pose_late[s->act->prep](s, t, &p);
+    (s->act.ordered ? pose_order : pose_move)(s, t, &p);
+    if (s->act.prep != CTT_PREP_NONE)
+        pose_late[s->act.prep](s, t, &p);
     r = (s->touch + p.away) * p.thing.s;
     *thing = p.thing;
     *hand = s->hand;
@@ -281,87 +309,22 @@ static void draw_frame(const struct script *s, struct ctt_canvas *v,
     pose_at(s, (float)f, &thing, &hand);
     view_at(s, r, (float)f, &w);
     ctt_draw_view(v, &w);
-    for (int k = 0; k < s->others; k++)
-        ctt_draw_thing(v, &w, &s->other[k]);
+    for (int k = 0; k < s->others; k++) {
+        struct ctt_thing other = s->other[k];
+        if (k == 0 && s->act.ordered)
+            course_follow(&s->course[1], (float)f, &other);
+        ctt_draw_thing(v, &w, &other);
+    }
     ctt_draw_thing(v, &w, &thing);
     ctt_draw_hand(v, &w, &hand);
     ctt_draw_bytes(v, &pixels, w.gain, s->noise, out);
-}
-
-static unsigned actions_of(const struct ctt_synth *s)
-{
-    return s->actions ? s->actions : (1u << CTT_SYNTH_PAIRS) - 1;
-}
-
-int ctt_synth_choose(struct ctt_synth *s, const char *names)
-{
-    unsigned chosen = 0;
-    int rc = 0, k;
-
-    for (size_t n; *names; names += n + (names[n] == ',')) {
-        n = strcspn(names, ",");
-        for (k = 0; k < CTT_SYNTH_PAIRS; k++)
-            if (strlen(pair[k]) == n && memcmp(pair[k], names, n) == 0)
-                break;
-        CTT_CHECK(k < CTT_SYNTH_PAIRS, CTT_EINVAL, "no action '%.*s': across, "
-                  "upward, nearer, turn, tear or poke", (int)n, names);
-        chosen |= 1u << k;
-    }
-    s->actions = chosen;
-out:
-    return rc;
-}
-
-int ctt_synth_classes(const struct ctt_synth *s)
-{
-    int n = 0;
-
-    for (unsigned a = actions_of(s); a; a >>= 1)
-        n += 2 * (int)(a & 1);
-    return n;
-}
-
-int ctt_synth_class(const struct ctt_synth *s, int k)
-{
-    int at = 0;
-
-    for (unsigned a = actions_of(s); k >= 2 * (int)(a & 1); a >>= 1, at += 2)
-        k -= 2 * (int)(a & 1);
-    return at + k;
-}
-
-/* Each block of as many clips as there are classes contains each class once, in
- * random order. */
-int ctt_synth_label(const struct ctt_synth *s, int i)
-{
-    int order[CTT_SYNTH_CLASSES], n = ctt_synth_classes(s), block = i / n;
-    struct ctt_rng r = { ~s->seed, (uint64_t)block << 28 };
-
-    for (int k = 0; k < n; k++) {
-        int j = ctt_rng_below(&r, k + 1);
-        order[k] = order[j];
-        order[j] = ctt_synth_class(s, k);
-    }
-    return order[i % n];
-}
-
-/* Of eight blocks, six are for training, one for validation and one, unless
- * test clips follow, for test, so every split has the same share of each class.
- */
-int ctt_synth_split(const struct ctt_synth *s, int i)
-{
-    int block = i / ctt_synth_classes(s) % 8;
-
-    if (s->test)
-        return i >= s->clips ? 2 : block == 1;
-    return block == 1 ? 1 : block == 2 ? 2 : 0;
 }
 
 static void pick_script(const struct ctt_synth *y, struct ctt_rng *r, int i,
                         struct script *s)
 {
     s->label = ctt_synth_label(y, i);
-    s->act = &action[s->label];
+    ctt_synth_action(s->label, &s->act);
     s->frames = CTT_SYNTH_MIN +
                 ctt_rng_below(r, CTT_SYNTH_MAX - CTT_SYNTH_MIN + 1);
     pick_times(r, s);
@@ -369,6 +332,8 @@ static void pick_script(const struct ctt_synth *y, struct ctt_rng *r, int i,
     pick_thing(r, s);
     pick_others(r, s);
     pick_camera(r, s);
+    if (s->act.ordered)
+        pick_order(r, s);
 }
 
 int ctt_synth_make(const struct ctt_synth *y, int i, struct ctt_frames *out,

@@ -57,7 +57,7 @@ static int clips_of(const struct set *y)
 static const char *sentence(int label, const char *with, char *text, size_t n)
 {
     static const char hole[] = "[something]";
-    const char *t = ctt_synth_template[label], *at = strstr(t, hole);
+    char t[96], *at = strstr(ctt_synth_template(label, t, sizeof(t)), hole);
 
     snprintf(text, n, "%.*s%s%s", (int)(at - t), t, with,
              at + sizeof(hole) - 1);
@@ -80,14 +80,14 @@ static void labels_print(FILE *f, const struct set *y, int split)
 
 static void item_print(FILE *f, const struct ctt_caption *c)
 {
-    char name[64], text[128];
+    char name[64], text[128], template[96];
 
     snprintf(name, sizeof(name), "%s %s", ctt_synth_colour[c->colour],
              ctt_synth_shape[c->shape]);
     fprintf(f, ",\"label\":\"%s\",\"template\":\"%s\","
             "\"placeholders\":[\"%s\"]",
             sentence(c->label, name, text, sizeof(text)),
-            ctt_synth_template[c->label], name);
+            ctt_synth_template(c->label, template, sizeof(template)), name);
 }
 
 /* The test split is listed without classes. */

@@ -75,11 +75,22 @@ static void test_balance(void)
         CU_ASSERT_EQUAL(n[0][k], 60);
         CU_ASSERT_EQUAL(n[1][k], 10);
         CU_ASSERT_EQUAL(n[2][k], 10);
-        CU_ASSERT(strstr(ctt_synth_template[k], "[something]") != NULL);
-        for (int j = 0; j < k; j++)
-            CU_ASSERT(strcmp(ctt_synth_template[k], ctt_synth_template[j]));
     }
     CU_ASSERT(moved > 480);    /* the classes are not in order */
+}
+
+/* Each class, also of those in an order, has a name of its own. */
+static void test_names(void)
+{
+    enum { ALL = CTT_SYNTH_CLASSES + CTT_SYNTH_ORDERED };
+    char text[ALL][96];
+
+    for (int k = 0; k < ALL; k++) {
+        CU_ASSERT(ctt_synth_template(k, text[k], 96) == text[k]);
+        CU_ASSERT(strstr(text[k], "[something]") != NULL);
+        for (int j = 0; j < k; j++)
+            CU_ASSERT(strcmp(text[k], text[j]) != 0);
+    }
 }
 
 /* Chosen pairs are numbered anew, in balance, and the test clips follow. */
@@ -101,32 +112,37 @@ static void test_choice(void)
             CU_ASSERT_EQUAL(n[split][ctt_synth_class(&s, k)],
                             split == 2 ? 10 : split ? 3 : 21);
     CU_ASSERT(ctt_synth_choose(&s, "across,fly") == CTT_EINVAL);
+    CU_ASSERT(ctt_synth_choose(&s, "order,across") == CTT_EINVAL);
+    CHECK_OK(ctt_synth_choose(&s, "order"));
+    CU_ASSERT_EQUAL(ctt_synth_classes(&s), CTT_SYNTH_ORDERED);
+    CU_ASSERT(ctt_synth_class(&s, 0) == CTT_SYNTH_CLASSES);
 }
 
 /* A thing that moves right ends further right, and so on: the templates and
  * the motions are in the same order. */
-static double drift(int label, int axis)
+static double drift_of(struct ctt_synth s, int clips, int label, int axis,
+                       double until)
 {
-    struct ctt_synth s = { .size = 48, .seed = 4 };
     double sum = 0;
     int found = 0;
 
-    for (int i = 0; found < 12; i++) {
+    for (int i = 0; found < clips; i++) {
         struct ctt_frames f = { 0 };
         double a[2][2] = { { 0 } }, mass[2] = { 0 };
-        int got, span, step;
+        int got, span, step, last;
         if (ctt_synth_label(&s, i) != label)
             continue;
         found++;
         CHECK_OK(ctt_synth_clip(&s, i, &f, &got));
         CU_ASSERT_EQUAL(got, label);
         span = f.h * f.w;
-        step = f.count * span * 3 - span * 3;
+        last = (int)(until * (f.count - 1));
+        step = last * span * 3;
         for (int p = 0; p < 3 * span; p++) {
             /* where first and last frame differ, things were or are; the
              * middle frame tells which */
             int d = abs(f.data[p] - f.data[p + step]) > 40;
-            int e = abs(f.data[p] - f.data[p + f.count / 2 * span * 3]) > 40;
+            int e = abs(f.data[p] - f.data[p + (last + 1) / 2 * span * 3]) > 40;
             mass[e] += d;
             a[e][0] += d * (p / 3 % f.w);
             a[e][1] += d * (p / 3 / f.w);
@@ -136,6 +152,45 @@ static double drift(int label, int axis)
         ctt_free(f.data);
     }
     return sum;
+}
+
+static double drift(int label, int axis)
+{
+    struct ctt_synth s = { .size = 48, .seed = 4 };
+
+    return drift_of(s, 12, label, axis, 1);
+}
+
+static int order_named(const char *name)
+{
+    char text[96];
+
+    for (int k = CTT_SYNTH_CLASSES; ; k++)
+        if (strcmp(ctt_synth_template(k, text, sizeof(text)), name) == 0)
+            return k;
+}
+
+/* What comes first is seen in the first part of a clip, what comes second is
+ * not; at the end both orders are in the same place. */
+static void test_order(void)
+{
+    struct ctt_synth s = { .size = 48, .seed = 4 };
+    double far = 1, near = .4, first[2], second[2], both[2][2];
+    int right, down;
+
+    CHECK_OK(ctt_synth_choose(&s, "order"));
+    right = order_named("[something] goes right, then goes down");
+    down = order_named("[something] goes down, then goes right");
+    for (int axis = 0; axis < 2; axis++) {
+        first[axis] = drift_of(s, 16, axis ? down : right, axis, near);
+        second[axis] = drift_of(s, 16, axis ? right : down, axis, near);
+        both[0][axis] = drift_of(s, 16, right, axis, far);
+        both[1][axis] = drift_of(s, 16, down, axis, far);
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        CU_ASSERT(first[axis] > 0 && first[axis] > 2 * second[axis]);
+        CU_ASSERT(both[0][axis] > 0 && both[1][axis] > 0);
+    }
 }
 
 static void test_motion(void)
@@ -338,12 +393,14 @@ int main(void)
     CU_TestInfo tests[] = {
         { "same seed, same pixels", test_seed },
         { "splits and classes", test_balance },
+        { "names of classes", test_names },
         { "chosen actions and test clips", test_choice },
         { "motions as named", test_motion },
+        { "movements in an order", test_order },
         { "written", test_write },
         { "read back", test_read },
         { "errors name the thing", test_errors },
-    { "other files stay", test_recipe_state },
+        { "other files stay", test_recipe_state },
         { "blocked paths", test_blocked },
         { "allocations that fail", test_memory },
         CU_TEST_INFO_NULL
