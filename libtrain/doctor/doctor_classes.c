@@ -158,14 +158,14 @@ int ctt_find_shared(struct ctt_patient *p, struct ctt_finding *f)
     return 1;
 }
 
-static int by_number(const void *a, const void *b)
+static int keys_rise(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
 
     return *x < *y ? -1 : *x > *y;
 }
 
-static uint64_t group_of(const struct ctt_data *d, int i)
+static uint64_t clip_group(const struct ctt_data *d, int i)
 {
     return ctt_name_group(d->list->item[d->clip[i].item].id);
 }
@@ -180,12 +180,12 @@ int ctt_find_groups(struct ctt_patient *p, struct ctt_finding *f)
     if (!key)
         return CTT_ENOMEM;
     for (size_t i = 0; i < clips; i++)
-        key[i] = group_of(p->train, (int)i);
-    qsort(key, clips, sizeof(*key), by_number);
+        key[i] = clip_group(p->train, (int)i);
+    qsort(key, clips, sizeof(*key), keys_rise);
     for (int i = 0; p->val && i < p->val->clips; i++) {
-        uint64_t k = group_of(p->val, i);
+        uint64_t k = clip_group(p->val, i);
 
-        shared += k && bsearch(&k, key, clips, sizeof(k), by_number);
+        shared += k && bsearch(&k, key, clips, sizeof(k), keys_rise);
     }
     ctt_free(key);
     if (!p->val)

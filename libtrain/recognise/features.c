@@ -356,7 +356,7 @@ out:
 }
 
 /* The number in d of each item of the list, from 1; 0: it is not there. */
-static int *places_of(const struct ctt_data *d)
+static int *clip_places(const struct ctt_data *d)
 {
     int *place = ctt_calloc((size_t)d->list->count, sizeof(*place));
 
@@ -369,7 +369,7 @@ int ctt_features_part(const struct ctt_features *f, const struct ctt_data *d,
                       struct ctt_features *out)
 {
     size_t width = (size_t)f->width;
-    int *place = places_of(d), rc = 0;
+    int *place = clip_places(d), rc = 0;
 
     *out = (struct ctt_features){ .width = f->width, .points = f->points,
                                   .d = d };

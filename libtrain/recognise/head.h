@@ -31,8 +31,8 @@ struct ctt_head_fit {
     int                clips, groups;    /* groups 0: runs of the list */
 };
 
-/* What the head of m, a model of ctt_head_graph() with both parts, reads of
- * each clip of d at the points of the fit below; to be freed. */
+/* Reads the inputs of the head of m, a model of ctt_head_graph() with both
+ * parts, of each clip of d at the points of the fit below; to be freed. */
 int  ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                    struct ctt_data *d, const struct ctt_events *ev,
                    struct ctt_features *out);

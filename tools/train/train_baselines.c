@@ -111,8 +111,9 @@ static void warn_of_scene(const struct ctt_baselines *b,
                       100 * ctt_metrics_top1(m, last));
 }
 
-static int tell_all(const struct ctt_baselines *b, const struct ctt_metrics *m,
-                    struct ctt_data *d, const char *fitted, const char *set)
+static int tell_beside(const struct ctt_baselines *b,
+                       const struct ctt_metrics *m, struct ctt_data *d,
+                       const char *fitted, const char *set)
 {
     int clips = ctt_data_clips(d), rc;
 
@@ -142,7 +143,7 @@ int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
         goto out;
     snprintf(fitted, sizeof(fitted), "%d training clip%s", b->trained,
              ctt_s(b->trained));
-    CTT_TRY(tell_all(b, page->model, test, fitted, page->set));
+    CTT_TRY(tell_beside(b, page->model, test, fitted, page->set));
 out:
     return rc;
 }
@@ -150,7 +151,7 @@ out:
 /* ---- of folds ---- */
 
 /* Adds m, of so many clips, behind the first `at` of `room`. */
-static int append(struct ctt_metrics **to, int room, int at,
+static int join_scores(struct ctt_metrics **to, int room, int at,
                   const struct ctt_metrics *m, int clips)
 {
     int rc = 0;
@@ -181,9 +182,9 @@ int ctt_beside_add(struct ctt_beside *s, const struct ctt_train_cfg *cfg,
         goto out;
     ctt_tool_progress(NULL, "measuring answers without a network");
     CTT_TRY(ctt_baselines_measure(train, val, shares, SHARES, &b));
-    CTT_TRY(append(&s->model, room, s->clips, scores, clips));
+    CTT_TRY(join_scores(&s->model, room, s->clips, scores, clips));
     for (int k = 0; k < CTT_BASELINES; k++)
-        CTT_TRY(append(&s->all.of[k], room, s->clips, b.of[k], clips));
+        CTT_TRY(join_scores(&s->all.of[k], room, s->clips, b.of[k], clips));
     s->clips += clips;
 out:
     ctt_baselines_free(&b);
@@ -192,8 +193,8 @@ out:
 
 int ctt_beside_tell(const struct ctt_beside *s, struct ctt_data *d)
 {
-    return s->clips ? tell_all(&s->all, s->model, d, "the clips of the other "
-                               "folds", "all clips") : 0;
+    return s->clips ? tell_beside(&s->all, s->model, d, "the clips of the "
+                                  "other folds", "all clips") : 0;
 }
 
 void ctt_beside_free(struct ctt_beside *s)

@@ -74,7 +74,7 @@ out:
     return rc;
 }
 
-/* What the heads of --backbone are fitted to is read once for all folds, but of
+/* Reads once what the heads of --backbone are fitted to, for all folds; not of
  * the control, whose norms have the statistics of the clips of a fold. */
 static int know_heads(struct ctt_training *j, struct ctt_features *all)
 {

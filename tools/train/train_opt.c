@@ -160,7 +160,8 @@ static const struct ctt_chapter chapters[] = {
       "deviation over the parts and the accuracy over all clips; --log-csv and "
       "--log-json hold its rows. A second one has all clips beside answers "
       "without a network (--baselines). Numbers of mean=auto are measured on "
-      "all parts. Checkpoints stay until the last part, and --resume goes on with the same command." },
+      "all parts. Checkpoints stay until the last part, and --resume goes on "
+      "with the same command; --backbone keeps none." },
     { "A BACKBONE OF OTHERS",
       "--backbone=FILE takes the place of a model text. The model FILE is cut "
       "behind --nodes, and a linear classifier is fitted in closed form to "

@@ -6,7 +6,6 @@
 #include "base/newfile.h"
 #include "base/opt.h"
 #include "comm/comm.h"
-#include "libtrain/recognise/features.h"
 #include "libtrain/search/search.h"
 #include "libtrain/train.h"
 #include "net/file/file.h"
@@ -140,7 +139,7 @@ int ctt_backbone_graph(const struct ctt_train_cfg *cfg, const char *path,
  * faster. */
 int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded);
 
-/* The same; prints its results, too. */
+/* Fits it, too, and prints the results of the model. */
 int ctt_train_head(struct ctt_training *j);
 
 /* ---- train_result.c ---- */
