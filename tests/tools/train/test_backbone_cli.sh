@@ -89,17 +89,18 @@ grep -q 'taken from b.h5; new: head$' said || fail "weights: $(cat said)"
 for f in b m; do
     works "$bin/convtt-info" --export $f.safetensors $f.h5
 done
-for w in c1.w n1.gamma n1.mean n1.var c2.w n2.beta; do
-    python3 - $w << 'END' || fail "$w: another weight"
+tensor() {      # its bytes in hexadecimal digits: tensor FILE NAME
+    python3 - "$@" << 'END'
 import json, struct, sys
-def read(path, name):
-    with open(path, 'rb') as f:
-        n = struct.unpack('<Q', f.read(8))[0]
-        at = json.loads(f.read(n))[name]['data_offsets']
-        f.seek(8 + n + at[0])
-        return f.read(at[1] - at[0])
-sys.exit(len({read(f + '.safetensors', sys.argv[1]) for f in 'bm'}) != 1)
+with open(sys.argv[1] + '.safetensors', 'rb') as f:
+    n = struct.unpack('<Q', f.read(8))[0]
+    at = json.loads(f.read(n))[sys.argv[2]]['data_offsets']
+    f.seek(8 + n + at[0])
+    print(f.read(at[1] - at[0]).hex())
 END
+}
+for w in c1.w n1.gamma n1.mean n1.var c2.w n2.beta; do
+    [ "$(tensor b $w)" = "$(tensor m $w)" ] || fail "$w: another weight"
 done
 works "$bin/convtt-infer" --json --observe 0.25,0.5,1 m.h5 test-3.csv
 grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
@@ -249,5 +250,17 @@ grep -q 'persons, videos *wrong *10 of 10 validation' out ||
     --threads 1 > out 2>&1
 grep -q 'persons, videos *fine *0 of 8 validation' out ||
     fail "the doctor: $(cat out)"
+
+# 8. A fitted model is trained on by steps: layers that --freeze names stay, the
+# statistics of their norms, too.
+says 0 't.h5 written' "$bin/convtt-train" --init l1.h5 --freeze 'c1,n1' \
+    --data own-4.csv --val none --epochs 1 --lr 1e-4 --threads 1 -o t.h5
+works "$bin/convtt-info" --export t.safetensors t.h5
+for w in c1.w n1.gamma n1.mean; do
+    [ "$(tensor l1 $w)" = "$(tensor t $w)" ] || fail "$w is frozen, and differs"
+done
+for w in c2.w n2.gamma head.w; do
+    [ "$(tensor l1 $w)" != "$(tensor t $w)" ] || fail "$w is not trained"
+done
 
 exit $failed
