@@ -67,7 +67,7 @@ struct ctt_finding {
     int         show;
     char        found[208], mends[160];
 };
-enum { CTT_CHECKS = 17 };
+enum { CTT_CHECKS = 18 };
 struct ctt_findings {
     int                count, wrong;
     struct ctt_finding row[CTT_CHECKS];

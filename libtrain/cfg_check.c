@@ -142,15 +142,17 @@ static const char *const fit_reads[] = {
     "backbone", "nodes", "reads", "seed", "baselines", "val-batch", "device",
     "threads", "affinity", "stall", "memory", "frame-pixels", "clip-bytes",
     "clip-frames", "clip-seconds", "max-classes", "progress", "quiet", "out",
-    "licence", "report-html", "profile",
+    "licence", "report-html", "profile", "folds",
 };
 
-static int is_read(const char *name)
+/* --log-csv and --log-json hold the results of folds. */
+static int is_read(const struct ctt_train_cfg *cfg, const char *name)
 {
     for (size_t i = 0; i < CTT_LEN(fit_reads); i++)
         if (strcmp(fit_reads[i], name) == 0)
             return 1;
-    return 0;
+    return cfg->folds && (strcmp(name, "log-csv") == 0 ||
+                          strcmp(name, "log-json") == 0);
 }
 
 static int check_fit(const struct ctt_train_cfg *cfg)
@@ -159,9 +161,9 @@ static int check_fit(const struct ctt_train_cfg *cfg)
 
     for (const struct ctt_opt *o = ctt_train_opts; cfg->backbone && o->name;
          o++)
-        CTT_CHECK(is_read(o->name) || ctt_opt_is_default(o, cfg), CTT_EINVAL,
-                  "--%s has no effect with --backbone, whose head is fitted "
-                  "in closed form: leave it out", o->name);
+        CTT_CHECK(is_read(cfg, o->name) || ctt_opt_is_default(o, cfg),
+                  CTT_EINVAL, "--%s has no effect with --backbone, whose head "
+                  "is fitted in closed form: leave it out", o->name);
 out:
     return rc;
 }

@@ -356,6 +356,7 @@ static const struct check {
     { "classes", CTT_RECOGNISE, WRONG, ctt_find_classes },
     { "clips twice", CTT_RECOGNISE, DEEP, ctt_find_twice },
     { "in both parts", ANY, DEEP, ctt_find_shared },
+    { "persons, videos", CTT_RECOGNISE, DEEP, ctt_find_groups },
     { "clips skipped", ANY, DEEP, ctt_find_skipped },
     { "one frame", CTT_RECOGNISE, DEEP, ctt_find_scene },
     { "changes", ANY, ALWAYS, changes },

@@ -34,6 +34,7 @@ int ctt_find_classes(struct ctt_patient *p, struct ctt_finding *f);
 int ctt_find_twice(struct ctt_patient *p, struct ctt_finding *f);
 int ctt_find_skipped(struct ctt_patient *p, struct ctt_finding *f);
 int ctt_find_shared(struct ctt_patient *p, struct ctt_finding *f);
+int ctt_find_groups(struct ctt_patient *p, struct ctt_finding *f);
 int ctt_find_scene(struct ctt_patient *p, struct ctt_finding *f);
 
 /* Trains a copy of m with the optimizer and learning rate of cfg, and without

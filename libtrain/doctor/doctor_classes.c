@@ -2,10 +2,12 @@
  * doctor_classes.c: checks of classes and sets: few clips of a class, clips in
  * a set twice or in both, clips that were skipped, scenes that decide. */
 #include "libtrain/doctor/doctor.h"
+#include "libtrain/data/fold.h"
 #include "libtrain/recognise/baseline.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double CLASSES_APART = 20;   /* clips, most to fewest */
@@ -153,6 +155,46 @@ int ctt_find_shared(struct ctt_patient *p, struct ctt_finding *f)
           p->val->clips);
     if (rc)
         MENDS(f, "--val PATH with other clips than %.90s", in_val);
+    return 1;
+}
+
+static int keys_rise(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static uint64_t clip_group(const struct ctt_data *d, int i)
+{
+    return ctt_name_group(d->list->item[d->clip[i].item].id);
+}
+
+/* Whether persons or videos are on both sides. */
+int ctt_find_groups(struct ctt_patient *p, struct ctt_finding *f)
+{
+    size_t clips = (size_t)p->train->clips;
+    uint64_t *key = ctt_calloc(clips + 1, sizeof(*key));
+    int shared = 0;
+
+    if (!key)
+        return CTT_ENOMEM;
+    for (size_t i = 0; i < clips; i++)
+        key[i] = clip_group(p->train, (int)i);
+    qsort(key, clips, sizeof(*key), keys_rise);
+    for (int i = 0; p->val && i < p->val->clips; i++) {
+        uint64_t k = clip_group(p->val, i);
+
+        shared += k && bsearch(&k, key, clips, sizeof(k), keys_rise);
+    }
+    ctt_free(key);
+    if (!p->val)
+        return 0;
+    FOUND(f, "%d of %d validation clips have the person or the video of a "
+          "training clip, by their names", shared, p->val->clips);
+    if (shared)
+        MENDS(f, "--folds 5 in place of --val, with --backbone too: persons "
+              "and videos are then on one side");
     return 1;
 }
 

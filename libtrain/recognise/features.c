@@ -342,7 +342,8 @@ int ctt_features_read(const struct ctt_model *m,
     a.q = (struct reading){ .g = folded->g, .point = point, .points = points,
         .clips = d->clips, .ev = ev, .out = out, .maps = maps,
         .width = (int)folded->g->node[ctt_graph_output(folded->g)].out.c };
-    *out = (struct ctt_features){ .width = a.q.width, .points = points };
+    *out = (struct ctt_features){ .width = a.q.width, .points = points,
+                                  .d = d };
     out->x = ctt_calloc(rows * (size_t)out->width, sizeof(*out->x));
     out->clip = ctt_calloc(rows, sizeof(*out->clip));
     CTT_TRY(out->x && out->clip ? 0 : CTT_ENOMEM);
@@ -351,6 +352,41 @@ int ctt_features_read(const struct ctt_model *m,
 out:
     ctt_model_free(&folded);
     ctt_model_free(&reader);
+    return rc;
+}
+
+/* The number in d of each item of the list, from 1; 0: it is not there. */
+static int *clip_places(const struct ctt_data *d)
+{
+    int *place = ctt_calloc((size_t)d->list->count, sizeof(*place));
+
+    for (int i = 0; place && i < d->clips; i++)
+        place[d->clip[i].item] = i + 1;
+    return place;
+}
+
+int ctt_features_part(const struct ctt_features *f, const struct ctt_data *d,
+                      struct ctt_features *out)
+{
+    size_t width = (size_t)f->width;
+    int *place = clip_places(d), rc = 0;
+
+    *out = (struct ctt_features){ .width = f->width, .points = f->points,
+                                  .d = d };
+    out->x = ctt_calloc((size_t)f->rows * width, sizeof(*out->x));
+    out->clip = ctt_calloc((size_t)f->rows, sizeof(*out->clip));
+    CTT_TRY(place && out->x && out->clip ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < f->rows; i++) {
+        int at = place[f->d->clip[f->clip[i]].item];
+
+        if (!at)
+            continue;
+        memcpy(out->x + (size_t)out->rows * width, f->x + (size_t)i * width,
+               width * sizeof(*f->x));
+        out->clip[out->rows++] = at - 1;
+    }
+out:
+    ctt_free(place);
     return rc;
 }
 

@@ -12,6 +12,7 @@ struct ctt_features {
     int    rows, width, points;
     float *x;
     int   *clip;        /* [rows] its number in the data */
+    const struct ctt_data *d;
 };
 
 /* Computes the rows of the clips of d at these points.  m: a model of single
@@ -27,6 +28,10 @@ int  ctt_features_read(const struct ctt_model *m,
                        const struct ctt_point *point, int points,
                        const struct ctt_events *ev, struct ctt_features *out);
 void ctt_features_free(struct ctt_features *f);
+
+/* The rows of the clips of d, a part of f's data; CTT_ENOMEM. */
+int  ctt_features_part(const struct ctt_features *f, const struct ctt_data *d,
+                       struct ctt_features *out);
 
 /* Sets the running statistics of m's batch norms to those of one frame from
  * the middle of each of 48 clips, spread over d, or of all if there are

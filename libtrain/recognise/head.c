@@ -175,28 +175,43 @@ out:
 /* How many of the numbers that the head reads are motion. */
 static int motion_of(const struct ctt_graph *g)
 {
-    const struct ctt_node *x = &g->node[ctt_graph_output(g)];
+    const struct ctt_node *x = &g->node[g->node[ctt_graph_output(g)].in[0]];
 
     return (int)g->node[x->in[0]].out.c;
 }
 
+int ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                  struct ctt_data *d, const struct ctt_events *ev,
+                  struct ctt_features *out)
+{
+    struct ctt_model *body = NULL;
+    int rc = 0;
+
+    CTT_CHECK(!ctt_data_several(d), CTT_EUNSUP, "clips have several labels; a "
+              "ridge head answers one");
+    CTT_TRY(without_head(m, &body));
+    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), ev, out));
+out:
+    ctt_model_free(&body);
+    return rc;
+}
+
 static int read_examples(const struct ctt_model *m,
                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                         const struct ctt_features *known,
                          const struct ctt_events *ev, struct examples *e,
                          int *groups)
 {
     int *of = ctt_calloc((size_t)d->clips, sizeof(*of)), rc = 0;
-    struct ctt_model *body = NULL;
     size_t rows;
 
     CTT_TRY(of ? 0 : CTT_ENOMEM);
-    CTT_TRY(without_head(m, &body));
-    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), ev,
-                              &e->f));
+    CTT_TRY(known ? ctt_features_part(known, d, &e->f)
+                  : ctt_head_read(m, cfg, d, ev, &e->f));
     CTT_CHECK(e->f.rows > (int)CTT_LEN(points), CTT_EUNSUP, "fewer than two "
               "clips can be read");
     CTT_TRY(*groups = ctt_groups_find(d, of));
-    e->motion = motion_of(body->g);
+    e->motion = motion_of(m->g);
     rows = (size_t)e->f.rows;
     e->label = ctt_calloc(rows, sizeof(*e->label));
     e->group = ctt_calloc(rows, sizeof(*e->group));
@@ -206,7 +221,6 @@ static int read_examples(const struct ctt_model *m,
         e->group[i] = of[e->f.clip[i]];
     }
 out:
-    ctt_model_free(&body);
     ctt_free(of);
     return rc;
 }
@@ -309,17 +323,15 @@ out:
 }
 
 int ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
-                   struct ctt_data *d, const struct ctt_events *ev,
-                   struct ctt_head_fit *out)
+                   struct ctt_data *d, const struct ctt_features *known,
+                   const struct ctt_events *ev, struct ctt_head_fit *out)
 {
     struct examples e = { .label = NULL };
     struct ctt_ridge r = { 0 };
     int rc = 0;
 
-    CTT_CHECK(!ctt_data_several(d), CTT_EUNSUP, "clips have several labels; a "
-              "ridge head answers one");
     *out = (struct ctt_head_fit){ .clips = 0 };
-    CTT_TRY(read_examples(*m, cfg, d, ev, &e, &out->groups));
+    CTT_TRY(read_examples(*m, cfg, d, known, ev, &e, &out->groups));
     out->clips = e.f.rows / (int)CTT_LEN(points);
     CTT_TRY(choose_parts(&e, cfg->reads, d->list->labels, &r, out));
     CTT_TRY(take_parts(m, out->parts));

@@ -31,15 +31,22 @@ struct ctt_head_fit {
     int                clips, groups;    /* groups 0: runs of the list */
 };
 
+/* Reads the inputs of the head of m, a model of ctt_head_graph() with both
+ * parts, of each clip of d at the points of the fit below; to be freed. */
+int  ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                   struct ctt_data *d, const struct ctt_events *ev,
+                   struct ctt_features *out);
+
 /* Replaces *m, a model of ctt_head_graph() with both parts, by one whose head
  * is fitted by least squares with a penalty to the answers after 25, 50 and
  * 100% of each clip.  The parts, unless cfg->reads names them, and the penalty
  * are those with the least squared error on the clips of a group by a fit to
- * the other groups (ctt_groups_find()).  CTT_EUNSUP: clips have several labels,
- * or fewer than two can be read; CTT_ENAN: the backbone computes a number that
+ * the other groups (ctt_groups_find()).  known: what this head reads of a set
+ * of which d is a part, or NULL.  CTT_EUNSUP: clips have several labels, or
+ * fewer than two can be read; CTT_ENAN: the backbone computes a number that
  * is not finite; CTT_ESTOP if ctt_stopped(). */
 int  ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
-                    struct ctt_data *d, const struct ctt_events *ev,
-                    struct ctt_head_fit *out);
+                    struct ctt_data *d, const struct ctt_features *known,
+                    const struct ctt_events *ev, struct ctt_head_fit *out);
 
 #endif

@@ -168,7 +168,7 @@ static void a_healthy_set_is_fine(void)
     struct ctt_findings all;
 
     diagnose(&none, &all);
-    CU_ASSERT_EQUAL(all.count, 17);
+    CU_ASSERT_EQUAL(all.count, 18);
     CU_ASSERT(strstr(row(&all, "changes")->found, "brightness=0.6 jitter") !=
               NULL);
     for (int i = 0; i < all.count; i++)

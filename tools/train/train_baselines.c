@@ -8,6 +8,7 @@
 #include "tools/shared/tool.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct ctt_point shares[] = {
     { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
@@ -50,13 +51,14 @@ static void add_row(struct ctt_table *t, const char *name,
 }
 
 static int tell_table(const struct ctt_baselines *b,
-                      const struct ctt_metrics *m, const char *set)
+                      const struct ctt_metrics *m, const char *fitted,
+                      const char *set)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     int rc;
 
-    printf("\nthe same clips without a network (linear, fitted to %d training "
-           "clip%s), on %s\n", b->trained, ctt_s(b->trained), set);
+    printf("\nthe same clips without a network (linear, fitted to %s), on %s\n",
+           fitted, set);
     ctt_table_row(&t, "answer from\tat 25%%\t50%%\t100%%\t95%% at 100%%");
     for (int k = 0; k < CTT_BASELINES; k++)
         add_row(&t, ctt_baseline_names[k], b->of[k]);
@@ -109,12 +111,27 @@ static void warn_of_scene(const struct ctt_baselines *b,
                       100 * ctt_metrics_top1(m, last));
 }
 
+static int tell_beside(const struct ctt_baselines *b,
+                       const struct ctt_metrics *m, struct ctt_data *d,
+                       const char *fitted, const char *set)
+{
+    int clips = ctt_data_clips(d), rc;
+
+    CTT_TRY(tell_table(b, m, fitted, set));
+    tell_gain(b, m, clips);
+    if (ctt_data_all_frames(d) > clips)    /* not pictures */
+        warn_of_scene(b, m, clips);
+out:
+    return rc;
+}
+
 int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
                         struct ctt_data *test, const struct ctt_metrics *scores,
                         struct ctt_train_page *page)
 {
     struct ctt_baselines *b = &page->baselines;
     int clips = ctt_data_clips(test), rc = 0;
+    char fitted[48];
 
     if (!cfg->baselines || scores->several)
         goto out;
@@ -124,10 +141,64 @@ int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
     CTT_TRY(rc == CTT_EUNSUP ? 0 : rc);
     if (!b->trained)
         goto out;
-    CTT_TRY(tell_table(b, page->model, page->set));
-    tell_gain(b, page->model, clips);
-    if (ctt_data_all_frames(test) > clips)    /* not pictures */
-        warn_of_scene(b, page->model, clips);
+    snprintf(fitted, sizeof(fitted), "%d training clip%s", b->trained,
+             ctt_s(b->trained));
+    CTT_TRY(tell_beside(b, page->model, test, fitted, page->set));
 out:
     return rc;
+}
+
+/* ---- of folds ---- */
+
+/* Adds m, of so many clips, behind the first `at` of `room`. */
+static int join_scores(struct ctt_metrics **to, int room, int at,
+                  const struct ctt_metrics *m, int clips)
+{
+    int rc = 0;
+
+    if (!*to) {
+        CTT_TRY(ctt_metrics_new(m->classes, shares, SHARES, to));
+        (*to)->verdict = ctt_calloc((size_t)room * SHARES, 1);
+    }
+    CTT_TRY((*to)->verdict ? 0 : CTT_ENOMEM);
+    memcpy((*to)->verdict + (size_t)at * SHARES, m->verdict,
+           (size_t)clips * SHARES);
+    for (int k = 0; k < SHARES; k++)
+        (*to)->top1[k] += m->top1[k];
+    (*to)->clips += m->clips;
+out:
+    return rc;
+}
+
+int ctt_beside_add(struct ctt_beside *s, const struct ctt_train_cfg *cfg,
+                   struct ctt_data *train, struct ctt_data *val,
+                   const struct ctt_metrics *scores)
+{
+    struct ctt_baselines b = { .trained = 0 };
+    int clips = ctt_data_clips(val), room = clips + ctt_data_clips(train);
+    int rc = 0;
+
+    if (!cfg->baselines || scores->several)
+        goto out;
+    ctt_tool_progress(NULL, "measuring answers without a network");
+    CTT_TRY(ctt_baselines_measure(train, val, shares, SHARES, &b));
+    CTT_TRY(join_scores(&s->model, room, s->clips, scores, clips));
+    for (int k = 0; k < CTT_BASELINES; k++)
+        CTT_TRY(join_scores(&s->all.of[k], room, s->clips, b.of[k], clips));
+    s->clips += clips;
+out:
+    ctt_baselines_free(&b);
+    return rc;
+}
+
+int ctt_beside_tell(const struct ctt_beside *s, struct ctt_data *d)
+{
+    return s->clips ? tell_beside(&s->all, s->model, d, "the clips of the "
+                                  "other folds", "all clips") : 0;
+}
+
+void ctt_beside_free(struct ctt_beside *s)
+{
+    ctt_metrics_free(&s->model);
+    ctt_baselines_free(&s->all);
 }

@@ -176,7 +176,7 @@ static int say_folds(const struct ctt_train_cfg *cfg, const struct results *r)
         say_row(r, i, name, x, &t);
     if (!r->several)
         say_all(r, &t);
-    ctt_tool_say("%d folds; %s:", r->folds, ctt_picks_last(cfg)
+    ctt_tool_say("%d folds; %s:", r->folds, cfg->backbone || ctt_picks_last(cfg)
                  ? "no clip that is tested chose anything"
                  : "each chose the best epoch of its model, which flatters it "
                    "(--pick=last and ema-last choose nothing)");
@@ -254,7 +254,8 @@ out:
 
 static int spare_inputs(const struct ctt_train_cfg *cfg, int own, int k)
 {
-    const char *const read[] = { cfg->init, cfg->data, cfg->classes };
+    const char *const read[] = { cfg->init, cfg->data, cfg->classes,
+                                 cfg->backbone };
     struct names *n = ctt_calloc(1, sizeof(*n));
     struct ctt_train_cfg plain = *cfg, c;
     int rc = n ? 0 : CTT_ENOMEM;

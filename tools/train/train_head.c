@@ -82,23 +82,32 @@ static void on_scan(void *arg, int done, int clips)
         ctt_ranks_unwatch();
 }
 
-int ctt_train_head(struct ctt_training *j)
+int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded)
 {
     struct ctt_events ev = ctt_say_events;
-    struct ctt_model *folded = NULL;
     struct ctt_head_fit fit;
     int rc;
 
     CTT_TRY(randomise(j));
     ev.scan = on_scan;
-    CTT_TRY(ctt_head_ridge(&j->m, &j->cfg, j->data, &ev, &fit));
+    CTT_TRY(ctt_head_ridge(&j->m, &j->cfg, j->data, j->known, &ev, &fit));
     ctt_ranks_unwatch();
     CTT_TRY(ctt_model_finite(j->m));
     tell_fit(&j->cfg, j->m, &fit);
     CTT_TRY(ctt_train_note(j->m, &j->cfg, j->data));
     if (ctt_ranks_writes(&j->cfg))
         CTT_TRY(ctt_model_save_inference(j->cfg.out, j->m));
-    CTT_TRY(ctt_without_norms(j->m, &folded));    /* faster */
+    CTT_TRY(ctt_without_norms(j->m, folded));
+out:
+    return rc;
+}
+
+int ctt_train_head(struct ctt_training *j)
+{
+    struct ctt_model *folded = NULL;
+    int rc;
+
+    CTT_TRY(ctt_fit_head(j, &folded));
     CTT_TRY(ctt_train_result(&j->cfg, folded, j));
 out:
     ctt_model_free(&folded);

@@ -158,9 +158,10 @@ static const struct ctt_chapter chapters[] = {
       "which is written to OUT.fold1.h5 and so on (for -o OUT.h5), with logs "
       "named alike. At the end a table gives accuracy per part, mean, "
       "deviation over the parts and the accuracy over all clips; --log-csv and "
-      "--log-json hold its rows. Numbers of mean=auto are measured on all "
-      "parts. Checkpoints stay until "
-      "the last part, and --resume goes on with the same command." },
+      "--log-json hold its rows. A second one has all clips beside answers "
+      "without a network (--baselines). Numbers of mean=auto are measured on "
+      "all parts. Checkpoints stay until the last part, and --resume goes on "
+      "with the same command; --backbone keeps none." },
     { "A BACKBONE OF OTHERS",
       "--backbone=FILE takes the place of a model text. The model FILE is cut "
       "behind --nodes, and a linear classifier is fitted in closed form to "
@@ -175,7 +176,9 @@ static const struct ctt_chapter chapters[] = {
       "a text, the backbone's weights are random (--seed), and its batch norms "
       "have the statistics of 48 frames: a control. A pack made by "
       "convtt-data features holds the maps that a fit reads, and is refused "
-      "if they are those of another FILE. ./quickstart backbone NAME "
+      "if they are those of another FILE. With --folds=5 a head is fitted to "
+      "each four of five parts, and the backbone reads the clips once for all "
+      "of them. ./quickstart backbone NAME "
       "of the sources makes such files; their nodes s8 and s16 are maps of an "
       "eighth and a sixteenth of the frame's size." },
     { "SEARCHING SETTINGS",

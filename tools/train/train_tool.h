@@ -32,6 +32,8 @@ struct ctt_training {
     struct ctt_data  *data, *val;
     struct ctt_data  *whole;        /* of which they are parts, or NULL */
     struct ctt_data  *test;         /* of --test, or NULL */
+    const struct ctt_features *known;    /* what heads of --backbone read of
+                                            all folds, or NULL */
     struct ctt_train_page page;     /* of --report-html */
     struct ctt_board *board;        /* of --log-tensorboard, or NULL */
     int64_t           board_step;   /* of its event */
@@ -133,7 +135,11 @@ int ctt_backbone_graph(const struct ctt_train_cfg *cfg, const char *path,
                        struct ctt_graph **out);
 
 /* Fits the head of j->m, whose backbone has its weights, or random ones if it
- * is a text, writes the model and prints its results. */
+ * is a text, and writes the model; *folded is the same without norms, which is
+ * faster. */
+int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded);
+
+/* Fits it, too, and prints the results of the model. */
 int ctt_train_head(struct ctt_training *j);
 
 /* ---- train_result.c ---- */
@@ -154,6 +160,23 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
 int ctt_train_baselines(const struct ctt_train_cfg *cfg, struct ctt_data *train,
                         struct ctt_data *test, const struct ctt_metrics *scores,
                         struct ctt_train_page *page);
+
+/* The clips of all folds, as they are tested one after the other: right answers
+ * of their models and of baselines.  Starts as zeros. */
+struct ctt_beside {
+    struct ctt_metrics  *model;
+    struct ctt_baselines all;
+    int                  clips;
+};
+
+/* Adds the clips val of a fold, on which its model has these scores at
+ * ctt_fold_points.  tell prints the table of all clips, which are those of d;
+ * nothing if none were added. */
+int  ctt_beside_add(struct ctt_beside *s, const struct ctt_train_cfg *cfg,
+                    struct ctt_data *train, struct ctt_data *val,
+                    const struct ctt_metrics *scores);
+int  ctt_beside_tell(const struct ctt_beside *s, struct ctt_data *d);
+void ctt_beside_free(struct ctt_beside *s);
 
 /* ---- train_folds.c ---- */
 

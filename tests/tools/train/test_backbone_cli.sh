@@ -89,17 +89,18 @@ grep -q 'taken from b.h5; new: head$' said || fail "weights: $(cat said)"
 for f in b m; do
     works "$bin/convtt-info" --export $f.safetensors $f.h5
 done
-for w in c1.w n1.gamma n1.mean n1.var c2.w n2.beta; do
-    python3 - $w << 'END' || fail "$w: another weight"
+tensor() {      # its bytes in hexadecimal digits: tensor FILE NAME
+    python3 - "$@" << 'END'
 import json, struct, sys
-def read(path, name):
-    with open(path, 'rb') as f:
-        n = struct.unpack('<Q', f.read(8))[0]
-        at = json.loads(f.read(n))[name]['data_offsets']
-        f.seek(8 + n + at[0])
-        return f.read(at[1] - at[0])
-sys.exit(len({read(f + '.safetensors', sys.argv[1]) for f in 'bm'}) != 1)
+with open(sys.argv[1] + '.safetensors', 'rb') as f:
+    n = struct.unpack('<Q', f.read(8))[0]
+    at = json.loads(f.read(n))[sys.argv[2]]['data_offsets']
+    f.seek(8 + n + at[0])
+    print(f.read(at[1] - at[0]).hex())
 END
+}
+for w in c1.w n1.gamma n1.mean n1.var c2.w n2.beta; do
+    [ "$(tensor b $w)" = "$(tensor m $w)" ] || fail "$w: another weight"
 done
 works "$bin/convtt-infer" --json --observe 0.25,0.5,1 m.h5 test-3.csv
 grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
@@ -166,7 +167,7 @@ for option in --batch=8 --epochs=2 --lr=0.1 --augment=off --flip --ema=0.9 \
     --early-stop=2 --val-every=2 --pick=last --class-weights=balanced \
     --label-smooth=0.1 --self-distil=0.1 --sampler=balanced --shards=2 \
     --squeeze=bf16 --sync=central --stages=auto --bands=2 --filters=2 \
-    --checkpoint=c --checkpoint-every=2 --observe=1 --amp=O1 --folds=2 \
+    --checkpoint=c --checkpoint-every=2 --observe=1 --amp=O1 \
     --doctor --amp-plan --resume --search=s --teacher=b.h5 --log-csv=l \
     --val-ratios=1 --deterministic=off; do
     refuses "${option%%=*} has no effect with --backbone" --backbone b.h5 \
@@ -183,5 +184,83 @@ conv y in=v out=2 kernel=2,1,1
 END
 says 1 "'clip'" "$bin/convtt-train" -o r.h5 --data train-3.csv \
     --backbone clip.net --nodes s8
+
+# 7. --folds: each fold has the head of a fit to the other persons, tested on
+# its own; the folds together stand beside answers without a network.  The
+# control's norms are those of the clips of a fold.
+mkdir p
+for k in $(seq 0 39); do
+    ln -s "../a/$k" "p/person$((k / 4 % 4 + 1))_$k"
+done
+list 3 a.csv | awk -F, 'NR == 1 { print; next } NR < 42 {
+    k = NR - 2; print "p/person" int(k / 4) % 4 + 1 "_" k "," $2 }' > fold.csv
+top1() {        # at 25, 50 and 100% of a clip: top1 MODEL DATA
+    works "$bin/convtt-infer" --json --observe 0.25,0.5,1 "$1" "$2"
+    grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
+        awk -F '[:,]' '{ printf ",%.3f", $4 }'
+}
+folds() {       # folds BACKBONE
+    local v k same matched=
+    says 0 '4 folds; no clip that is tested chose anything' \
+        "$bin/convtt-train" --backbone "$1" -o f.h5 --data fold.csv --folds 4 \
+        --threads 1 --log-csv f.csv
+    cat out err > said
+    for v in 1 2 3 4; do
+        grep -v "person${v}_" fold.csv > others.csv
+        grep -e path -e "person${v}_" fold.csv > own-$v.csv
+        works "$bin/convtt-train" --backbone "$1" -o l$v.h5 --data others.csv \
+            --val own-$v.csv --threads 1 --baselines off
+        works "$bin/convtt-info" --export l$v.safetensors l$v.h5
+    done
+    for k in 1 2 3 4; do
+        works "$bin/convtt-info" --export f$k.safetensors f.fold$k.h5
+        for v in 1 2 3 4; do
+            cmp -s f$k.safetensors l$v.safetensors || continue
+            matched="$matched $v"
+            same=$(top1 f.fold$k.h5 own-$v.csv)
+            [ "$(awk -F, -v k=$k '$1 == k {
+                printf ",%.3f,%.3f,%.3f", $3, $4, $5 }' f.csv)" = "$same" ] ||
+                fail "fold $k is right in $same: $(cat f.csv)"
+        done
+    done
+    [ "$(printf '%s\n' $matched | sort -u | paste -sd' ')" = '1 2 3 4' ] ||
+        fail "$1: folds are those of persons '$matched'"
+}
+folds back.net
+folds b.h5
+grep -q 'fitted to the clips of the other folds), on all clips' said ||
+    fail "no baselines of all folds: $(cat said)"
+right_in() { sed -n "s/^$1 *//p" said | grep -o '[0-9.]*%' | head -n 3; }
+[ "$(right_in 'the model ')" = "$(right_in 'all clips (95%) *40 ')" ] ||
+    fail "the model in both tables: $(cat said)"
+[ "$(right_in 'largest class' | tail -n 1)" = 50.0% ] ||
+    fail "the largest class: $(cat said)"
+says 2 'val has no effect with --folds' "$bin/convtt-train" --backbone b.h5 \
+    -o r.h5 --data fold.csv --folds 2 --val test-3.csv
+says 2 'f.fold2.h5: given for two files' "$bin/convtt-train" -o f.h5 \
+    --backbone f.fold2.h5 --nodes s8 --data fold.csv --folds 2
+# The doctor sees persons on both sides, and what keeps them apart.
+head -n 31 fold.csv > most.csv
+sed '2,31d' fold.csv > rest.csv
+says 3 'persons, videos: fix: --folds 5 .* --backbone' "$bin/convtt-train" \
+    back.net --doctor --data most.csv --val rest.csv --threads 1 --lr 0.01
+grep -q 'persons, videos *wrong *10 of 10 validation' out ||
+    fail "the doctor: $(cat out)"
+"$bin/convtt-train" back.net --doctor --data others.csv --val own-4.csv \
+    --threads 1 > out 2>&1
+grep -q 'persons, videos *fine *0 of 8 validation' out ||
+    fail "the doctor: $(cat out)"
+
+# 8. A fitted model is trained on by steps: layers that --freeze names stay, the
+# statistics of their norms, too.
+says 0 't.h5 written' "$bin/convtt-train" --init l1.h5 --freeze 'c1,n1' \
+    --data own-4.csv --val none --epochs 1 --lr 1e-4 --threads 1 -o t.h5
+works "$bin/convtt-info" --export t.safetensors t.h5
+for w in c1.w n1.gamma n1.mean; do
+    [ "$(tensor l1 $w)" = "$(tensor t $w)" ] || fail "$w is frozen, and differs"
+done
+for w in c2.w n2.gamma head.w; do
+    [ "$(tensor l1 $w)" != "$(tensor t $w)" ] || fail "$w is not trained"
+done
 
 exit $failed

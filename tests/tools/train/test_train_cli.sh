@@ -545,7 +545,7 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 says 3 '^light +fine +pixels \(0 to 1\) of mean' $train tiny.net \
     --data clips --batch 8 --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
     --report-html s.html
-grep -q '^1 of 16 checks found a problem' out || fail "doctor: $(cat out)"
+grep -q '^1 of 17 checks found a problem' out || fail "doctor: $(cat out)"
 grep -qE '^classes +wrong +12 classes with .*; few: .* [0-9]+, ' out ||
     fail "doctor: $(cat out)"
 grep -Eq '^frame rate +fine +clips of 12 frames per second are read at' out ||
