@@ -66,7 +66,7 @@ cmp with.onnx again.onnx || fail 'the model that came back is another one'
 "$info" --net back.h5 | grep -q '^state h.h1 of=h ' ||
     fail 'the model that came back remembers nothing'
 
-says 0 '^model ' "$info" with.onnx
+says 0 '^model ' "$info" --all with.onnx
 grep -q '^state h.h1 of=h ' out || fail 'as a model it remembers nothing'
 
 # Wrong words.
