@@ -194,8 +194,7 @@ static void print_answers(void)
     print_entry("    --version", "show the version");
 }
 
-/* "data, model, ...": the sections' names as --help= reads them. */
-static void list_sections(const struct ctt_opt *tab, char text[CTT_OPT_TEXT])
+void ctt_opt_sections(const struct ctt_opt *tab, char text[CTT_OPT_TEXT])
 {
     text[0] = '\0';
     for (const struct ctt_opt *o = tab; o->name; o++)
@@ -214,7 +213,7 @@ static void print_common(const struct ctt_program *p)
         if (o->tags & CTT_OPT_COMMON)
             print_brief(o);
     print_answers();
-    list_sections(p->opts, list);
+    ctt_opt_sections(p->opts, list);
     printf("\nSections: ");
     print_filled(list, 10, 10);
     snprintf(all, sizeof(all), "--help=all lists all %d options",
@@ -301,7 +300,8 @@ int ctt_opt_answer(const struct ctt_program *p, const char *word)
         void      (*answer)(const struct ctt_program *p);
         int         page;    /* only of whole programs */
     } answers[] = {
-        { "--help", help, 0 }, { "--help=all", help_all, 0 },
+        { "--help", help, 0 }, { "-h", help, 0 },
+        { "--help=all", help_all, 0 },
         { "--help=man", ctt_opt_man, 1 },
         { "--help=bash", ctt_opt_bash, 1 }, { "--help=zsh", ctt_opt_zsh, 1 },
         { "--version", version, 0 },

@@ -21,6 +21,9 @@ void ctt_opt_note(int row, struct ctt_opt_seen *seen);
 
 enum { CTT_OPT_TEXT = 512 };
 
+/* "data, model, ...": the sections' names as --help= reads them. */
+void ctt_opt_sections(const struct ctt_opt *tab, char text[CTT_OPT_TEXT]);
+
 /* Appends `what` to the text, cut to the room that is left. */
 void ctt_opt_add(char text[CTT_OPT_TEXT], const char *what);
 

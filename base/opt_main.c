@@ -78,7 +78,12 @@ static const char *meant(const struct ctt_opt *tab, const char *word)
 static int unknown(const struct ctt_opt *tab, const char *word)
 {
     const char *name = meant(tab, word);
+    char sections[CTT_OPT_TEXT];
 
+    ctt_opt_sections(tab, sections);
+    if (strncmp(word, "--help=", 7) == 0)
+        return ctt_error(CTT_EINVAL, "%s: no section of that name; there are "
+                         "all, %s", word, sections);
     return name ? ctt_error(CTT_EINVAL, "unknown option '%s': is --%s meant?",
                             word, name)
                 : ctt_error(CTT_EINVAL, "unknown option '%s' (--help=all lists "
@@ -150,8 +155,12 @@ int ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
         }
     }
     rc = ctt_opt_missing(tab, &seen);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "option %s (see --help)", ctt_errmsg()));
+    if (rc < 0) {
+        const char *name = ctt_errmsg() + 1;    /* 'NAME' must be given */
+
+        CTT_TRY(ctt_error(rc, "--%.*s must be given (see --help)",
+                          (int)strcspn(name, "'"), name));
+    }
     for (int i = 0; i < operands; i++)
         argv[argc - operands + i] = word[i];
     rc = argc - operands;

@@ -43,7 +43,7 @@ static struct ctt_train_cfg train_settings(const struct work *k)
         .task = row_predicts(k->r) ? CTT_PREDICT : CTT_RECOGNISE, .batch = k->n,
         .input_frames = k->c->input, .future_frames = k->c->future,
         .optimizer = CTT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f,
-        .observe = "uniform:0.1-1", .observe_weight = 1, .full_weight = 1,
+        .observe = "uniform:0.1-1",
         .amp = k->r->amp, .amp_type = !!(how & BF16), .loss_scale = "1024",
         .keep = how & RECOMPUTE ? "0" : "all",
         .window = how & WHOLE ? frames_of(k) : how & RECOMPUTE ? 4 : 0 };

@@ -57,14 +57,12 @@ int ctt_names_check_numbers(const struct ctt_model *m, const char *option,
 
 /* ---- thin.c ---- */
 
-enum ctt_thin_scope { CTT_THIN_GLOBAL, CTT_THIN_LAYER };
 enum ctt_thin_score { CTT_THIN_NORM, CTT_THIN_RESPONSE };
 
 struct ctt_thin {
     float       share;     /* of the channels that may go, removed after the
                               last round, 0..1; 0: the stage is skipped */
     int         rounds;
-    int         scope;     /* enum ctt_thin_scope */
     int         score;     /* enum ctt_thin_score (thin_score.h) */
     float       floor;     /* share of each layer's channels that stays */
     int         multiple;  /* what a layer keeps is a multiple of it, or all */
@@ -80,14 +78,13 @@ struct ctt_thinned {
                                  after and before */
 };
 
-/* Removes channels until `share` of the *start ones that might go in the model
- * that r was made of are gone: those that matter least of all layers
- * (net/rewrite/channel_groups.h), or of each.  *start = 0: m is that model;
- * *start is then set. clips: for scores on responses, 0: enough.  The rows of r
+/* Removes of each layer (net/rewrite/channel_groups.h) the channels that matter
+ * least, until `share` of those that it had in the model that r was made of are
+ * gone.  clips: for scores on responses, 0: enough.  The rows of r
  * get what is left of each weight.  *out: the new model, which the caller
  * frees. */
 int ctt_thin(const struct ctt_model *m, const struct ctt_thin *o, double share,
-             double *start, int clips, const struct ctt_recipe_calls *calls,
+             int clips, const struct ctt_recipe_calls *calls,
              struct ctt_report *r, struct ctt_thinned *done,
              struct ctt_model **out);
 

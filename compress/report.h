@@ -212,6 +212,10 @@ int  ctt_entropy(const struct ctt_weight *w, struct ctt_entropy *out);
 
 /* The cells of a table row as text, separated by tabs; row 0 is the head.
  * Returns 1, or 0 after the last row. */
+int  ctt_report_result_cells(const struct ctt_report *r, int row, char *text,
+                             size_t size);
+int  ctt_report_bytes_cells(const struct ctt_report *r, int row, char *text,
+                            size_t size);
 int  ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                             size_t size);
 int  ctt_report_score_cells(const struct ctt_report *r, int row, char *text,

@@ -73,11 +73,30 @@ int ctt_report_score_cells(const struct ctt_report *r, int row, char *text,
     return 1;
 }
 
+enum { SPEED = 24 };
+
+/* Measured values of a stage, in place of dashes. */
+static void speed_text(const struct ctt_stage_row *s, char ram[SPEED],
+                       char ms[SPEED], char faster[SPEED])
+{
+    if (s->ram)
+        snprintf(ram, SPEED, "%.0f", (double)s->ram / 1000);
+    if (!isnan(s->faster))
+        snprintf(faster, SPEED, "%.2fx", s->faster);
+    if (!isnan(s->ms))
+        snprintf(ms, SPEED, "%.3f", s->ms);
+    if (s->busy) {
+        strcpy(faster, "busy");
+        strcpy(ms, "busy");
+    }
+}
+
 int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                            size_t size)
 {
     const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
-    char prunable[24] = "-", ram[24] = "-", ms[24] = "-", faster[24] = "-";
+    char prunable[24] = "-", ram[SPEED] = "-", ms[SPEED] = "-";
+    char faster[SPEED] = "-";
 
     if (row > r->stages)
         return 0;
@@ -87,22 +106,36 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                  "faster");
         return 1;
     }
-    if (s->ram)
-        snprintf(ram, sizeof(ram), "%.0f", (double)s->ram / 1000);
-    if (!isnan(s->faster))
-        snprintf(faster, sizeof(faster), "%.2fx", s->faster);
-    if (!isnan(s->ms))
-        snprintf(ms, sizeof(ms), "%.3f", s->ms);
-    if (s->busy) {
-        strcpy(faster, "busy");
-        strcpy(ms, "busy");
-    }
+    speed_text(s, ram, ms, faster);
     if (!isnan(s->prunable))
         snprintf(prunable, sizeof(prunable), "%.1f", 100 * s->prunable);
     snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%s\t%"
              PRId64 "\t%" PRId64 "\t%s\t%s\t%s", s->name, s->bytes,
              (double)r->stage[0].bytes / (double)s->bytes, s->params,
              100 * s->pruned, prunable, s->macs, s->live_macs, ram, ms,
+             faster);
+    return 1;
+}
+
+int ctt_report_result_cells(const struct ctt_report *r, int row, char *text,
+                            size_t size)
+{
+    const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
+    char score[48], pair[64], ram[SPEED] = "-", ms[SPEED] = "-";
+    char faster[SPEED] = "-";
+
+    if (row > r->stages)
+        return 0;
+    if (row == 0) {
+        snprintf(text, size, "stage\tbytes\tsmaller\tpruned %%\t%s %%\tlost\t"
+                 "won\tp\tRAM kB\tms/frame\tfaster", ctt_report_score(r));
+        return 1;
+    }
+    speed_text(s, ram, ms, faster);
+    snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%.1f\t%s\t%s\t%s\t%s\t%s",
+             s->name, s->bytes, (double)r->stage[0].bytes / (double)s->bytes,
+             100 * s->pruned, percent3(s->after.top1, score, sizeof(score)),
+             against(&s->after, row == 1, pair, sizeof(pair)), ram, ms,
              faster);
     return 1;
 }
@@ -204,6 +237,29 @@ int ctt_report_stored_cells(const struct ctt_report *r, int row, char *text,
              "\t%.2f\t%.2f\t%.2f\t%s\t%s", w->name, w->kept, e->values,
              w->size, 8 * (double)w->size / kept, e->value_bits / kept,
              e->gap_bits / kept, over, w->encoding);
+    return 1;
+}
+
+int ctt_report_bytes_cells(const struct ctt_report *r, int row, char *text,
+                           size_t size)
+{
+    const struct ctt_weight_row *w = r->weight + (row ? row - 1 : 0);
+    char shape[64], rank[64];
+
+    if (row > r->weights)
+        return 0;
+    if (row == 0) {
+        snprintf(text, size, "weight\tshape\tcores\tranks\tkept\tbytes\t"
+                 "stored as\tnote");
+        return 1;
+    }
+    shape_text(w, shape, sizeof(shape));
+    rank_text(w, rank, sizeof(rank));
+    snprintf(text, size, "%s\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%s\t%s%s%s",
+             w->name, shape, w->cores > 1 ? w->chain : "-",
+             w->cores > 1 ? rank : "-", w->kept, w->size, w->encoding,
+             w->fitted ? "error of its results on clips" : "",
+             w->fitted && w->reason[0] ? "; " : "", w->reason);
     return 1;
 }
 

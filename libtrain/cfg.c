@@ -414,12 +414,6 @@ const struct ctt_opt ctt_train_opts[] = {
       "uniform:A-B draws one per clip, 0.25,0.5 uses both, 1 none",
       .arg = "RATIOS", .section = "Early observation", .needs = RECOGNISE,
       .tags = STEP },
-    { "observe-weight", CTT_FLOAT, FIELD(observe_weight), "1", "weight of the "
-      "loss at these ratios", 0, 1000, .section = "Early observation",
-      .needs = RECOGNISE, .tags = STEP },
-    { "full-weight", CTT_FLOAT, FIELD(full_weight), "1", "weight of the loss "
-      "at the end of the clip", 0, 1000, .section = "Early observation",
-      .needs = RECOGNISE, .tags = STEP },
     { "frame-loss", CTT_CHOICE, FIELD(frame_loss), "none", "additional loss at "
       "frames spread over the clip; at frame t of T its weight is 1 (all), "
       "t/T (linear) or exp(4t/T-4) (exp)", .choices = frame_losses,

@@ -13,6 +13,7 @@
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/aux_head.h"
 #include "libtrain/recognise/recognise.h"
+#include "video/text/text.h"
 
 #include <string.h>
 
@@ -48,9 +49,6 @@ static int check_recognise(const struct ctt_train_cfg *cfg)
               "value of its own");
     CTT_TRY(ctt_aux_head_check(cfg));
     CTT_TRY(ctt_asks_parse(cfg, &asks));
-    CTT_CHECK(cfg->full_weight > 0 || asks.frames ||
-              (cfg->observe_weight > 0 && asks.random + asks.points > 0),
-              CTT_EINVAL, "--full-weight=0 and --observe leave no loss");
     CTT_CHECK(cfg->self_distil <= 0 || asks.total > 1, CTT_EINVAL,
               "--self-distil: there is no answer before the end of a clip "
               "(see --observe)");
@@ -58,6 +56,23 @@ static int check_recognise(const struct ctt_train_cfg *cfg)
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "--val-ratios: %s", ctt_errmsg()));
     CTT_TRY(ctt_buckets_check(cfg->buckets, &buckets));
+out:
+    return rc;
+}
+
+/* A text is read in order, each place of the batch a stretch of it, and what a
+ * model remembers goes from step to step. */
+static int check_one_text(const struct ctt_train_cfg *cfg)
+{
+    int rc = 0;
+
+    CTT_CHECK(!cfg->buckets || strcmp(cfg->buckets, "auto") == 0 ||
+              strcmp(cfg->buckets, "1") == 0, CTT_EINVAL,
+              "--buckets groups sentences (" CTT_TEXT_WORDS "FILE), and "
+              CTT_TEXT_BYTES "FILE is one text in windows of equal length");
+    CTT_CHECK(!ctt_train_has_server(cfg), CTT_EUNSUP, "--sync: a server's "
+              "workers get any batch, and windows of " CTT_TEXT_BYTES "FILE "
+              "follow each other: --sync=all, or " CTT_TEXT_WORDS "FILE");
 out:
     return rc;
 }
@@ -72,6 +87,8 @@ static int check_next(const struct ctt_train_cfg *cfg)
     CTT_CHECK(!cfg->doctor && !cfg->search, CTT_EUNSUP, "--%s is of clips, not "
               "of text (--task=next)", cfg->doctor ? "doctor" : "search");
     CTT_TRY(ctt_buckets_check(cfg->buckets, &b));
+    if (cfg->data && ctt_text_runs_on(cfg->data))
+        CTT_TRY(check_one_text(cfg));
 out:
     return rc;
 }

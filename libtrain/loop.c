@@ -76,7 +76,8 @@ static void fill_progress(const struct ctt_trainer *t, struct ctt_progress *p)
     double left = (double)(t->steps - t->at.step);
 
     *p = (struct ctt_progress){
-        .task = t->cfg->task, .truth = truth(t),
+        .task = t->cfg->task, .clips = ctt_word_clips(t->cfg),
+        .truth = truth(t),
         .epoch = (int)t->at.epoch + 1, .epochs = t->cfg->epochs,
         .batch = (int)t->at.batch, .batches = t->plan->batches,
         .ranks = ctt_comm_place(t->comm)->ranks,

@@ -112,8 +112,9 @@ static int open_val(struct ctt_trainer *t)
     rc = t->task->test_open(t->tested, ctt_optim_picked(t->optim), t->cfg,
                             t->dev, t->val, &t->test);
     if (rc == CTT_ENOMEM)
-        ctt_error(rc, "%s (to test on clips; a smaller --val-batch helps)",
-                  ctt_errmsg());
+        ctt_error(rc, "%s (to test on %s; %s helps)", ctt_errmsg(),
+                  ctt_word_clips(t->cfg), t->val->one ? "shorter windows, "
+                  "--max-frames," : "a smaller --val-batch");
     CTT_TRY(rc);
     t->best = ctt_calloc((size_t)t->m->g->weights, sizeof(float));
     CTT_TRY(t->best ? 0 : CTT_ENOMEM);

@@ -7,6 +7,8 @@
 #include "libtrain/optim.h"
 #include "run/back/exec.h"
 
+#include <string.h>
+
 int ctt_trainer_blame_memory(const struct ctt_trainer *t, int rc)
 {
     const struct ctt_data *d = t->data;
@@ -18,14 +20,18 @@ int ctt_trainer_blame_memory(const struct ctt_trainer *t, int rc)
     ctt_memory_advise(t->task, t->m->g, t->cfg, t->dev, d->longest, fits,
                       sizeof(fits));
     if (!fits[0])
-        return ctt_error(rc, "%s (one clip at a time does not fit either: the "
-                         "model is too large)", said);
+        return ctt_error(rc, "%s (one %.*s at a time does not fit either: the "
+                         "model is too large)", said,
+                         (int)strlen(ctt_word_clips(t->cfg)) - 1,
+                         ctt_word_clips(t->cfg));
     for (int i = 0; i < d->clips; i++)
         if (d->clip[i].length == d->longest)
-            return ctt_error(rc, "%s (the longest clip, %s, has %d frames: "
+            return ctt_error(rc, "%s (the longest %s, %s, has %d %ss: "
                              "%s%s, --shards or "
                              "a smaller --batch helps%s)", said,
+                             d->one ? "window" : d->symbols ? "line" : "clip",
                              d->list->item[d->clip[i].item].id, d->longest,
+                             ctt_word_frame(t->cfg),
                              t->task->saves, ctt_memory_auto(t->cfg)
                              ? "more --memory" : "--keep=auto", fits);
     return rc;

@@ -63,7 +63,7 @@ struct ctt_train_cfg {
     float magnitude;
     const char *observe;
     int   frame_loss, frame_asks;
-    float observe_weight, full_weight, label_smooth, distil, self_distil;
+    float label_smooth, distil, self_distil;
     float temperature, dsd;
     int   epochs, batch, shards, max_steps, optimizer, schedule, step_epochs;
     float lr, lr_end, warmup, gamma, momentum, beta1, beta2, trust;
@@ -159,6 +159,7 @@ struct ctt_staleness {
  * loss, top1: NAN if no step so far had a finite loss. */
 struct ctt_progress {
     int     task;
+    const char *clips;                /* ctt_word_clips() */
     int     epoch, epochs;            /* from 1 */
     int     batch, batches;           /* done, and all of this epoch */
     int     ranks;                    /* processes that share them */
@@ -344,6 +345,15 @@ int  ctt_data_measure(struct ctt_data *d, struct ctt_graph *g,
 int  ctt_fold_open(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
                    int k, struct ctt_data **train, struct ctt_data **val);
 void ctt_fold_close(struct ctt_data **d);
+
+/* Of a text whose pieces are these sets: the vocabulary becomes that of the
+ * first set, which is trained on, unless it is a model's. */
+int  ctt_folds_count(struct ctt_data *const *set, int sets);
+
+/* The words for what a training reads: clips, sequences, lines or windows;
+ * frames or symbols. */
+const char *ctt_word_clips(const struct ctt_train_cfg *cfg);
+const char *ctt_word_frame(const struct ctt_train_cfg *cfg);
 
 /* How the logs of --log-csv and --log-json begin. */
 #define CTT_LOG_CSV_BEGIN "epoch,"

@@ -376,6 +376,11 @@ const struct ctt_text *ctt_source_text(const struct ctt_source *s)
     return s->text;
 }
 
+int ctt_source_recount(struct ctt_source *s, const int *item, int items)
+{
+    return s->text ? ctt_text_recount(s->text, item, items, s->own) : 0;
+}
+
 static uint32_t crc_text(uint32_t crc, const char *s)
 {
     return ctt_crc32(crc, s, 1, (int64_t)strlen(s) + 1);

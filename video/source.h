@@ -169,6 +169,9 @@ int  ctt_source_drawn(const struct ctt_source *s);
 struct ctt_text;
 const struct ctt_text *ctt_source_text(const struct ctt_source *s);
 
+/* Makes the vocabulary of a text that of these items (ctt_text_recount()). */
+int  ctt_source_recount(struct ctt_source *s, const int *item, int items);
+
 /* A CRC-32 that tells the clips from others: of the images of drawn digits, the
  * symbols of text, the names of the classes, and the id and the class of each
  * clip in the order of the list, as doc/format.md has it.  classes 0: without

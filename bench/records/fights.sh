@@ -74,7 +74,7 @@ for seed in $seeds; do
                 --sense-log "$work/found-$seed.jsonl" --budget \
                 "$SEARCH,bytes=$(stat -c %s "$work/small-$seed.h5")"
     }
-    full=$("$build/convtt-info" "$work/dense-$seed.h5" |
+    full=$("$build/convtt-info" --all "$work/dense-$seed.h5" |
         sed -n 's/^parameters.*(\([0-9]*\)).*/\1/p')
     for model in dense small ${SEARCH:+found}; do
         file=$work/$model-$seed.h5

@@ -126,7 +126,7 @@ compress() {
         errors+="$(error_of "$out-$seed.h5") " || exit 2
         times+="$took "
         sizes+="$(stat -c %s "$out-$seed.h5") "
-        stored+="$("$build/convtt-info" "$out-$seed.h5" |
+        stored+="$("$build/convtt-info" --all "$out-$seed.h5" |
             sed -n 's/^on disk .* bytes, \([0-9]*\) of them.*/\1/p') "
     done
     full=$(full_bytes "$net")

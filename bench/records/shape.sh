@@ -43,7 +43,7 @@ END
 hand=$src/models/early-convttlstm.net
 # limit NAME: the number of the model made by hand, such as 23819520.
 limit() {
-    "$build/convtt-info" "$hand" | sed -n "s/^$1 [^(]*(\([0-9]*\)).*/\1/p"
+    "$build/convtt-info" --all "$hand" | sed -n "s/^$1 [^(]*(\([0-9]*\)).*/\1/p"
 }
 cat > "$work/space.txt" << END
 \$width   int    12 48

@@ -21,17 +21,13 @@ struct layer {
     int    sure;     /* `given` is of a conv of this layer alone */
 };
 
-/* Items removed together, so that a layer keeps a multiple. */
-struct block { double score; int layer, count, order; };
-
 struct choice {
     const struct ctt_model *m;
     const struct ctt_thin  *o;
     struct ctt_channel_groups *t;
     struct item     *item;
     struct layer    *layer;
-    struct block    *block;
-    int              items, blocks;
+    int              items;
     double          *score;    /* by class */
     uint8_t         *keep;
 };
@@ -141,7 +137,6 @@ static void choice_free(struct choice *a)
     ctt_channel_groups_free(&a->t);
     ctt_free(a->item);
     ctt_free(a->layer);
-    ctt_free(a->block);
     ctt_free(a->score);
     ctt_free(a->keep);
 }
@@ -158,10 +153,9 @@ static int choice_new(const struct ctt_model *m, const struct ctt_thin *o,
     keep_excepted(a);
     a->item = ctt_calloc(n, sizeof(*a->item));
     a->layer = ctt_calloc((size_t)a->t->layers + 1, sizeof(*a->layer));
-    a->block = ctt_calloc(n, sizeof(*a->block));
     a->score = ctt_calloc(n, sizeof(*a->score));
     a->keep = ctt_calloc(n, 1);
-    CTT_TRY(a->item && a->layer && a->block && a->score && a->keep ? 0
+    CTT_TRY(a->item && a->layer && a->score && a->keep ? 0
             : CTT_ENOMEM);
     memset(a->keep, 1, n);
 out:
@@ -183,54 +177,8 @@ static void list_all(struct choice *a, const struct ctt_report *r)
 
 /* ---- removed channels ---- */
 
-static int by_block(const void *pa, const void *pb)
+static void choose_channels(struct choice *a, double share)
 {
-    const struct block *a = pa, *b = pb;
-
-    if (a->score != b->score)
-        return a->score < b->score ? -1 : 1;
-    return a->order - b->order;
-}
-
-/* Cuts the removable channels of a layer into blocks with rising mean scores;
- * the first leaves a multiple. */
-static void list_blocks(struct choice *a, int layer)
-{
-    const struct layer *y = &a->layer[layer];
-    int by = a->o->multiple, n = y->count % by ? y->count % by : by;
-
-    for (int at = 0; at + n <= y->count - y->stay; at += n, n = by) {
-        double sum = 0;
-
-        for (int k = 0; k < n; k++)
-            sum += a->item[y->first + at + k].score;
-        a->block[a->blocks] = (struct block){ sum / n, layer, n, a->blocks };
-        a->blocks++;
-    }
-}
-
-/* Removes the least blocks of all, `want` channels as nearly as they allow. */
-static void choose_of_all(struct choice *a, double want, double share)
-{
-    double gone = 0;
-
-    (void)share;
-    for (int k = 0; k < a->t->layers; k++)
-        list_blocks(a, k);
-    qsort(a->block, (size_t)a->blocks, sizeof(*a->block), by_block);
-    for (int k = 0; k < a->blocks; k++) {
-        struct block *b = &a->block[k];
-
-        if (gone + b->count / 2.0 > want)
-            break;
-        a->layer[b->layer].gone += b->count;
-        gone += b->count;
-    }
-}
-
-static void choose_of_each(struct choice *a, double want, double share)
-{
-    (void)want;
     for (int k = 0; k < a->t->layers; k++) {
         struct layer *y = &a->layer[k];
         int stay = least_channels(a, y, y->given * (1 - share));
@@ -238,10 +186,6 @@ static void choose_of_each(struct choice *a, double want, double share)
         y->gone = y->count - (stay > y->stay ? stay : y->stay);
     }
 }
-
-static void (*const scopes[])(struct choice *a, double want, double share) = {
-    [CTT_THIN_GLOBAL] = choose_of_all, [CTT_THIN_LAYER] = choose_of_each,
-};
 
 /* Returns the number of removed classes. */
 static int mark_removed(struct choice *a)
@@ -285,22 +229,17 @@ static void fill_row(const struct ctt_model *to, struct ctt_weight_row *row)
 }
 
 int ctt_thin(const struct ctt_model *m, const struct ctt_thin *o, double share,
-             double *start, int clips, const struct ctt_recipe_calls *calls,
+             int clips, const struct ctt_recipe_calls *calls,
              struct ctt_report *r, struct ctt_thinned *done,
              struct ctt_model **out)
 {
     struct choice a;
-    double want;
     int rc, gone;
 
     CTT_TRY(choice_new(m, o, &a));
     CTT_TRY(ctt_thin_scores(m, a.t, o, clips, calls, a.score));
     list_all(&a, r);
-    if (*start == 0)
-        *start = a.items;
-    want = a.items - *start * (1 - share);
-    if (a.items > 0)
-        scopes[o->scope](&a, want, share);
+    choose_channels(&a, share);
     gone = mark_removed(&a);
     CTT_TRY(ctt_thin_model(m, a.t, a.keep, out));
     *done = (struct ctt_thinned){ a.items - gone, a.items,
@@ -314,24 +253,21 @@ out:
 
 /* ---- the stage ---- */
 
-static const char *const scope_words[] = { "global", "layer", NULL };
 static const char *const score_words[] = { "norm", "response", NULL };
 
 #define FIELD(f) offsetof(struct ctt_recipe, thin.f)
 
 static const struct ctt_opt options[] = {
     { .name = "thin", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
-      .help = "fraction of the channels between the convs to remove, with all "
-      "that can only go together with them, so that every tensor becomes "
-      "smaller; thin before pruning, as this breaks pruned blocks; 0: none",
+      .help = "fraction of each layer's channels between the convs to "
+      "remove, with all that can only go together with them, so that every "
+      "tensor becomes smaller; thin before pruning, as this breaks pruned "
+      "blocks; 0: none",
       .max = 0.99, .arg = "SHARE" },
     { .name = "thin-rounds", .type = CTT_INT, .off = FIELD(rounds),
       .dflt = "1", .help = "number of rounds of thinning and retraining, which "
       "remove most at the start", .min = 1, .max = 100, .arg = "N",
       .needs = "thin" },
-    { .name = "thin-scope", .type = CTT_CHOICE, .off = FIELD(scope),
-      .dflt = "layer", .help = "remove the least important channels: of "
-      "all layers, or of each", .choices = scope_words, .needs = "thin" },
     { .name = "thin-score", .type = CTT_CHOICE, .off = FIELD(score),
       .dflt = "norm", .help = "importance of a channel: all its weights, or "
       "its share of the results of the convs that read it, on training clips",
@@ -412,7 +348,7 @@ static int thin_channels(struct ctt_walk *k, int round)
     int rc;
 
     CTT_TRY(ctt_thin(*k->m, o, ctt_prune_cubic(0, (double)o->share, round,
-                                               o->rounds), &k->start,
+                                               o->rounds),
                      k->o->svd.clips, k->calls, k->r, &d, &m));
     ctt_model_free(k->m);
     *k->m = m;

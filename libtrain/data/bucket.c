@@ -126,7 +126,7 @@ static int64_t padded_frames(const struct ctt_buckets *b, const int *below)
 int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
                      struct ctt_buckets *out)
 {
-    struct ctt_buckets b = { .count = 0 };
+    struct ctt_buckets b = { .symbols = d->symbols };
     int is_auto = !text || strcmp(text, "auto") == 0, *below = NULL;
     int most, rc;
     int64_t all = (int64_t)d->longest * d->clips, frames = 0;
@@ -162,20 +162,22 @@ out:
 
 int ctt_buckets_tell(const struct ctt_buckets *b, char *line, size_t size)
 {
-    size_t n = (size_t)snprintf(line, size, "%.0f%% of the frames are padding",
-                                100 * b->before);
+    const char *frames = b->symbols ? "symbols" : "frames";
+    size_t n = (size_t)snprintf(line, size, "%.0f%% of the %s are padding",
+                                100 * b->before, frames);
 
     if (b->count > 1)
-        n = (size_t)snprintf(line, size, "clips are batched by length in %d "
-                             "groups: %.0f%% of the frames are padding (%.0f%% "
-                             "without groups)", b->count, 100 * b->after,
+        n = (size_t)snprintf(line, size, "%s are batched by length in %d "
+                             "groups: %.0f%% of the %s are padding (%.0f%% "
+                             "without groups)", b->symbols ? "lines" : "clips",
+                             b->count, 100 * b->after, frames,
                              100 * b->before);
     n += (size_t)snprintf(line + n, size - n, ", up to");
     for (int k = 0; k < b->count && n + 16 < size; k++)
         n += (size_t)snprintf(line + n, size - n, "%s %d", k ? "," : "",
                               b->bound[k]);
     if (n < size)
-        snprintf(line + n, size - n, " frames");
+        snprintf(line + n, size - n, " %s", frames);
     return b->before > 0;
 }
 

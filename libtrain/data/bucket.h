@@ -12,6 +12,7 @@ enum { CTT_MAX_BUCKETS = 64 };
 struct ctt_buckets {
     int    count, bound[CTT_MAX_BUCKETS];    /* most frames of each, rising */
     double before, after;    /* fraction of padding: in one bucket, in these */
+    int    symbols;          /* of text */
 };
 
 /* Reads --buckets: "auto" (or NULL), the most buckets, or at least two bounds,

@@ -188,6 +188,8 @@ static void order_units(struct folding *f, uint64_t key)
 /* The k-th label of the i-th clip of a unit, or -1. */
 static int label_of(const struct folding *f, const struct unit *u, int i, int k)
 {
+    if (f->d->symbols)    /* whatever its vocabulary will be */
+        return k ? -1 : 0;
     return ctt_clip_label(f->d, &f->d->clip[f->member[u->first + i]], k);
 }
 
@@ -325,6 +327,27 @@ int ctt_fold_open(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
 out:
     ctt_fold_close(&most);
     ctt_free(fold);
+    return rc;
+}
+
+int ctt_folds_count(struct ctt_data *const *set, int sets)
+{
+    const struct ctt_data *d = set[0];
+    int *item = ctt_calloc((size_t)d->clips, sizeof(*item));
+    int rc = item ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (int i = 0; i < d->clips; i++)
+        item[i] = d->clip[i].item;
+    CTT_TRY(ctt_source_recount(d->source, item, d->clips));
+    for (int k = 0; k < sets; k++)
+        for (int i = 0; i < set[k]->clips && d->symbols; i++) {
+            struct ctt_clip *c = &set[k]->clip[i];
+
+            c->label = d->list->item[c->item].label;
+        }
+out:
+    ctt_free(item);
     return rc;
 }
 

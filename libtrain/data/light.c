@@ -155,12 +155,12 @@ void ctt_tint_values(const struct ctt_light *clip, const struct ctt_pixels *p,
 }
 
 void ctt_tint_table(const double value[256], const struct ctt_pixels *p,
-                    float table[3][256])
+                    struct ctt_paint *paint)
 {
     for (int c = 0; c < p->in.c; c++)
         for (int v = 0; v < VALUES; v++)
-            table[c][v] = (float)((value[v] - (double)p->in.mean[c]) /
-                                  (double)p->in.std[c]);
+            paint->table[c][v] = (float)((value[v] - (double)p->in.mean[c]) /
+                                         (double)p->in.std[c]);
 }
 
 void ctt_light_fill(const struct ctt_light *clip, const double value[256],

@@ -38,10 +38,11 @@ struct ctt_tint { float gain, shift, bend; };
 void ctt_tint_values(const struct ctt_light *clip, const struct ctt_pixels *p,
                      const struct ctt_tint *k, double value[256]);
 
-/* The same, normalised as p does the frame at hand.  With normalise=clip p
- * measures the unchanged frame: gain and shift would cancel otherwise. */
+/* Sets the table of `paint` to the same, normalised as p does the frame at
+ * hand.  With normalise=clip p measures the unchanged frame: gain and shift
+ * would cancel otherwise. */
 void ctt_tint_table(const double value[256], const struct ctt_pixels *p,
-                    float table[3][256]);
+                    struct ctt_paint *paint);
 
 /* The mean of the clip's values of each channel after ctt_tint_values(). */
 void ctt_light_fill(const struct ctt_light *clip, const double value[256],

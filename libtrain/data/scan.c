@@ -49,9 +49,10 @@ static int scan_clip(struct scan *s, int i)
         CTT_TRY(s->cut[i] ? 0 : CTT_ENOMEM);
     }
     c->sum = d->symbols ? 0 : ctt_frames_sum(&f);    /* lines recur */
-    if (!d->symbols)
+    if (!d->symbols) {    /* and a source of text has them in memory */
         count_frames(s, &f);
-    ctt_data_keep(d, i, &f);
+        ctt_data_keep(d, i, &f);
+    }
 out:
     ctt_frames_free(&f);
     return rc;

@@ -66,7 +66,7 @@ static void begin_shades(const struct ctt_data *d, const struct ctt_look *k,
 
 /* The meaning of a byte without a change of light, as ctt_frame_float() has
  * it. */
-static void plain_table(const struct ctt_pixels *p, float table[3][256])
+static void plain_table(const struct ctt_pixels *p, struct ctt_paint *paint)
 {
     for (int v = 0; v < 256; v++) {
         const uint8_t pixel[3] = { (uint8_t)v, (uint8_t)v, (uint8_t)v };
@@ -74,7 +74,7 @@ static void plain_table(const struct ctt_pixels *p, float table[3][256])
 
         ctt_pixels_float(p, pixel, 1, p->in.c, x);
         for (int c = 0; c < p->in.c; c++)
-            table[c][v] = x[c];
+            paint->table[c][v] = x[c];
     }
 }
 
@@ -84,9 +84,9 @@ static void set_paint(const struct ctt_look *k, struct shades *s)
     struct ctt_paint *p = &s->paint;
 
     if (k->resized || is_tinted(&k->tint))
-        ctt_tint_table(s->value, &s->pixels, p->table);
+        ctt_tint_table(s->value, &s->pixels, p);
     else
-        plain_table(&s->pixels, p->table);
+        plain_table(&s->pixels, p);
     ctt_colour_mix(in, k->colour, p);
     p->x = k->erased.x;
     p->y = k->erased.y;

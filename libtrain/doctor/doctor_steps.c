@@ -26,7 +26,6 @@ static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
     ctt_augment_none(&c);
     c.observe = "1";
     c.frame_loss = CTT_FRAME_NONE;
-    c.full_weight = 1;
     c.buckets = "1";
     c.wiring.teachers = NULL;
     return c;

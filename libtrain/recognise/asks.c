@@ -58,16 +58,15 @@ void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
 
     if (a->random) {
         p.ratio = a->lo + (a->hi - a->lo) * (double)ctt_uniform(key, 0);
-        want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
-                                       cfg->observe_weight };
+        want[n++] = (struct ctt_want){ ctt_point_step(&p, length), 1 };
     }
     for (int i = 0; i < a->points; i++)
         want[n++] = (struct ctt_want){ ctt_point_step(&a->point[i], length),
-                                       cfg->observe_weight };
+                                       1 };
     for (int i = 1; i <= a->frames; i++) {
         p.ratio = (double)i / a->frames;
         want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
             (float)frame_weights[cfg->frame_loss](p.ratio) };
     }
-    want[n] = (struct ctt_want){ length - 1, cfg->full_weight };
+    want[n] = (struct ctt_want){ length - 1, 1 };
 }

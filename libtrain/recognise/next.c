@@ -13,31 +13,13 @@
 #include <math.h>
 #include <string.h>
 
-/* A text is read in order, each place of the batch a stretch of it, and what a
- * model remembers goes from step to step. */
-static int check_one_text(const struct ctt_train_cfg *cfg)
-{
-    int rc = 0;
-
-    CTT_CHECK(!cfg->buckets || strcmp(cfg->buckets, "auto") == 0 ||
-              strcmp(cfg->buckets, "1") == 0, CTT_EINVAL,
-              "--buckets groups sentences (" CTT_TEXT_WORDS "FILE), and "
-              CTT_TEXT_BYTES "FILE is one text in windows of equal length");
-    CTT_CHECK(!ctt_train_has_server(cfg), CTT_EUNSUP, "--sync: a server's "
-              "workers get any batch, and windows of " CTT_TEXT_BYTES "FILE "
-              "follow each other: --sync=all, or " CTT_TEXT_WORDS "FILE");
-out:
-    return rc;
-}
-
 int ctt_next_check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                    const struct ctt_data *d)
 {
     int symbols = d->list->labels, rc = 0;
 
+    (void)cfg;
     CTT_TRY(ctt_answer_check(g));
-    if (d->one)
-        CTT_TRY(check_one_text(cfg));
     CTT_CHECK(g->clip == g->count && !g->several, CTT_EUNSUP, "the line '%s' "
               "is of models of clips, and the next symbol is answered at each "
               "step", g->several ? "several" : "clip");

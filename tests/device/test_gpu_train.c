@@ -103,7 +103,7 @@ static struct ctt_train_cfg settings(int task, int amp, int type)
     return (struct ctt_train_cfg){ .task = task, .batch = BATCH,
         .input_frames = SEEN, .future_frames = AHEAD, .optimizer = CTT_ADAM,
         .beta1 = 0.9f, .beta2 = 0.999f, .clip_norm = 5,
-        .observe = "uniform:0.1-1", .observe_weight = 1, .full_weight = 1,
+        .observe = "uniform:0.1-1",
         .amp = amp, .amp_type = type, .loss_scale = "1024",
         .wiring.teachers = teachers, .distil = 0.7f, .temperature = 1 };
 }

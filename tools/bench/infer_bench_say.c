@@ -3,6 +3,7 @@
 #include "tools/bench/bench_tool.h"
 #include "net/quant.h"
 #include "base/visible.h"
+#include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>
@@ -25,11 +26,17 @@ static const struct unit { const char *name, *words; } units[] = {
     { "frame", "a frame and its answer" },
     { "answer", "a frame and its answer, computed only when asked" },
     { "prediction", "a step of the stream: a frame predicts the next" },
+    { "symbol", "a symbol of text and the next ones' probabilities" },
 };
+
+static int reads_text(const struct ctt_bench_said *s)
+{
+    return ctt_graph_reads_symbols(s->nodes.run->g);
+}
 
 static const struct unit *unit_of(const struct ctt_bench_said *s)
 {
-    return &units[s->predicts ? 2 : s->on_demand ? 1 : 0];
+    return &units[reads_text(s) ? 3 : s->predicts ? 2 : s->on_demand ? 1 : 0];
 }
 
 static double share_of(const struct ctt_bench_said *s,
@@ -176,7 +183,8 @@ static int say_rows(const struct ctt_bench_said *s)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_table_row(&t, "streams\tthreads\tp50 ms\tframes/s\tas");
+    ctt_table_row(&t, "streams\tthreads\tp50 ms\t%ss/s\tas",
+                  reads_text(s) ? "symbol" : "frame");
     for (int i = 0; i < s->rows; i++)
         ctt_table_row(&t, "%d\t%d%s\t%.3f\t%.1f\t%s", s->row[i].streams,
                       s->row[i].threads, s->row[i].batch ||

@@ -79,6 +79,9 @@ static int check_task(struct ctt_compress_job *j)
     struct ctt_compress_cfg *c = &j->c;
     int text = c->train.task == CTT_NEXT, rc = 0;
 
+    CTT_CHECK(text || !c->train.data || !ctt_graph_reads_symbols(g),
+              CTT_EINVAL, "%s: a model of text: --data is text:FILE or "
+              "words:FILE", j->path);
     if ((y->d * y->h * y->w == 1 && !text) ||
         (!c->train.data && !c->train.val))
         goto out;
@@ -269,7 +272,7 @@ static int compress(struct ctt_compress_job *j)
     int rc;
 
     CTT_TRY(run_recipe(j, &r));
-    CTT_TRY(ctt_compress_say(r));
+    CTT_TRY(ctt_compress_say(r, ctt_compress_tells_all(&j->c)));
     CTT_TRY(ctt_compress_prove(j, r));
     if (j->c.report)
         CTT_TRY(ctt_report_json(r, j->c.report));

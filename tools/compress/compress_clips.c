@@ -155,9 +155,9 @@ static int open_clips(struct ctt_compress_job *j)
                               c->val ? c->val : c->data,
                               c->val ? NULL : c->val_split));
     CTT_TRY(ctt_held_out_check(c, j->m, j->data ? j->data : j->val, NULL));
-    ctt_tool_say("%d training clips, %d validation clips",
-                 j->data ? ctt_data_clips(j->data) : 0,
-                 ctt_data_clips(j->val));
+    ctt_tool_say("%d training %s, %d validation %s",
+                 j->data ? ctt_data_clips(j->data) : 0, ctt_word_clips(c),
+                 ctt_data_clips(j->val), ctt_word_clips(c));
     warn_few(j);
     tell_few(j);
 out:

@@ -71,19 +71,23 @@ out:
 static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
 {
     struct ctt_data *d = NULL;
-    char text[160];
+    char text[160], missing[96] = "";
     int rc = 0, opened;
 
     opened = ctt_held_out_open(&j->c.train, j->m,
                                ctt_all_clips(j->whole, j->data), j->val, &d);
     CTT_TRY(ctt_is_lack(opened) ? opened : 0);
     choice(&j->c.recipe, r, text, sizeof(text));
-    ctt_tool_say("\n%s is that of the validation clips, which chose %s: "
+    if (j->c.train.task != CTT_NEXT)
+        snprintf(missing, sizeof(missing), ": %s",
+                 ctt_held_out_missing(opened));
+    ctt_tool_say("\n%s is that of the validation %s, which chose %s: "
                  "it flatters; %s%s", j->c.train.task == CTT_NEXT
-                 ? "perplexity" : ctt_score_word(r->several), text,
+                 ? "perplexity" : ctt_score_word(r->several),
+                 ctt_word_clips(&j->c.train), text,
                  d ? "split 'test' was never used for training or choices:"
-                   : "no held-out clips: ",
-                 d ? "" : ctt_held_out_missing(opened));
+                   : "nothing else is held out",
+                 d ? "" : missing);
     if (d)
         CTT_TRY(test_both(j, d, r));
 out:
@@ -93,7 +97,7 @@ out:
 
 /* ---- as text ---- */
 
-static int print_uses(const struct ctt_report *r)
+static int print_uses(const struct ctt_report *r, int all)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     char line[1024];
@@ -103,6 +107,8 @@ static int print_uses(const struct ctt_report *r)
         ctt_table_row(&t, "%s", line);
     if (t.rows)
         CTT_TRY(ctt_table_print(&t));
+    if (!all)
+        goto out;
     ctt_table_row(&t, "clips\tpath\tsplit\tused for");
     for (int k = 0; k < r->sets; k++)
         ctt_table_row(&t, "%" PRId64 "\t%s\t%s\t%s", r->clips[k].clips,
@@ -131,7 +137,7 @@ int ctt_compress_prove(const struct ctt_compress_job *j, struct ctt_report *r)
             c->val_split, j->val);
     if (chose)
         CTT_TRY(prove(j, r));
-    CTT_TRY(print_uses(r));
+    CTT_TRY(print_uses(r, ctt_compress_tells_all(&j->c)));
 out:
     return rc;
 }

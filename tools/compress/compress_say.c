@@ -31,9 +31,9 @@ static void on_progress(void *arg, const struct ctt_progress *p)
     ctt_say_loss(p, what, sizeof(what));
     ctt_say_amp(p, what, sizeof(what));
     work = ctt_compress_work(&w->span, part);
-    ctt_tool_progress(&work, "%s: epoch %d/%d %d/%d: %s, %.1f clips/s%s",
+    ctt_tool_progress(&work, "%s: epoch %d/%d %d/%d: %s, %.1f %s/s%s",
                       w->stage, p->epoch, p->epochs, p->batch, p->batches,
-                      what, p->clips_a_second,
+                      what, p->clips_a_second, p->clips,
                       ctt_epochs_text(&w->span, part, far, sizeof(far)));
 }
 
@@ -66,7 +66,7 @@ struct ctt_events ctt_compress_events(struct ctt_compress_watch *w)
 typedef int cells_of(const struct ctt_report *r, int row, char *text,
                      size_t size);
 
-/* A table under its heading, if it has rows. */
+/* A table under its heading, unless that is NULL, if it has rows. */
 static int say_table(const struct ctt_report *r, const char *heading,
                      cells_of *cells)
 {
@@ -78,7 +78,8 @@ static int say_table(const struct ctt_report *r, const char *heading,
         ctt_table_row(&t, "%s", line);
     if (!t.rows)
         goto out;
-    ctt_tool_say("\n%s:", heading);
+    if (heading)
+        ctt_tool_say("\n%s:", heading);
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);
@@ -112,10 +113,34 @@ static int say_scores(const struct ctt_report *r)
     return say_table(r, heading, ctt_report_score_cells);
 }
 
-int ctt_compress_say(const struct ctt_report *r)
+/* The result in two tables. */
+static int say_result(const struct ctt_report *r)
+{
+    char heading[128] = "";
+    int rc;
+
+    if (!isnan(r->stage[0].after.top1[0]))
+        snprintf(heading, sizeof(heading), "; %s after 25/50/100%% of %" PRId64
+                 " validation clips, and whole clips lost and won",
+                 ctt_score_word(r->several), r->stage[0].after.clips);
+    CTT_TRY(say_table(r, "where the bytes are", ctt_report_bytes_cells));
+    ctt_tool_say("\nresult%s:", heading);
+    CTT_TRY(say_table(r, NULL, ctt_report_result_cells));
+out:
+    return rc;
+}
+
+int ctt_compress_tells_all(const struct ctt_compress_cfg *c)
+{
+    return c->report || c->report_html;
+}
+
+int ctt_compress_say(const struct ctt_report *r, int all)
 {
     int rc;
 
+    if (!all)
+        return say_result(r);
     CTT_TRY(say_table(r, "weights; error: what the cores miss before "
                       "retraining, 0: nothing, 1: as much as there is; dB: "
                       "results over their errors with int8",

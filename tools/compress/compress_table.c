@@ -140,7 +140,8 @@ static const struct ctt_opt files[] = {
       "file than MODEL",
       .letter = 'o', .arg = "FILE", .section = "Output",
       .tags = CTT_OPT_COMMON },
-    { "report", CTT_STRING, FIELD(report), "", "write the report as JSON",
+    { "report", CTT_STRING, FIELD(report), "", "write the report as JSON, "
+      "and print all of its tables",
       .arg = "FILE", .section = "Output" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
       "the report; with --budget, --sense or --explain what that found",

@@ -37,8 +37,13 @@ struct ctt_work ctt_compress_work(const struct ctt_epochs *s, double part);
 /* Callbacks that print progress, epochs and bad clips of retraining. */
 struct ctt_events ctt_compress_events(struct ctt_compress_watch *w);
 
-/* Prints tables: one row per weight, one row per stage or round. */
-int ctt_compress_say(const struct ctt_report *r);
+/* Prints what each stage or round came to, and where the bytes are; all: every
+ * table of the report. */
+int ctt_compress_say(const struct ctt_report *r, int all);
+
+/* 1 if the user asked for all: --report, --report-html. */
+struct ctt_compress_cfg;
+int ctt_compress_tells_all(const struct ctt_compress_cfg *c);
 
 /* ---- compress_calls.c ---- */
 

@@ -6,6 +6,7 @@
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
+#include "video/text/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -311,6 +312,8 @@ static int check_clips(const struct ctt_data_cfg *c, const char *path)
     int parts, bad = 0, all = 0, rc = 0;
 
     ctt_tool_catch();
+    if (ctt_text_is(path))
+        return ctt_data_text(path, 0);
     CTT_TRY(open_parts(c, path, part, &parts));
     tell_found(path, part, parts);
     for (int i = 0; i < parts; i++) {
@@ -400,6 +403,8 @@ static int list(const struct ctt_data_cfg *c, const char *path)
     struct ctt_table t = { NULL, 0, 0, 0 };
     int *count[SPLITS] = { NULL }, parts, rc = 0;
 
+    if (ctt_text_is(path))
+        return ctt_data_text(path, 1);
     CTT_TRY(open_parts(c, path, part, &parts));
     for (int i = 0; i < parts; i++)
         CTT_TRY(count_labels(list_of(&part[i]), &count[i]));

@@ -137,11 +137,13 @@ static const struct ctt_program commands[] = {
         .about = "Prints what DATA is, decodes every clip, or compares it with "
                  "its checksum in a pack, and names those that cannot be "
                  "read; if there are any, the exit status is 1. Clips that "
-                 "are in two splits are noticed." },
+                 "are in two splits are noticed. Of text:FILE and words:FILE "
+                 "it counts lines, symbols and the vocabulary." },
     [CTT_DATA_LIST] = {
         .name = "convtt-data list", .summary = "counts clips",
         .synopsis = "DATA [OPTION...]", .opts = list_opts,
-        .about = "Counts the clips of each class and split." },
+        .about = "Counts the clips of each class and split, or how often each "
+                 "symbol of text:FILE or words:FILE comes." },
     [CTT_DATA_COMMANDS] = { .name = NULL }
 };
 

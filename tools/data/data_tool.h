@@ -52,6 +52,12 @@ extern const struct ctt_input ctt_check_input;
 int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
                     int *bad);
 
+/* ---- data_text.c ---- */
+
+/* Prints how many lines and symbols a text has, or how often each symbol
+ * comes. */
+int ctt_data_text(const char *path, int every);
+
 /* ---- data_pack.c ---- */
 
 /* Packs: files of decoded clips. */

@@ -417,8 +417,9 @@ static int run_model(struct tool *t, const char *model, char **path, int paths)
     int stream = ctt_stream_is_on(&t->c.stream);
 
     CTT_CHECK(predicts || !t->c.predict.count, CTT_EINVAL,
-              "%s: this model recognises classes and does not predict frames "
-              "(omit --predict)", model);
+              "%s: this model %s and does not predict frames (omit --predict)",
+              model, ctt_recognises_text(&t->r) ? "predicts symbols of text"
+                                  : "recognises classes");
     CTT_CHECK(!predicts || !stream, CTT_EINVAL, "%s: this model "
               "predicts frames; --stream recognises classes", model);
     CTT_CHECK(!predicts || t->c.predict.count, CTT_EINVAL,

@@ -18,6 +18,10 @@ static const struct ctt_opt opts[] = {
     { "ops", CTT_FLAG, FIELD(ops), "0", "list the model language: ops, cells "
       "and their attributes", .section = "What to show",
       .tags = CTT_OPT_COMMON },
+    { "all", CTT_FLAG, FIELD(all), "0", "show the text, the nodes, the weights "
+      "as stored, the classes and the history of a model, too",
+      .needs = "!plan !net !lint !export !import !strip !compare !data "
+      "!report !watch", .section = "What to show" },
     { "net", CTT_FLAG, FIELD(net), "0", "print only the text of the model",
       .section = "What to show", .tags = CTT_OPT_COMMON },
     { "plan", CTT_FLAG, FIELD(plan), "0", "print the kernel of each node on "
@@ -205,19 +209,19 @@ const struct ctt_program ctt_info_program = {
     .name = "convtt-info",
     .summary = "show and compare models",
     .synopsis = "[OPTION...] MODEL...",
-    .about = "Shows what a model file holds: its text, the sizes and encodings "
-             "of its weights, its classes and its history. Several models are "
-             "compared in a table.",
+    .about = "Shows what a model file is for: what it reads and answers, its "
+             "size, and its accuracy on record. Several models are compared in "
+             "a table.",
     .opts = opts,
     .description =
-        "MODEL is a model file or a model text (NAME.net). Without options a "
-        "single model is shown as a whole, and so is a pack of clips: its "
-        "input line, clips and classes. Of each kernel it says how many values "
-        "are kept, and how many of the units that convtt-compress "
+        "MODEL is a model file or a model text (NAME.net). --all shows "
+        "the text of a file, the sizes and encodings of its weights, its "
+        "classes and its history, too. A pack of clips is shown with its "
+        "input line, clips and classes. Of each kernel --all says how many "
+        "values are kept, and how many of the units that convtt-compress "
         "--prune-form prunes together: blocks and rows with a kept value, of "
-        "all. With --data the table of several "
-        "models includes the time per frame and the accuracy after 25%, 50% "
-        "and 100% of a clip.",
+        "all. With --data the table of several models includes the time per "
+        "frame and the accuracy after 25%, 50% and 100% of a clip.",
     .chapter = chapters,
     .also = "convtt-train(1), convtt-compress(1), convtt-infer(1)",
 };

@@ -14,7 +14,8 @@
 /* ---- info.c ---- */
 
 struct ctt_info_cfg {
-    int   ops, net, plan, lint, merge, compare, report, watch, threads, tune;
+    int   ops, all, net, plan, lint, merge, compare, report, watch, threads;
+    int   tune;
     const char *strip, *data, *split, *classes, *device;
     const char *export_to, *import, *map, *out, *shapes, *answer, *verify;
     const char *frames, *labels, *licence, *report_html;
@@ -39,6 +40,10 @@ int  ctt_info_import(const struct ctt_info_cfg *cfg, const char *path);
  * file may be replaced, a text by a text alone. */
 int  ctt_info_save(const char *path, const struct ctt_model *m);
 int  ctt_info_can_save(const char *path);
+
+/* info_model.c: prints what a model is for; all: everything that its file
+ * holds. */
+int  ctt_info_model(const char *path, int all);
 
 /* info_labels.c: completes an imported model: the file that it is from, with
  * its checksum, and --licence, in its history; --frames, keys of its input

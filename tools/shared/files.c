@@ -206,6 +206,15 @@ out:
     return rc;
 }
 
+int ctt_graph_reads_symbols(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_EMBED &&
+            g->node[i].in[0] == ctt_graph_input(g))
+            return 1;
+    return 0;
+}
+
 int ctt_tool_net(const char *path, struct ctt_graph **out)
 {
     return ctt_tool_net_set(path, NULL, out);

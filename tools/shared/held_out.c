@@ -74,6 +74,7 @@ static int take_fifth(const struct ctt_train_cfg *cfg, struct ctt_data **data,
     CTT_TRY(rc);
     CTT_TRY(ctt_data_unlabelled(all) ? 1 : keeps_classes(all, rest));
     if (rc) {
+        CTT_TRY(ctt_folds_count((struct ctt_data *[]){ rest, *val, all }, 3));
         *data = rest;
         return 1;
     }
@@ -101,17 +102,23 @@ int ctt_hold_out(const struct ctt_train_cfg *cfg, const struct ctt_input *in,
     if (cfg->task != CTT_PREDICT)
         CTT_TRY(take_fifth(cfg, data, val));
     if (!rc) {
-        ctt_tool_say("no validation clips: %s has no split '%s'%s", cfg->data,
-                     cfg->val_split, cfg->task == CTT_PREDICT ? "" :
-                     ", and too few clips to hold some out");
+        ctt_tool_say("no validation %s: %s has no split '%s'%s%s%s",
+                     ctt_word_clips(cfg), cfg->data, cfg->val_split,
+                     cfg->task == CTT_PREDICT ? "" : ", and too few ",
+                     cfg->task == CTT_PREDICT ? "" : ctt_word_clips(cfg),
+                     cfg->task == CTT_PREDICT ? "" : " to hold some out");
         goto out;
     }
     *whole = all;
-    ctt_tool_say("validation: %s%d of %d %s are held out, as %s has no split "
-                 "'%s' (--val names others)", ctt_data_is_one(all)
-                 ? "the last " : "", ctt_data_clips(*val), ctt_data_clips(all),
-                 ctt_data_is_one(all) ? "windows" : "clips", cfg->data,
-                 cfg->val_split);
+    if (cfg->task == CTT_NEXT)
+        ctt_tool_say("validation: %s%d of %d %s are held out (--val names "
+                     "other text)", ctt_data_is_one(all) ? "the last " : "",
+                     ctt_data_clips(*val), ctt_data_clips(all),
+                     ctt_word_clips(cfg));
+    else
+        ctt_tool_say("validation: %d of %d clips are held out, as %s has no "
+                     "split '%s' (--val names others)", ctt_data_clips(*val),
+                     ctt_data_clips(all), cfg->data, cfg->val_split);
     rc = 0;
 out:
     return rc;

@@ -90,11 +90,6 @@ const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
     return puts_of[p->task](p, buf, size);
 }
 
-static const char *const units[] = {
-    [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
-    [CTT_BOTH] = "clips", [CTT_NEXT] = "sequences",
-};
-
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
                           size_t size)
 {
@@ -136,9 +131,9 @@ static void on_progress(void *arg, const struct ctt_progress *p)
     ctt_say_loss(p, what, sizeof(what));
     ctt_say_amp(p, what, sizeof(what));
     ctt_tool_progress(&w, "epoch %d/%d %d/%d%s: %s, %.1f %s/s, waiting for "
-                      "clips %.0f%%", p->epoch, p->epochs, p->batch,
-                      p->batches, ranks, what, p->clips_a_second,
-                      units[p->task], 100 * p->wait);
+                      "%s %.0f%%", p->epoch, p->epochs, p->batch,
+                      p->batches, ranks, what, p->clips_a_second, p->clips,
+                      p->clips, 100 * p->wait);
 }
 
 const char *ctt_say_point(const struct ctt_point *p, char *buf, size_t size)
@@ -224,7 +219,7 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
     ctt_say_test(e, val, test, sizeof(test));
     ctt_tool_say("epoch %d/%d: %s%s%s; %.1f %s/s, %.0f s", e->p.epoch,
                  e->p.epochs, what, e->tested ? "; validation:" : "", test,
-                 e->p.clips_a_second, units[e->p.task], e->p.seconds);
+                 e->p.clips_a_second, e->p.clips, e->p.seconds);
 }
 
 const struct ctt_events ctt_say_events = {

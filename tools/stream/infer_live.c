@@ -482,6 +482,8 @@ static void end_streams(struct live *l)
         l->with->set->json)
         ctt_failure_note(&l->f, ctt_watch_total(l->share.watch, missed,
                                                 failed));
+    for (int i = 0; i < l->count && !bad && !ferror(stdout); i++)
+        ctt_live_one_missed(&l->one[i]);
 }
 
 static int run_to_end(struct live *l)

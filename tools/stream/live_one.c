@@ -25,14 +25,14 @@ int ctt_live_one_open(const struct ctt_live_share *share, int number,
     int places = s->sliding > 0 ? 2 : 1, rc;
     struct ctt_live_one o = { .share = share, .number = number, .name = name,
         .past = { .first = number * places, .places = places,
-                  .half = s->sliding / 2 }, .going = -1 };
-    struct ctt_events_set set;
+                  .half = s->sliding / 2 }, .going = -1,
+        .nearest = { .enter = 1 } };
 
     o.probs = ctt_calloc(n, sizeof(*o.probs));
     o.order = ctt_calloc(n, sizeof(*o.order));
     CTT_TRY(o.probs && o.order ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_stream_events(s, w->m, w->threshold, &set));
-    CTT_TRY(ctt_infer_rc(ctt_events_open(&set, &o.events)));
+    CTT_TRY(ctt_stream_events(s, w->m, w->threshold, &o.rule));
+    CTT_TRY(ctt_infer_rc(ctt_events_open(&o.rule, &o.events)));
     *out = o;
     return 0;
 out:
@@ -82,6 +82,7 @@ static int tell_event(struct ctt_live_one *o, const struct ctt_event *e)
         o->going = e->label;
     else if (o->going == e->label)
         o->going = other_event(o, e->label);
+    o->told++;
     ctt_watch_event(o->share->watch, o->number);
     return ctt_event_out_put(o->share->out, &line);
 }
@@ -102,6 +103,47 @@ static int tell_events(struct ctt_live_one *o, int count)
 int ctt_live_one_finish(struct ctt_live_one *o)
 {
     return tell_events(o, ctt_events_end(o->events));
+}
+
+/* After an answer. */
+static void note_nearest(struct ctt_live_one *o)
+{
+    const struct ctt_events_set *r = &o->rule;
+    double p;
+
+    for (int i = 0; i < r->classes && !o->told; i++) {
+        double enter = r->enters ? (double)r->enters[i] : r->enter;
+
+        ctt_events_now(o->events, i, &p);
+        if (i == r->background || p * o->nearest.enter <=
+                                  enter * o->nearest.p)
+            continue;
+        o->nearest.label = i;
+        o->nearest.frame = o->seen;
+        o->nearest.p = p;
+        o->nearest.enter = enter;
+        o->nearest.time = o->frame.time;
+    }
+}
+
+void ctt_live_one_missed(const struct ctt_live_one *o)
+{
+    char name[TEXT], line[TEXT + 256], why[96];
+
+    if (o->told || !(o->nearest.p > 0))
+        return;
+    if (o->nearest.p < o->nearest.enter)
+        snprintf(why, sizeof(why), "below the threshold of %.1f%% "
+                 "(--threshold)", 100 * o->nearest.enter);
+    else
+        snprintf(why, sizeof(why), "for less than %g s above the threshold of "
+                 "%.1f%% (--least)", o->rule.least, 100 * o->nearest.enter);
+    snprintf(line, sizeof(line), "no event: the nearest was %.1f%% %s at frame "
+             "%" PRId64 " (%.2f s), %s; means of %g s (--smooth)",
+             100 * o->nearest.p, ctt_visible(o->share->with->label[
+             o->nearest.label], 0, name, sizeof(name)), o->nearest.frame,
+             o->nearest.time, why, o->rule.smooth);
+    ctt_live_one_say(o, line);
 }
 
 /* ---- frames ---- */
@@ -242,6 +284,7 @@ int ctt_live_one_answer(struct ctt_live_one *o)
         say_answer(o, ms);
     CTT_TRY(tell_events(o, ctt_events_push(o->events, o->frame.time,
                                            o->probs)));
+    note_nearest(o);
     o->answered = 1;
 out:
     return rc;

@@ -309,6 +309,11 @@ struct ctt_live_one {
     struct ctt_live       *source;      /* NULL: it is over */
     struct ctt_live_past   past;
     struct ctt_events     *events;
+    struct ctt_events_set  rule;        /* of them */
+    int64_t                told;        /* events */
+    struct { int label; int64_t frame; double p, enter, time; }
+                           nearest;     /* the smoothed probability that came
+                                           closest to its threshold */
     float                 *probs;
     int                   *order;
     int64_t                seen;        /* frames since the last restart */
@@ -346,5 +351,8 @@ int  ctt_live_one_answer(struct ctt_live_one *o);
 
 /* Ends the current events. */
 int  ctt_live_one_finish(struct ctt_live_one *o);
+
+/* Prints why a source that has ended had no event. */
+void ctt_live_one_missed(const struct ctt_live_one *o);
 
 #endif

@@ -93,10 +93,10 @@ static int say_end(const struct ctt_training *j, const struct ctt_result *r,
                          "from %s", (long long)r->steps, j->cfg.checkpoint);
         return 1;
     }
-    ctt_tool_say("%lld step%s in %.0f s: %.1f clips/s, %.1f%% of the time "
-                 "waiting for clips%s%s%s", (long long)r->made, ctt_s(r->made),
-                 r->seconds,
-                 r->clips_a_second, 100 * r->wait, j->cfg.amp ? "; " : "",
+    ctt_tool_say("%lld step%s in %.0f s: %.1f %s/s, %.1f%% of the time "
+                 "waiting for %s%s%s%s", (long long)r->made, ctt_s(r->made),
+                 r->seconds, r->clips_a_second, ctt_word_clips(&j->cfg),
+                 100 * r->wait, ctt_word_clips(&j->cfg), j->cfg.amp ? "; " : "",
                  j->cfg.amp ? ctt_say_scale(r->scale, r->skipped, scale,
                                             sizeof(scale)) : "", where);
     if (r->paused)

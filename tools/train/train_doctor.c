@@ -3,10 +3,13 @@
  */
 #include "tools/train/train_tool.h"
 #include "libtrain/before.h"
+#include "base/statistics/wilson.h"
 #include "tools/report/page.h"
 #include "tools/shared/tool.h"
 
 #include <string.h>
+
+enum { WIDE = 15 };    /* points, as of 40 clips */
 
 int ctt_doctor_glance(const struct ctt_model *m,
                       const struct ctt_train_cfg *cfg, struct ctt_data *train,
@@ -100,6 +103,19 @@ out:
     return rc;
 }
 
+/* The precision that an accuracy on the validation clips will have. */
+static void say_interval(const struct ctt_train_cfg *cfg, int clips)
+{
+    double range[2], wide;
+
+    ctt_wilson(0.5, clips, range);
+    wide = 50 * (range[1] - range[0]);
+    ctt_tool_say("an accuracy on %d validation clip%s is known to within %.0f "
+                 "points (95%%)%s", clips, ctt_s(clips), wide, wide > WIDE &&
+                 !cfg->backbone ? ": with so few, --folds 5 tests on all"
+                                : "");
+}
+
 int ctt_doctor_table(const struct ctt_model *m,
                      const struct ctt_train_cfg *cfg, struct ctt_data *train,
                      struct ctt_data *val)
@@ -125,6 +141,8 @@ int ctt_doctor_table(const struct ctt_model *m,
         ctt_tool_say("%d of %d checks found a problem", all.wrong, all.count);
     else
         ctt_tool_say("%d checks: all fine", all.count);
+    if (val && ctt_cfg_recognises(cfg))
+        say_interval(cfg, ctt_data_clips(val));
     rc = all.wrong;
 out:
     return rc;

@@ -97,7 +97,7 @@ static void tell_sentences(const char *what, const struct ctt_data *d)
     ctt_data_labels(d, &labels);
     ctt_tool_say("%s: %d %s%s, %lld symbols of a vocabulary of %d%s",
                  what, ctt_data_clips(d), ctt_data_is_one(d)
-                 ? "window" : "sentence", ctt_s(ctt_data_clips(d)),
+                 ? "window" : "line", ctt_s(ctt_data_clips(d)),
                  (long long)ctt_data_all_frames(d), labels,
                  skipped(d, bad, sizeof(bad)));
 }
@@ -301,8 +301,9 @@ static int check_text(struct ctt_training *j)
 
     j->status = CTT_EXIT_USAGE;
     CTT_CHECK(j->cfg.task == CTT_NEXT || !ctt_graph_reads_symbols(g),
-              CTT_EINVAL, "%s: is a model of text: pass --task next and --data "
-              "text:FILE or words:FILE", j->text ? j->text : j->cfg.init
+              CTT_EINVAL, "%s: a model of text (it has the line embed): pass "
+              "--task next, and --data text:FILE or words:FILE",
+              j->text ? j->text : j->cfg.init
               ? j->cfg.init : "this model");
     CTT_CHECK(j->text || j->cfg.resume || ctt_opt_is_default(vocab, &j->cfg),
               CTT_EINVAL, "--vocab: %s has a vocabulary, which --init takes "
@@ -412,9 +413,10 @@ static void tell_model(const struct ctt_training *j)
     if (g->clip < g->count)
         snprintf(answer, sizeof(answer), ", %s per answer",
                  ctt_tool_count(clip, c, sizeof(c)));
-    ctt_tool_say("model: %s parameters, %s multiplications per frame%s",
+    ctt_tool_say("model: %s parameters, %s multiplications per %s%s",
                  ctt_tool_count((double)ctt_model_params(j->m), a, sizeof(a)),
-                 ctt_tool_count(step, b, sizeof(b)), answer);
+                 ctt_tool_count(step, b, sizeof(b)), ctt_word_frame(&j->cfg),
+                 answer);
 }
 
 int ctt_training_claim(struct ctt_training *j)

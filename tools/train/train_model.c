@@ -26,25 +26,17 @@ static int is_table(const struct ctt_graph *g, int i)
            g->node[i].in[0] == ctt_graph_input(g);
 }
 
-int ctt_graph_reads_symbols(const struct ctt_graph *g)
-{
-    for (int i = 0; i < g->count; i++)
-        if (is_table(g, i))
-            return 1;
-    return 0;
-}
-
 /* Sets the key of a node that has the number of classes, and says so. */
 static int fit_node(struct ctt_edit *e, const struct ctt_node *n, int i,
-                    const char *key, long long was, int classes)
+                    const char *key, long long was, int classes, int symbols)
 {
     char number[16];
     int rc;
 
     snprintf(number, sizeof(number), "%d", classes);
     CTT_TRY(ctt_edit_set(e, i, key, number));
-    ctt_tool_say("%s: %s=%lld is now %d, the number of classes", n->name, key,
-                 was, classes);
+    ctt_tool_say("%s: %s=%lld is now %d, the %s", n->name, key, was, classes,
+                 symbols ? "size of the vocabulary" : "number of classes");
 out:
     return rc;
 }
@@ -65,10 +57,11 @@ int ctt_fit_classes(struct ctt_graph **g, int classes, int symbols)
         n = &(*g)->node[i];
         if (!symbols || !is_table(*g, i) || n->attr.embed.vocab == classes)
             continue;
-        CTT_TRY(fit_node(e, n, i, "vocab", n->attr.embed.vocab, classes));
+        CTT_TRY(fit_node(e, n, i, "vocab", n->attr.embed.vocab, classes, 1));
     }
     if (!fits)
-        CTT_TRY(fit_node(e, last, answer, "out", last->out.c, classes));
+        CTT_TRY(fit_node(e, last, answer, "out", last->out.c, classes,
+                         symbols));
     CTT_TRY(ctt_edit_graph(e, &fitted));
     ctt_edit_free(&e);
     ctt_graph_free(g);

@@ -100,9 +100,6 @@ int ctt_train_amp_plan(struct ctt_training *j);
  * the input; replaces *g if they differ. */
 int ctt_fit_classes(struct ctt_graph **g, int classes, int symbols);
 
-/* 1 if the input is read by a table of symbols. */
-int ctt_graph_reads_symbols(const struct ctt_graph *g);
-
 /* ctt_model_load() without a training state; CTT_ENAN, with the path, if a
  * weight is not finite. */
 int ctt_model_load_finite(const char *path, struct ctt_model **out);

@@ -17,22 +17,22 @@ enum { MOST = 1 << 29,    /* bytes of a file */
 struct piece { int at, count; };
 
 struct ctt_text {
-    int            *symbol;    /* of all lines, with an end before and after
-                                  each */
+    int            *symbol;    /* names of all lines, with an end before and
+                                  after each */
     int             count, room;
+    struct ctt_names names;    /* in the order in which they came */
+    int            *of;        /* of a name: its number in the vocabulary */
+    int             vocab;     /* its size at most; 0: that of a model */
     struct piece   *piece;     /* per item of the list */
     int             pieces, piece_room;
     int             one;       /* they follow each other */
 };
 
-/* While a file is read.  Names are in the order in which they came. */
+/* While a file is read. */
 struct reading {
-    const char     *path;      /* of the file */
-    int             words;     /* else bytes */
+    const char      *path;     /* of the file */
+    int              words;    /* else bytes */
     struct ctt_text *t;
-    struct ctt_names names;
-    int64_t        *times;     /* of each name */
-    int             counted, room;
 };
 
 static const char *path_behind(const char *path, int *words)
@@ -77,25 +77,6 @@ static int put_symbol(struct ctt_text *t, int symbol)
     return 0;
 }
 
-/* The number of a name, which is counted. */
-static int count_name(struct reading *r, const char *name)
-{
-    int k = ctt_names_add(&r->names, name);
-    int64_t *more;
-
-    if (k < 0)
-        return k;
-    if (k == r->counted) {
-        more = ctt_grown(r->times, &r->room, k, sizeof(*more));
-        if (!more)
-            return CTT_ENOMEM;
-        r->times = more;
-        r->times[r->counted++] = 0;
-    }
-    r->times[k]++;
-    return k;
-}
-
 /* Adds n bytes of the text as one symbol.  Names show what a terminal would
  * obey, or not see. */
 static int add_symbol(struct reading *r, const char *s, size_t n)
@@ -109,9 +90,7 @@ static int add_symbol(struct reading *r, const char *s, size_t n)
         ctt_visible(raw, 0, name, sizeof(name));
         if (*raw == ' ' || !*name)
             snprintf(name, sizeof(name), "\\x%02x", (unsigned char)*raw);
-        CTT_TRY(symbol = count_name(r, name));
-    } else {
-        r->times[UNKNOWN]++;
+        CTT_TRY(symbol = ctt_names_add(&r->t->names, name));
     }
     CTT_TRY(put_symbol(r->t, symbol));
 out:
@@ -209,7 +188,6 @@ static int split_lines(struct reading *r, const char *text, int64_t size,
         if (r->t->count == from)
             continue;
         CTT_TRY(put_symbol(r->t, EOS));
-        r->times[EOS]++;
         if (!r->t->one)
             CTT_TRY(add_pieces(r, l, from - 1, longest, line));
     }
@@ -235,32 +213,52 @@ static int by_times(const void *a, const void *b)
     return x->name - y->name;
 }
 
-/* of[name]: its number among the `most` symbols, and label: their names. */
-static int own_vocabulary(const struct reading *r, int most, int *of,
+/* How often each name comes in n pieces, or in all. */
+static void count_names(const struct ctt_text *t, const int *piece, int n,
+                        int64_t *times)
+{
+    for (int i = 0; i < n; i++) {
+        const struct piece *p = &t->piece[piece ? piece[i] : i];
+
+        for (int k = 1; k <= p->count; k++)
+            times[t->symbol[p->at + k]]++;
+    }
+}
+
+/* Numbers the most frequent names of these pieces; label: their names. */
+static int own_vocabulary(struct ctt_text *t, const int *piece, int pieces,
                           char **label, int *labels)
 {
-    int n = r->names.count;
+    int n = t->names.count;
     struct rank *rank = ctt_calloc((size_t)n + 1, sizeof(*rank));
+    int64_t *times = ctt_calloc((size_t)n + 1, sizeof(*times));
+    int rc = rank && times ? 0 : CTT_ENOMEM;
 
-    if (!rank)
-        return CTT_ENOMEM;
+    CTT_TRY(rc);
+    count_names(t, piece, pieces, times);
     for (int k = 0; k < n; k++)
-        rank[k] = (struct rank){ k < SPECIAL ? INT64_MAX : r->times[k], k };
+        rank[k] = (struct rank){ k < SPECIAL ? INT64_MAX : times[k], k };
     qsort(rank, (size_t)n, sizeof(*rank), by_times);
+    *labels = 0;
     for (int k = 0; k < n; k++) {
-        of[rank[k].name] = k < most ? k : UNKNOWN;
-        if (k < most)
-            label[k] = r->names.name[rank[k].name];
+        int in = k < t->vocab && rank[k].times;
+
+        t->of[rank[k].name] = in ? k : UNKNOWN;
+        if (in)
+            label[(*labels)++] = t->names.name[rank[k].name];
     }
-    *labels = n < most ? n : most;
+out:
+    ctt_free(times);
     ctt_free(rank);
-    return 0;
+    return rc;
 }
 
 /* The same with the vocabulary of a model. */
 static int their_vocabulary(const struct reading *r,
-                            const struct ctt_text_set *set, int *of)
+                            const struct ctt_text_set *set)
 {
+    const struct ctt_names *own = &r->t->names;
+    int *of = r->t->of;
     struct ctt_names known = { NULL, 0, 0, NULL, 0, NULL };
     int rc = 0, unknown, found = 0;
 
@@ -271,44 +269,67 @@ static int their_vocabulary(const struct reading *r,
               CTT_EINVAL, "%s: the model was not trained on text: among its "
               "%d classes are no " CTT_TEXT_EOS " and " CTT_TEXT_UNKNOWN,
               r->path, set->nknown);
-    for (int k = 0; k < r->names.count; k++) {
-        of[k] = ctt_names_find(&known, r->names.name[k]);
+    for (int k = 0; k < own->count; k++) {
+        of[k] = ctt_names_find(&known, own->name[k]);
         found += k >= SPECIAL && of[k] >= 0;
         of[k] = of[k] < 0 ? unknown : of[k];
     }
     CTT_CHECK(found, CTT_EFORMAT, "%s: none of its %d %s is in the model's "
               "vocabulary (%s and %s are two kinds of symbols)", r->path,
-              r->names.count - SPECIAL, r->words ? "words" : "characters",
+              own->count - SPECIAL, r->words ? "words" : "characters",
               CTT_TEXT_BYTES, CTT_TEXT_WORDS);
 out:
     ctt_names_clear(&known);
     return rc < 0 ? rc : 0;
 }
 
-/* Names become numbers of symbols, and the list has them as labels. */
-static int take_vocabulary(struct reading *r, const struct ctt_text_set *set,
-                           struct ctt_list *l)
+/* The list has the vocabulary as labels. */
+static int set_labels(const struct ctt_text *t, struct ctt_list *l,
+                      char *const *label, int labels)
 {
-    int n = r->names.count, labels = set->nknown, rc = 0;
-    int *of = ctt_calloc((size_t)n + 1, sizeof(*of));
-    char **label = ctt_calloc((size_t)n + 1, sizeof(*label));
-    struct ctt_text *t = r->t;
+    int rc;
 
-    CTT_TRY(of && label ? 0 : CTT_ENOMEM);
-    if (set->nknown)
-        CTT_TRY(their_vocabulary(r, set, of));
-    else
-        CTT_TRY(own_vocabulary(r, set->vocab, of, label, &labels));
-    CTT_TRY(ctt_list_labels(l, set->nknown ? set->known : label, labels));
-    for (int i = 0; i < t->count; i++)
-        t->symbol[i] = of[t->symbol[i]];
+    ctt_free(l->label);
+    CTT_TRY(ctt_list_labels(l, label, labels));
     for (int i = 0; i < l->count; i++)
-        l->item[i].label = t->symbol[t->piece[i].at + t->piece[i].count];
+        l->item[i].label = t->of[t->symbol[t->piece[i].at +
+                                           t->piece[i].count]];
     l->all = l->count;
     l->all_labels = l->chosen = l->labels;
 out:
+    return rc;
+}
+
+int ctt_text_recount(struct ctt_text *t, const int *piece, int pieces,
+                     struct ctt_list *l)
+{
+    char **label = ctt_calloc((size_t)t->names.count + 1, sizeof(*label));
+    int labels, rc = label ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    if (t->vocab) {
+        CTT_TRY(own_vocabulary(t, piece, pieces, label, &labels));
+        CTT_TRY(set_labels(t, l, label, labels));
+    }
+out:
     ctt_free(label);
-    ctt_free(of);
+    return rc;
+}
+
+static int take_vocabulary(struct reading *r, const struct ctt_text_set *set,
+                           struct ctt_list *l)
+{
+    struct ctt_text *t = r->t;
+    int rc = 0;
+
+    t->of = ctt_calloc((size_t)t->names.count + 1, sizeof(*t->of));
+    CTT_TRY(t->of ? 0 : CTT_ENOMEM);
+    t->vocab = set->nknown ? 0 : set->vocab;
+    if (!set->nknown)
+        return ctt_text_recount(t, NULL, t->pieces, l);
+    CTT_TRY(their_vocabulary(r, set));
+    CTT_TRY(set_labels(t, l, set->known, set->nknown));
+out:
     return rc;
 }
 
@@ -331,8 +352,8 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
     CTT_CHECK(!ctt_mark_utf16(text, (size_t)size), CTT_EFORMAT,
               "%s: text of UTF-16; UTF-8, or any other with one byte for a "
               "blank and a line end, is read", r.path);
-    CTT_TRY(count_name(&r, CTT_TEXT_EOS));
-    CTT_TRY(count_name(&r, CTT_TEXT_UNKNOWN));
+    CTT_TRY(ctt_names_add(&r.t->names, CTT_TEXT_EOS));
+    CTT_TRY(ctt_names_add(&r.t->names, CTT_TEXT_UNKNOWN));
     CTT_TRY(split_lines(&r, text + mark, size - mark,
                         set->longest ? set->longest : longest, list));
     CTT_TRY(take_vocabulary(&r, set, list));
@@ -341,8 +362,6 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
     r.t = NULL;
 out:
     ctt_text_close(&r.t);
-    ctt_names_clear(&r.names);
-    ctt_free(r.times);
     ctt_free(text);
     return rc < 0 ? rc : 0;
 }
@@ -353,6 +372,8 @@ void ctt_text_close(struct ctt_text **t)
         return;
     ctt_free((*t)->symbol);
     ctt_free((*t)->piece);
+    ctt_free((*t)->of);
+    ctt_names_clear(&(*t)->names);
     ctt_free(*t);
     *t = NULL;
 }
@@ -365,8 +386,8 @@ int ctt_text_frames(const struct ctt_text *t, int i, struct ctt_frames *out)
     if (!data)
         return CTT_ENOMEM;
     for (int k = 0; k < p->count * CTT_TEXT_BYTES_EACH; k++)
-        data[k] = (uint8_t)(t->symbol[p->at + k / CTT_TEXT_BYTES_EACH] >>
-                            8 * (k % CTT_TEXT_BYTES_EACH));
+        data[k] = (uint8_t)(t->of[t->symbol[p->at + k / CTT_TEXT_BYTES_EACH]]
+                            >> 8 * (k % CTT_TEXT_BYTES_EACH));
     *out = (struct ctt_frames){ .data = data, .count = p->count, .h = 1, .w = 1,
         .c = CTT_TEXT_BYTES_EACH, .seen = p->count, .stated = p->count };
     return 0;
@@ -374,5 +395,9 @@ int ctt_text_frames(const struct ctt_text *t, int i, struct ctt_frames *out)
 
 uint32_t ctt_text_crc(const struct ctt_text *t)
 {
-    return ctt_crc32(0, t->symbol, (int)sizeof(*t->symbol), t->count);
+    uint32_t crc = 0;
+
+    for (int i = 0; i < t->count; i++)
+        crc = ctt_crc32(crc, &t->of[t->symbol[i]], (int)sizeof(*t->of), 1);
+    return crc;
 }

@@ -50,6 +50,11 @@ int  ctt_text_open(const char *path, const struct ctt_text_set *set,
                    struct ctt_list *list, struct ctt_text **out);
 void ctt_text_close(struct ctt_text **t);
 
+/* Makes the vocabulary, unless it is a model's, that of these pieces alone: the
+ * list's labels and the numbers of all symbols follow. */
+int  ctt_text_recount(struct ctt_text *t, const int *piece, int pieces,
+                      struct ctt_list *list);
+
 /* 1 if the pieces follow each other. */
 int ctt_text_is_one(const struct ctt_text *t);
 

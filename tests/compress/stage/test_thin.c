@@ -20,8 +20,7 @@ static const char plain[] =
 
 static struct ctt_thin half(void)
 {
-    return (struct ctt_thin){ .share = 0.5f, .rounds = 1, .multiple = 1,
-                              .scope = CTT_THIN_LAYER };
+    return (struct ctt_thin){ .share = 0.5f, .rounds = 1, .multiple = 1 };
 }
 
 static const struct ctt_node *node(const struct ctt_model *m, const char *name)
@@ -51,11 +50,9 @@ static struct ctt_model *thin(const struct ctt_model *m,
     struct ctt_recipe_calls calls = { .sample = small_sample };
     struct ctt_report *r = NULL;
     struct ctt_model *to = NULL;
-    double start = 0;
 
     CHECK_OK(ctt_report_new(m, &r));
-    CHECK_OK(ctt_thin(m, o, (double)o->share, &start, 0, &calls, r, d, &to));
-    CU_ASSERT_EQUAL(start, d->of);
+    CHECK_OK(ctt_thin(m, o, (double)o->share, 0, &calls, r, d, &to));
     for (int k = 0; k < r->weights; k++) {
         const struct ctt_node *n = node(to, r->weight[k].name);
 
@@ -70,16 +67,13 @@ static const struct {
     struct ctt_thin o;
     int             a, b, c;
 } counts[] = {
-    { { 0.5f, 1, CTT_THIN_LAYER, CTT_THIN_NORM, 0, 1, "" }, 4, 6, 2 },
-    { { 0.5f, 1, CTT_THIN_LAYER, CTT_THIN_RESPONSE, 0, 1, "" }, 4, 6, 2 },
-    { { 0.5f, 1, CTT_THIN_LAYER, CTT_THIN_NORM, 0, 8, "" }, 8, 8, 4 },
-    { { 0.5f, 1, CTT_THIN_LAYER, CTT_THIN_NORM, 0, 5, "" }, 5, 10, 4 },
-    { { 0.9f, 1, CTT_THIN_LAYER, CTT_THIN_NORM, 0.6f, 1, "" }, 5, 8, 3 },
-    { { 0.5f, 1, CTT_THIN_LAYER, CTT_THIN_NORM, 0, 1, "b" }, 4, 12, 2 },
-    { { 0.99f, 1, CTT_THIN_LAYER, CTT_THIN_NORM, 0, 1, "" }, 1, 1, 1 },
-    { { 0.99f, 1, CTT_THIN_GLOBAL, CTT_THIN_NORM, 0, 1, "" }, 1, 1, 1 },
-    { { 0.99f, 1, CTT_THIN_GLOBAL, CTT_THIN_NORM, 0, 4, "" }, 4, 4, 4 },
-    { { 0.5f, 1, CTT_THIN_GLOBAL, CTT_THIN_NORM, 0.75f, 1, "" }, 6, 9, 3 },
+    { { 0.5f, 1, CTT_THIN_NORM, 0, 1, "" }, 4, 6, 2 },
+    { { 0.5f, 1, CTT_THIN_RESPONSE, 0, 1, "" }, 4, 6, 2 },
+    { { 0.5f, 1, CTT_THIN_NORM, 0, 8, "" }, 8, 8, 4 },
+    { { 0.5f, 1, CTT_THIN_NORM, 0, 5, "" }, 5, 10, 4 },
+    { { 0.9f, 1, CTT_THIN_NORM, 0.6f, 1, "" }, 5, 8, 3 },
+    { { 0.5f, 1, CTT_THIN_NORM, 0, 1, "b" }, 4, 12, 2 },
+    { { 0.99f, 1, CTT_THIN_NORM, 0, 1, "" }, 1, 1, 1 },
 };
 
 static void test_counts(void)
@@ -99,28 +93,6 @@ static void test_counts(void)
     }
     ctt_model_free(&m);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
-}
-
-/* Of all layers together, so many go as are asked, wherever they matter
- * least. */
-static void test_global(void)
-{
-    struct ctt_model *m = small_model(plain, 2);
-    struct ctt_thin o = half();
-
-    o.scope = CTT_THIN_GLOBAL;
-    for (int score = CTT_THIN_NORM; score <= CTT_THIN_RESPONSE; score++) {
-        struct ctt_thinned d;
-        struct ctt_model *to;
-
-        o.score = score;
-        to = thin(m, &o, &d);
-        CU_ASSERT_EQUAL(d.channels, 12);
-        CU_ASSERT_EQUAL(node(to, "a")->out.c + node(to, "b")->out.c +
-                        node(to, "c")->out.c, 12);
-        ctt_model_free(&to);
-    }
-    ctt_model_free(&m);
 }
 
 /* Channels of `b` that few weights make and read go first; by responses those
@@ -328,7 +300,7 @@ static void test_refused(void)
 
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
         struct ctt_recipe o = { .thin = { bad[i].share, bad[i].rounds,
-            CTT_THIN_LAYER, bad[i].score, bad[i].floor, bad[i].multiple,
+            bad[i].score, bad[i].floor, bad[i].multiple,
             bad[i].except } };
         struct ctt_model *m = small_model(bad[i].net, 7);
         struct ctt_report *r = NULL;
@@ -356,10 +328,9 @@ static void test_alloc(void)
     live = ctt_live_blocks();
     for (long k = 1; rc < 0; k++) {
         struct ctt_thinned d;
-        double start = 0;
 
         ctt_fail_alloc(k);
-        rc = ctt_thin(m, &o, 0.5, &start, 0, &calls, r, &d, &to);
+        rc = ctt_thin(m, &o, 0.5, 0, &calls, r, &d, &to);
         ctt_fail_alloc(0);
         CU_ASSERT_FATAL(rc >= 0 || (rc == CTT_ENOMEM && !to));
         CU_ASSERT_FATAL(rc >= 0 || ctt_live_blocks() == live);
@@ -385,7 +356,6 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "how many", test_counts },
-        { "of all layers", test_global },
         { "scores", test_scores },
         { "rounds", test_rounds },
         { "rounds of a part", test_rounds_of_part },

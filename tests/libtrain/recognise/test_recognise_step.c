@@ -288,8 +288,7 @@ static void norms_are_estimated_again(void)
 
 static void asks_are_where_they_should_be(void)
 {
-    struct ctt_train_cfg cfg = { .observe = "0.25,0.5", .observe_weight = 2,
-                                 .full_weight = 3, .frame_asks = 4 };
+    struct ctt_train_cfg cfg = { .observe = "0.25,0.5", .frame_asks = 4 };
     struct ctt_want w[16];
     struct ctt_asks a;
 
@@ -297,7 +296,7 @@ static void asks_are_where_they_should_be(void)
     CU_ASSERT_EQUAL_FATAL(a.total, 3);
     ctt_asks_make(&a, &cfg, 41, 0, w);
     CU_ASSERT(w[0].step == 9 && w[1].step == 19 && w[2].step == 40);
-    CU_ASSERT(w[0].weight == 2 && w[1].weight == 2 && w[2].weight == 3);
+    CU_ASSERT(w[0].weight == 1 && w[1].weight == 1 && w[2].weight == 1);
     cfg.observe = "1";
     cfg.frame_loss = CTT_FRAME_LINEAR;
     CHECK_OK(ctt_asks_parse(&cfg, &a));

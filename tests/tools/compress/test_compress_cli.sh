@@ -33,9 +33,14 @@ tells 0 'n.ctt written: [0-9.]+ times smaller than m.ctt' m.ctt -o n.ctt \
     --prune 0.9 --prune-least 0 --threads 1
 grep -qE '^pruned 1/1 .* 90\.[01] ' out || fail "not 90% pruned: $(cat out)"
 [ "$(size n.ctt)" -lt $(($(size m.ctt) / 4)) ] || fail "n.ctt is large"
+[ "$(grep -c ':$' out)" = 2 ] && grep -q '^e .* deflate' out &&
+    grep -q "^rounded *$(size n.ctt) " out ||
+    fail "not two tables: $(cat out)"
 
 # convtt-info counts the units that are kept: e.w has 32 outputs of 3x3x3.
-units() { "$bin/convtt-info" "$1" | awk '$1 == "e.w" {print $6, $7, $8}'; }
+units() {
+    "$bin/convtt-info" --all "$1" | awk '$1 == "e.w" {print $6, $7, $8}'
+}
 [ "$(units m.ctt)" = '864 288/288 54/54' ] ||
     fail "of m.ctt are kept: $(units m.ctt)"
 tells 0 'n3.ctt written' m.ctt -o n3.ctt --prune 0.5 --prune-form block \
@@ -53,9 +58,10 @@ tells 0 'n3.ctt written' m.ctt -o n3.ctt --prune 0.5 --prune-form 2:4 \
 tells 0 'n3.ctt written' m.ctt -o n3.ctt $common --prune 0.5 --prune-least 9 \
     --prune-form 2:4 --int8 none --retrain-epochs 1 --prune-steps 4
 [ "$(units n3.ctt)" = '576 288/288 54/54' ] &&
-    "$bin/convtt-info" n3.ctt | awk '$1 ~ /^h\.zx?\.w/ && $6 * 2 == $5 {found++}
-        END {exit found != 2}' || fail "not 2:4: $("$bin/convtt-info" n3.ctt)"
-"$bin/convtt-info" n3.ctt | grep -q 'two of each 4 inputs' ||
+    "$bin/convtt-info" --all n3.ctt > out
+    awk '$1 ~ /^h\.zx?\.w/ && $6 * 2 == $5 {found++}
+        END {exit found != 2}' out || fail "not 2:4: $(cat out)"
+"$bin/convtt-info" --all n3.ctt | grep -q 'two of each 4 inputs' ||
     fail "its history does not say 2:4"
 rm n3.ctt
 tells 0 'in\|kh\|kw\|out +4,4,4' m.ctt -o t.ctt --tt-rank 4 --tt-least 0 \
@@ -88,7 +94,7 @@ cmp t1.ctt t2.ctt || fail "the same command wrote another file"
 top1() { "$bin/convtt-infer" --threads 1 "$1" clips 2> err | grep -i top-1; }
 tells 0 'f.ctt written' m.ctt -o f.ctt --fold all --bias-bits 0 --round 24 \
     --threads 1
-"$bin/convtt-info" f.ctt > out 2>&1
+"$bin/convtt-info" --all f.ctt > out 2>&1
 grep -q '^norm ' out && fail "a norm is left: $(cat out)"
 grep -q 'folded: 1 norms, 0 dead' out || fail "$(cat out)"
 [ "$(top1 m.ctt)" = "$(top1 f.ctt)" ] && [ -n "$(top1 f.ctt)" ] ||
@@ -150,16 +156,17 @@ grep -qE '^chosen for size and speed: (any|block), (floats|int8)' out ||
 small="$common --prune 0.8 --prune-least 9 --prune-rounds 1 --retrain-epochs 1"
 tells 0 '^chosen by rule: block, int8$' m.ctt -o rule.ctt $small \
     --choose-by rules
-"$bin/convtt-info" rule.ctt > info 2>&1
+"$bin/convtt-info" --all rule.ctt > info 2>&1
 grep -q 'chosen by rule: block, int8' info || fail "no history: $(cat info)"
 grep -qE '^conv .*in=[a-z0-9.]*q8' info || fail "no bytes: $(cat info)"
-tells 0 'rule.ctt written' m.ctt -o rule.ctt $small --device ref --int8 none
+tells 0 'rule.ctt written' m.ctt -o rule.ctt $small --device ref --int8 none \
+    --report rule.json
 grep -qE '^pattern and type +any, floats +(- +){4}chosen$' out ||
     fail "on ref: $(cat out)"
 tells 0 'rule.ctt written' m.ctt -o rule.ctt $small --prune-form row \
     --int8 none
 grep -q '^choices' out && fail "what was given is chosen: $(cat out)"
-"$bin/convtt-info" rule.ctt > info 2>&1
+"$bin/convtt-info" --all rule.ctt > info 2>&1
 grep -q 'in rows of 16 outputs' info || fail "no rows: $(cat info)"
 for file in b1 b2; do
     tells 0 "$file.ctt written" m.ctt -o $file.ctt $small --for bytes \
@@ -188,7 +195,7 @@ work="$common --thin 0.25 --thin-rounds 2 --thin-score response
       --share-least 9 --share-epochs 2 --retrain-epochs $epochs
       --checkpoint-every 2 --amp O1 --amp-type bf16 --choose-by rules"
 "$compress" m.ctt -o whole.ctt $work > whole.out 2>&1 || fail "$(cat whole.out)"
-grep -qE '^pruned  .* 80\.[0-9] .* 80\.[0-9] ' whole.out ||
+grep -qE '^pruned  .* 80\.[0-9] ' whole.out ||
     fail "not pruned in steps to 80%: $(cat whole.out)"
 for stage in 'thinned 1/2' 'thinned 2/2' SVD 'tensor trains' pruned folded \
         shared rounded; do
@@ -272,7 +279,7 @@ wait $pid && fail "a stopped run says it is done"
 [ -e early.ctt ] && fail "a stopped run leaves a model"
 
 # 4. What validation chose flatters; split test, where it has classes, does not.
-grep -q "no held-out clips: there is no split 'test' with" whole.out ||
+grep -q "nothing else is held out: there is no split 'test' with" whole.out ||
     fail "no warning"
 mkdir sorted
 for split in train validation test; do
@@ -327,7 +334,7 @@ done
 kill -TERM $pid 2> /dev/null
 wait $pid || fail "a signal after all was written: status $? $(cat err)"
 [ -e small.ctt ] || fail "no model after a signal at the end"
-grep -qE '^ *20 +sorted +test +proof' out || fail "it stopped at the signal"
+grep -q '^compressed ' out || fail "it stopped at the signal"
 # A split that cannot be read is not one that does not exist; the same clip in
 # training and validation is noticed.
 echo nothing > sorted/test/up/bad.webm
@@ -347,7 +354,7 @@ tells 2 'nothing to prune: 90.* of the prunable weights are pruned already' \
 tells 0 'more than the [0-9]* of n.ctt' n.ctt -o less.ctt $common \
     --prune 0.901 --prune-least 0 --prune-rounds 1 --round 24 \
     --retrain-epochs 1
-"$bin/convtt-info" n.ctt > out 2>&1
+"$bin/convtt-info" --all n.ctt > out 2>&1
 grep -qE '^ *pruned 1/1: 90.0[0-9]% of all convolution weights, 90.0' out ||
     fail "the history says something else: $(grep pruned out)"
 
@@ -371,7 +378,7 @@ tells 0 'after [0-9]+ epochs of retraining' two.ctt -o small.ctt --data sorted \
     --retrain-limit 12 --retrain-schedule rewind
 grep -qE 'warning: [0-9]+ validation clips: a loss below [0-9]+ points' err ||
     fail "no warning of few validation clips: $(cat err)"
-"$bin/convtt-info" small.ctt > all 2>&1
+"$bin/convtt-info" --all small.ctt > all 2>&1
 grep -qE '^ *train clips=[0-9]+ .* epochs=12 ' all || fail "history: $(cat all)"
 
 # 6. Sharing: values that are few, stay so when they are trained, and are not
@@ -380,13 +387,13 @@ tells 0 's.ctt written' m.ctt -o s.ctt $common --prune 0.8 --prune-least 9 \
     --prune-form any --int8 none --prune-rounds 1 \
     --share 2,e=auto --share-least 2 --share-epochs 1 \
     --retrain-epochs 1
-"$bin/convtt-info" s.ctt > out 2>&1
+"$bin/convtt-info" --all s.ctt > out 2>&1
 grep -qE '^e\.w .* codebook' out || fail "no codebook: $(cat out)"
 "$bin/convtt-info" --net s.ctt > s.net
 "$bin/convtt-train" s.net --init s.ctt -o s2.ctt --data clips --epochs 1 \
     > out 2>&1 ||
     fail "a shared model is not trained further: $(cat out)"
-"$bin/convtt-info" s2.ctt > out 2>&1
+"$bin/convtt-info" --all s2.ctt > out 2>&1
 grep -qE '^e\.w .* codebook' out || fail "training unshared it: $(cat out)"
 for bad in 0 9 x 3,e=0; do
     tells 2 "is not 1 to 8 bits" m.ctt -o a --share $bad
@@ -397,7 +404,7 @@ tells 2 'share values already' s.ctt -o a --share 3
 tells 2 'cannot be folded into shared weights: fold before sharing' u.ctt \
     -o a --fold all
 tells 0 '^folded: no change' u.ctt -o u2.ctt --prune 0.5 --threads 1
-"$bin/convtt-info" u2.ctt | grep -qE '^e\.w .* codebook' ||
+"$bin/convtt-info" --all u2.ctt | grep -qE '^e\.w .* codebook' ||
     fail "folding unshared it"
 tells 2 'is pruned or shared' s.ctt -o a --tt-rank 2 --tt-least 0
 tells 2 'is pruned or shared' s.ctt -o a --svd-rank 2 --svd-least 0

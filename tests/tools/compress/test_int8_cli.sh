@@ -38,7 +38,7 @@ tells 0 'half.ctt written' m.ctt -o half.ctt $plain --int8 mse --half \
 [ "$(stat -c %s half.ctt)" -lt $(($(stat -c %s mse.ctt) * 11 / 10)) ] ||
     fail "--half makes a file of bytes larger"
 cmp mse.ctt mse2.ctt || fail "the same command wrote another file"
-"$bin/convtt-info" mse.ctt > out 2>&1
+"$bin/convtt-info" --all mse.ctt > out 2>&1
 [ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
     fail "not all convs read bytes: $(cat out)"
 grep -q 'int8: 4 of 4 convs read bytes, ranges by mse; worst: ' out ||
@@ -55,7 +55,7 @@ done
 
 # 3. It trains as what it is, and the result answers the same on both.
 says 0 'written' "$bin/convtt-train" --init mse.ctt -o t.ctt $common --epochs 1
-"$bin/convtt-info" t.ctt > out 2>&1
+"$bin/convtt-info" --all t.ctt > out 2>&1
 [ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
     fail "training changed the lines: $(cat out)"
 [ "$(answers t.ctt cpu 1)" = "$(answers t.ctt ref 1)" ] ||
@@ -80,9 +80,9 @@ grep -qE '^all together +[0-9.e-]+ +- ' out || fail "no sum: $(cat out)"
     fail "not all convs are blamed: $(cat out)"
 # The last score of the history is the model's.
 [ "$(sed -n 's/.*"top1": \[[^]]*, \([0-9.]*\)\].*/\1/p' b.json | tail -1 |
-    xargs printf %.4f)" = "$("$bin/convtt-info" b.ctt |
+    xargs printf %.4f)" = "$("$bin/convtt-info" --all b.ctt |
     sed -n 's/^int8: val_top1=//p')" ] ||
-    fail "the history: $("$bin/convtt-info" b.ctt | grep val_top1)"
+    fail "the history: $("$bin/convtt-info" --all b.ctt | grep val_top1)"
 sed -n '/"int8":/,/\]/p' b.json > rows
 [ "$(grep -cE '"conv": "[^"]+", "kl_nats": [0-9.e-]+, ' rows)" = 5 ] ||
     fail "the report lacks convs: $(cat b.json)"
@@ -95,7 +95,7 @@ tells 0 'a.ctt written' m.ctt -o a.ctt $plain --int8 minmax --int8-except auto \
     --int8-harm 1 --retrain-epochs 0
 grep -qE '; [0-9.]+ points (lost|won) in the mean, standard error [0-9.]+$' \
     out || fail "no error of the loss: $(cat out)"
-"$bin/convtt-info" a.ctt > out 2>&1
+"$bin/convtt-info" --all a.ctt > out 2>&1
 [ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
     fail "a harm of 1 keeps convs in floats: $(cat out)"
 
@@ -124,7 +124,7 @@ says 0 'written' "$bin/convtt-train" next.net -o next.ctt $plain \
 tells 0 'what reading bytes costs: predicted frames' next.ctt -o n.ctt $plain \
     --int8 mse --report n.json
 grep -q '"frames_db": ' n.json || fail "no ratio of frames: $(cat n.json)"
-"$bin/convtt-info" n.ctt > out 2>&1
+"$bin/convtt-info" --all n.ctt > out 2>&1
 [ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 3 ] ||
     fail "not all convs of a predictor read bytes: $(cat out)"
 

@@ -209,6 +209,14 @@ says 1 'notes.txt: nothing in it can be used; each line of a list has' \
     "$bin/convtt-data" check notes.txt
 grep -q 'film each' out && fail "advice on a text: $(cat out)"
 
+printf 'a b\n\na\n' > lines.txt
+says 0 '^words:lines.txt: .*: 2 lines, 5 symbols, a vocabulary of 4' \
+    "$bin/convtt-data" check words:lines.txt
+says 0 '^text:lines.txt: .*: 2 lines, 6 symbols, a vocabulary of 5' \
+    "$bin/convtt-data" check text:lines.txt
+says 0 '^a +2' "$bin/convtt-data" list words:lines.txt
+grep -q '^all  *5' out || fail "symbols: $(cat out)"
+
 # Made clips: all splits have each class, or a warning says which have none.
 says 0 'clips: 24 clips of 12 classes: 12 to train, 12 to validate, 0 to test' \
     "$data" synth --clips 24 --size 32 clips

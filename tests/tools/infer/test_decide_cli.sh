@@ -69,9 +69,9 @@ says 0 "marginal guarantee for a gap of 25% .* from $n clips" "$infer" \
     --calibrate "$@" --max-gap $gap --guarantee marginal --answers a.csv
 grep -q 'replaced' out && fail "replaced what was not there: $(cat out)"
 says 0 "early decision +marginal gap of 25% .*, from $n clips" \
-    "$bin/convtt-info" m.h5
+    "$bin/convtt-info" --all m.h5
 grep -v '^early\|^model ' out > with
-"$bin/convtt-info" plain.h5 | grep -v '^early\|^model ' |
+"$bin/convtt-info" --all plain.h5 | grep -v '^early\|^model ' |
     sed 's/plain.h5/m.h5/' > without
 sed -i 's/[0-9]* bytes/bytes/' with without
 cmp with without || fail "more than the thresholds changed"

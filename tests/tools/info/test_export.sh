@@ -23,7 +23,8 @@ END
 says 0 'a text has no weights: they are random' \
     "$info" --export a.safetensors a.net
 works "$info" --import a.safetensors -o a.h5
-"$info" a.h5 | grep -q '^imported from a.safetensors file-crc=[0-9a-f]*$' ||
+"$info" --all a.h5 |
+    grep -q '^imported from a.safetensors file-crc=[0-9a-f]*$' ||
     fail 'the history does not say where the weights are from'
 [ "$("$info" --net a.h5)" = "$("$info" --net a.net)" ] ||
     fail 'the text is another one'
@@ -37,7 +38,7 @@ sed 's/^\([^ ]*\) \(y\|p\) /\1 z\2 /; s/in=p/in=zp/' a.net > b.net
 says 1 'b.net|no tensor zy.w, for zy.w' \
     "$info" --import a.safetensors -o b.h5 b.net
 [ ! -e b.h5 ] || fail 'a model of half its weights'
-"$info" a.h5 | awk '/^weight /, /^$/ { if (NF == 9) print $1, $1 }' |
+"$info" --all a.h5 | awk '/^weight /, /^$/ { if (NF == 9) print $1, $1 }' |
     grep -v '^weight ' | sed 's/^y\./zy./' > b.map
 works "$info" --import a.safetensors --map b.map -o b.h5 b.net
 [ "$("$info" --export c.safetensors b.h5 && "$info" --net b.h5)" = \
@@ -65,7 +66,7 @@ cmp with.onnx again.onnx || fail 'the model that came back is another one'
 "$info" --net back.h5 | grep -q '^state h.h1 of=h ' ||
     fail 'the model that came back remembers nothing'
 
-says 0 '^model ' "$info" with.onnx
+says 0 '^model ' "$info" --all with.onnx
 grep -q '^state h.h1 of=h ' out || fail 'as a model it remembers nothing'
 
 # Wrong words.

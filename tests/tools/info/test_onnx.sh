@@ -41,7 +41,7 @@ works "$info" --import a.onnx -o b.net
 printf 'cat\nmissile\nmissile\n' > labels
 works "$info" --import a.onnx -o b.h5 --labels labels \
     --frames 'mean=0.5 std=0.25 colour=bgr' --licence BSD-3-Clause
-"$info" b.h5 > out
+"$info" --all b.h5 > out
 grep -q '^  2  missile (2)$' out || fail 'the second missile has no number'
 grep -q 'mean=0.5,0.5,0.5 std=0.25,0.25,0.25 .* colour=bgr' out ||
     fail '--frames is not in the input line'
@@ -54,7 +54,7 @@ says 2 'licence=.: not a name of SPDX' \
 printf 'cat\n' > labels
 printf 'cat\ncat (2)\ncat\n' > same
 works "$info" --import a.onnx -o b.h5 --labels same
-[ "$("$info" b.h5 | sed -n 's/^  [012]  //p' | paste -sd,)" = \
+[ "$("$info" --all b.h5 | sed -n 's/^  [012]  //p' | paste -sd,)" = \
     'cat,cat (2),cat (3)' ] || fail 'two classes have one label'
 says 1 'labels: 1 labels for 3 classes' \
     "$info" --import a.onnx -o c.h5 --labels labels
@@ -152,7 +152,7 @@ mkdir temporary pictures
 works "$info" --net a.onnx
 [ "$(cat out)" = "$("$info" --net b.net)" ] || fail 'a.onnx is another text'
 works "$bin/convtt-compress" a.onnx -o z.h5 --prune 0.5 --prune-least 1
-"$info" z.h5 | grep -q '^prune' || fail "z.h5 is not pruned"
+"$info" --all z.h5 | grep -q '^prune' || fail "z.h5 is not pruned"
 grep -q '^z.h5 written: .* smaller than a.onnx' out && ! grep proc out ||
     fail "not named as given: $(cat out)"
 works "$info" a.onnx

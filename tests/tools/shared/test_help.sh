@@ -71,6 +71,8 @@ cmp short out || fail '--help=mixed is not --help=Mixed-precision'
 "$bin/convtt-train" --help=all |
     sed -n '/^Mixed precision:/,/^$/p' | sed '$d' > want
 sed 1d out | cmp - want || fail '--help=mixed is not a section of --help=all'
+says 2 'no section of that name; there are all, data, .*mixed-precision' \
+    "$bin/convtt-train" --help=nonsense
 for t in $tools; do
     "$bin/$t" --help=bash > complete && bash -n complete ||
         fail "$t --help=bash: no script of bash"
@@ -122,7 +124,7 @@ says 0 '--input-frames=N .* sequence \(requires$' "$bin/convtt-train" --help=all
 out='^  -o, --out=FILE +the pack \(required\)$'
 says 0 "$out" "$bin/convtt-data" pack --help
 says 0 "$out" "$bin/convtt-data" --help=all
-says 2 "unknown option '--help=x'" "$bin/convtt-train" --help=x
+says 2 "no section of that name; there are all" "$bin/convtt-train" --help=x
 # A condition on an option that the program does not have is not shown.
 "$bin/convtt-compress" --help=all | grep -e --task && fail "compress has --task"
 "$bin/convtt-train" --help=man | grep -qx 'Requires \\-\\-device=cuda\.' ||

@@ -43,7 +43,7 @@ plain() {
 }
 plain "^$want +[0-9]+ +[0-9]+ +[0-9]+\$" "$bin/convtt-data" list clips
 plain "$want" "$bin/convtt-train" tiny.net -o m.h5 --data clips --epochs 1
-plain "^  [0-9]+  $want\$" "$bin/convtt-info" m.h5
+plain "^  [0-9]+  $want\$" "$bin/convtt-info" --all m.h5
 plain "% $want( |\$)" "$bin/convtt-infer" m.h5 "$clip" --top 12
 plain "^seen +clips" "$bin/convtt-infer" m.h5 clips
 plain '"class":"red\\u001bc\\u001b#8\\u0007 a\\u0009b\\u000ac \\u007f '\
@@ -108,7 +108,7 @@ for t in $tools; do
     closed 2 "$bin/$t" --no-such-option
     "$bin/$t" --help > out 2>&1 <&- || fail "$t --help <&-: $(cat out)"
 done
-closed 1 "$bin/convtt-info" m.h5
+closed 1 "$bin/convtt-info" --all m.h5
 closed 1 "$bin/convtt-infer" m.h5 "$clip"
 "$bin/convtt-infer" m.h5 "$clip" > out 2>&- <&- || fail "no stdin, no stderr"
 [ -s out ] || fail "nothing printed"

@@ -44,7 +44,7 @@ near() {    # near NAME N OPTION...: the same by so many
     under "$n" "$@" -o some.h5 || fail "$name, $n: $(head -3 err)"
     "$bin/tests/comm/near" "$name.h5" some.h5 2e-5 > off 2> err ||
         fail "$name by $n: $(cat err)"
-    "$bin/convtt-info" some.h5 > out2 || fail "$name by $n: no model"
+    "$bin/convtt-info" --all some.h5 > out2 || fail "$name by $n: no model"
     ! grep -qE 'halo|collect|split\.' out2 || fail "$name: it is a part"
 }
 one deep deep.net $sgd

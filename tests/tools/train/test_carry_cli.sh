@@ -110,7 +110,7 @@ if . "$src/tests/lib/mpirun.sh"; then
 fi
 
 # 4. What suits no text.
-says 1 '--buckets groups sentences' "$bin/convtt-train" lm.net --task next \
+says 2 '--buckets groups sentences' "$bin/convtt-train" lm.net --task next \
     --data text:train.txt --buckets 10,20 -o no.h5
 train plain.h5 --buckets 1 --max-steps 2
 sed 's/^lstm i.*/norm i in=h kind=batch/' lm.net > norm.net

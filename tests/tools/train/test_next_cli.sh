@@ -33,11 +33,14 @@ run='lm.net --task next --data words:train.txt --batch 8 --epochs 12 --lr 0.01'
 # 1. It learns what counts of pairs cannot know, and says so in one table.
 # shellcheck disable=SC2086
 says 0 'm.h5 written: perplexity' "$bin/convtt-train" $run --threads 2 -o m.h5
-grep -q 'e: vocab=99 is now 9, the number of classes' out ||
+grep -q 'e: vocab=99 is now 9, the size of the vocabulary' out ||
     fail "no vocabulary: $(cat out)"
 grep -qE 'warning|doctor' out err && fail "of frames: $(cat out err)"
-grep -q '^validation: 60 of 300 clips are held out' out err ||
+grep -q '^validation: 60 of 300 lines are held out' out err ||
     fail "nothing is held out: $(head -5 out err)"
+grep -q '^model: .* multiplications per symbol' out && grep -qE \
+    '^epoch 1/.* lines/s' out && ! grep -qE 'clip|frame' out err ||
+    fail "words of clips: $(cat out err)"
 value() { awk -v row="$1" 'index($0, row) == 1 {
     n = split(substr($0, length(row) + 1), v, " "); print v[1] }' out; }
 awk -v one="$(value 'counts of symbols')" \
@@ -49,6 +52,14 @@ grep -qE 'epoch 12/12: train loss .*, perplexity .*; validation: perplexity' \
     out err || fail "no perplexity of an epoch: $(tail -3 out err)"
 says 0 'warning: .*no better than counts of symbols' "$bin/convtt-train" \
     lm.net --task next --data words:train.txt --max-steps 1 -o poor.h5
+
+# Lines that are held out are not counted: each has a word of its own.
+for i in $(seq 20); do echo "w$i all"; done > own.txt
+says 0 'training: 16 lines, 48 symbols of a vocabulary of 19' \
+    "$bin/convtt-train" lm.net --task next --data words:own.txt --epochs 1 \
+    -o own.h5
+grep -q '12 validation symbols, 33.3% of them <unk>' out ||
+    fail "$(tail -1 out)"
 
 # 2. Any number of threads, and a run that was killed and goes on, make the same
 # file.
@@ -86,6 +97,11 @@ says 0 '"next":\{"d":0.9' "$bin/convtt-infer" m.h5 --json words:begin.txt
 echo 'a x z y c x d' > strange.txt
 says 0 '8 symbols, 2 unknown' "$bin/convtt-infer" m.h5 words:strange.txt
 says 2 'not a model of|--stream' "$bin/convtt-infer" m.h5 --stream begin.txt
+says 0 'symbols/s' "$bin/convtt-infer" --bench m.h5 --runs 3
+grep -q 'timed: a symbol of text' out || fail "bench: $(head -3 out)"
+says 0 '^reads +symbols of text' "$bin/convtt-info" m.h5
+grep -q '^answers  *the next of 9 symbols: <eos>, <unk>, ' out ||
+    fail "info: $(cat out)"
 says 2 '--every' "$bin/convtt-infer" m.h5 --every 1 words:begin.txt
 says 2 'pass text:FILE or words:FILE' "$bin/convtt-infer" m.h5 begin.txt
 
@@ -108,7 +124,7 @@ says 1 'it is compressed without --data' "$bin/convtt-compress" m.h5 \
 says 2 'distil requires --task=recognise' "$bin/convtt-compress" m.h5 \
     --prune 0.3 --data words:train.txt --distil 0.5 -o no.h5
 
-says 2 'is a model of text: pass --task next' "$bin/convtt-train" lm.net \
+says 2 'a model of text .*: pass --task next' "$bin/convtt-train" lm.net \
     --data train.txt -o no.h5
 says 2 '--vocab: m.h5 has a vocabulary' "$bin/convtt-train" --init m.h5 \
     --task next --data words:train.txt --vocab 5 -o no.h5
@@ -138,8 +154,8 @@ says 0 'more.h5 written' "$bin/convtt-train" --init m.h5 --task next \
 # 5. Lengths of batches by the user; wrong ones, odd files and models that do
 # not fit are one line.
 # shellcheck disable=SC2086
-says 0 'in 3 groups: .*, up to 5, 8, 13 frames' "$bin/convtt-train" $run \
-    --max-steps 2 --buckets 5,8,20 -o b.h5
+says 0 'lines are .* in 3 groups: .*, up to 5, 8, 13 symbols' \
+    "$bin/convtt-train" $run --max-steps 2 --buckets 5,8,20 -o b.h5
 for bad in 5,3 0,4 3, x 3,x 99; do
     # shellcheck disable=SC2086
     says 2 "bad value '$bad'" "$bin/convtt-train" $run --buckets $bad -o no.h5
@@ -159,8 +175,9 @@ refused 2 'no text: --task=next reads' lm.net train.txt
 refused 2 'a symbol is one number' two.net words:train.txt
 refused 2 '--search is of clips' lm.net words:train.txt --search 'lr=0.1..1'
 refused 2 '--doctor is of clips' lm.net words:train.txt --doctor
+refused 2 '--sync: a server' lm.net text:nowhere.txt --sync central
 says 1 'none of its 2 words is in' "$bin/convtt-infer" m.h5 words:other.txt
-says 2 'is a model of text' "$bin/convtt-train" lm.net \
+says 2 'a model of text' "$bin/convtt-train" lm.net \
     --data words:train.txt -o no.h5
 says 0 written "$bin/convtt-train" lm.net --task next --data text:bytes.bin \
     --val none --epochs 1 -o odd.h5

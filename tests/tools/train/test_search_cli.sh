@@ -115,7 +115,7 @@ head -1 a.csv | grep -qx 'trial,seed,epochs,score,loss,best,failed,seconds,lr,'\
 [ "$(grep -c '<figcaption>Trials by --' a.html)" -ge 3 ] &&
     grep -q '^<tr><th scope="row">5' a.html || fail 'no page'
 says 0 '^search trials=5 method=asha epochs=3 seed=1 repeats=1 settings=6' \
-    "$bin/convtt-info" a.h5
+    "$bin/convtt-info" --all a.h5
 
 # 3. A trial is a training with its settings: by hand it comes to the same, and
 # so does one that pauses.
@@ -135,8 +135,8 @@ done
 says 0 '^p.h5 written$' train --epochs 3 $options -o p.h5 --pause 3 --resume
 cmp h.h5 p.h5 || fail 'paused: another model'
 grep -q 'h5 on .* clips)' out && fail "test clips after a pause: $(cat out)"
-"$bin/convtt-info" h.h5 | grep -E '^(train|search) ' > want
-"$bin/convtt-info" a.h5 | grep -E '^train ' | cmp - want ||
+"$bin/convtt-info" --all h.h5 | grep -E '^(train|search) ' > want
+"$bin/convtt-info" --all a.h5 | grep -E '^train ' | cmp - want ||
     fail "history: $(cat want)"
 
 # 4. The same with more jobs, where rounds decide; other methods.

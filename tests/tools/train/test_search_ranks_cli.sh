@@ -59,7 +59,7 @@ for method in halving random; do
         rm -f m.h5*
     done
 done
-says 0 '^search trials=9 method=halving' "$bin/convtt-info" halving.h5
+says 0 '^search trials=9 method=halving' "$bin/convtt-info" --all halving.h5
 for method in asha median; do
     run="$base --trials 9 --epochs 3 --search-method $method"
     under 3 $run -o m.h5 || fail "$method: $(head -5 err)"

@@ -73,7 +73,7 @@ above "$map" 0.9 || fail "mAP $map: $(tail -6 log)"
 grep -q '"val_mean_map":' log.json || fail "JSON: $(tail -1 log.json)"
 grep -qE '^left +30 +[0-9.]+%' log || fail "no average precision: $(cat log)"
 grep -qE 'm.h5 written: mAP [0-9.]+%, top-1' log || fail "end: $(tail -1 log)"
-"$bin/convtt-info" m.h5 > info
+"$bin/convtt-info" --all m.h5 > info
 grep -q '^answers  *several labels per clip' info || fail "info: $(head info)"
 grep -q '^several$' info || fail "no line 'several' in the text"
 grep -q 'val_map=' info || fail "history: $(tail -2 info)"
@@ -128,7 +128,7 @@ grep -qE '% red.*' out || fail "b/2: $(cat out)"
 "$bin/convtt-infer" --calibrate m.h5 more.csv --fps 8 > out 2>&1 ||
     fail "calibrate: $(cat out)"
 grep -qE '^left +[0-9]+ +0\.[0-9]+ +[0-9.]+%' out || fail "$(cat out)"
-"$bin/convtt-info" m.h5 > info
+"$bin/convtt-info" --all m.h5 > info
 grep -q '^thresholds  *of each class, from 60 clips' info ||
     fail "the thresholds are not stored"
 
@@ -139,7 +139,7 @@ grep -q '^thresholds  *of each class, from 60 clips' info ||
     fail "compress: $(tail -3 log)"
 grep -q '^mAP after 25/50/100% of 90' log || fail "report: $(cat log)"
 grep -q '"map": \[' s.json || fail "JSON: $(head -c 400 s.json)"
-"$bin/convtt-info" s.h5 > info
+"$bin/convtt-info" --all s.h5 > info
 grep -q '^quant ' info || fail "no INT8: $(cat info)"
 grep -q '^several$' info || fail "a compressed model has one label per clip"
 grep -q '^thresholds  *0.5' info || fail "thresholds of another model"

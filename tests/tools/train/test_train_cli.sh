@@ -111,7 +111,7 @@ cp end.ctt.ckpt more.ctt.ckpt
 grep -q 'the run so far had --epochs=3; from here on the learning rate' out ||
     fail "--resume with other --epochs says nothing: $(cat out)"
 # The history says of which epoch the weights are.
-says 0 'best-epoch=[1-3] val_top1=' "$bin/convtt-info" whole.ctt
+says 0 'best-epoch=[1-3] val_top1=' "$bin/convtt-info" --all whole.ctt
 # It says how many steps this run made.
 says 0 'end.ctt written' "$bin/convtt-train" $common -o end.ctt --resume \
     --epochs 2
@@ -123,7 +123,10 @@ train -o packed.ctt --data t.pack --val clips || fail "packed: $(cat log)"
 says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
 says 0 '^model +bytes.* top-1 at 25% +at 50% +at 100% +lost +won +p$' \
     "$bin/convtt-info" --compare whole.ctt part.ctt --data clips
-says 0 'Moving something up' "$bin/convtt-info" whole.ctt
+says 0 'Moving something up' "$bin/convtt-info" --all whole.ctt
+says 0 '^validation +[0-9.]+ .top-1' "$bin/convtt-info" whole.ctt
+grep -q '^answers  *12 classes: .*, \.\.\.$' out &&
+    [ "$(wc -l < out)" -lt 20 ] || fail "info: $(cat out)"
 
 # The card: the day, the version, the clips; a day that has been said once is
 # not said again.
@@ -131,11 +134,12 @@ SOURCE_DATE_EPOCH=86400 train -o card.ctt --init whole.ctt --epochs 1 \
     --licence CC-BY-4.0 || fail "--licence: $(cat log)"
 card='^trained +1970-01-02, by convtt [0-9.]+, on clips: 36, their mean length'
 card+=' in s: [0-9.]+ \(.*[0-9a-f]{8}\)$'
-says 0 "$card" "$bin/convtt-info" card.ctt
-says 0 '^licence +CC-BY-4.0$' "$bin/convtt-info" card.ctt
+says 0 "$card" "$bin/convtt-info" --all card.ctt
+says 0 '^licence +CC-BY-4.0$' "$bin/convtt-info" --all card.ctt
 SOURCE_DATE_EPOCH=86400 train -o twice.ctt --init card.ctt --epochs 1 || :
-[ "$("$bin/convtt-info" twice.ctt | grep -o 'date=1970-01-02' | wc -l)" = 1 ] ||
-    fail "the history: $("$bin/convtt-info" twice.ctt | grep date=)"
+[ "$("$bin/convtt-info" --all twice.ctt | grep -o 'date=1970-01-02' |
+    wc -l)" = 1 ] ||
+    fail "the history: $("$bin/convtt-info" --all twice.ctt | grep date=)"
 for date in 9223372036854775807 253402300800 abc -1 1e9 0x10 '5 ' +5; do
     says 2 "SOURCE_DATE_EPOCH=.*: not a number of seconds since 1970" \
         env SOURCE_DATE_EPOCH="$date" "$bin/convtt-train" $common -o no.ctt
@@ -257,7 +261,7 @@ if ! wait $pid; then
 fi
 cmp one.ctt two.ctt || fail "resumed with more threads: another model"
 says 0 'written' $large -o off.ctt --threads 3 --deterministic off
-"$bin/convtt-info" off.ctt > info 2>&1
+"$bin/convtt-info" --all off.ctt > info 2>&1
 grep -q 'train .*deterministic=off' info ||
     fail "not in the history: $(cat info)"
 # A batch in shards.
@@ -571,6 +575,8 @@ grep -q '^warning: light: fix: mean=auto std=auto' out ||
 grep -q '^warning: light: .* fix: mean=auto' out || fail "no warning"
 says 3 '^in both parts +wrong' $train tiny.net --data clips --val clips \
     --val-split train --doctor --lr 0.01
+grep -qE '^an accuracy on 36 validation clips is known to within 16 points' \
+    out || fail "few clips: $(cat out)"
 says 2 '--doctor excludes --resume' $train tiny.net --data clips --doctor \
     --resume --checkpoint auto.ckpt
 says 1 '/nowhere/s.html: cannot write' $train tiny.net --data nothere \
