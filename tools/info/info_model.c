@@ -322,6 +322,19 @@ out:
     return rc;
 }
 
+int ctt_info_load(const char *path, int with_train, struct ctt_model **m)
+{
+    struct ctt_graph *g = NULL;
+    int rc;
+
+    if (!ctt_tool_is_net(path))
+        return ctt_model_load(path, with_train, m);
+    CTT_TRY(ctt_tool_net(path, &g));
+    CTT_TRY(ctt_tool_new_model(path, g, m));
+out:
+    return rc;
+}
+
 int ctt_info_model(const char *path, int all)
 {
     struct ctt_model *m = NULL;

@@ -26,9 +26,6 @@ struct ctt_info_cfg {
 
 extern const struct ctt_program ctt_info_program;    /* info_opt.c */
 
-/* Loads a model file, or makes a model with zero weights of a text. */
-int  ctt_info_load(const char *path, int with_train, struct ctt_model **m);
-
 /* --export: writes the model at path for another program. */
 int  ctt_info_export(const struct ctt_info_cfg *cfg, const char *path);
 
@@ -41,8 +38,12 @@ int  ctt_info_import(const struct ctt_info_cfg *cfg, const char *path);
 int  ctt_info_save(const char *path, const struct ctt_model *m);
 int  ctt_info_can_save(const char *path);
 
-/* info_model.c: prints what a model is for; all: everything that its file
- * holds. */
+/* ---- info_model.c ---- */
+
+/* Loads a model file, or makes a model with zero weights of a text. */
+int  ctt_info_load(const char *path, int with_train, struct ctt_model **m);
+
+/* Prints the use of a model; all: everything that its file holds. */
 int  ctt_info_model(const char *path, int all);
 
 /* info_labels.c: completes an imported model: the file that it is from, with
