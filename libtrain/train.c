@@ -3,28 +3,11 @@
 #include "libtrain/trainer.h"
 #include "libtrain/data/load.h"
 #include "libtrain/ranks/strategy.h"
-#include "video/text/text.h"
 
 static const struct ctt_task_kind *const tasks[] = {
     [CTT_RECOGNISE] = &ctt_recognise_task, [CTT_PREDICT] = &ctt_predict_task,
     [CTT_BOTH] = &ctt_recognise_task, [CTT_NEXT] = &ctt_next_task,
 };
-
-const char *ctt_word_clips(const struct ctt_train_cfg *cfg)
-{
-    static const char *const words[] = {
-        [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
-        [CTT_BOTH] = "clips", [CTT_NEXT] = "lines",
-    };
-    int one = cfg->task == CTT_NEXT && cfg->data && ctt_text_runs_on(cfg->data);
-
-    return one ? "windows" : words[cfg->task];
-}
-
-const char *ctt_word_frame(const struct ctt_train_cfg *cfg)
-{
-    return cfg->task == CTT_NEXT ? "symbol" : "frame";
-}
 
 int ctt_train_suits(const struct ctt_graph *model,
                     const struct ctt_train_cfg *cfg)

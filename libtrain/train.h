@@ -350,7 +350,7 @@ void ctt_fold_close(struct ctt_data **d);
  * first set, which is trained on, unless it is a model's. */
 int  ctt_folds_count(struct ctt_data *const *set, int sets);
 
-/* The words for what a training reads: clips, sequences, lines or windows;
+/* words.c: the words for what a training reads: clips, sequences, lines or windows;
  * frames or symbols. */
 const char *ctt_word_clips(const struct ctt_train_cfg *cfg);
 const char *ctt_word_frame(const struct ctt_train_cfg *cfg);
