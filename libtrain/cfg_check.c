@@ -12,6 +12,7 @@
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/aux_head.h"
+#include "libtrain/recognise/head.h"
 #include "libtrain/recognise/recognise.h"
 
 #include <string.h>
@@ -139,14 +140,16 @@ out:
 static const char *const fit_reads[] = {
     "data", "val", "test", "split", "val-split", "classes", "background", "fps",
     "min-frames", "max-frames", "strict", "buckets", "workers", "cache", "task",
-    "backbone", "nodes", "reads", "seed", "baselines", "val-batch", "device",
-    "threads", "affinity", "stall", "memory", "frame-pixels", "clip-bytes",
-    "clip-frames", "clip-seconds", "max-classes", "progress", "quiet", "out",
-    "licence", "report-html", "profile",
+    "backbone", "head", "nodes", "reads", "seed", "baselines", "val-batch",
+    "device", "threads", "affinity", "stall", "memory", "frame-pixels",
+    "clip-bytes", "clip-frames", "clip-seconds", "max-classes", "progress",
+    "quiet", "out", "licence", "report-html", "profile",
 };
 
-static int is_read(const char *name)
+static int is_read(const struct ctt_train_cfg *cfg, const char *name)
 {
+    if (cfg->head == CTT_HEAD_CONV && strcmp(name, "epochs") == 0)
+        return 1;
     for (size_t i = 0; i < CTT_LEN(fit_reads); i++)
         if (strcmp(fit_reads[i], name) == 0)
             return 1;
@@ -159,7 +162,8 @@ static int check_fit(const struct ctt_train_cfg *cfg)
 
     for (const struct ctt_opt *o = ctt_train_opts; cfg->backbone && o->name;
          o++)
-        CTT_CHECK(is_read(o->name) || ctt_opt_is_default(o, cfg), CTT_EINVAL,
+        CTT_CHECK(is_read(cfg, o->name) || ctt_opt_is_default(o, cfg),
+                  CTT_EINVAL,
                   "--%s has no effect with --backbone, whose head is fitted "
                   "in closed form: leave it out", o->name);
 out:
