@@ -44,6 +44,8 @@ static const char *const tasks[] = { "recognise", "predict", "both", "next",
                                      NULL };
 static const char *const readings[] = { "auto", "motion", "maps", "both",
                                         NULL };    /* enum ctt_head_part */
+static const char *const heads[] = { "ridge", "conv", NULL };    /* enum
+                                                           ctt_head_kind */
 static const char *const off_on[] = { "off", "on", NULL };
 static const char *const augments[] = { "off", "light", "strong", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
@@ -217,6 +219,12 @@ const struct ctt_opt ctt_train_opts[] = {
       "a linear head is fitted to maps of this model, whose weights stay; of a "
       "text (.net) they are random: a control", .arg = "FILE",
       .section = "Model", .needs = "task=recognise", .tags = COMMON | TRAINER },
+    { "head", CTT_CHOICE, FIELD(head), "ridge", "ridge: a linear head, fitted "
+      "in closed form; conv: also a small network on the changes of the maps, "
+      "trained on maps in memory for --epochs, or 15 if not given, whose "
+      "answer is added",
+      .choices = heads, .section = "Model", .needs = "backbone",
+      .tags = TRAINER },
     { "nodes", CTT_STRING, FIELD(nodes), "s8,s16", "nodes of --backbone whose "
       "maps the head reads", .arg = "NAME,...", .section = "Model",
       .needs = "backbone", .tags = TRAINER },

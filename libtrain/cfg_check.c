@@ -12,6 +12,7 @@
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/aux_head.h"
+#include "libtrain/recognise/head.h"
 #include "libtrain/recognise/recognise.h"
 #include "video/text/text.h"
 
@@ -156,15 +157,17 @@ out:
 static const char *const fit_reads[] = {
     "data", "val", "test", "split", "val-split", "classes", "background", "fps",
     "min-frames", "max-frames", "strict", "buckets", "workers", "cache", "task",
-    "backbone", "nodes", "reads", "seed", "baselines", "val-batch", "device",
-    "threads", "affinity", "stall", "memory", "frame-pixels", "clip-bytes",
-    "clip-frames", "clip-seconds", "max-classes", "progress", "quiet", "out",
-    "licence", "report-html", "profile", "folds",
+    "backbone", "head", "nodes", "reads", "seed", "baselines", "val-batch",
+    "device", "threads", "affinity", "stall", "memory", "frame-pixels",
+    "clip-bytes", "clip-frames", "clip-seconds", "max-classes", "progress",
+    "quiet", "out", "licence", "report-html", "profile", "folds",
 };
 
 /* --log-csv and --log-json hold the results of folds. */
 static int is_read(const struct ctt_train_cfg *cfg, const char *name)
 {
+    if (cfg->head == CTT_HEAD_CONV && strcmp(name, "epochs") == 0)
+        return 1;
     for (size_t i = 0; i < CTT_LEN(fit_reads); i++)
         if (strcmp(fit_reads[i], name) == 0)
             return 1;

@@ -71,7 +71,7 @@ struct ctt_train_cfg {
     int   pick, class_weights, sampler, folds, baselines;
     const char *val_ratios;
     int   val_every, val_batch, early_stop, seed, threads;
-    int   task, input_frames, future_frames, loss, reads;
+    int   task, input_frames, future_frames, loss, reads, head;
     const char *sampling_start, *ahead_weight;
     int   sampling_patience;
     float sampling_decay;
@@ -350,8 +350,8 @@ void ctt_fold_close(struct ctt_data **d);
  * first set, which is trained on, unless it is a model's. */
 int  ctt_folds_count(struct ctt_data *const *set, int sets);
 
-/* words.c: the words for what a training reads: clips, sequences, lines or windows;
- * frames or symbols. */
+/* words.c: the words for what a training reads: clips, sequences, lines or
+ * windows; frames or symbols. */
 const char *ctt_word_clips(const struct ctt_train_cfg *cfg);
 const char *ctt_word_frame(const struct ctt_train_cfg *cfg);
 

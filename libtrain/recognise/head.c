@@ -2,6 +2,7 @@
  * head.c: a linear head on the maps of a backbone: its graph and its fit. */
 #include "libtrain/recognise/head.h"
 #include "libtrain/data/fold.h"
+#include "libtrain/recognise/head_conv.h"
 #include "libtrain/recognise/ridge.h"
 #include "net/rewrite/edit.h"
 #include "net/rewrite/maps.h"
@@ -182,7 +183,7 @@ static int motion_of(const struct ctt_graph *g)
 
 int ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                   struct ctt_data *d, const struct ctt_events *ev,
-                  struct ctt_features *out)
+                  const struct ctt_map_tap *tap, struct ctt_features *out)
 {
     struct ctt_model *body = NULL;
     int rc = 0;
@@ -190,7 +191,8 @@ int ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
     CTT_CHECK(!ctt_data_several(d), CTT_EUNSUP, "clips have several labels; a "
               "ridge head answers one");
     CTT_TRY(without_head(m, &body));
-    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), ev, out));
+    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), ev, tap,
+                              out));
 out:
     ctt_model_free(&body);
     return rc;
@@ -199,7 +201,8 @@ out:
 static int read_examples(const struct ctt_model *m,
                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
                          const struct ctt_features *known,
-                         const struct ctt_events *ev, struct examples *e,
+                         const struct ctt_events *ev,
+                         const struct ctt_map_tap *tap, struct examples *e,
                          int *groups)
 {
     int *of = ctt_calloc((size_t)d->clips, sizeof(*of)), rc = 0;
@@ -207,7 +210,7 @@ static int read_examples(const struct ctt_model *m,
 
     CTT_TRY(of ? 0 : CTT_ENOMEM);
     CTT_TRY(known ? ctt_features_part(known, d, &e->f)
-                  : ctt_head_read(m, cfg, d, ev, &e->f));
+                  : ctt_head_read(m, cfg, d, ev, tap, &e->f));
     CTT_CHECK(e->f.rows > (int)CTT_LEN(points), CTT_EUNSUP, "fewer than two "
               "clips can be read");
     CTT_TRY(*groups = ctt_groups_find(d, of));
@@ -243,8 +246,9 @@ out:
     return rc;
 }
 
-/* The fit as the weights of the head, a conv of one pixel. */
-static void set_head(const struct ctt_ridge *r, struct ctt_model *m)
+/* The fit, times a factor, as the weights of the head, a conv of one pixel. */
+static void set_head(const struct ctt_ridge *r, float factor,
+                     struct ctt_model *m)
 {
     const struct ctt_node *n = &m->g->node[ctt_graph_output(m->g)];
     float *w = m->w + n->at[0], *b = m->w + n->at[1];
@@ -255,10 +259,10 @@ static void set_head(const struct ctt_ridge *r, struct ctt_model *m)
         for (int j = 0; j < r->inputs; j++) {
             double v = (double)r->scale[j] * r->w[j * r->classes + c];
 
-            w[c * r->inputs + j] = (float)(v * r->factor);
+            w[c * r->inputs + j] = (float)(v * factor);
             bias -= v * r->mean[j];
         }
-        b[c] = (float)(bias * r->factor);
+        b[c] = (float)(bias * factor);
     }
 }
 
@@ -326,18 +330,75 @@ int ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
                    struct ctt_data *d, const struct ctt_features *known,
                    const struct ctt_events *ev, struct ctt_head_fit *out)
 {
+    int conv = cfg->head == CTT_HEAD_CONV, rc = 0;
     struct examples e = { .label = NULL };
+    struct ctt_map_set maps = { .d = d };
     struct ctt_ridge r = { 0 };
-    int rc = 0;
 
     *out = (struct ctt_head_fit){ .clips = 0 };
-    CTT_TRY(read_examples(*m, cfg, d, known, ev, &e, &out->groups));
+    if (conv)
+        CTT_TRY(ctt_head_conv_begin((*m)->g, cfg, d, &maps));
+    CTT_TRY(read_examples(*m, cfg, d, known, ev, conv ? &maps.tap : NULL, &e,
+                          &out->groups));
     out->clips = e.f.rows / (int)CTT_LEN(points);
     CTT_TRY(choose_parts(&e, cfg->reads, d->list->labels, &r, out));
     CTT_TRY(take_parts(m, out->parts));
-    set_head(&r, *m);
+    out->inputs = r.inputs;
+    set_head(&r, conv ? CTT_HEAD_RIDGE_WEIGHT : r.factor, *m);
+    if (conv)
+        CTT_TRY(ctt_head_conv(m, cfg, &maps, ev));
 out:
     ctt_ridge_free(&r);
     close_examples(&e);
+    ctt_map_set_close(&maps);
+    return rc;
+}
+
+/* ---- answers of the parts ---- */
+
+/* Logits of the inputs from .. to - 1 of a head; the bias is the linear
+ * head's, as the network has none. */
+static void answer_part(const struct ctt_model *m, const float *x, int from,
+                        int to, float *logits)
+{
+    const struct ctt_node *n = &m->g->node[ctt_graph_output(m->g)];
+    const float *w = m->w + n->at[0], *b = m->w + n->at[1];
+
+    for (int c = 0; c < (int)n->out.c; c++, w += n->w[0].c) {
+        double sum = from ? 0 : (double)b[c];
+
+        for (int j = from; j < to; j++)
+            sum += (double)w[j] * (double)x[j];
+        logits[c] = (float)sum;
+    }
+}
+
+int ctt_head_scores(const struct ctt_model *m, int inputs,
+                    const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                    struct ctt_metrics *of[CTT_HEAD_SHARES])
+{
+    int classes = (int)m->g->node[ctt_graph_output(m->g)].out.c, rc;
+    float *logits = ctt_calloc((size_t)classes, sizeof(*logits));
+    struct ctt_model *body = NULL;
+    struct ctt_features f = { 0 };
+
+    CTT_TRY(logits ? 0 : CTT_ENOMEM);
+    CTT_TRY(without_head(m, &body));
+    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), NULL,
+                              NULL, &f));
+    for (int k = 0; k < CTT_HEAD_SHARES; k++) {
+        CTT_TRY(ctt_metrics_new(classes, points, CTT_LEN(points), &of[k]));
+        for (int i = 0; i < f.rows; i++) {
+            answer_part(m, f.x + (size_t)i * (size_t)f.width,
+                        k == CTT_HEAD_NETWORK ? inputs : 0,
+                        k == CTT_HEAD_LINEAR ? inputs : f.width, logits);
+            ctt_metrics_add(of[k], i % f.points, logits,
+                            d->clip[f.clip[i]].label);
+        }
+    }
+out:
+    ctt_model_free(&body);
+    ctt_features_free(&f);
+    ctt_free(logits);
     return rc;
 }

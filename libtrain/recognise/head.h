@@ -11,6 +11,10 @@
 enum ctt_head_part { CTT_HEAD_AUTO, CTT_HEAD_MOTION = 1, CTT_HEAD_MAPS = 2,
                      CTT_HEAD_BOTH = 3 };
 
+/* --head: the linear head alone, or a small network beside it
+ * (head_conv.h). */
+enum ctt_head_kind { CTT_HEAD_RIDGE, CTT_HEAD_CONV };
+
 /* The name of the conv that answers; head2, head3, .. if the backbone has it.
  * The other nodes of the head are head.NAME. */
 #define CTT_HEAD "head"
@@ -29,24 +33,40 @@ struct ctt_head_fit {
     enum ctt_head_part parts;
     double             penalty, right[CTT_HEAD_BOTH + 1];
     int                clips, groups;    /* groups 0: runs of the list */
+    int                inputs;           /* of the linear head; those behind
+                                            are the network's */
 };
 
 /* Reads the inputs of the head of m, a model of ctt_head_graph() with both
- * parts, of each clip of d at the points of the fit below; to be freed. */
+ * parts, of each clip of d at the points of the fit below; to be freed.  tap
+ * gets the maps too, or is NULL. */
 int  ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                    struct ctt_data *d, const struct ctt_events *ev,
-                   struct ctt_features *out);
+                   const struct ctt_map_tap *tap, struct ctt_features *out);
 
 /* Replaces *m, a model of ctt_head_graph() with both parts, by one whose head
  * is fitted by least squares with a penalty to the answers after 25, 50 and
  * 100% of each clip.  The parts, unless cfg->reads names them, and the penalty
  * are those with the least squared error on the clips of a group by a fit to
- * the other groups (ctt_groups_find()).  known: what this head reads of a set
- * of which d is a part, or NULL.  CTT_EUNSUP: clips have several labels, or
- * fewer than two can be read; CTT_ENAN: the backbone computes a number that
- * is not finite; CTT_ESTOP if ctt_stopped(). */
+ * the other groups (ctt_groups_find()).  If cfg->head says so, the network of
+ * head_conv.h is trained behind and joined to it.  known: what this head reads
+ * of a set of which d is a part, or NULL, which a network must have.
+ * CTT_EUNSUP: clips have several labels, or fewer than two can be read;
+ * CTT_ENAN: the backbone computes a number that is not finite; CTT_ESTOP if
+ * ctt_stopped(). */
 int  ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
                     struct ctt_data *d, const struct ctt_features *known,
                     const struct ctt_events *ev, struct ctt_head_fit *out);
+
+/* Parts of a head with a network. */
+enum ctt_head_share { CTT_HEAD_LINEAR, CTT_HEAD_NETWORK, CTT_HEAD_SUM,
+                      CTT_HEAD_SHARES };
+
+/* Scores of the answers of the first `inputs` inputs of m's head, of the
+ * others, and of all, after 25, 50 and 100% of the clips of d.  The caller
+ * frees them. */
+int  ctt_head_scores(const struct ctt_model *m, int inputs,
+                     const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                     struct ctt_metrics *of[CTT_HEAD_SHARES]);
 
 #endif

@@ -54,13 +54,14 @@ static int train_fold(void *arg, const struct ctt_train_cfg *cfg, int k,
     struct ctt_training j = { .cfg = *cfg, .text = all->text,
                               .known = all->known };
     struct ctt_model *folded = NULL;
-    int rc;
+    int rc, linear;
 
     CTT_TRY(ctt_training_claim(&j));
     CTT_TRY(ctt_training_start(&j));
     j.data = all->data;
     CTT_TRY(begin_fold(&j, k));
-    CTT_TRY(cfg->backbone ? ctt_fit_head(&j, &folded) : learn_fold(&j, k));
+    CTT_TRY(cfg->backbone ? ctt_fit_head(&j, &linear, &folded)
+                          : learn_fold(&j, k));
     if (rc == 1)
         goto out;
     CTT_TRY(ctt_evaluate_recognise(folded ? folded : j.m, &j.cfg, j.val,
@@ -75,15 +76,18 @@ out:
 }
 
 /* Reads once what the heads of --backbone are fitted to, for all folds; not of
- * the control, whose norms have the statistics of the clips of a fold. */
+ * the control, whose norms have the statistics of the clips of a fold, nor for
+ * a network, which reads maps. */
 static int know_heads(struct ctt_training *j, struct ctt_features *all)
 {
     int rc = 0;
 
-    if (!j->cfg.backbone || ctt_tool_is_net(j->text))
+    if (!j->cfg.backbone || ctt_tool_is_net(j->text) ||
+        j->cfg.head == CTT_HEAD_CONV)
         goto out;
     CTT_TRY(ctt_training_model(j));
-    CTT_TRY(ctt_head_read(j->m, &j->cfg, j->data, &ctt_say_events, all));
+    CTT_TRY(ctt_head_read(j->m, &j->cfg, j->data, &ctt_say_events, NULL,
+                          all));
     j->known = all;
 out:
     return rc;

@@ -2,12 +2,13 @@
  * train_head.c: --backbone: a head on the maps of a model of others, fitted in
  * closed form. */
 #include "tools/train/train_tool.h"
+#include "base/statistics/wilson.h"
 #include "libtrain/recognise/head.h"
 #include "net/rewrite/edit.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 
-#include <string.h>
+#include <stdio.h>
 
 int ctt_backbone_graph(const struct ctt_train_cfg *cfg, const char *path,
                        struct ctt_graph **out)
@@ -38,6 +39,7 @@ static void tell_fit(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                      const struct ctt_head_fit *f)
 {
     const struct ctt_node *head = &m->g->node[ctt_graph_output(m->g)];
+    char more[48] = "";
 
     if (f->groups)
         ctt_tool_say("groups of clips that are left out together: %d, by their "
@@ -51,9 +53,48 @@ static void tell_fit(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                          "right%s", parts_of[k], cfg->nodes,
                          100 * f->right[k], cfg->reads || (int)f->parts != k ?
                          "" : "; least squared error, so chosen");
-    ctt_tool_say("head: %lld inputs, %lld classes, penalty %g, fitted to %d "
-                 "clips", (long long)head->w[0].c, (long long)head->out.c,
-                 f->penalty, f->clips);
+    if (head->w[0].c > f->inputs)
+        snprintf(more, sizeof(more), " and %lld of a network",
+                 (long long)head->w[0].c - f->inputs);
+    ctt_tool_say("head: %d inputs%s, %lld classes, penalty %g, fitted to %d "
+                 "clips", f->inputs, more, (long long)head->out.c, f->penalty,
+                 f->clips);
+}
+
+/* The parts of the head on the clips that measure it, those of --test or else
+ * of validation. */
+static int tell_parts(struct ctt_training *j, const struct ctt_model *m,
+                      int linear)
+{
+    static const char *const names[CTT_HEAD_SHARES] = {
+        [CTT_HEAD_LINEAR] = "the linear head alone",
+        [CTT_HEAD_NETWORK] = "the small network alone",
+        [CTT_HEAD_SUM] = "both, the model",
+    };
+    struct ctt_metrics *of[CTT_HEAD_SHARES] = { NULL };
+    struct ctt_data *d = j->test ? j->test : j->val;
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char range[32];
+    int rc = 0;
+
+    if (!d || j->cfg.head != CTT_HEAD_CONV)
+        goto out;
+    CTT_TRY(ctt_head_scores(m, linear, &j->cfg, d, of));
+    ctt_table_row(&t, "answer from\tat 25%%\t50%%\t100%%\t95%% at 100%%");
+    for (int k = 0; k < CTT_HEAD_SHARES; k++)
+        ctt_table_row(&t, "%s\t%.1f%%\t%.1f%%\t%.1f%%\t%s", names[k],
+                      100 * ctt_metrics_top1(of[k], 0),
+                      100 * ctt_metrics_top1(of[k], 1),
+                      100 * ctt_metrics_top1(of[k], 2),
+                      ctt_wilson_text(ctt_metrics_top1(of[k], 2), of[k]->clips,
+                                      range, sizeof(range)));
+    printf("\nthe parts of the head, on %s\n", j->test ? "the clips of --test"
+           : "validation clips");
+    CTT_TRY(ctt_table_print(&t));
+out:
+    for (int k = 0; k < CTT_HEAD_SHARES; k++)
+        ctt_metrics_free(&of[k]);
+    return rc;
 }
 
 /* Random weights need statistics of frames. */
@@ -82,7 +123,8 @@ static void on_scan(void *arg, int done, int clips)
         ctt_ranks_unwatch();
 }
 
-int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded)
+int ctt_fit_head(struct ctt_training *j, int *linear,
+                 struct ctt_model **folded)
 {
     struct ctt_events ev = ctt_say_events;
     struct ctt_head_fit fit;
@@ -94,6 +136,7 @@ int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded)
     ctt_ranks_unwatch();
     CTT_TRY(ctt_model_finite(j->m));
     tell_fit(&j->cfg, j->m, &fit);
+    *linear = fit.inputs;
     CTT_TRY(ctt_train_note(j->m, &j->cfg, j->data));
     if (ctt_ranks_writes(&j->cfg))
         CTT_TRY(ctt_model_save_inference(j->cfg.out, j->m));
@@ -105,10 +148,11 @@ out:
 int ctt_train_head(struct ctt_training *j)
 {
     struct ctt_model *folded = NULL;
-    int rc;
+    int rc, linear;
 
-    CTT_TRY(ctt_fit_head(j, &folded));
+    CTT_TRY(ctt_fit_head(j, &linear, &folded));
     CTT_TRY(ctt_train_result(&j->cfg, folded, j));
+    CTT_TRY(tell_parts(j, j->m, linear));
 out:
     ctt_model_free(&folded);
     return rc;

@@ -133,8 +133,9 @@ int ctt_backbone_graph(const struct ctt_train_cfg *cfg, const char *path,
 
 /* Fits the head of j->m, whose backbone has its weights, or random ones if it
  * is a text, and writes the model; *folded is the same without norms, which is
- * faster. */
-int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded);
+ * faster; linear: the head's inputs before those of a network. */
+int ctt_fit_head(struct ctt_training *j, int *linear,
+                 struct ctt_model **folded);
 
 /* Fits it, too, and prints the results of the model. */
 int ctt_train_head(struct ctt_training *j);

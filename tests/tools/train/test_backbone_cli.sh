@@ -109,6 +109,33 @@ grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
 grep -q "top-1 $(cat session) at" said ||
     fail "a session is right in $(cat session): $(cat said)"
 
+# The small network learns the same, alone too, by a table of its own; the
+# model that adds both is one as any other.
+cp m.h5 plain.h5
+head_on b.h5 3 --head conv --epochs 40
+cp m.h5 both.h5
+grep -q '^the small network alone .* \(9[0-9]\|100\)\.[0-9]%  ' said ||
+    fail "the network alone: $(cat said)"
+[ "$(right)" -ge 90 ] || fail "with a network: $(right)% right"
+works "$bin/convtt-infer" --json --observe 0.25,0.5,1 m.h5 test-3.csv
+grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
+    awk -F '[:,]' '{ printf " %.1f%%", 100 * $4 }' > session
+tr -s ' ' < said | grep -q "^both, the model$(cat session) " ||
+    fail "a session is right in $(cat session): $(cat said)"
+head_on b.h5 3 --head conv --epochs 40
+cmp -s <("$bin/convtt-infer" both.h5 test-3.csv 2> /dev/null) \
+    <("$bin/convtt-infer" m.h5 test-3.csv 2> /dev/null) ||
+    fail 'twice the same command with --head conv, and other answers'
+head_on b.h5 2 --head conv --reads maps --nodes s8 --epochs 1
+grep -q 'head: 12 inputs and 32' said || fail "--reads maps: $(cat said)"
+works "$bin/convtt-info" --export both.onnx both.h5
+says 0 'small.h5' "$bin/convtt-compress" both.h5 -o small.h5 \
+    --data train-3.csv --val test-3.csv --int8 mse --threads 1 --device cpu
+works "$bin/convtt-infer" --json --observe 1 small.h5 test-3.csv
+grep -o '"top1":[0-9.e-]*' out | tail -n 1 |
+    awk -F: '{ exit $2 < 0.9 }' || fail "in whole numbers: $(tail -1 out)"
+cp plain.h5 m.h5
+
 # 3. Validation clips choose nothing; the page has classes and no epochs.
 head -21 test-3.csv > val-3.csv
 sed '2,21d' test-3.csv > rest-3.csv
@@ -162,6 +189,8 @@ refuses() {     # refuses PATTERN ARGUMENT...
 refuses "in place of a model text" back.net --backbone b.h5
 refuses 'backbone' --backbone b.h5 --init b.h5
 refuses 'nodes' back.net --nodes s8
+refuses 'head' back.net --head conv
+refuses 'batch has no effect' --backbone b.h5 --head conv --batch 8
 for option in --batch=8 --epochs=2 --lr=0.1 --augment=off --flip --ema=0.9 \
     --dsd=0.5 --freeze=c1 --lr-scale=c1=2 --pause=1 --time-limit=1 \
     --early-stop=2 --val-every=2 --pick=last --class-weights=balanced \
