@@ -18,12 +18,30 @@ struct checker {
     pthread_mutex_t lock;
 };
 
+/* The frames of clip i, and the maps that a pack has of it. */
+static int check_clip(const struct checker *k, int i)
+{
+    struct ctt_frames f = { 0 };
+    uint8_t *maps = NULL;
+    int rc;
+
+    CTT_TRY(ctt_source_frames(k->s, i, 0, 0, &f));
+    k->sum[i] = ctt_frames_sum(&f);
+    if (ctt_frames_whole(&f, ctt_source_list(k->s)->item[i].path) < 0)
+        ctt_tool_warn("%s", ctt_errmsg());
+    if (ctt_source_maps(k->s))
+        CTT_TRY(ctt_source_read_maps(k->s, i, &maps));
+out:
+    ctt_frames_free(&f);
+    ctt_free(maps);
+    return rc;
+}
+
 static void *check_worker(void *arg)
 {
     struct checker *k = arg;
 
     for (;;) {
-        struct ctt_frames f = { 0 };
         int i, rc;
 
         pthread_mutex_lock(&k->lock);
@@ -31,13 +49,7 @@ static void *check_worker(void *arg)
         pthread_mutex_unlock(&k->lock);
         if (i < 0)
             return NULL;
-        rc = ctt_source_frames(k->s, i, 0, 0, &f);
-        if (rc >= 0) {
-            k->sum[i] = ctt_frames_sum(&f);
-            if (ctt_frames_whole(&f, ctt_source_list(k->s)->item[i].path) < 0)
-                ctt_tool_warn("%s", ctt_errmsg());
-        }
-        ctt_frames_free(&f);
+        rc = check_clip(k, i);
         if (rc < 0 && rc != CTT_ENOMEM)
             k->why[i] = ctt_strdup(ctt_errmsg());
         rc = rc < 0 && !k->why[i] ? CTT_ENOMEM : rc;

@@ -113,6 +113,19 @@ for f in first maps; do
 done
 cmp -s first.out maps.out || fail 'another pack of a pack'
 
+# Damaged maps are found by check as by a training.
+bytes=$(stat -c %s maps.h5) found=0
+for part in 40 50 60 70 80; do
+    cp maps.h5 harmed.h5
+    printf '\276\357' | dd of=harmed.h5 bs=1 seek=$((bytes * part / 100)) \
+        conv=notrunc 2> err
+    head_of harmed.h5 r.h5 > out 2>&1 && { rm -f r.h5; continue; }
+    grep -q 'the maps of clip .* are damaged' out || continue
+    found=$((found + 1))
+    says 1 'the maps of clip' "$bin/convtt-data" check harmed.h5
+done
+[ $found -gt 0 ] || fail 'no maps were harmed'
+
 # 3. Refused: other nodes, another model, a text; a control reads frames.
 refuses() { says "$@"; [ ! -e r.h5 ] || fail "$*: writes a model"; }
 refuses 1 'maps.h5: has maps of the nodes s8,s16, not of c1' \
