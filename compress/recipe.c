@@ -5,6 +5,7 @@
 #include "compress/stage/choose.h"
 #include "compress/recipe_state.h"
 #include "base/newfile.h"
+#include "net/file/card.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,17 +38,20 @@ static int add_history(struct ctt_model *m, const char *line)
     return 0;
 }
 
-/* Adds what a round that is not retrained makes of the accuracy: the last score
- * of a history is the model's. */
+/* Adds what a round that is not retrained makes of the accuracy, or that it is
+ * not known: the last score of a history is the model's. */
 static int note_score(const struct ctt_walk *k, const struct ctt_score *s)
 {
+    double score = s->top1[CTT_ACCURACIES - 1];
     char line[CTT_NAME + 40];
 
-    if (k->same || isnan(s->top1[CTT_ACCURACIES - 1]))
+    if (k->same)
         return 0;
-    snprintf(line, sizeof(line), "%s: val_%s=%.4f", k->name,
-             (*k->m)->g->several ? "map" : "top1",
-             s->top1[CTT_ACCURACIES - 1]);
+    if (isnan(score))
+        snprintf(line, sizeof(line), "%s: " CTT_CARD_UNVALIDATED, k->name);
+    else
+        snprintf(line, sizeof(line), "%s: val_%s=%.4f", k->name,
+                 (*k->m)->g->several ? "map" : "top1", score);
     return add_history(*k->m, line);
 }
 

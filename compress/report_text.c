@@ -121,22 +121,28 @@ int ctt_report_result_cells(const struct ctt_report *r, int row, char *text,
                             size_t size)
 {
     const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
-    char score[48], pair[64], ram[SPEED] = "-", ms[SPEED] = "-";
-    char faster[SPEED] = "-";
+    char score[48], pair[64], scores[128] = "";
+    char ram[SPEED] = "-", ms[SPEED] = "-", faster[SPEED] = "-";
+    int scored = !isnan(r->stage[0].after.top1[0]);
 
     if (row > r->stages)
         return 0;
     if (row == 0) {
-        snprintf(text, size, "stage\tbytes\tsmaller\tpruned %%\t%s %%\tlost\t"
-                 "won\tp\tRAM kB\tms/frame\tfaster", ctt_report_score(r));
+        if (scored)
+            snprintf(scores, sizeof(scores), "\t%s %%\tlost\twon\tp",
+                     ctt_report_score(r));
+        snprintf(text, size, "stage\tbytes\tsmaller\tpruned %%%s\tRAM kB\t"
+                 "ms/frame\tfaster", scores);
         return 1;
     }
     speed_text(s, ram, ms, faster);
-    snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%.1f\t%s\t%s\t%s\t%s\t%s",
+    if (scored)
+        snprintf(scores, sizeof(scores), "\t%s\t%s",
+                 percent3(s->after.top1, score, sizeof(score)),
+                 against(&s->after, row == 1, pair, sizeof(pair)));
+    snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%.1f%s\t%s\t%s\t%s",
              s->name, s->bytes, (double)r->stage[0].bytes / (double)s->bytes,
-             100 * s->pruned, percent3(s->after.top1, score, sizeof(score)),
-             against(&s->after, row == 1, pair, sizeof(pair)), ram, ms,
-             faster);
+             100 * s->pruned, scores, ram, ms, faster);
     return 1;
 }
 

@@ -18,6 +18,9 @@ int ctt_card_time(time_t *out);
  * day say each once.  Errors of ctt_card_time(). */
 int ctt_card(const char *history, uint32_t crc, char text[CTT_CARD]);
 
+/* Ends a line of a history on a change of weights that no score follows. */
+#define CTT_CARD_UNVALIDATED "not validated"
+
 /* The last value of " NAME=" in a history, and its length in n; NULL: none. */
 const char *ctt_card_find(const char *history, const char *name, int *n);
 

@@ -200,7 +200,7 @@ static int tell_thresholds(const struct ctt_model *m)
     struct ctt_thresholds t = { .classes = 0 };
     int rc = 0, holds = 1;
 
-    printf("answers         several labels per clip: each class by itself\n");
+    printf("labels          several per clip, each by itself\n");
     if (m->decision) {
         CTT_TRY(ctt_thresholds_parse(m->decision, &t));
         CTT_TRY(holds = ctt_thresholds_hold(&t, m));
@@ -261,29 +261,52 @@ static void tell_answers(const struct ctt_model *m)
     printf("%s\n", i < m->labels ? ", ..." : "");
 }
 
-/* The last score in the history, which is the model's. */
-static void tell_score(const char *history, int text)
+static int is_unvalidated(const char *line)
 {
-    static const struct { const char *name, *is; double by; } scores[] = {
-        { "val_map", "mAP in per cent", 100 },
-        { "val_top1", "top-1 in per cent", 100 },
-        { "val_mse", "MSE, in 1/1000", 1000 },
-        { "val_loss", "loss", 1 },
+    static const char end[] = ": " CTT_CARD_UNVALIDATED;
+    size_t n = strlen(line), k = strlen(end);
+
+    return strncmp(line, "train ", 6) == 0 ||
+           (n >= k && strcmp(line + n - k, end) == 0);
+}
+
+/* The score in a line of a history, if it has one, or that there is none. */
+static void read_score(const char *line, int text, char *said, size_t size)
+{
+    static const struct { const char *name, *form; double by; } scores[] = {
+        { " val_map=", "mAP %.1f%%", 100 },
+        { " val_top1=", "top-1 %.1f%%", 100 },
+        { " val_mse=", "MSE %.4g", 1 }, { " val_loss=", "loss %.4g", 1 },
     };
-    int n;
+    const char *at;
 
-    for (size_t i = 0; i < CTT_LEN(scores); i++) {
-        const char *value = ctt_card_find(history, scores[i].name, &n);
+    if (is_unvalidated(line))
+        snprintf(said, size, "not measured since the last change");
+    for (size_t i = 0; i < CTT_LEN(scores); i++)
+        if ((at = strstr(line, scores[i].name)) != NULL) {
+            double x = atof(at + strlen(scores[i].name));
 
-        if (!value)
-            continue;
-        if (text)
-            printf("validation      perplexity %.2f\n", exp(atof(value)));
-        else
-            printf("validation      %.4g (%s)\n", scores[i].by * atof(value),
-                   scores[i].is);
-        return;
-    }
+            snprintf(said, size, text ? "perplexity %.2f" : scores[i].form,
+                     text ? exp(x) : scores[i].by * x);
+            return;
+        }
+}
+
+static int tell_score(const struct ctt_model *m)
+{
+    char *lines = ctt_strdup(m->history ? m->history : ""), *rest;
+    char said[64] = "", *line;
+    int rc = lines ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (line = strtok_r(lines, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest))
+        read_score(line, ctt_graph_reads_symbols(m->g), said, sizeof(said));
+    if (said[0])
+        printf("validation      %s\n", said);
+out:
+    ctt_free(lines);
+    return rc;
 }
 
 /* The part that --all adds. */
@@ -353,10 +376,10 @@ int ctt_info_model(const char *path, int all)
         printf("training state  %s\n", m->train ? "yes (--strip drops it)"
                                                 : "no");
         tell_answers(m);
-        if (!ctt_graph_reads_symbols(m->g))
+        if (m->labels && !ctt_graph_reads_symbols(m->g))
             CTT_TRY(tell_decision(m));
         tell_card(m->history, ctt_graph_reads_symbols(m->g));
-        tell_score(m->history, ctt_graph_reads_symbols(m->g));
+        CTT_TRY(tell_score(m));
     }
     if (all || is_net)
         CTT_TRY(tell_rest(path, m));

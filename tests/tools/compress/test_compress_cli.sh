@@ -34,8 +34,16 @@ tells 0 'n.ctt written: [0-9.]+ times smaller than m.ctt' m.ctt -o n.ctt \
 grep -qE '^pruned 1/1 .* 90\.[01] ' out || fail "not 90% pruned: $(cat out)"
 [ "$(size n.ctt)" -lt $(($(size m.ctt) / 4)) ] || fail "n.ctt is large"
 [ "$(grep -c ':$' out)" = 2 ] && grep -q '^e .* deflate' out &&
-    grep -q "^rounded *$(size n.ctt) " out ||
-    fail "not two tables: $(cat out)"
+    grep -q "^rounded *$(size n.ctt) " out &&
+    grep -qE '^stage +bytes +smaller +pruned % +RAM kB' out ||
+    fail "not two tables, without scores: $(cat out)"
+
+# The score of m.ctt is not that of n.ctt.
+"$bin/convtt-info" m.ctt | grep -qE '^validation +top-1 [0-9.]+%$' ||
+    fail "no score: $("$bin/convtt-info" m.ctt)"
+"$bin/convtt-info" n.ctt > out
+grep -q '^validation  *not measured since the last change' out ||
+    fail "another model's score: $(cat out)"
 
 # convtt-info counts the units that are kept: e.w has 32 outputs of 3x3x3.
 units() {
@@ -58,7 +66,7 @@ tells 0 'n3.ctt written' m.ctt -o n3.ctt --prune 0.5 --prune-form 2:4 \
 tells 0 'n3.ctt written' m.ctt -o n3.ctt $common --prune 0.5 --prune-least 9 \
     --prune-form 2:4 --int8 none --retrain-epochs 1 --prune-steps 4
 [ "$(units n3.ctt)" = '576 288/288 54/54' ] &&
-    "$bin/convtt-info" --all n3.ctt > out
+    "$bin/convtt-info" --all n3.ctt > out &&
     awk '$1 ~ /^h\.zx?\.w/ && $6 * 2 == $5 {found++}
         END {exit found != 2}' out || fail "not 2:4: $(cat out)"
 "$bin/convtt-info" --all n3.ctt | grep -q 'two of each 4 inputs' ||

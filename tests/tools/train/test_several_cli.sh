@@ -74,7 +74,8 @@ grep -q '"val_mean_map":' log.json || fail "JSON: $(tail -1 log.json)"
 grep -qE '^left +30 +[0-9.]+%' log || fail "no average precision: $(cat log)"
 grep -qE 'm.h5 written: mAP [0-9.]+%, top-1' log || fail "end: $(tail -1 log)"
 "$bin/convtt-info" --all m.h5 > info
-grep -q '^answers  *several labels per clip' info || fail "info: $(head info)"
+grep -q '^labels  *several per clip' info || fail "info: $(head info)"
+[ "$(grep -c '^answers' info)" = 1 ] || fail "answers: $(head info)"
 grep -q '^several$' info || fail "no line 'several' in the text"
 grep -q 'val_map=' info || fail "history: $(tail -2 info)"
 
