@@ -189,7 +189,7 @@ static void print_end(const struct ctt_program *p, const char *sentence)
 
 static void print_answers(void)
 {
-    print_entry("    --help[=SECTION|all]", "show this help, a section of the "
+    print_entry("-h, --help[=SECTION|all]", "show this help, a section of the "
                 "options, or every option");
     print_entry("    --version", "show the version");
 }

@@ -259,9 +259,9 @@ static const char *const score_words[] = { "norm", "response", NULL };
 
 static const struct ctt_opt options[] = {
     { .name = "thin", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
-      .help = "fraction of each layer's channels between the convs to "
-      "remove, with all that can only go together with them, so that every "
-      "tensor becomes smaller; thin before pruning, as this breaks pruned "
+      .help = "fraction of each layer's channels to remove, with all "
+      "that can only go together with them, so that every tensor becomes "
+      "smaller; thin before pruning, as this breaks pruned "
       "blocks; 0: none",
       .max = 0.99, .arg = "SHARE" },
     { .name = "thin-rounds", .type = CTT_INT, .off = FIELD(rounds),

@@ -333,15 +333,17 @@ out:
 int ctt_folds_count(struct ctt_data *const *set, int sets)
 {
     const struct ctt_data *d = set[0];
-    int *item = ctt_calloc((size_t)d->clips, sizeof(*item));
-    int rc = item ? 0 : CTT_ENOMEM;
+    int *item = NULL, rc = 0;
 
-    CTT_TRY(rc);
+    if (!d->symbols)
+        return 0;
+    item = ctt_calloc((size_t)d->clips, sizeof(*item));
+    CTT_TRY(item ? 0 : CTT_ENOMEM);
     for (int i = 0; i < d->clips; i++)
         item[i] = d->clip[i].item;
     CTT_TRY(ctt_source_recount(d->source, item, d->clips));
     for (int k = 0; k < sets; k++)
-        for (int i = 0; i < set[k]->clips && d->symbols; i++) {
+        for (int i = 0; i < set[k]->clips; i++) {
             struct ctt_clip *c = &set[k]->clip[i];
 
             c->label = d->list->item[c->item].label;

@@ -49,7 +49,7 @@ static int scan_clip(struct scan *s, int i)
         CTT_TRY(s->cut[i] ? 0 : CTT_ENOMEM);
     }
     c->sum = d->symbols ? 0 : ctt_frames_sum(&f);    /* lines recur */
-    if (!d->symbols) {    /* and a source of text has them in memory */
+    if (!d->symbols) {    /* kept numbers are of before ctt_folds_count() */
         count_frames(s, &f);
         ctt_data_keep(d, i, &f);
     }

@@ -144,7 +144,8 @@ static const struct ctt_opt files[] = {
       "and print all of its tables",
       .arg = "FILE", .section = "Output" },
     { "report-html", CTT_STRING, FIELD(report_html), "", "page for a browser: "
-      "the report, whose tables are printed, too; with --budget, --sense or --explain what that found",
+      "the report, whose tables are printed, too; with --budget, --sense or "
+      "--explain what that found",
       .arg = "FILE", .section = "Output" },
     { "profile", CTT_STRING, FIELD(profile), "", CTT_PROFILE_HELP,
       .arg = "FILE", .section = "Output" },

@@ -313,7 +313,7 @@ static int check_clips(const struct ctt_data_cfg *c, const char *path)
 
     ctt_tool_catch();
     if (ctt_text_is(path))
-        return ctt_data_text(path, 0);
+        return ctt_data_text(c, path, 0);
     CTT_TRY(open_parts(c, path, part, &parts));
     tell_found(path, part, parts);
     for (int i = 0; i < parts; i++) {
@@ -404,7 +404,7 @@ static int list(const struct ctt_data_cfg *c, const char *path)
     int *count[SPLITS] = { NULL }, parts, rc = 0;
 
     if (ctt_text_is(path))
-        return ctt_data_text(path, 1);
+        return ctt_data_text(c, path, 1);
     CTT_TRY(open_parts(c, path, part, &parts));
     for (int i = 0; i < parts; i++)
         CTT_TRY(count_labels(list_of(&part[i]), &count[i]));

@@ -64,7 +64,20 @@ static int list_symbols(const struct ctt_list *l, int64_t all,
     return ctt_table_print(&t);
 }
 
-int ctt_data_text(const char *path, int every)
+/* CTT_EINVAL if an option is given that text has no use for. */
+static int check_text_options(const struct ctt_data_cfg *c, const char *path)
+{
+    int rc = 0;
+
+    CTT_CHECK(!c->split, CTT_EINVAL, "%s: text has no splits (--split)", path);
+    CTT_CHECK(!c->classes, CTT_EINVAL, "%s: text has no classes (--classes)",
+              path);
+    CTT_CHECK(!c->strict, CTT_EINVAL, "%s: text has no clips (--strict)", path);
+out:
+    return rc;
+}
+
+int ctt_data_text(const struct ctt_data_cfg *c, const char *path, int every)
 {
     const struct ctt_input in = { .d = 1, .h = 1, .w = 1, .c = 1 };
     const struct ctt_source_set set = { .vocab = ALL };
@@ -73,6 +86,7 @@ int ctt_data_text(const char *path, int every)
     const struct ctt_list *l;
     int rc;
 
+    CTT_TRY(check_text_options(c, path));
     CTT_TRY(ctt_source_open(path, &set, &in, &s));
     l = ctt_source_list(s);
     times = ctt_calloc((size_t)l->labels, sizeof(*times));

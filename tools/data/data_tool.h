@@ -55,8 +55,8 @@ int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
 /* ---- data_text.c ---- */
 
 /* Prints how many lines and symbols a text has, or how often each symbol
- * comes. */
-int ctt_data_text(const char *path, int every);
+ * comes.  CTT_EINVAL: an option that text has no use for. */
+int ctt_data_text(const struct ctt_data_cfg *c, const char *path, int every);
 
 /* ---- data_pack.c ---- */
 

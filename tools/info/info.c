@@ -159,10 +159,11 @@ int main(int argc, char **argv)
     }
     if (first == argc && !cfg.import)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
-    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan || cfg.watch ||
-                             cfg.lint || cfg.export_to || cfg.import))
-        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --plan, --watch, "
-                            "--lint, --export and --import take one file");
+    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.all || cfg.plan ||
+                             cfg.watch || cfg.lint || cfg.export_to || cfg.import))
+        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --all, --plan, "
+                            "--watch, --lint, --export and --import take one "
+                            "file");
     models = !cfg.report && !cfg.watch;
     if (argc - first == 1 && models)
         argv[first] = ctt_tool_model(argv[first]);

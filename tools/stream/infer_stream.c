@@ -132,8 +132,8 @@ int ctt_stream_events(const struct ctt_stream_set *s,
     int i = class_of(m, name), rc = 0;
 
     CTT_CHECK(i >= 0 || !s->background, CTT_EINVAL,
-              "--background: the model has no class '%s' (convtt-info lists "
-              "its classes)", s->background);
+              "--background: the model has no class '%s' (convtt-info --all "
+              "lists its classes)", s->background);
     *out = (struct ctt_events_set){ .classes = ctt_infer_classes(m),
         .background = i, .enter = s->enter, .leave = leave_of(s),
         .smooth = s->smooth, .least = s->least, .gap = s->merge,

@@ -119,7 +119,6 @@ static void note_nearest(struct ctt_live_one *o)
                                   enter * o->nearest.p)
             continue;
         o->nearest.label = i;
-        o->nearest.frame = o->seen;
         o->nearest.p = p;
         o->nearest.enter = enter;
         o->nearest.time = o->frame.time;
@@ -138,11 +137,10 @@ void ctt_live_one_missed(const struct ctt_live_one *o)
     else
         snprintf(why, sizeof(why), "for less than %g s above the threshold of "
                  "%.1f%% (--least)", o->rule.least, 100 * o->nearest.enter);
-    snprintf(line, sizeof(line), "no event: the nearest was %.1f%% %s at frame "
-             "%" PRId64 " (%.2f s), %s; means of %g s (--smooth)",
-             100 * o->nearest.p, ctt_visible(o->share->with->label[
-             o->nearest.label], 0, name, sizeof(name)), o->nearest.frame,
-             o->nearest.time, why, o->rule.smooth);
+    snprintf(line, sizeof(line), "no event: the nearest was %.1f%% %s at %.2f "
+             "s, %s; means of %g s (--smooth)", 100 * o->nearest.p,
+             ctt_visible(o->share->with->label[o->nearest.label], 0, name,
+             sizeof(name)), o->nearest.time, why, o->rule.smooth);
     ctt_live_one_say(o, line);
 }
 

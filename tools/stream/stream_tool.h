@@ -311,7 +311,7 @@ struct ctt_live_one {
     struct ctt_events     *events;
     struct ctt_events_set  rule;        /* of them */
     int64_t                told;        /* events */
-    struct { int label; int64_t frame; double p, enter, time; }
+    struct { int label; double p, enter, time; }
                            nearest;     /* the smoothed probability that came
                                            closest to its threshold */
     float                 *probs;

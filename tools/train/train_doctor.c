@@ -111,9 +111,8 @@ static void say_interval(const struct ctt_train_cfg *cfg, int clips)
     ctt_wilson(0.5, clips, range);
     wide = 50 * (range[1] - range[0]);
     ctt_tool_say("an accuracy on %d validation clip%s is known to within %.0f "
-                 "points (95%%)%s", clips, ctt_s(clips), wide, wide > WIDE &&
-                 !cfg->backbone ? ": with so few, --folds 5 tests on all"
-                                : "");
+                 "points or better (95%%)%s", clips, ctt_s(clips), wide,
+                 wide > WIDE ? ": with so few, --folds 5 tests on all" : "");
 }
 
 int ctt_doctor_table(const struct ctt_model *m,

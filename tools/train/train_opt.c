@@ -73,18 +73,18 @@ static const struct ctt_chapter chapters[] = {
       "the model is that of --task=recognise, to the bit, which leaves 'ahead' "
       "out." },
     { "TEXT",
-      "--task=next trains a language model: a text with 'input x c=1' and "
-      "'embed', such as models/words-lstm8.net. words:FILE reads what stands "
-      "between blanks; each line begins with states of zeros. text:FILE reads "
-      "bytes as one text: each place of a batch has a stretch of it, and each "
+      "--task=next trains a language model: a model text with 'input x c=1' "
+      "and 'embed', such as models/words-lstm8.net. words:FILE reads what "
+      "stands between blanks; each line begins with states of zeros. text:FILE "
+      "reads bytes as one text: each place of a batch has a stretch of it, and each "
       "window of --max-frames symbols (128) goes on with the states of the "
       "one before. The most frequent symbols of the text that is trained on, "
       "--vocab of them, are the vocabulary: <eos> ends a line, and <unk> "
       "stands for all others. Without --val a fifth of the lines, or the last "
       "fifth of one text, is held out and not counted.\n\n"
-      "Perplexity is the exponential of the mean loss of a symbol. At the end "
-      "stands beside it what counts of symbols and of pairs of the same text "
-      "say. A test of text:FILE has one state from begin to end, so it takes "
+      "Perplexity is the exponential of the mean loss of a symbol. The last "
+      "table compares it with unigram and bigram counts of the training text. "
+      "A test of text:FILE has one state from begin to end, so it takes "
       "one symbol at a time whatever --val-batch is. convtt-infer, "
       "convtt-compress and convtt-data check and list read text, too." },
     { "CHECKS",

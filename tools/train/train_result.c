@@ -135,8 +135,8 @@ static const char *proof(const struct ctt_train_cfg *cfg,
         return "some test clips are training clips, so those of the test "
                "flatter it";
     return test ? words[cfg->test != NULL][!ctt_val_chose(cfg)]
-                : cfg->task == CTT_NEXT ? "no --test names text that chose "
-                "nothing" : ctt_held_out_missing(opened);
+                : cfg->task == CTT_NEXT ? "there is no test text (--test FILE)"
+                : ctt_held_out_missing(opened);
 }
 
 /* Ranks share the tests, so all have the same clips or none. */

@@ -87,4 +87,5 @@ says 2 'a text, NAME.net, of a text' "$info" --lint qkv.net --merge -o one.h5
 says 2 'given for two files' "$info" --lint qkv.net --merge -o qkv.net
 says 2 'merge.*requires' "$info" qkv.net --merge -o one.net
 says 2 'take one file' "$info" --lint made.net big.net
+says 2 'take one file' "$info" --all made.net big.net
 exit $failed

@@ -58,7 +58,7 @@ grep -qE '^begin +0\.00 s to +0\.50 s +[0-9.]+%  dark' out ||
     fail "as text: $(cat out)"
 grep -q 'no event' out err && fail "none: $(cat out err)"
 some '\101' 10 | $infer lit.h5 --stream - $raw > out 2> err
-grep -qE 'no event: the nearest was 4.*% dark at frame .* of 60.0%' err ||
+grep -qE 'no event: the nearest was 4.*% dark at [0-9.]+ s, .* of 60.0%' err ||
     fail "a stream without an event: $(cat out err)"
 dark 10 | $infer lit.h5 --stream - $raw --least 9 > out 2> err
 grep -qE 'no event: .*, for less than 9 s above the threshold of 60.0%' err ||
