@@ -160,7 +160,8 @@ int main(int argc, char **argv)
     if (first == argc && !cfg.import)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
     if (argc - first > 1 && (cfg.strip || cfg.net || cfg.all || cfg.plan ||
-                             cfg.watch || cfg.lint || cfg.export_to || cfg.import))
+                             cfg.watch || cfg.lint || cfg.export_to ||
+                             cfg.import))
         return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net, --all, --plan, "
                             "--watch, --lint, --export and --import take one "
                             "file");
