@@ -206,11 +206,16 @@ out:
     return rc;
 }
 
+int ctt_node_is_table(const struct ctt_graph *g, int i)
+{
+    return g->node[i].op == CTT_OP_EMBED &&
+           g->node[i].in[0] == ctt_graph_input(g);
+}
+
 int ctt_graph_reads_symbols(const struct ctt_graph *g)
 {
     for (int i = 0; i < g->count; i++)
-        if (g->node[i].op == CTT_OP_EMBED &&
-            g->node[i].in[0] == ctt_graph_input(g))
+        if (ctt_node_is_table(g, i))
             return 1;
     return 0;
 }

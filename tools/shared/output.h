@@ -62,6 +62,9 @@ int ctt_tool_load(const char *path, struct ctt_model **out);
 /* Returns 1 if path names a model text (NAME.net), not a model file. */
 int  ctt_tool_is_net(const char *path);
 
+/* 1 if node i is a table of the symbols that the input has. */
+int  ctt_node_is_table(const struct ctt_graph *g, int i);
+
 /* 1 if the input is read by a table of symbols: a model of text. */
 int  ctt_graph_reads_symbols(const struct ctt_graph *g);
 

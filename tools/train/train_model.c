@@ -19,13 +19,6 @@ static int classifier(const struct ctt_graph *g)
     return i;
 }
 
-/* 1 if the node is a table of the symbols that the model answers. */
-static int is_table(const struct ctt_graph *g, int i)
-{
-    return g->node[i].op == CTT_OP_EMBED &&
-           g->node[i].in[0] == ctt_graph_input(g);
-}
-
 /* Sets the key of a node that has the number of classes, and says so. */
 static int fit_node(struct ctt_edit *e, const struct ctt_node *n, int i,
                     const char *key, long long was, int classes, int symbols)
@@ -55,7 +48,8 @@ int ctt_fit_classes(struct ctt_graph **g, int classes, int symbols)
     CTT_TRY(ctt_edit_begin(*g, &e));
     for (int i = 0; i < (*g)->count; i++) {
         n = &(*g)->node[i];
-        if (!symbols || !is_table(*g, i) || n->attr.embed.vocab == classes)
+        if (!symbols || !ctt_node_is_table(*g, i) ||
+            n->attr.embed.vocab == classes)
             continue;
         CTT_TRY(fit_node(e, n, i, "vocab", n->attr.embed.vocab, classes, 1));
     }
