@@ -104,7 +104,7 @@ out:
 }
 
 /* The precision that an accuracy on the validation clips will have. */
-static void say_interval(const struct ctt_train_cfg *cfg, int clips)
+static void say_interval(int clips)
 {
     double range[2], wide;
 
@@ -141,7 +141,7 @@ int ctt_doctor_table(const struct ctt_model *m,
     else
         ctt_tool_say("%d checks: all fine", all.count);
     if (val && ctt_cfg_recognises(cfg))
-        say_interval(cfg, ctt_data_clips(val));
+        say_interval(ctt_data_clips(val));
     rc = all.wrong;
 out:
     return rc;
