@@ -216,11 +216,11 @@ says 0 '^text:lines.txt: .*: 2 lines, 6 symbols, a vocabulary of 5' \
     "$bin/convtt-data" check text:lines.txt
 says 0 '^a +2' "$bin/convtt-data" list words:lines.txt
 grep -q '^all  *5' out || fail "symbols: $(cat out)"
-says 2 'text has no splits (--split)' "$data" check words:lines.txt \
+says 2 'text has no splits .--split' "$data" check words:lines.txt \
     --split train
-says 2 'text has no clips (--strict)' "$data" check words:lines.txt \
+says 2 'text has no clips .--strict' "$data" check words:lines.txt \
     --strict
-says 2 'text has no classes (--classes)' "$data" list text:lines.txt \
+says 2 'text has no classes .--classes' "$data" list text:lines.txt \
     --classes lines.txt
 
 # Made clips: all splits have each class, or a warning says which have none.
