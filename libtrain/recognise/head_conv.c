@@ -11,8 +11,9 @@
 
 enum { LIST = CTT_MAX_IN * 16 };    /* bytes of a list of names */
 
-/* With the settings below, those of doc/bench/recognition.md. */
-enum { WIDTH = 16, BATCH = 16, EPOCHS = 15 };
+/* With the settings below and --epochs=15, those of
+ * doc/bench/recognition.md. */
+enum { WIDTH = 16, BATCH = 16 };
 
 /* Writes the name "stem.xK" with an ending and finds the node. */
 static int head_node(const struct ctt_graph *g, char x, int k, const char *end,
@@ -157,12 +158,8 @@ out:
 
 static struct ctt_train_cfg network_settings(const struct ctt_train_cfg *cfg)
 {
-    const struct ctt_opt *epochs = &ctt_train_opts[ctt_opt_find(ctt_train_opts,
-                                                                "epochs")];
     struct ctt_train_cfg own = *cfg;
 
-    if (ctt_opt_is_default(epochs, cfg))
-        own.epochs = EPOCHS;
     own.backbone = own.nodes = own.val = own.test = own.out = NULL;
     own.checkpoint = own.report_html = NULL;
     own.augment = CTT_AUGMENT_OFF;
