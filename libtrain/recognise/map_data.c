@@ -199,4 +199,6 @@ void ctt_map_set_done(struct ctt_data *d)
 {
     ctt_free(d->clip);
     ctt_free(d->kept);
+    d->clip = NULL;
+    d->kept = NULL;
 }
