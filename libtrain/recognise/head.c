@@ -375,16 +375,19 @@ static void answer_part(const struct ctt_model *m, const float *x, int from,
 
 int ctt_head_scores(const struct ctt_model *m, int inputs,
                     const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                    const struct ctt_events *ev,
                     struct ctt_metrics *of[CTT_HEAD_SHARES])
 {
     int classes = (int)m->g->node[ctt_graph_output(m->g)].out.c, rc;
     float *logits = ctt_calloc((size_t)classes, sizeof(*logits));
+    struct ctt_train_cfg frames = *cfg;
     struct ctt_model *body = NULL;
     struct ctt_features f = { 0 };
 
+    frames.nodes = NULL;    /* as the model is tested, whatever maps d has */
     CTT_TRY(logits ? 0 : CTT_ENOMEM);
     CTT_TRY(without_head(m, &body));
-    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), NULL,
+    CTT_TRY(ctt_features_read(body, &frames, d, points, CTT_LEN(points), ev,
                               NULL, &f));
     for (int k = 0; k < CTT_HEAD_SHARES; k++) {
         CTT_TRY(ctt_metrics_new(classes, points, CTT_LEN(points), &of[k]));

@@ -63,10 +63,11 @@ enum ctt_head_share { CTT_HEAD_LINEAR, CTT_HEAD_NETWORK, CTT_HEAD_SUM,
                       CTT_HEAD_SHARES };
 
 /* Scores of the answers of the first `inputs` inputs of m's head, of the
- * others, and of all, after 25, 50 and 100% of the clips of d.  The caller
- * frees them. */
+ * others, and of all, after 25, 50 and 100% of the clips of d, by their frames,
+ * also if they have maps.  The caller frees them. */
 int  ctt_head_scores(const struct ctt_model *m, int inputs,
                      const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                     const struct ctt_events *ev,
                      struct ctt_metrics *of[CTT_HEAD_SHARES]);
 
 #endif

@@ -151,7 +151,7 @@ int ctt_head_conv_begin(const struct ctt_graph *g,
         s->tap.maps += head_node(g, 'c', k, ".p", s->tap.state[k]) >= 0;
     CTT_CHECK(2 * s->tap.maps <= CTT_MAX_IN, CTT_EUNSUP, "--head=conv: more "
               "than %d --nodes", CTT_MAX_IN / 2);
-    CTT_TRY(ctt_map_set_open(s, d, g));
+    CTT_TRY(ctt_map_set_open(s, d, g, BATCH));
 out:
     return rc;
 }

@@ -79,7 +79,7 @@ static int tell_parts(struct ctt_training *j, const struct ctt_model *m,
 
     if (!d || j->cfg.head != CTT_HEAD_CONV)
         goto out;
-    CTT_TRY(ctt_head_scores(m, linear, &j->cfg, d, of));
+    CTT_TRY(ctt_head_scores(m, linear, &j->cfg, d, &ctt_say_events, of));
     ctt_table_row(&t, "answer from\tat 25%%\t50%%\t100%%\t95%% at 100%%");
     for (int k = 0; k < CTT_HEAD_SHARES; k++)
         ctt_table_row(&t, "%s\t%.1f%%\t%.1f%%\t%.1f%%\t%s", names[k],

@@ -192,7 +192,8 @@ static const struct ctt_chapter chapters[] = {
       "batch norm and relu on the changes of each map, mean and maximum over "
       "the pixels, means over the steps so far, and a dense layer whose "
       "logits are added to those of the linear head. The maps of all clips "
-      "are in memory then, two bytes a number. At the end a table has both "
+      "are in memory then, two bytes a number, and those of up to 48 clips as "
+      "long as the longest, four bytes. At the end a table has both "
       "parts alone on the clips of --test, or of --val.\n\n"
       "If FILE is "
       "a text, the backbone's weights are random (--seed), and its batch norms "
@@ -200,7 +201,7 @@ static const struct ctt_chapter chapters[] = {
       "convtt-data features holds the maps that a fit reads, and is refused "
       "if they are those of another FILE. With --folds=5 a head is fitted to "
       "each four of five parts, and the backbone reads the clips once for all "
-      "of them. ./quickstart backbone NAME "
+      "of them, with --head=conv or as a control for each. ./quickstart backbone NAME "
       "of the sources makes such files; their nodes s8 and s16 are maps of an "
       "eighth and a sixteenth of the frame's size." },
     { "SEARCHING SETTINGS",
