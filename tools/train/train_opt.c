@@ -205,8 +205,8 @@ static const struct ctt_chapter chapters[] = {
       "if they are those of another FILE. With --folds=5 a head is fitted to "
       "each four of five parts, and the backbone reads the clips once for all "
       "of them, with --head=conv or as a control for each. ./quickstart "
-      "backbone NAME of the sources makes such files; their nodes s8 and s16 are maps of an "
-      "eighth and a sixteenth of the frame's size." },
+      "backbone NAME of the sources makes such files; their nodes s8 and s16 "
+      "are maps of an eighth and a sixteenth of the frame's size." },
     { "SEARCHING SETTINGS",
       "--search=SPACE trains a model for each of --trials settings and writes "
       "the best. SPACE lists the options that vary, one a line, and their "

@@ -5,7 +5,7 @@
 # backbone as it was, and is a model as any other: it streams, goes out as ONNX,
 # is compressed.
 set -u
-tools="convtt-train convtt-infer convtt-info convtt-compress convtt-data"
+tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
 
 # make_clips SEED CLIPS FOLDER: a list of folders of 4 to 6 pictures; a square
@@ -140,8 +140,14 @@ says 0 'm.h5 written' "$bin/convtt-train" --backbone b.h5 -o m.h5 --threads 1 \
     --epochs 40
 cat out err > said
 grep -q '^both, the model' said || fail "no table of a pack: $(cat said)"
-answers() { "$bin/convtt-infer" "$1" test-3.csv --json 2> /dev/null; }
-cmp -s <(answers both.h5) <(answers m.h5) || diff <(answers both.h5) <(answers m.h5)
+answers() {     # probabilities of the first class: answers MODEL
+    "$bin/convtt-infer" "$1" test-3.csv --json 2> /dev/null |
+        sed -n 's/.*"class":"moves","probability":\([0-9.e-]*\).*/\1/p'
+}
+paste <(answers both.h5) <(answers m.h5) | awk '
+    { d = $1 - $2; n++; bad += d > 1e-3 || d < -1e-3 }
+    END { exit n < 100 || bad }' ||
+    fail "from clips and from maps: $(paste <(answers both.h5) <(answers m.h5))"
 # The control.
 head_on back.net 3 --head conv --epochs 2
 grep -q 'its weights are random' said || fail "no control: $(cat said)"
@@ -210,7 +216,8 @@ refuses "in place of a model text" back.net --backbone b.h5
 refuses 'backbone' --backbone b.h5 --init b.h5
 refuses 'nodes' back.net --nodes s8
 refuses 'head' back.net --head conv
-refuses 'batch has no effect .* apart from --epochs' --backbone b.h5 --head conv --batch 8
+refuses 'batch has no effect .* apart from --epochs' --backbone b.h5 \
+    --head conv --batch 8
 for option in --batch=8 --epochs=2 --lr=0.1 --augment=off --flip --ema=0.9 \
     --dsd=0.5 --freeze=c1 --lr-scale=c1=2 --pause=1 --time-limit=1 \
     --early-stop=2 --val-every=2 --pick=last --class-weights=balanced \
@@ -248,6 +255,16 @@ top1() {        # at 25, 50 and 100% of a clip: top1 MODEL DATA
     grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
         awk -F '[:,]' '{ printf ",%.3f", $4 }'
 }
+# Is fold K a fit to the clips of list V?  What a network draws for a clip, such
+# as its mix, depends on its place in a list, so with one the bias tells, which
+# is the linear head's.
+same_fit() {    # same_fit K V
+    if grep -q 'of a network' said; then
+        [ "$(tensor f$1 head.b)" = "$(tensor l$2 head.b)" ]
+    else
+        cmp -s f$1.safetensors l$2.safetensors
+    fi
+}
 folds() {       # folds BACKBONE [OPTION...]
     local v k same matched=
     says 0 '4 folds; no clip that is tested chose anything' \
@@ -264,7 +281,7 @@ folds() {       # folds BACKBONE [OPTION...]
     for k in 1 2 3 4; do
         works "$bin/convtt-info" --export f$k.safetensors f.fold$k.h5
         for v in 1 2 3 4; do
-            cmp -s f$k.safetensors l$v.safetensors || continue
+            same_fit $k $v || continue
             matched="$matched $v"
             same=$(top1 f.fold$k.h5 own-$v.csv)
             [ "$(awk -F, -v k=$k '$1 == k {
