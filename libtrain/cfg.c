@@ -221,8 +221,7 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Model", .needs = "task=recognise", .tags = COMMON | TRAINER },
     { "head", CTT_CHOICE, FIELD(head), "ridge", "ridge: a linear head, fitted "
       "in closed form; conv: also a small network on the changes of the maps, "
-      "trained on maps in memory for --epochs, or 15 if not given, whose "
-      "answer is added",
+      "trained on maps in memory for --epochs, whose answer is added",
       .choices = heads, .section = "Model", .needs = "backbone",
       .tags = TRAINER },
     { "nodes", CTT_STRING, FIELD(nodes), "s8,s16", "nodes of --backbone whose "

@@ -183,7 +183,9 @@ static int check_fit(const struct ctt_train_cfg *cfg)
          o++)
         CTT_CHECK(is_read(cfg, o->name) || ctt_opt_is_default(o, cfg),
                   CTT_EINVAL, "--%s has no effect with --backbone, whose head "
-                  "is fitted in closed form: leave it out", o->name);
+                  "%s: leave it out", o->name, cfg->head == CTT_HEAD_CONV ?
+                  "has settings of its own apart from --epochs" :
+                  "is fitted in closed form");
 out:
     return rc;
 }

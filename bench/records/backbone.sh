@@ -86,7 +86,8 @@ for name in $names; do
     [ "$int8" = none ] || row int8_block "$name, INT8" "$name" -
     for seed in ${conv/none/}; do
         row block "$name, conv, seed $seed" "$name-conv-$seed" \
-            "$build/backbone-$name.h5" --head conv --seed "$seed"
+            "$build/backbone-$name.h5" --head conv --epochs 15 \
+            --seed "$seed"
     done
     for seed in $seeds; do
         row block "$name, random, seed $seed" "$name-random-$seed" \

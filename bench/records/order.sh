@@ -6,7 +6,8 @@
 # frame.  Encoder, decoder and the 3-D CNN that answers are the same; between
 # them there are two layers of each kind.  Makes the clips in DIR, if they are
 # not there, and prints top-1 of the test clips after 25, 50 and 100%: of each
-# training, DIR/rows.jsonl, which is added to, then mean and range over seeds.
+# training, DIR/rows.jsonl, which keeps those of earlier runs but for the same
+# network, loss, seed and epochs, then mean and range over seeds.
 # Nothing is chosen by these clips nor by others: the last epoch counts.  What
 # is right without a network is in the log of the first training.
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3".  EPOCHS=6.
@@ -18,7 +19,9 @@ dir=$(cd "$1" && pwd) || exit 2
 # shellcheck source=bench/records/begin.sh
 . "$(dirname "$0")/begin.sh" convtt-data convtt-train
 threads=${THREADS:-2}
-learn="--epochs ${EPOCHS:-6} --batch 16 --lr 3e-3 --workers 1"
+usual=6         # epochs, also of rows that do not say
+epochs=${EPOCHS:-$usual}
+learn="--epochs $epochs --batch 16 --lr 3e-3 --workers 1"
 
 between() {     # between KIND: two layers of it, from f3 to h
     case $1 in
@@ -95,15 +98,21 @@ clips() {
     done
 }
 
+fields='[][{}":, ]+'    # of a line of rows.jsonl
+
 # The line of a training, whose log says what of the test clips is right.
 row() {         # row KIND TASK SEED LOG
-    local right
+    local right rows=$dir/rows.jsonl
     right=$(sed -n 's/.*: top-1 \(.*\) at 25, 50, 100%.*/\1/p' "$dir/$4.log" |
         tail -n 1 | tr -d '%')
     [ -n "$right" ] || die "$4 was not tested: $(tail -n 1 "$dir/$4.log")"
+    touch "$rows"
+    awk -F "$fields" -v usual="$usual" -v key="$1 $2 $3 $epochs" \
+        '$3 " " $5 " " $7 " " ($15 == "" ? usual : $15) != key' "$rows" \
+        > "$rows.new" && mv "$rows.new" "$rows" || die "$rows: not written"
     echo "{\"kind\": \"$1\", \"task\": \"$2\", \"seed\": $3, \"cpu\":" \
-        "$(awk "BEGIN { printf \"%.0f\", $took }"), \"top1\": [$right]}" |
-        tee -a "$dir/rows.jsonl"
+        "$(awk "BEGIN { printf \"%.0f\", $took }"), \"top1\": [$right]," \
+        "\"epochs\": $epochs}" | tee -a "$rows"
 }
 
 train() {       # train KIND TASK SEED
@@ -132,18 +141,18 @@ for seed in ${SEEDS:-1 2 3}; do
         row backbone frozen 1 backbone
     fi
 done
-awk -F '[][{}":, ]+' '
-    { m = $3 " " $5
+awk -F "$fields" -v usual="$usual" '
+    { m = $3 " " $5 " " ($15 == "" ? usual : $15)
       if (!n[m]++) name[++rows] = m
       cpu[m] += $9
       for (k = 1; k <= 3; k++) {
           v = $(10 + k); sum[m, k] += v
           if (n[m] == 1 || v < lo[m, k]) lo[m, k] = v
           if (n[m] == 1 || v > hi[m, k]) hi[m, k] = v } }
-    END { printf "%-22s %-19s%-19s%-19s%s\n", "top-1 in %", "at 25%", "50%",
-              "100%", "s of processors"
+    END { printf "%-24s %-19s%-19s%-19s%s\n", "top-1, % (epochs)", "at 25%",
+              "50%", "100%", "s of processors"
           for (j = 1; j <= rows; j++) {
-              m = name[j]; printf "%-22s ", m
+              m = name[j]; printf "%-24s ", m
               for (k = 1; k <= 3; k++)
                   printf "%5.1f (%4.1f..%4.1f) ", sum[m, k] / n[m], lo[m, k],
                       hi[m, k]

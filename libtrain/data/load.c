@@ -234,6 +234,11 @@ out:
     return rc;
 }
 
+int64_t ctt_loader_bytes(int64_t frame, int n, int room)
+{
+    return RING * frame * n * room * (int64_t)sizeof(float);
+}
+
 int ctt_loader_open(struct ctt_data *d, int n, int room,
                     struct ctt_loader **out)
 {

@@ -24,6 +24,9 @@ int  ctt_loader_open(struct ctt_data *d, int n, int room,
                      struct ctt_loader **out);
 void ctt_loader_close(struct ctt_loader **l);
 
+/* Bytes of the batches that it holds, of frames of so many floats. */
+int64_t ctt_loader_bytes(int64_t frame, int n, int room);
+
 /* Pins the memory of the frames for copies to this device (ctt_dev_pin) until
  * the loader is closed.  Batches for a device with memory of its own have shots
  * then, unless clips are mixed (ctt_loader_mixes() comes first) or normalised

@@ -27,11 +27,11 @@ struct ctt_map_tap {
 /* Computes the rows of the clips of d at these points; tap may be NULL.  m: a
  * model of single frames and states, without a clip part, whose last node is
  * one pixel; its batch norms are folded first.  If the clips come with maps
- * (ctt_source_maps()), these take the place of the nodes cfg->nodes unless
- * cfg->wiring.random; CTT_EINVAL if they are of other nodes or of another
- * model.  Windows of a few steps, so memory does not
- * grow with the clips.  CTT_ENAN names the clip of a row that is not finite;
- * CTT_ESTOP if ctt_stopped(). */
+ * (ctt_source_maps()), these take the place of the nodes cfg->nodes, unless
+ * that is NULL or cfg->wiring.random; CTT_EINVAL if the maps, those of
+ * cfg->data, are of other nodes or of another model.  Windows of a few steps,
+ * so memory does not grow with the clips.  CTT_ENAN names the clip of a row
+ * that is not finite; CTT_ESTOP if ctt_stopped(). */
 int  ctt_features_read(const struct ctt_model *m,
                        const struct ctt_train_cfg *cfg, struct ctt_data *d,
                        const struct ctt_point *point, int points,

@@ -20,11 +20,9 @@ struct head {
     int                     maps;
 };
 
-/* Inputs of the head from the movement of a map: its change over so many steps,
- * and the mean and the maximum of this over the pixels.  Most of a frame stands
- * still, so a mean dilutes the movement of a part of it; two delays tell fast
- * movement from slow. */
-static const struct { char change, mean, most; int delay; } motions[] = {
+/* Most of a frame stands still, so a mean dilutes the movement of a part of it;
+ * two delays tell fast movement from slow. */
+const struct ctt_head_motion ctt_head_motions[CTT_HEAD_MOTIONS] = {
     { 'c', 'd', 'm', 1 }, { 'e', 'f', 'n', 2 },
 };
 
@@ -36,12 +34,12 @@ static int add_map(struct head *h, int node)
     int rc = 0, k = h->maps++, end = h->g->count;
     char list[LIST] = "";
 
-    for (size_t i = 0; i < CTT_LEN(motions); i++) {
-        char change = motions[i].change;
-        char mean = motions[i].mean, most = motions[i].most;
+    for (int i = 0; i < CTT_HEAD_MOTIONS; i++) {
+        char change = ctt_head_motions[i].change;
+        char mean = ctt_head_motions[i].mean, most = ctt_head_motions[i].most;
 
         CTT_TRY(ctt_edit_add(h->e, end, "change %s.%c%d in=%s delay=%d", s,
-                             change, k, name, motions[i].delay));
+                             change, k, name, ctt_head_motions[i].delay));
         CTT_TRY(ctt_edit_add(h->e, end, "pool %s.%c%d in=%s.%c%d kind=avg", s,
                              mean, k, s, change, k));
         CTT_TRY(ctt_edit_add(h->e, end, "pool %s.%c%d in=%s.%c%d kind=max", s,
@@ -336,6 +334,8 @@ int ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
     struct ctt_ridge r = { 0 };
 
     *out = (struct ctt_head_fit){ .clips = 0 };
+    CTT_CHECK(!conv || !known, CTT_EINVAL, "--head=conv reads maps, which "
+              "features that were read before do not have");
     if (conv)
         CTT_TRY(ctt_head_conv_begin((*m)->g, cfg, d, &maps));
     CTT_TRY(read_examples(*m, cfg, d, known, ev, conv ? &maps.tap : NULL, &e,
@@ -375,18 +375,21 @@ static void answer_part(const struct ctt_model *m, const float *x, int from,
 
 int ctt_head_scores(const struct ctt_model *m, int inputs,
                     const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                    struct ctt_metrics *of[CTT_HEAD_SHARES])
+                    const struct ctt_events *ev,
+                    struct ctt_metrics *of[CTT_HEAD_BRANCHES])
 {
     int classes = (int)m->g->node[ctt_graph_output(m->g)].out.c, rc;
     float *logits = ctt_calloc((size_t)classes, sizeof(*logits));
+    struct ctt_train_cfg frames = *cfg;
     struct ctt_model *body = NULL;
     struct ctt_features f = { 0 };
 
+    frames.nodes = NULL;    /* as the model is tested, whatever maps d has */
     CTT_TRY(logits ? 0 : CTT_ENOMEM);
     CTT_TRY(without_head(m, &body));
-    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), NULL,
+    CTT_TRY(ctt_features_read(body, &frames, d, points, CTT_LEN(points), ev,
                               NULL, &f));
-    for (int k = 0; k < CTT_HEAD_SHARES; k++) {
+    for (int k = 0; k < CTT_HEAD_BRANCHES; k++) {
         CTT_TRY(ctt_metrics_new(classes, points, CTT_LEN(points), &of[k]));
         for (int i = 0; i < f.rows; i++) {
             answer_part(m, f.x + (size_t)i * (size_t)f.width,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * head.h: a linear head on the maps of a backbone, whose weights stay. */
+ * head.h: a head on the maps of a backbone, whose weights stay: its lines, its
+ * fit, and the answers of its parts. */
 #ifndef CTT_HEAD_H
 #define CTT_HEAD_H
 
@@ -27,6 +28,13 @@ enum ctt_head_kind { CTT_HEAD_RIDGE, CTT_HEAD_CONV };
 int  ctt_head_graph(const struct ctt_graph *backbone, const char *nodes,
                     struct ctt_graph **out);
 
+/* Nodes of a head on map k: the change over so many steps is head.ck or
+ * head.ek, the mean and the maximum of this over the pixels are head.dk and
+ * head.mk, or head.fk and head.nk. */
+struct ctt_head_motion { char change, mean, most; int delay; };
+enum { CTT_HEAD_MOTIONS = 2 };
+extern const struct ctt_head_motion ctt_head_motions[CTT_HEAD_MOTIONS];
+
 /* The result of a fit: its parts; the penalty; of each choice of parts the
  * share of clips that a fit to the other groups tells, 0..1. */
 struct ctt_head_fit {
@@ -50,7 +58,7 @@ int  ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
  * are those with the least squared error on the clips of a group by a fit to
  * the other groups (ctt_groups_find()).  If cfg->head says so, the network of
  * head_conv.h is trained behind and joined to it.  known: what this head reads
- * of a set of which d is a part, or NULL, which a network must have.
+ * of a set of which d is a part, or NULL; must be NULL if a network is trained.
  * CTT_EUNSUP: clips have several labels, or fewer than two can be read;
  * CTT_ENAN: the backbone computes a number that is not finite; CTT_ESTOP if
  * ctt_stopped(). */
@@ -58,15 +66,17 @@ int  ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
                     struct ctt_data *d, const struct ctt_features *known,
                     const struct ctt_events *ev, struct ctt_head_fit *out);
 
-/* Parts of a head with a network. */
-enum ctt_head_share { CTT_HEAD_LINEAR, CTT_HEAD_NETWORK, CTT_HEAD_SUM,
-                      CTT_HEAD_SHARES };
+/* Whose answer: of the linear head, of the network beside it, or of both,
+ * which is the model's. */
+enum ctt_head_branch { CTT_HEAD_LINEAR, CTT_HEAD_NETWORK, CTT_HEAD_SUM,
+                       CTT_HEAD_BRANCHES };
 
 /* Scores of the answers of the first `inputs` inputs of m's head, of the
- * others, and of all, after 25, 50 and 100% of the clips of d.  The caller
- * frees them. */
+ * others, and of all, after 25, 50 and 100% of the clips of d, by their frames,
+ * also if they have maps.  The caller frees them. */
 int  ctt_head_scores(const struct ctt_model *m, int inputs,
                      const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                     struct ctt_metrics *of[CTT_HEAD_SHARES]);
+                     const struct ctt_events *ev,
+                     struct ctt_metrics *of[CTT_HEAD_BRANCHES]);
 
 #endif

@@ -11,8 +11,9 @@
 
 enum { LIST = CTT_MAX_IN * 16 };    /* bytes of a list of names */
 
-/* With the settings below, those of doc/bench/recognition.md. */
-enum { WIDTH = 16, BATCH = 16, EPOCHS = 15 };
+/* With the settings below and --epochs=15, those of
+ * doc/bench/recognition.md. */
+enum { WIDTH = 16, BATCH = 16 };
 
 /* Writes the name "stem.xK" with an ending and finds the node. */
 static int head_node(const struct ctt_graph *g, char x, int k, const char *end,
@@ -25,16 +26,17 @@ static int head_node(const struct ctt_graph *g, char x, int k, const char *end,
 
 /* ---- graphs ---- */
 
-/* The lines that both graphs have, behind changes s.c0, s.e0, s.c1, ..: of each
- * map s.zK, and s.az, their means over time. */
+/* The lines that both graphs have, behind the changes of ctt_head_motions: of
+ * each map s.zK, and s.az, their means over time. */
 static int add_network(struct ctt_edit *e, int end, const char *s, int maps)
 {
     char list[LIST] = "";
     int rc = 0;
 
     for (int k = 0; k < maps; k++) {
-        CTT_TRY(ctt_edit_add(e, end, "concat %s.t%d in=%s.c%d,%s.e%d", s, k, s,
-                             k, s, k));
+        CTT_TRY(ctt_edit_add(e, end, "concat %s.t%d in=%s.%c%d,%s.%c%d", s, k,
+                             s, ctt_head_motions[0].change, k, s,
+                             ctt_head_motions[1].change, k));
         CTT_TRY(ctt_edit_add(e, end, "conv %s.w%d in=%s.t%d out=%d kernel=3 "
                              "pad=1 bias=0", s, k, s, k, WIDTH));
         CTT_TRY(ctt_edit_add(e, end, "norm %s.b%d in=%s.w%d kind=batch", s, k,
@@ -65,12 +67,14 @@ static int add_map_changes(struct ctt_edit *e, int end, const char *s,
                          k, s, (long long)set->at[k],
                          (long long)(set->at[k] + ctt_map_size(m))));
     CTT_TRY(ctt_edit_add(e, end, "add %s.d%d in=%s.s%d", s, k, s, k));
-    for (int delay = 1; delay <= 2; delay++) {
-        CTT_TRY(ctt_edit_add(e, end, "change %s.x%d%d in=%s.d%d delay=%d", s, k,
-                             delay, s, k, delay));
-        CTT_TRY(ctt_edit_add(e, end, "reshape %s.%c%d in=%s.x%d%d d=%lld "
-                             "h=%lld w=%lld c=%lld", s, delay == 1 ? 'c' : 'e',
-                             k, s, k, delay, (long long)m->d, (long long)m->h,
+    for (int i = 0; i < CTT_HEAD_MOTIONS; i++) {
+        const struct ctt_head_motion *h = &ctt_head_motions[i];
+
+        CTT_TRY(ctt_edit_add(e, end, "change %s.x%d%c in=%s.d%d delay=%d", s, k,
+                             h->change, s, k, h->delay));
+        CTT_TRY(ctt_edit_add(e, end, "reshape %s.%c%d in=%s.x%d%c d=%lld "
+                             "h=%lld w=%lld c=%lld", s, h->change, k, s, k,
+                             h->change, (long long)m->d, (long long)m->h,
                              (long long)m->w, (long long)m->c));
     }
 out:
@@ -117,12 +121,14 @@ static int widen_head(const struct ctt_model *m, const struct ctt_map_set *set,
 
     CTT_TRY(ctt_edit_begin(m->g, &e));
     for (int k = 0; k < set->tap.maps; k++) {
-        if (head_node(m->g, 'c', k, "", name) >= 0)
-            continue;    /* the linear head reads it */
-        CTT_TRY(ctt_edit_add(e, end, "change %s.c%d in=%s delay=1", s, k,
-                             set->map[k].name));
-        CTT_TRY(ctt_edit_add(e, end, "change %s.e%d in=%s delay=2", s, k,
-                             set->map[k].name));
+        for (int i = 0; i < CTT_HEAD_MOTIONS; i++) {
+            const struct ctt_head_motion *h = &ctt_head_motions[i];
+
+            if (head_node(m->g, h->change, k, "", name) < 0)
+                CTT_TRY(ctt_edit_add(e, end, "change %s.%c%d in=%s delay=%d", s,
+                                     h->change, k, set->map[k].name,
+                                     h->delay));    /* else the linear head's */
+        }
     }
     CTT_TRY(add_network(e, end, s, set->tap.maps));
     CTT_TRY(ctt_edit_add(e, end, "concat %s.y in=%s,%s.az", s,
@@ -147,22 +153,19 @@ int ctt_head_conv_begin(const struct ctt_graph *g,
     CTT_CHECK(ranks == 1, CTT_EUNSUP, "--head=conv is trained by one process, "
               "not by %d", ranks);
     for (int k = 0; k < CTT_MAX_IN; k++)
-        s->tap.maps += head_node(g, 'c', k, ".p", s->tap.state[k]) >= 0;
+        s->tap.maps += head_node(g, ctt_head_motions[0].change, k, ".p",
+                                 s->tap.state[k]) >= 0;
     CTT_CHECK(2 * s->tap.maps <= CTT_MAX_IN, CTT_EUNSUP, "--head=conv: more "
               "than %d --nodes", CTT_MAX_IN / 2);
-    CTT_TRY(ctt_map_set_open(s, d, g));
+    CTT_TRY(ctt_map_set_open(s, d, g, BATCH));
 out:
     return rc;
 }
 
 static struct ctt_train_cfg network_settings(const struct ctt_train_cfg *cfg)
 {
-    const struct ctt_opt *epochs = &ctt_train_opts[ctt_opt_find(ctt_train_opts,
-                                                                "epochs")];
     struct ctt_train_cfg own = *cfg;
 
-    if (ctt_opt_is_default(epochs, cfg))
-        own.epochs = EPOCHS;
     own.backbone = own.nodes = own.val = own.test = own.out = NULL;
     own.checkpoint = own.report_html = NULL;
     own.augment = CTT_AUGMENT_OFF;

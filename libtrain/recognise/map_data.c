@@ -2,6 +2,7 @@
  * map_data.c: the maps of a set of clips in memory, and as frames of bytes. */
 #include "libtrain/recognise/map_data.h"
 #include "base/half.h"
+#include "libtrain/data/load.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,14 +24,16 @@ static void take_maps(void *arg, int clip, int k, int from, int n,
     }
 }
 
-static int hold_maps(struct ctt_map_set *s)
+static int hold_maps(struct ctt_map_set *s, int batch)
 {
     const struct ctt_data *d = s->d;
     int64_t bytes = ctt_data_all_frames(d) * s->each * 2;
     int rc;
 
-    CTT_TRY(ctt_memory_check("the maps of all clips, which --head=conv is "
-                             "trained on,", bytes));
+    CTT_TRY(ctt_memory_check("the maps of all clips and those of three "
+                             "batches, which --head=conv is trained on,",
+                             bytes + ctt_loader_bytes(s->each, batch,
+                                                      d->longest)));
     s->clip = ctt_calloc((size_t)d->clips, sizeof(*s->clip));
     s->step = ctt_calloc((size_t)s->each, sizeof(*s->step));
     CTT_TRY(s->clip && s->step ? 0 : CTT_ENOMEM);
@@ -43,7 +46,7 @@ out:
 }
 
 int ctt_map_set_open(struct ctt_map_set *s, const struct ctt_data *d,
-                     const struct ctt_graph *g)
+                     const struct ctt_graph *g, int batch)
 {
     s->d = d;
     s->tap.take = take_maps;
@@ -59,7 +62,7 @@ int ctt_map_set_open(struct ctt_map_set *s, const struct ctt_data *d,
         s->at[k] = s->each;
         s->each += ctt_map_size(m);
     }
-    return hold_maps(s);
+    return hold_maps(s, batch);
 }
 
 void ctt_map_set_close(struct ctt_map_set *s)
@@ -199,4 +202,6 @@ void ctt_map_set_done(struct ctt_data *d)
 {
     ctt_free(d->clip);
     ctt_free(d->kept);
+    d->clip = NULL;
+    d->kept = NULL;
 }

@@ -21,11 +21,12 @@ struct ctt_map_set {
     float   *step;       /* of bytes: of channel c of map k at at[k] + c */
 };
 
-/* Begins the set of d's clips with the nodes that so many states of g delay;
- * s->tap is then to be given to ctt_features_read(), and s must not move.
- * CTT_ENOMEM names what is too large. */
+/* Begins the set of d's clips with the nodes that the states s->tap.state of g
+ * delay; s->tap is then to be given to ctt_features_read(), and s must not
+ * move.  CTT_ENOMEM says so if this set and a loader's batches of so many clips
+ * do not fit. */
 int  ctt_map_set_open(struct ctt_map_set *s, const struct ctt_data *d,
-                      const struct ctt_graph *g);
+                      const struct ctt_graph *g, int batch);
 void ctt_map_set_close(struct ctt_map_set *s);
 
 /* Bytes that a root mean square change over one frame has in a channel, or
@@ -37,7 +38,8 @@ enum { CTT_MAP_CHANGE = 8 };
 int  ctt_map_set_bytes(struct ctt_map_set *s);
 
 /* Its clips as a set of frames for a model with this input line, of `each`
- * pixels; close frees what ctt_data_close() must not. */
+ * pixels; ctt_map_set_done() closes it in place of ctt_data_close(), which
+ * would free the maps. */
 int  ctt_map_set_data(const struct ctt_map_set *s, const struct ctt_input *in,
                       struct ctt_data *out);
 void ctt_map_set_done(struct ctt_data *d);

@@ -83,7 +83,8 @@ conv y in=p out=2
 END
     "$bin/convtt-data" synth clips --clips 4 --size 16 --seed 2 > out 2> err ||
         { cat err; grep -q 'no encoder' err && exit 77; exit 1; }
-    for scene in train compress bytes infer decide predict pack features; do
+    for scene in train compress bytes infer decide predict pack features head
+    do
         folder $scene
     done
     cd train/in || exit 99
@@ -109,6 +110,7 @@ END
     cd ../../pack/in || exit 99
     quiet "$bin/convtt-data" pack v.txt -o o.pack --model tiny.net
     cp ../../infer/in/m.h5 ../../features/in
+    for f in b m; do cp ../../infer/in/m.h5 ../../head/in/$f.h5; done
     cd ../../features/in || exit 99
     quiet "$bin/convtt-data" features v.txt -o o.pack --backbone m.h5 --nodes f
     cd ../..
@@ -152,6 +154,11 @@ predict_files=-x
 predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 $foresee"
 pack_files=-x
 pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
+head_files=
+head_reader=$train_reader
+head_run="$(real convtt-train) --backbone b.h5 --nodes f --head conv --epochs 2
+    -d t.txt --val none --test v.txt -t 1 -j 1 --strict --max-frames 3 -o m.h5
+    --baselines off"
 features_reader=$pack_reader
 features_files="-x -c o.pack.journal"
 features_run="$(real convtt-data) features t.txt -o o.pack --backbone m.h5

@@ -31,7 +31,7 @@ else
 fi
 head_line
 scenes=${CTT_FAULT_SCENES:-train compress $more infer decide predict pack
-    features}
+    features head}
 # HDF5 does not survive failed allocations (known.txt).  Within a program its
 # functions have no names to know it by.
 if ldd "$(real convtt-infer)" | grep -q libhdf5; then

@@ -21,7 +21,7 @@ scene() {
     # shellcheck disable=SC2086
     quiet ${!reader}
 }
-for s in train compress bytes infer decide predict pack features; do
+for s in train compress bytes infer decide predict pack features head; do
     scene $s
 done
 

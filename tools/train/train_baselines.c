@@ -38,8 +38,13 @@ out:
     return rc;
 }
 
-static void add_row(struct ctt_table *t, const char *name,
-                    const struct ctt_metrics *m)
+void ctt_accuracy_head(struct ctt_table *t)
+{
+    ctt_table_row(t, "answer from\tat 25%%\t50%%\t100%%\t95%% at 100%%");
+}
+
+void ctt_accuracy_row(struct ctt_table *t, const char *name,
+                      const struct ctt_metrics *m)
 {
     int last = m->points - 1;
     char range[32];
@@ -59,10 +64,10 @@ static int tell_table(const struct ctt_baselines *b,
 
     printf("\nthe same clips without a network (linear, fitted to %s), on %s\n",
            fitted, set);
-    ctt_table_row(&t, "answer from\tat 25%%\t50%%\t100%%\t95%% at 100%%");
+    ctt_accuracy_head(&t);
     for (int k = 0; k < CTT_BASELINES; k++)
-        add_row(&t, ctt_baseline_names[k], b->of[k]);
-    add_row(&t, "the model", m);
+        ctt_accuracy_row(&t, ctt_baseline_names[k], b->of[k]);
+    ctt_accuracy_row(&t, "the model", m);
     CTT_TRY(ctt_table_print(&t));
 out:
     return rc;

@@ -54,13 +54,13 @@ static int train_fold(void *arg, const struct ctt_train_cfg *cfg, int k,
     struct ctt_training j = { .cfg = *cfg, .text = all->text,
                               .known = all->known };
     struct ctt_model *folded = NULL;
-    int rc, linear;
+    int rc;
 
     CTT_TRY(ctt_training_claim(&j));
     CTT_TRY(ctt_training_start(&j));
     j.data = all->data;
     CTT_TRY(begin_fold(&j, k));
-    CTT_TRY(cfg->backbone ? ctt_fit_head(&j, &linear, &folded)
+    CTT_TRY(cfg->backbone ? ctt_fit_head(&j, &folded)
                           : learn_fold(&j, k));
     if (rc == 1)
         goto out;

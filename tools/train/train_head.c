@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train_head.c: --backbone: a head on the maps of a model of others, fitted in
- * closed form. */
+ * train_head.c: --backbone: a head on the maps of a model of others: its fit,
+ * what is said of it, and the answers of its parts. */
 #include "tools/train/train_tool.h"
-#include "base/statistics/wilson.h"
 #include "libtrain/recognise/head.h"
 #include "net/rewrite/edit.h"
 #include "tools/shared/output.h"
@@ -61,38 +60,26 @@ static void tell_fit(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                  f->clips);
 }
 
-/* The parts of the head on the clips that measure it, those of --test or else
- * of validation. */
-static int tell_parts(struct ctt_training *j, const struct ctt_model *m,
-                      int linear)
+int ctt_tell_parts(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
+                   int linear, struct ctt_data *d, const char *set)
 {
-    static const char *const names[CTT_HEAD_SHARES] = {
+    static const char *const names[CTT_HEAD_BRANCHES] = {
         [CTT_HEAD_LINEAR] = "the linear head alone",
         [CTT_HEAD_NETWORK] = "the small network alone",
         [CTT_HEAD_SUM] = "both, the model",
     };
-    struct ctt_metrics *of[CTT_HEAD_SHARES] = { NULL };
-    struct ctt_data *d = j->test ? j->test : j->val;
+    struct ctt_metrics *of[CTT_HEAD_BRANCHES] = { NULL };
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char range[32];
-    int rc = 0;
+    int rc;
 
-    if (!d || j->cfg.head != CTT_HEAD_CONV)
-        goto out;
-    CTT_TRY(ctt_head_scores(m, linear, &j->cfg, d, of));
-    ctt_table_row(&t, "answer from\tat 25%%\t50%%\t100%%\t95%% at 100%%");
-    for (int k = 0; k < CTT_HEAD_SHARES; k++)
-        ctt_table_row(&t, "%s\t%.1f%%\t%.1f%%\t%.1f%%\t%s", names[k],
-                      100 * ctt_metrics_top1(of[k], 0),
-                      100 * ctt_metrics_top1(of[k], 1),
-                      100 * ctt_metrics_top1(of[k], 2),
-                      ctt_wilson_text(ctt_metrics_top1(of[k], 2), of[k]->clips,
-                                      range, sizeof(range)));
-    printf("\nthe parts of the head, on %s\n", j->test ? "the clips of --test"
-           : "validation clips");
+    CTT_TRY(ctt_head_scores(m, linear, cfg, d, &ctt_say_events, of));
+    ctt_accuracy_head(&t);
+    for (int k = 0; k < CTT_HEAD_BRANCHES; k++)
+        ctt_accuracy_row(&t, names[k], of[k]);
+    printf("\nthe parts of the head, on %s\n", set);
     CTT_TRY(ctt_table_print(&t));
 out:
-    for (int k = 0; k < CTT_HEAD_SHARES; k++)
+    for (int k = 0; k < CTT_HEAD_BRANCHES; k++)
         ctt_metrics_free(&of[k]);
     return rc;
 }
@@ -123,8 +110,7 @@ static void on_scan(void *arg, int done, int clips)
         ctt_ranks_unwatch();
 }
 
-int ctt_fit_head(struct ctt_training *j, int *linear,
-                 struct ctt_model **folded)
+int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded)
 {
     struct ctt_events ev = ctt_say_events;
     struct ctt_head_fit fit;
@@ -136,7 +122,7 @@ int ctt_fit_head(struct ctt_training *j, int *linear,
     ctt_ranks_unwatch();
     CTT_TRY(ctt_model_finite(j->m));
     tell_fit(&j->cfg, j->m, &fit);
-    *linear = fit.inputs;
+    j->linear = j->cfg.head == CTT_HEAD_CONV ? fit.inputs : 0;
     CTT_TRY(ctt_train_note(j->m, &j->cfg, j->data));
     if (ctt_ranks_writes(&j->cfg))
         CTT_TRY(ctt_model_save_inference(j->cfg.out, j->m));
@@ -148,11 +134,10 @@ out:
 int ctt_train_head(struct ctt_training *j)
 {
     struct ctt_model *folded = NULL;
-    int rc, linear;
+    int rc;
 
-    CTT_TRY(ctt_fit_head(j, &linear, &folded));
+    CTT_TRY(ctt_fit_head(j, &folded));
     CTT_TRY(ctt_train_result(&j->cfg, folded, j));
-    CTT_TRY(tell_parts(j, j->m, linear));
 out:
     ctt_model_free(&folded);
     return rc;

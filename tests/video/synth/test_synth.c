@@ -165,9 +165,12 @@ static int order_named(const char *name)
 {
     char text[96];
 
-    for (int k = CTT_SYNTH_CLASSES; ; k++)
+    for (int k = CTT_SYNTH_CLASSES;
+         k < CTT_SYNTH_CLASSES + CTT_SYNTH_ORDERED; k++)
         if (strcmp(ctt_synth_template(k, text, sizeof(text)), name) == 0)
             return k;
+    CU_FAIL("no class of that name");
+    return 0;
 }
 
 /* What comes first is seen in the first part of a clip, what comes second is
