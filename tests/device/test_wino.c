@@ -22,11 +22,11 @@ static const struct ctt_wino_shape shapes[] = {
     { 1, 7, 7, 33, 40, 3, 1, 1, 0, 0, 1 },    /* tiles of 2x2 */
     { 3, 6, 9, 20, 24, 3, 0, 2, 0, 0, 1 },
     { 30, 8, 5, 3, 5, 3, 1, 1, 0, 0, 1 },
-    { 17, 32, 31, 5, 40, 3, 1, 1 },    /* gradients in parts: four, two */
+    { 17, 32, 31, 5, 104, 3, 1, 1 },    /* gradients in parts: four, two */
     { 8, 33, 32, 9, 7, 5, 2, 2 },
 };
 
-enum { THREADS = 3, MANY = 11 };
+enum { THREADS = 3 };
 enum { VIEW = 5 };    /* channels a view has besides ours */
 
 struct rig {
@@ -70,9 +70,11 @@ static void rig_open(struct rig *r, const struct ctt_wino_shape *s,
     r->scratch = ctt_check_floats(larger(larger(ctt_wino_scratch(i, s, THREADS),
                                                 ctt_wino_scratch(i, &b,
                                                                  THREADS)),
-                                         ctt_wino_grad_scratch(i, &large,
-                                                               MANY)),
-                                  8);
+                                         larger(ctt_wino_grad_scratch(i, &large,
+                                                                      1),
+                                                ctt_wino_grad_scratch(i, &large,
+                                                                      THREADS))
+                                         ), 8);
 }
 
 static void rig_close(struct rig *r)
@@ -349,7 +351,7 @@ static void test_batch(void)
 /* No bit of a gradient depends on the threads, be they more than its parts. */
 static void check_threads(const struct ctt_wino_shape *s)
 {
-    static const int threads[] = { 1, 2, THREADS, MANY };
+    static const int threads[] = { 1, 2, 3, 5, 6, 7, 11, 16 };
     const struct ctt_wino_isa *i = ctt_wino_best();
     struct rig r;
     float *first;
@@ -357,16 +359,32 @@ static void check_threads(const struct ctt_wino_shape *s)
     rig_open(&r, s, i);
     first = ctt_check_floats(r.nw, 5);
     for (size_t k = 0; k < CTT_LEN(threads); k++) {
+        float *scratch = ctt_check_floats(ctt_wino_grad_scratch(i, s,
+                                                                threads[k]),
+                                          8);
+
         memset(r.dw, 0, (size_t)r.nw * sizeof(float));
         ctt_wino_grad(i, &(struct ctt_wino_back){ .s = &r.s, .x = r.x,
                       .ldx = r.ldx, .dy = r.plus, .lddy = r.ldy }, threads[k],
-                      r.scratch, r.dw);
+                      scratch, r.dw);
+        ctt_free(scratch);
         if (k == 0)
             memcpy(first, r.dw, (size_t)r.nw * sizeof(float));
         CU_ASSERT(memcmp(first, r.dw, (size_t)r.nw * sizeof(float)) == 0);
     }
     ctt_free(first);
     rig_close(&r);
+}
+
+/* Scratch of a gradient hardly grows with threads that share its panels. */
+static void test_room(void)
+{
+    static const struct ctt_wino_shape s = { 2, 14, 14, 512, 512, 3, 1, 1 };
+    const struct ctt_wino_isa *i = ctt_wino_best();
+
+    if (i)
+        CU_ASSERT(ctt_wino_grad_scratch(i, &s, 16) <
+                  2 * ctt_wino_grad_scratch(i, &s, 1));
 }
 
 static void test_threads(void)
@@ -444,6 +462,7 @@ static CU_TestInfo tests[] = {
     { "avx512", test_avx512 },
     { "batch", test_batch },
     { "threads", test_threads },
+    { "room", test_room },
     CU_TEST_INFO_NULL
 };
 

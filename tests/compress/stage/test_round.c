@@ -45,8 +45,9 @@ static void test_round(void)
     ctt_model_free(&old);
 }
 
-/* Kernels of quantised values become whole numbers of steps; those with a
- * codebook, whose values all channels have, get fewer significant bits. */
+/* The kernel of a conv of quantised values becomes whole numbers of steps.  One
+ * with a codebook gets fewer significant bits instead: all channels share its
+ * values, and each channel's step would make other values of them. */
 static void test_whole(void)
 {
     static const char text[] = "input x h=1 w=1 c=2\nquant q in=x scale=0.1\n"

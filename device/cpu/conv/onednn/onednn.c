@@ -72,9 +72,11 @@ out:
     return rc;
 }
 
-/* Threads for work of so many ns.  A primitive of several costs a session its
- * team (ctt_dnnl_execute()), and then all its kernels wait for threads that
- * sleep, OpenMP's: not for SHORT work, in ns. */
+/* Threads for `work` ns.  A primitive of several threads takes the team from a
+ * session (ctt_dnnl_execute()); all its kernels then wait for OpenMP's threads,
+ * which sleep.  So work of less than SHORT ns gets one thread.  With
+ * `deterministic` the plans have one thread each anyway (key.threads), and
+ * shares run side by side. */
 static int dnnl_threads(const struct ctt_dev *d, double work)
 {
     enum { SHORT = 100000 };

@@ -26,14 +26,7 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 #include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_layout_tmpl.h"
-/* n: fewer than 64. */
-#define LOAD_BYTES(p, n) \
-    ((ivec)_mm512_maskz_loadu_epi8(((__mmask64)1 << (n)) - 1, p))
-/* n: at most 32. */
-#define LOAD_TWO(p, q, n) \
-    ((ivec)_mm512_inserti64x4(_mm512_castsi256_si512( \
-         _mm256_maskz_loadu_epi8((__mmask32)(((uint64_t)1 << (n)) - 1), p)), \
-         _mm256_maskz_loadu_epi8((__mmask32)(((uint64_t)1 << (n)) - 1), q), 1))
+#include "device/cpu/conv/sparse/sparse_avx512_tmpl.h"
 
 #define SHIFTS
 #include "device/cpu/conv/sparse/sparse_tmpl.h"

@@ -134,7 +134,7 @@ static int grad_parts(const struct ctt_wino_isa *i,
                       const struct ctt_wino_shape *s)
 {
     int64_t tiles = ctt_wino_plan(s, i->lanes, 0).tiles, parts = PARTS;
-    int64_t bytes = part_floats(i, s) * (int64_t)sizeof(float);
+    int64_t bytes = s->k * s->c * s->r * s->r * (int64_t)sizeof(float);
 
     while (parts > 1 && (parts * PART_TILES > tiles ||
                          parts * bytes > PART_BYTES))
@@ -142,28 +142,56 @@ static int grad_parts(const struct ctt_wino_isa *i,
     return (int)parts;
 }
 
-/* Floats of the sums in the transform domain, and, for one thread, with the
- * transforms of a block. */
-static int64_t grad_sum(const struct ctt_wino_isa *i,
-                        const struct ctt_wino_shape *s)
+/* Columns of panels whose products take as long as to transform x: with AVX-512
+ * 8 and less were measured, with AVX2 11 to 16. */
+enum { COLUMNS = 8 };
+
+/* Into how many shares of its panels a part is divided: the number with which
+ * the thread that has most is done first.  Each share transforms all x. */
+static int grad_groups(const struct ctt_wino_isa *i,
+                       const struct ctt_wino_shape *s, int threads)
 {
-    return ctt_align(ctt_wino_packed(i, s), 16);
+    int64_t panels = ctt_wino_plan(s, i->lanes, 0).panels, least = INT64_MAX;
+    int parts = grad_parts(i, s), best = 1;
+
+    for (int n = 1; n <= panels && n <= 3 * threads; n++) {
+        int64_t items = (parts * n + threads - 1) / threads;
+        int64_t most = (items * panels + n - 1) / n;
+        int64_t cost = items * COLUMNS + most * 2 * i->lanes;
+
+        if (cost < least) {
+            least = cost;
+            best = n;
+        }
+    }
+    return best;
+}
+
+/* Floats of a share's sums in the transform domain, and, for one thread, with
+ * the transforms of a block. */
+static int64_t grad_sum(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_shape *s, int groups)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+
+    return p.freqs * p.c * 2 * i->lanes * ((p.panels + groups - 1) / groups);
 }
 
 static int64_t grad_room(const struct ctt_wino_isa *i,
-                         const struct ctt_wino_shape *s)
+                         const struct ctt_wino_shape *s, int groups)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
     int64_t block = grad_block(i, s, p.tiles / grad_parts(i, s) + 1);
 
-    return grad_sum(i, s) + p.freqs * (ctt_wino_step(block * p.cp) +
-                                       ctt_wino_step(block * 2 * i->lanes));
+    return grad_sum(i, s, groups) +
+           p.freqs * (ctt_wino_step(block * p.cp) +
+                      ctt_wino_step(block * 2 * i->lanes));
 }
 
 int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
                               const struct ctt_wino_shape *s, int threads)
 {
-    return threads * grad_room(i, s) +
+    return threads * grad_room(i, s, grad_groups(i, s, threads)) +
            ctt_align(grad_parts(i, s) * part_floats(i, s), 16);
 }
 
@@ -353,10 +381,10 @@ struct grad {
     float                      *win, *scratch, *dw;
 };
 
-/* Transforms the sums of register j of the panels back to the windows
- * [channel][tap][lane]. */
+/* Transforms the sums of register j of the panels, du from panel `from` on,
+ * back to the windows [channel][tap][lane]. */
 static void put_register(const struct grad *g, const struct ctt_wino_plan *p,
-                         int64_t j, const float *du, float *win)
+                         int64_t j, int64_t from, const float *du, float *win)
 {
     const struct ctt_wino_shape *s = g->b->s;
     int64_t lanes = g->isa->lanes, panel = 2 * lanes, q = j / panel;
@@ -364,7 +392,7 @@ static void put_register(const struct grad *g, const struct ctt_wino_plan *p,
     size_t n = (size_t)(width < lanes ? width : lanes) * sizeof(float);
     float u[64 * LANES_MOST] = { 0 };
 
-    du += q * p->freqs * p->c * panel + j % panel;
+    du += (q - from) * p->freqs * p->c * panel + j % panel;
     for (int64_t c = 0; c < p->c; c++, win += s->r * s->r * lanes) {
         for (int f = 0; f < p->freqs; f++)
             memcpy(u + f * lanes, du + (f * p->c + c) * width, n);
@@ -387,10 +415,10 @@ static void part_item(void *arg, int64_t item, int who)
 
     g->isa->grad(g->b, p.tiles * part / g->parts,
                  p.tiles * (part + 1) / g->parts, from, to, du,
-                 du + grad_sum(g->isa, s));
+                 du + grad_sum(g->isa, s, g->groups));
     for (int64_t j = from * 2 * lanes; j < to * 2 * lanes && j < p.kp;
          j += lanes)
-        put_register(g, &p, j, du, win + j * p.c * taps);
+        put_register(g, &p, j, from, du, win + j * p.c * taps);
 }
 
 /* Adds the parts' windows of channel c and a register to dw (k,r,r,c). */
@@ -418,12 +446,11 @@ void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
                    int threads, float *scratch, float *dw)
 {
     struct ctt_wino_plan p = ctt_wino_plan(b->s, i->lanes, 0);
-    int parts = grad_parts(i, b->s);
-    struct grad g = { i, b, parts, (threads + parts - 1) / parts,
-                      grad_room(i, b->s), part_floats(i, b->s),
-                      scratch + threads * grad_room(i, b->s), scratch, dw };
+    int parts = grad_parts(i, b->s), groups = grad_groups(i, b->s, threads);
+    int64_t room = grad_room(i, b->s, groups);
+    struct grad g = { i, b, parts, groups, room, part_floats(i, b->s),
+                      scratch + threads * room, scratch, dw };
 
-    g.groups = g.groups > p.panels ? (int)p.panels : g.groups;
     b->block = grad_block(i, b->s, p.tiles / parts + 1);
     ctt_dev_tasks(b->dev, threads, parts * g.groups, part_item, &g);
     ctt_dev_tasks(b->dev, threads, (b->s->k + i->lanes - 1) / i->lanes *

@@ -79,8 +79,8 @@ struct ctt_wino_isa {
      * of the panels of results the share item % groups. */
     void (*conv)(const struct ctt_wino_job *j, int item, int groups,
                  int64_t block, float *scratch);
-    /* Computes du, [panel][freq][c][width], of panels first .. last - 1 as the
-     * sums over tiles from .. to - 1. */
+    /* Computes du, [panel][freq][c][width], of panels first .. last - 1 alone,
+     * as the sums over tiles from .. to - 1. */
     void (*grad)(const struct ctt_wino_back *b, int64_t from, int64_t to,
                  int64_t first, int64_t last, float *du, float *scratch);
     /* Windows [tap][lane] to frequencies, [lane] every `step` floats, of tiles
@@ -129,8 +129,8 @@ void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
 
 /* Adds the gradient of the weights to dw, (k,r,r,c).  The caller sets b->s, the
  * forward shape, x, dy, ldx and lddy.  Threads share the tiles, in parts whose
- * sums are added in one order, and with more threads than parts the panels, so
- * no bit depends on the number of threads. */
+ * sums are added in one order, and the panels where that divides the work more
+ * evenly, so no bit depends on the number of threads. */
 void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
                    int threads, float *scratch, float *dw);
 

@@ -205,8 +205,8 @@ static void grad_item(const struct ctt_wino_back *b, int64_t from, int64_t to,
     int64_t panel = p.freqs * p.c * PANEL, n;
 
     for (int64_t k = first; k < last; k++)
-        memset(du + k * panel, 0, (size_t)(p.freqs * p.c * ctt_wino_width(
-            s, LANES, k)) * sizeof(*du));
+        memset(du + (k - first) * panel, 0, (size_t)(
+            p.freqs * p.c * ctt_wino_width(s, LANES, k)) * sizeof(*du));
     for (int64_t at = from; at < to; at += n) {
         n = to - at < b->block ? to - at : b->block;
         scatter(&job, &p, at, 0, n, v);
@@ -214,7 +214,7 @@ static void grad_item(const struct ctt_wino_back *b, int64_t from, int64_t to,
             int64_t width = ctt_wino_width(s, LANES, k);
 
             spread_panel(b, &p, at, n, k, m, width);
-            panel_sums(&p, n, v, m, du + k * panel, width);
+            panel_sums(&p, n, v, m, du + (k - first) * panel, width);
         }
     }
 }
