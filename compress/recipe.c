@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * recipe.c: the stages in order; after each round of one the model is tested,
  * retrained, tested again and measured. */
+#include "base/limits.h"
 #include "base/statistics/mcnemar.h"
 #include "compress/stage/choose.h"
 #include "compress/recipe_state.h"
@@ -382,8 +383,12 @@ static int run_stage(struct run *a, const struct ctt_stage *s)
     int rc;
 
     CTT_TRY(choose_options(a, s));
-    for (int i = 1; i <= ctt_stage_rounds(s, a->k.o); i++)
+    for (int i = 1; i <= ctt_stage_rounds(s, a->k.o); i++) {
+        /* What trains and tests looks itself, and can go on later. */
+        CTT_CHECK(!ctt_stopped() || a->k.calls->retrain, CTT_ESTOP,
+                  "stopped; nothing is written");
         CTT_TRY(run_round(a, s, i));
+    }
 out:
     return rc;
 }

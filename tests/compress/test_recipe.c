@@ -3,6 +3,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/fake_trainer.h"
 #include "tests/lib/small.h"
+#include "base/limits.h"
 #include "compress/stage.h"
 
 #include <math.h>
@@ -275,6 +276,28 @@ static void test_steps(void)
     }
 }
 
+static int asked(void)
+{
+    return 1;
+}
+
+/* Without training a signal ends a recipe before its next round. */
+static void test_stopped(void)
+{
+    struct ctt_recipe_calls calls = { .arg = NULL };
+    struct ctt_recipe o = { .prune = { .share = 0.6f } };
+    struct ctt_model *m = small_model(small_net, 6);
+    struct ctt_report *r = NULL;
+
+    ctt_stop_set(asked);
+    CU_ASSERT_EQUAL(ctt_recipe_run(&o, &calls, in_folder("s.h5"), NULL, &m,
+                                   &r), CTT_ESTOP);
+    ctt_stop_set(NULL);
+    CU_ASSERT(access(in_folder("s.h5"), F_OK) != 0);
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+}
+
 /* What is pruned more already is not pruned: an error, and no file; after a
  * factorisation, which makes new weights, the history says it. */
 static void test_pruned_already(void)
@@ -402,6 +425,7 @@ int main(void)
         { "recipe", test_recipe },
         { "alone", test_alone },
         { "pruned in steps", test_steps },
+        { "stopped", test_stopped },
         { "pruned already", test_pruned_already },
         { "errors", test_errors },
         { "allocation", test_alloc },

@@ -191,9 +191,11 @@ static void tell_size(const struct ctt_compress_job *j,
     int plain = r->stage[0].bytes >= 4 * r->stage[0].params;
     struct stat st;
 
-    ctt_tool_say("\n%s written: %.1f times smaller than %s%s", j->c.out,
+    ctt_tool_say("\n%s written: %.1f times smaller than %s%s%s", j->c.out,
                  (double)r->stage[0].bytes / (double)bytes, j->path,
-                 plain ? " as dense floats" : "");
+                 plain ? " as dense floats" : "", j->val ? ""
+                 : "; not retrained and not tested, as there are no clips "
+                 "(--data)");
     if (stat(j->path, &st) == 0 && bytes > st.st_size)
         ctt_tool_warn("%s has %lld bytes, more than the %lld of %s", j->c.out,
                       (long long)bytes, (long long)st.st_size, j->path);
