@@ -80,7 +80,7 @@ static void keep_choice(struct ctt_dev *d, const struct ctt_dnn_plan *p,
     if (!data)
         goto out;
     n = snprintf(data, 512, "%s: %s%.400s\n", p->exec ? p->impl : "apart",
-                 !p->key.plus || p->in_place < 0 ? ""
+                 !p->exec || !p->key.plus || p->in_place < 0 ? ""
                  : p->in_place ? right : wrong, said);
     if (bytes)
         memcpy(data + n, text, (size_t)bytes);
