@@ -48,7 +48,7 @@ updates 20
 infer 40
 train 130
 --
-model 300
+model 520
 rows 400
 sanitizer 300'
 

@@ -42,9 +42,9 @@ struct ctt_core {
 };
 
 /* Files call downwards only: open.c; conv.c; blas.c, cores.c, dnn.c, own.c,
- * flat.c, nccl.c, replay.c, transfer.c, two.c, upload.c, whole.c; sparse.c;
- * blas_plan.c, dnn_choose.c, lt.c, packed.c; dnn_time.c, dnn_offer.c;
- * dnn_scene.c; dnn_plan.c; dnn_graph.c; lane.c; memory.c; error.c. */
+ * flat.c, nccl.c, replay.c, transfer.c, two.c, whole.c; sparse.c; blas_plan.c,
+ * dnn_choose.c, lt.c, packed.c; dnn_time.c, dnn_offer.c; dnn_scene.c;
+ * dnn_plan.c; dnn_graph.c; upload.c; lane.c; memory.c; error.c. */
 
 /* memory.c: blocks of the GPU's memory, as in struct ctt_dev_memory. malloc:
  * not cleared; a failed call sets the message only. */

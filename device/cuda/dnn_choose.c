@@ -80,7 +80,7 @@ static void keep_choice(struct ctt_dev *d, const struct ctt_dnn_plan *p,
     if (!data)
         goto out;
     n = snprintf(data, 512, "%s: %s%.400s\n", p->exec ? p->impl : "apart",
-                 !p->key.plus || p->in_place < 0 ? ""
+                 !p->exec || !p->key.plus || p->in_place < 0 ? ""
                  : p->in_place ? right : wrong, said);
     if (bytes)
         memcpy(data + n, text, (size_t)bytes);
@@ -91,13 +91,17 @@ out:
     ctt_free(data);
 }
 
-static void try_in_place(struct ctt_dev *d, struct ctt_dnn_plan *p)
+/* 1 if that has found something out. */
+static int try_in_place(struct ctt_dev *d, struct ctt_dnn_plan *p)
 {
-    if (p->exec && p->key.plus)
-        p->in_place = ctt_dnn_try_in_place(d, p);
+    if (!p->exec || !p->key.plus)
+        return 0;
+    p->in_place = ctt_dnn_try_in_place(d, p);
+    return p->in_place >= 0;
 }
 
-/* line: the first one of the kept plan p. */
+/* line: the first one of the kept plan p.  A sum in place that could not be
+ * tried before is tried, and the plan kept with what that has found out. */
 static void read_choice(struct ctt_dev *d, const char *line,
                         struct ctt_dnn_plan *p)
 {
@@ -107,8 +111,8 @@ static void read_choice(struct ctt_dev *d, const char *line,
     said += *said == ' ';
     if (strncmp(said, right, strlen(right)) == 0)
         p->in_place = 1;
-    else if (strncmp(said, wrong, strlen(wrong)) != 0)
-        try_in_place(d, p);
+    else if (strncmp(said, wrong, strlen(wrong)) != 0 && try_in_place(d, p))
+        keep_choice(d, p, said);
 }
 
 struct ctt_dnn_plan *ctt_dnn_kept(struct ctt_dev *d,
@@ -124,8 +128,10 @@ struct ctt_dnn_plan *ctt_dnn_kept(struct ctt_dev *d,
     if (!host || !is_worth_it(d, key) || !host->read(name, &data, &size))
         return NULL;
     text = strchr(data, '\n');
-    if (text++)
+    if (text) {
+        *text++ = 0;
         ctt_dnn_plan_restore(&site, key, text, data + size - text, &p);
+    }
     if (p)
         read_choice(d, data, p);
     cudaGetLastError();

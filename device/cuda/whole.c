@@ -21,8 +21,8 @@ enum { GROUP = 8 };
 struct whole_packed {
     struct ctt_packed base;     /* block[1]: 2:4, compressed, or NULL */
     struct ctt_whole  in;
-    int               two;      /* 1: they are 2:4; -1: they are not, or there
-                                   is no memory for block[1]; 0: not known */
+    int               two;      /* 1: they are 2:4; -1: not; 0: not known */
+    int               failed;   /* there is no memory for block[1] */
 };
 
 /* Of a device; its plans stay until it is closed. */
@@ -122,21 +122,21 @@ static int find_two(struct ctt_conv_ask *q, struct whole_call *k)
 
     k->two = NULL;
     if (ctt_product_shape(c) != CTT_PRODUCT_PIXELS || c->stamp != 1 ||
-        (uintptr_t)x.p % 16 != 0 || p->two < 0 || !ctt_lt_pays(q, &shape))
+        (uintptr_t)x.p % 16 != 0 || p->two < 0 || p->failed ||
+        !ctt_lt_pays(q, &shape))
         goto out;
     CTT_TRY(whole_is_two(q, p));
     if (rc)
         CTT_TRY(found = ctt_lt_find(q, &shape, &k->two));
     if (found && !p->base.block[1] && !ctt_cuda_of(q->dev)->recording)
-        p->two = ctt_lt_compress(q, k->two, p->in.q, &p->base.block[1]) ? 1
-                                                                        : -1;
+        p->failed = !ctt_lt_compress(q, k->two, p->in.q, &p->base.block[1]);
     if (found && p->base.block[1])
         q->why = "weights are 2:4";
     else
         k->two = NULL;
     return 0;
 out:
-    q->why = NULL;
+    q->why = p->failed ? "no memory for 2:4 weights" : NULL;
     return rc;
 }
 
@@ -196,6 +196,8 @@ static int whole_supports(struct ctt_conv_ask *q)
     k->plan = NULL;
 #ifdef CTT_WITH_CUSPARSELT
     CTT_TRY(find_two(q, k));
+#else
+    q->why = "built without cuSPARSELt";
 #endif
     if (groups == 1 || c->in[0].c / groups >= GROUP)
         CTT_TRY(find_sums(q, &k->plan));

@@ -323,21 +323,28 @@ static void test_in_place(void)
     each_kept(drop);
 }
 
-/* Where it cannot be tried, it is not done. */
+/* Where it cannot be tried, it is not done.  A plan that is kept all the same,
+ * as one by rule is, is tried when it is read, once. */
 static void test_no_trial(void)
 {
-    each_kept(drop);
     ENV("CTT_SIM_CLOCK=fused2=1,fused3=2,eng2=9,eng3=9,kernel=9",
         "CTT_SIM_DNN=hasty");
-    CHECK_OK(ctt_dev_open("cuda", 0, &gpu));
-    ctt_dev_deterministic(gpu, 1);
-    CU_ASSERT_EQUAL(kernels_in_place(0), 1);    /* allocates scratch */
-    ctt_dev_deterministic(gpu, 0);
-    CU_ASSERT_EQUAL(kernels_in_place(1), 1);
-    set_memory(INT64_C(1) << 33);
-    ctt_dev_close(&gpu);
-    CU_ASSERT_EQUAL(each_kept(NULL), 1);
+    for (int det = 0; det < 2; det++) {
+        each_kept(drop);
+        CHECK_OK(ctt_dev_open("cuda", 0, &gpu));
+        ctt_dev_deterministic(gpu, !det);
+        CU_ASSERT_EQUAL(kernels_in_place(0), 1);    /* allocates scratch */
+        ctt_dev_deterministic(gpu, det);
+        CU_ASSERT_EQUAL(kernels_in_place(1), 1);
+        set_memory(INT64_C(1) << 33);
+        ctt_dev_close(&gpu);
+        CU_ASSERT_EQUAL(each_kept(NULL), 1 + 2 * det);    /* and its apart */
+        CU_ASSERT_EQUAL(kept_with(": not in place, "), 1);
+    }
+    CU_ASSERT_EQUAL(kernels_by_new(1), 1);
+    CU_ASSERT_EQUAL(kept_with(": not in place, "), 2);
     ENV("CTT_SIM_DNN");
+    CU_ASSERT_EQUAL(kernels_by_new(1), 1);
     each_kept(drop);
 }
 

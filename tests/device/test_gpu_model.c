@@ -193,7 +193,27 @@ static void test_cells(void)
         }
 }
 
-/* Floats that tensor cores multiply as TF32, in the cores, too. */
+/* 1 if the answers of two runs of a net have the same bits, of which the second
+ * may use TF32. */
+static int same_answers(const struct net_model *m, int tf32)
+{
+    struct net a, b;
+    int same;
+
+    CHECK_OK(net_open(&a, m, gpu, &net_types[0], 0, CTT_KEEP_ALL));
+    CHECK_OK(net_run(&a, 0));
+    ctt_dev_tf32(gpu, tf32);
+    CHECK_OK(net_open(&b, m, gpu, &net_types[0], 0, CTT_KEEP_ALL));
+    CHECK_OK(net_run(&b, 0));
+    ctt_dev_tf32(gpu, 0);
+    same = memcmp(a.y, b.y, (size_t)a.answers * sizeof(float)) == 0;
+    net_close(&a);
+    net_close(&b);
+    return same;
+}
+
+/* Floats that tensor cores multiply as TF32, in the cores, too: which give
+ * other bits than without. */
 static void test_tf32(void)
 {
     struct net_type t = net_types[0];
@@ -204,6 +224,12 @@ static void test_tf32(void)
     for (size_t i = 0; i < (gpu_quick ? 1 : CTT_LEN(cells)); i++)
         compare_cores(&cells[i], &t);
     ctt_dev_tf32(gpu, 0);
+    ctt_dev_deterministic(gpu, 1);
+    for (size_t i = 0; i < (gpu_quick ? 1 : CTT_LEN(cells)); i++) {
+        CU_ASSERT(same_answers(&cells[i], 0));
+        CU_ASSERT(!same_answers(&cells[i], 1));
+    }
+    ctt_dev_deterministic(gpu, 0);
 }
 
 /* Cores of other ranks, in 16 bits: columns and rows that are no multiples of a
