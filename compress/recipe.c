@@ -384,7 +384,7 @@ static int run_stage(struct run *a, const struct ctt_stage *s)
 
     CTT_TRY(choose_options(a, s));
     for (int i = 1; i <= ctt_stage_rounds(s, a->k.o); i++) {
-        /* What trains and tests looks itself, and can go on later. */
+        /* Training and tests look themselves, and can go on later. */
         CTT_CHECK(!ctt_stopped() || a->k.calls->retrain, CTT_ESTOP,
                   "stopped; nothing is written");
         CTT_TRY(run_round(a, s, i));

@@ -48,6 +48,8 @@ out:
 int ctt_map_set_open(struct ctt_map_set *s, const struct ctt_data *d,
                      const struct ctt_graph *g, int batch)
 {
+    int rc = 0;
+
     s->d = d;
     s->tap.take = take_maps;
     s->tap.arg = s;
@@ -62,7 +64,12 @@ int ctt_map_set_open(struct ctt_map_set *s, const struct ctt_data *d,
         s->at[k] = s->each;
         s->each += ctt_map_size(m);
     }
-    return hold_maps(s, batch);
+    CTT_CHECK(s->each <= CTT_MAX_SIZE, CTT_EUNSUP, "--head=conv: the maps of "
+              "--nodes have %lld numbers a frame, more than %d: leave out the "
+              "largest", (long long)s->each, CTT_MAX_SIZE);
+    CTT_TRY(hold_maps(s, batch));
+out:
+    return rc;
 }
 
 void ctt_map_set_close(struct ctt_map_set *s)

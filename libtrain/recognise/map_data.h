@@ -24,7 +24,7 @@ struct ctt_map_set {
 /* Begins the set of d's clips with the nodes that the states s->tap.state of g
  * delay; s->tap is then to be given to ctt_features_read(), and s must not
  * move.  CTT_ENOMEM says so if this set and a loader's batches of so many clips
- * do not fit. */
+ * do not fit; CTT_EUNSUP: more than CTT_MAX_SIZE numbers a frame. */
 int  ctt_map_set_open(struct ctt_map_set *s, const struct ctt_data *d,
                       const struct ctt_graph *g, int batch);
 void ctt_map_set_close(struct ctt_map_set *s);

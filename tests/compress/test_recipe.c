@@ -285,7 +285,8 @@ static int asked(void)
 static void test_stopped(void)
 {
     struct ctt_recipe_calls calls = { .arg = NULL };
-    struct ctt_recipe o = { .prune = { .share = 0.6f } };
+    struct ctt_recipe o = { .prune = { .share = 0.6f, .steps = 10,
+                                       .until = 0.6f } };
     struct ctt_model *m = small_model(small_net, 6);
     struct ctt_report *r = NULL;
 

@@ -197,6 +197,12 @@ says 1 ': [0-9]*: .* a number that is not finite' "$bin/convtt-train" \
     --backbone large.net -o r.h5 --data train-3.csv --val none --threads 1
 [ ! -e r.h5 ] || fail 'a model of numbers that are not finite'
 cp one.h5 m.h5
+# More numbers a frame than the network's input may have, before any is read.
+printf 'input x h=300 w=300 c=3\nconv s8 in=x out=64 kernel=3 pad=1
+conv y in=s8 out=2 kernel=300\n' > wide.net
+says 1 'maps of --nodes have 5760000 numbers a frame' "$bin/convtt-train" \
+    --backbone wide.net -o r.h5 --data train-3.csv --val none --nodes s8 \
+    --head conv --threads 1
 
 # 5. As any other model.
 works "$bin/convtt-info" --export m.onnx m.h5
