@@ -140,8 +140,8 @@ static void test_recipe(void)
     CU_ASSERT_EQUAL(r->stages, 3);
     CU_ASSERT_STRING_EQUAL(r->stage[1].name, "folded");
     CU_ASSERT(strstr(m->history, "folded: 1 norms, 5 dead channels of 1 convs "
-                     "dropped\nrounded: biases to 8 bits")
-              != NULL);
+                     "dropped\nfolded: not validated\nrounded: biases to 8 "
+                     "bits") != NULL);
     CU_ASSERT_EQUAL(r->weight[0].params, 32 * 9 * 16);
     CU_ASSERT_EQUAL(r->weight[0].params_after, 27 * 9 * 16);
     CU_ASSERT(r->weight[0].macs_after < r->weight[0].macs);
