@@ -124,7 +124,7 @@ says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
 says 0 '^model +bytes.* top-1 at 25% +at 50% +at 100% +lost +won +p$' \
     "$bin/convtt-info" --compare whole.ctt part.ctt --data clips
 says 0 'Moving something up' "$bin/convtt-info" --all whole.ctt
-says 0 '^validation +[0-9.]+ .top-1' "$bin/convtt-info" whole.ctt
+says 0 '^validation +top-1 [0-9.]+%' "$bin/convtt-info" whole.ctt
 grep -q '^answers  *12 classes: .*, \.\.\.$' out &&
     [ "$(wc -l < out)" -lt 20 ] || fail "info: $(cat out)"
 
