@@ -44,10 +44,13 @@ void ctt_features_free(struct ctt_features *f);
 int  ctt_features_part(const struct ctt_features *f, const struct ctt_data *d,
                        struct ctt_features *out);
 
-/* Sets the running statistics of m's batch norms to those of one frame from
- * the middle of each of 48 clips, spread over d, or of all if there are
- * fewer: a random network needs them to compute anything of use.  m: as
- * above. */
+/* Fails if a model of this graph is none of those above. */
+int  ctt_features_check(const struct ctt_graph *g);
+
+/* features_norms.c: sets the running statistics of m's batch norms to those
+ * of one frame from the middle of each of 48 clips, spread over d, or of all if
+ * there are fewer: a random network needs them to compute anything of use.  m:
+ * as above. */
 int  ctt_features_norms(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                         struct ctt_data *d);
 
