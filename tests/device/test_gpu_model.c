@@ -213,10 +213,11 @@ static int same_answers(const struct net_model *m, int tf32)
 }
 
 /* Floats that tensor cores multiply as TF32, in the cores, too: which give
- * other bits than without. */
+ * other bits than without.  Cores alone multiply by warps. */
 static void test_tf32(void)
 {
     struct net_type t = net_types[0];
+    int64_t before = gpu_sim_runs("mma.tf32");
 
     t.y = net_types[3].y;
     t.dw = net_types[3].dw;
@@ -224,6 +225,7 @@ static void test_tf32(void)
     for (size_t i = 0; i < (gpu_quick ? 1 : CTT_LEN(cells)); i++)
         compare_cores(&cells[i], &t);
     ctt_dev_tf32(gpu, 0);
+    CU_ASSERT(before < 0 || gpu_sim_runs("mma.tf32") > before);
     ctt_dev_deterministic(gpu, 1);
     for (size_t i = 0; i < (gpu_quick ? 1 : CTT_LEN(cells)); i++) {
         CU_ASSERT(same_answers(&cells[i], 0));

@@ -105,6 +105,9 @@ struct ctt_sim_collective {
 };
 void ctt_sim_meet(ctt_sim_collective &c);
 
+/* From within a kernel: one more ctt_sim_runs() of this name, which lasts. */
+void ctt_sim_note_run(const char *name);
+
 /* The types of its parameters; without a function of the running kernel. */
 std::string ctt_sim_kernel_name(const char *function);
 std::string ctt_sim_kernel_name();

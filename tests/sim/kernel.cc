@@ -196,6 +196,11 @@ std::string ctt_sim_kernel_name()
     return ctt_sim_kernel_name(kernel_type);
 }
 
+void ctt_sim_note_run(const char *name)
+{
+    runs[name]++;
+}
+
 int64_t ctt_sim_runs(const char *types)
 {
     ctt_sim_entry entry(false);

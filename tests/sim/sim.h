@@ -82,7 +82,8 @@ void ctt_sim_show_live(void);
 struct ctt_sim_sums { int64_t calls, kernels, graphs, bytes; };
 struct ctt_sim_sums ctt_sim_counts(void);
 
-/* Runs so far of kernels whose parameters have these types, as in "core". */
+/* Runs so far of kernels whose parameters have these types, as in "core", or of
+ * products of warps, as in "mma.tf32". */
 int64_t ctt_sim_runs(const char *types);
 
 /* Like CTT_SIM_GUARD; closes (or, with 0, opens) the memory at once. */

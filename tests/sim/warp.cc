@@ -146,6 +146,7 @@ static void do_mma(ctt_sim_collective *const *calls, unsigned)
     float a[16][16], b[16][8];
     int each = ((const mma *)calls[0])->type == CTT_SIM_TF32_MMA ? 1 : 2;
 
+    ctt_sim_note_run(calls[0]->name);
     for (int l = 0; l < WARP; l++) {
         const mma &c = *(const mma *)calls[l];
         for (int r = 0; r < 4; r++)
