@@ -238,9 +238,10 @@ if [ -e "$bin/tests/sim/.libs/convtt-cuda.so" ]; then
     run="$base --epochs 3000 --trials 2 --search-method random --device cuda"
     CTT_SIM_GPUS=2 start 2
     reach 0 || fail "no trials on two GPUs: $(cat out err)"
+    # Each GPU once, as what a trial starts has its environment.
     for p in $(trials some.h5 | awk '{ print $1 }'); do
         tr '\0' '\n' < "/proc/$p/environ" | grep '^CUDA_VISIBLE_DEVICES='
-    done | sort > gpus
+    done | sort -u > gpus
     [ "$(paste -sd' ' gpus)" = \
         'CUDA_VISIBLE_DEVICES=0 CUDA_VISIBLE_DEVICES=1' ] ||
         fail "GPUs of trials: $(cat gpus)"
