@@ -17,7 +17,7 @@ ways[] = {
     { &ctt_emulated_vnni, 1 }, { &ctt_emulated_avxvnni, 1 },
     { &ctt_emulated_depthwise, 1 },
     { &ctt_int8_depthwise_vnni, 0 }, { &ctt_int8_depthwise, 0 },
-    { &ctt_int8_vnni, 0 }, { &ctt_int8_avxvnni, 0 },
+    { &ctt_int8_amx, 0 }, { &ctt_int8_vnni, 0 }, { &ctt_int8_avxvnni, 0 },
     { &ctt_int8_avx2, 0 }, { &ctt_int8_neon_depthwise, 0 },
     { &ctt_int8_neondot, 0 }, { &ctt_int8_neon, 0 },
 };

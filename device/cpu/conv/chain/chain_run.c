@@ -118,7 +118,7 @@ static void compute(struct piece *v, int64_t d, int64_t row, int64_t n,
                  ctt_dtype_size(y->dtype) : NULL;
     j->gap = to ? to->j.size[2] - y->w : 0;
     for (int64_t b = 0; b < j->blocks; b++)
-        v->isa->task(j, b);
+        v->isa->task(j, b, 0);
 }
 
 static void compute_band(const struct piece *of, const struct piece *to)

@@ -441,12 +441,13 @@ static struct strip strip_of(const struct ctt_int8_job *j,
 }
 
 /* Computes all blocks of a chunk. */
-static void chunk_task(const struct ctt_int8_job *j, int64_t at)
+static void chunk_task(const struct ctt_int8_job *j, int64_t at, int who)
 {
     struct ending e = ending_of(j);
     struct image m = image_of(j);
     int64_t first = at * j->chunk, end = first + j->chunk;
 
+    (void)who;
     end = end < j->rows ? end : j->rows;
     for (int64_t from = 0; from < j->outs; from += BLOCK) {
         struct block b = block_from(j, &e, from);

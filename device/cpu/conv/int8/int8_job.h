@@ -51,6 +51,8 @@ struct ctt_int8_job {
     const int64_t *lists;     /* NULL, or w is lists of rows (sparse.h) */
     const float   *factor, *bias;
     const int32_t *start;
+    char          *room;      /* scratch of thread 0, `each` bytes of each */
+    int64_t        each;
 };
 
 /* Ring of image rows with padding, of a block of channels: row r begins r %
@@ -70,8 +72,16 @@ struct ctt_int8_isa {
     /* Lays out line `line` of the values, each sample has size[0] * size[1]. */
     void (*lay)(const struct ctt_int8_job *j, int64_t line);
     /* Computes a group of blocks of a chunk; tasks of a chunk have neighbouring
-     * numbers. */
-    void (*task)(const struct ctt_int8_job *j, int64_t task);
+     * numbers.  who: the thread. */
+    void (*task)(const struct ctt_int8_job *j, int64_t task, int who);
+    /* NULL, or writes the sums of `rows` rows of a block from `row` on, of each
+     * row its registers of channels one after another. */
+    void (*put)(const struct ctt_int8_job *j, int64_t block, int64_t row,
+                int64_t rows, const void *sums);
+    /* NULL, or bytes of scratch of a thread for task(), which then computes
+     * several blocks of a chunk, and may read 16 pixels beyond the values that
+     * were laid out. */
+    int64_t (*room)(const struct ctt_int8_job *j);
     /* NULL, or adapts the shape of a job before blocks, together and steps are
      * set. */
     void (*plan)(struct ctt_int8_job *j);
@@ -93,7 +103,7 @@ struct ctt_int8_isa {
                    int64_t row);
 };
 
-extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni,
+extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni, ctt_int8_amx,
                                  ctt_int8_avxvnni, ctt_int8_depthwise,
                                  ctt_int8_depthwise_vnni,
                                  ctt_int8_neon, ctt_int8_neondot,

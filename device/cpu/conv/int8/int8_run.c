@@ -161,9 +161,9 @@ out:
 /* ---- values ---- */
 
 /* BYTES: values laid out at a time, so that they are still in the cache when
- * kernels read them; CHUNK: most rows of the result in a task; SLACK: bytes
- * read after the values. */
-enum { BYTES = 512 << 10, CHUNK = 96, SLACK = 64 };
+ * kernels read them; CHUNK: most rows of the result in a task, TILE: rows of a
+ * tile; SLACK: bytes read after the values. */
+enum { BYTES = 512 << 10, CHUNK = 96, TILE = 16, SLACK = 64 };
 
 /* Count of multiplied weights, in whole blocks. */
 static int64_t packed_weights(const struct ctt_int8_isa *isa,
@@ -190,6 +190,11 @@ static void divide_tasks(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
     if (!j->by_blocks)
         parts = ctt_align(parts, threads);
     j->chunk = (j->rows + parts - 1) / parts;
+    if (isa->room) {
+        j->chunk = ctt_align(j->chunk, TILE);
+        j->together = !j->by_blocks ? j->blocks : j->blocks % threads ? 1
+                                    : j->blocks / threads;
+    }
     j->chunks = (j->rows + j->chunk - 1) / j->chunk;
 }
 
@@ -207,8 +212,7 @@ static void part_task(void *arg, int64_t task, int who)
 {
     const struct part *p = arg;
 
-    (void)who;
-    p->isa->task(p->j, task);
+    p->isa->task(p->j, task, who);
 }
 
 static void run_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
@@ -275,12 +279,22 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     int64_t kept = j->lists ? packed_weights(isa, j) : ctt_volume(w);
     int threads = ctt_dev_team(d, (double)ctt_rows(&j->c->out) *
                                   (double)kept / 64);
+    int64_t bytes = p.elements * isa->bytes, slack = SLACK;
+    char *room;
 
+    if (isa->room) {
+        slack += TILE * j->c->node->attr.conv.stride[2] * j->pixel * isa->bytes;
+        j->each = isa->room(j);
+    }
+    bytes = bytes ? ctt_align(bytes + slack, 64) : 0;
+    bytes += threads * j->each;
+    room = bytes ? ctt_dev_scratch(d, (size_t)bytes) : NULL;
+    if (bytes && !room)
+        return CTT_ENOMEM;
+    j->room = room + bytes - threads * j->each;
     if (p.elements) {
-        j->x = ctt_dev_scratch(d, (size_t)(p.elements * isa->bytes + SLACK));
-        if (!j->x)
-            return CTT_ENOMEM;
-        memset((char *)j->x + p.elements * isa->bytes, 0, SLACK);
+        j->x = room;
+        memset(room + p.elements * isa->bytes, 0, SLACK);
         j->plane = p.elements / j->groups;
     }
     for (int64_t i = 0; i < x->n; i += p.samples)

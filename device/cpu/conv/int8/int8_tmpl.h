@@ -256,7 +256,7 @@ static inline void set_cuts(const struct ctt_int8_job *j, const struct pixel *p,
         t->lines = inside(j, 1, p->h * stride[1] + j->top);
 }
 
-static void task(const struct ctt_int8_job *j, int64_t at)
+static void task(const struct ctt_int8_job *j, int64_t at, int who)
 {
     int64_t many = j->groups * j->blocks / j->together, left;
     int64_t row = j->by_blocks ? at % j->chunks : at / many;
@@ -270,6 +270,7 @@ static void task(const struct ctt_int8_job *j, int64_t at)
     int64_t most = j->outs > 2 * LANES ? PIXELS : WIDE;
     int line = skips_lines(j);
 
+    (void)who;
     left = j->rows - row * j->chunk;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {

@@ -39,13 +39,14 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
 #include "device/cpu/conv/int8/int8_epilogue_tmpl.h"
 #include "device/cpu/conv/int8/int8_line_tmpl.h"
 #include "device/cpu/conv/int8/int8_tmpl.h"
+#include "device/cpu/conv/int8/int8_put_tmpl.h"
 
 #include "device/cpu/conv/int8/int8_pointwise_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_vnni = {
     .name = "vnni", .unit = UNIT, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .supported = ctt_has_vnni,
-    .lay = lay_line, .task = task, .pixels = pixels
+    .lay = lay_line, .task = task, .put = put, .pixels = pixels
 };
 #else
 #include "device/cpu/conv/int8/int8_job.h"

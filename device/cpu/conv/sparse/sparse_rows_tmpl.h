@@ -66,7 +66,7 @@ void put_tile_rows(const struct ending *e, int64_t row, int64_t rows,
 }
 
 /* Computes a block of channels of a chunk, in tiles as even as possible. */
-static void row_task(const struct ctt_int8_job *j, int64_t at)
+static void row_task(const struct ctt_int8_job *j, int64_t at, int who)
 {
     int64_t chunk = j->by_blocks ? at % j->chunks : at / j->blocks;
     int64_t block = j->by_blocks ? at / j->chunks : at % j->blocks;
@@ -76,6 +76,7 @@ static void row_task(const struct ctt_int8_job *j, int64_t at)
     struct pixel p = pixel_at(j, j->x, first);
     struct ending e = ending_of(j);
 
+    (void)who;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {
         int64_t parts = (left + PIXELS - 1) / PIXELS;

@@ -81,6 +81,10 @@ static int is_faster(struct ctt_conv_ask *q)
     int64_t ours = (p.tiles + read) * p.pairs * out +
                    p.tiles * (BACK * out + FORTH * p.cp / 16);
 
+    if (sums == &ctt_int8_amx) {
+        q->why = "tiles of AMX multiply faster";
+        return 0;
+    }
     direct = sums && sums->unit == 4 ? direct * 3 / 5 : direct;
     q->why = ours * p.freqs < direct
                  ? "3x3, stride 1, fewer multiplications"
