@@ -119,7 +119,7 @@ static int64_t neighbours(const struct ctt_int8_job *j)
 
 /* The work of 16 pixels, in cycles: a product of tiles takes 16, to copy a line
  * of 64 bytes COPY. */
-enum { PRODUCT = 16, COPY = 2 };
+enum { PRODUCT = 16, COPY = 4 };
 
 static int reads_in_place(const struct ctt_int8_job *j)
 {
