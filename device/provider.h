@@ -37,7 +37,7 @@ struct ctt_conv_ask {
                             computed too */
 };
 
-enum { CTT_CONV_MOST = 12 };
+enum { CTT_CONV_MOST = 13 };
 enum { CTT_APART_ALONG = 1, CTT_APART_CHAIN = 2 };    /* pair and lstm; chain */
 
 /* Timing of the calls with a cache that have n samples; n 0: of none.  row: the

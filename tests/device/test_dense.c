@@ -211,7 +211,7 @@ static void check_shape(const struct ctt_int8_isa *isa,
             make_short(&got, isa->type, half);
         for (int t = 0; t < 2; t++) {
             int64_t bad;
-            CHECK_OK(ctt_dense_run(isa, cpus[t], &got.call, &k));
+            CHECK_OK(ctt_dense_run(isa, cpus[t], &got.call, 0, &k));
             bad = wrong(&got, &want, &size, is_exact(isa, act));
             CU_ASSERT_EQUAL(bad, 0);
             if (bad)

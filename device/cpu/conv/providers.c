@@ -14,6 +14,7 @@ const struct ctt_conv_provider *const ctt_cpu_providers[] = {
     &ctt_conv_fp16,
     &ctt_conv_winograd,
     &ctt_conv_dense,
+    &ctt_conv_phases,
 #ifdef HAVE_ONEDNN
     &ctt_conv_onednn,
 #endif

@@ -114,9 +114,9 @@ static void compute(struct piece *v, int64_t d, int64_t row, int64_t n,
     j->out[1] = n;
     j->rows = j->chunk = n * y->w;
     j->chunks = 1;
-    j->to = to ? value_row(to, d, row) - j->first_row * y->ld *
-                 ctt_dtype_size(y->dtype) : NULL;
     j->gap = to ? to->j.size[2] - y->w : 0;
+    j->to = to ? value_row(to, d, row) - j->first_row / y->w *
+                 (y->w + j->gap) * y->ld * ctt_dtype_size(y->dtype) : NULL;
     for (int64_t b = 0; b < j->blocks; b++)
         v->isa->task(j, b, 0);
 }

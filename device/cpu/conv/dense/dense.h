@@ -35,8 +35,10 @@ int  ctt_dense_pack_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                             struct ctt_int8_weights *k);
 
 /* dense_run.c: computes the forward call; kernels of 16 bits round floats
- * to the nearest.  CTT_ENOMEM. */
+ * to the nearest.  gap: pixels that the result leaves out after each row of its
+ * images.  CTT_ENOMEM. */
 int  ctt_dense_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                   const struct ctt_call *c, struct ctt_int8_weights *k);
+                   const struct ctt_call *c, int64_t gap,
+                   struct ctt_int8_weights *k);
 
 #endif

@@ -74,7 +74,7 @@ static int run_by(const struct ctt_int8_isa *isa, struct ctt_conv_ask *q)
     if (!k)
         return CTT_ENOMEM;
     q->code = isa->name;
-    return ctt_dense_run(isa, q->dev, q->call, k);
+    return ctt_dense_run(isa, q->dev, q->call, 0, k);
 }
 
 static int half_run(struct ctt_conv_ask *q)

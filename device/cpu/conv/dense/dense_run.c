@@ -75,13 +75,15 @@ struct ctt_int8_job ctt_dense_plan(const struct ctt_int8_isa *isa,
 }
 
 int ctt_dense_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                 const struct ctt_call *c, struct ctt_int8_weights *k)
+                  const struct ctt_call *c, int64_t gap,
+                  struct ctt_int8_weights *k)
 {
     struct ctt_int8_job j = ctt_dense_plan(isa, c);
     int rc = 0;
 
     CTT_TRY(ctt_dense_pack_weights(isa, d, &j, k));
     j.w = k->w;
+    j.gap = gap;
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;
     j.start = k->start;

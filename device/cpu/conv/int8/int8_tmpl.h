@@ -271,6 +271,8 @@ static void task(const struct ctt_int8_job *j, int64_t at, int who)
     int line = skips_lines(j);
 
     (void)who;
+    t.end.y += t.row / j->out[2] * j->gap * j->c->out.ld *
+               (int64_t)ctt_dtype_size(j->c->out.dtype);
     left = j->rows - row * j->chunk;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {
