@@ -13,6 +13,13 @@ typedef float fvec_at __attribute__((vector_size(LANES * 4), aligned(4),
 
 enum { PIXELS = 8 };    /* most pixels of a tile */
 
+/* All lanes.  To subtract 0 changes no float, so gcc leaves it out; to add it
+ * would change -0. */
+INLINE fvec spread(float v)
+{
+    return v - (fvec){ 0 };
+}
+
 INLINE fvec lanes_at(const float *p)
 {
     return *(const fvec_at *)p;
@@ -36,7 +43,7 @@ struct bounds { fvec least, most; };
 
 INLINE struct bounds bounds_of(const struct ctt_dw_ending *e)
 {
-    return (struct bounds){ (fvec){ 0 } + e->least, (fvec){ 0 } + e->most };
+    return (struct bounds){ spread(e->least), spread(e->most) };
 }
 
 /* A NaN stays. */
@@ -79,7 +86,7 @@ INLINE void run_sum_tile(int P, int R, const struct tile *t)
             b[r] = lanes_at(w + r * LANES);
         UNROLL for (int p = 0; p < P; p++)
             UNROLL for (int r = 0; r < R; r++)
-                sum[p][r] = mac_lanes(sum[p][r], (fvec){ 0 } + x[p][i], b[r]);
+                sum[p][r] = mac_lanes(sum[p][r], spread(x[p][i]), b[r]);
     }
     if (t->channels == R * LANES)
         UNROLL for (int p = 0; p < P; p++)
