@@ -86,6 +86,9 @@ int  ctt_tool_new_model(const char *path, struct ctt_graph *g,
  * compared if a file does not exist yet. */
 int  ctt_tool_same_file(const char *a, const char *b);
 
+/* Says that the output replaces a model, if one is there. */
+void ctt_output_say_replaced(const char *path);
+
 /* Finds a wrong output path before the work and changes nothing; NULL is
  * right.  CTT_EIO if the file cannot be written now, which is tried; CTT_EINVAL
  * if path is a file of another kind, so that a wrong name does not cost a clip,
