@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_opt.c: the manual page of convtt-compress, without its options. */
+#include "tools/shared/output.h"
 #include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 
@@ -298,6 +299,7 @@ static const struct ctt_chapter chapters[] = {
       "The same command with --resume continues from it, also after a crash, "
       "and writes the same file, bit for bit under the conditions of "
       "convtt-train --resume." },
+    CTT_MODELS_BY_NAME,
     { "EXIT STATUS",
       "0: the model is written. 1: an error, or the run was stopped before "
       "its end. 2: " CTT_USAGE_STATUS },

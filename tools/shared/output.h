@@ -40,6 +40,14 @@ int ctt_output_has(const char *path, int64_t at, const char *text);
  * is one; else it is returned as it is.  Call it for one operand only. */
 char *ctt_tool_model(char *name);
 
+/* The same for the manual pages. */
+#define CTT_MODELS_BY_NAME \
+    { "MODELS BY NAME", \
+      "A MODEL without a slash that is no file here is looked for among the " \
+      "models that are installed: early-convttlstm stands for " \
+      "early-convttlstm.net of the folder share/convtt/models. NAME.net comes " \
+      "before NAME.h5." }
+
 /* The end of an error message, "" unless it is about such a name for which
  * there was nothing. */
 const char *ctt_tool_model_hint(const char *message);

@@ -42,6 +42,8 @@ grep -qE '^pruned 1/1 .* 90\.[01] ' out || fail "not 90% pruned: $(cat out)"
 "$bin/convtt-info" m.ctt | grep -qE '^validation +top-1 [0-9.]+%$' ||
     fail "no score: $("$bin/convtt-info" m.ctt)"
 "$bin/convtt-info" n.ctt > out
+grep -q '^compressed  *pruned, rounded$' out ||
+    fail "other stages: $(cat out)"
 grep -q '^validation  *not measured since the last change' out ||
     fail "another model's score: $(cat out)"
 
