@@ -110,7 +110,8 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
         return 0;
     if (row == 0) {
         snprintf(text, size, "stage\tbytes\tsmaller\tparameters\t"
-                 "pruned %% of all\tof prunable\tmult/frame\tnot pruned\tRAM kB\tms/frame\t"
+                 "pruned %% of all\tof prunable\tmult/frame\tnot pruned\t"
+                 "RAM kB\tms/frame\t"
                  "faster");
         return 1;
     }
@@ -118,7 +119,8 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
     snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%s\t%"
              PRId64 "\t%" PRId64 "\t%s\t%s\t%s", s->name, s->bytes,
              (double)r->stage[0].bytes / (double)s->bytes, s->params,
-             100 * s->pruned, prunable_text(s, prunable), s->macs, s->live_macs, ram, ms,
+             100 * s->pruned, prunable_text(s, prunable), s->macs,
+             s->live_macs, ram, ms,
              faster);
     return 1;
 }

@@ -45,8 +45,8 @@ char *ctt_tool_model(char *name);
     { "MODELS BY NAME", \
       "A MODEL without a slash that is no file here is looked for among the " \
       "models that are installed: early-convttlstm stands for " \
-      "early-convttlstm.net of the folder share/convtt/models. NAME.net comes " \
-      "before NAME.h5." }
+      "early-convttlstm.net of the folder share/convtt/models. NAME.net " \
+      "comes before NAME.h5." }
 
 /* The end of an error message, "" unless it is about such a name for which
  * there was nothing. */

@@ -438,9 +438,10 @@ const struct ctt_program ctt_train_program = {
     .name = "convtt-train",
     .summary = "train a model on video clips",
     .synopsis = "[OPTION...] MODEL.net -o OUT --data PATH",
-    .about = "Trains the model described by a text on labelled clips, or with "
-             "--task=predict on any clips to predict their next frames, or "
-             "with --task=both to do both.",
+    .about = "Trains a model, described by a text, to recognise what labelled "
+             "clips show. With --task=predict it learns to predict the next "
+             "frames of any clips, with --task=both both, with --task=next the "
+             "next symbol of a text.",
     .opts = ctt_train_opts,
     .description = description,
     .chapter = chapters,
