@@ -91,28 +91,36 @@ static void speed_text(const struct ctt_stage_row *s, char ram[SPEED],
     }
 }
 
+static const char *prunable_text(const struct ctt_stage_row *s,
+                                 char text[SPEED])
+{
+    snprintf(text, SPEED, isnan(s->prunable) ? "-" : "%.1f",
+             100 * s->prunable);
+    return text;
+}
+
 int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                            size_t size)
 {
     const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
-    char prunable[24] = "-", ram[SPEED] = "-", ms[SPEED] = "-";
+    char prunable[SPEED], ram[SPEED] = "-", ms[SPEED] = "-";
     char faster[SPEED] = "-";
 
     if (row > r->stages)
         return 0;
     if (row == 0) {
-        snprintf(text, size, "stage\tbytes\tsmaller\tparameters\tpruned %%\t"
-                 "prunable %%\tmult/frame\tnot pruned\tRAM kB\tms/frame\t"
+        snprintf(text, size, "stage\tbytes\tsmaller\tparameters\t"
+                 "pruned %% of all\tof prunable\tmult/frame\tnot pruned\t"
+                 "RAM kB\tms/frame\t"
                  "faster");
         return 1;
     }
     speed_text(s, ram, ms, faster);
-    if (!isnan(s->prunable))
-        snprintf(prunable, sizeof(prunable), "%.1f", 100 * s->prunable);
     snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%s\t%"
              PRId64 "\t%" PRId64 "\t%s\t%s\t%s", s->name, s->bytes,
              (double)r->stage[0].bytes / (double)s->bytes, s->params,
-             100 * s->pruned, prunable, s->macs, s->live_macs, ram, ms,
+             100 * s->pruned, prunable_text(s, prunable), s->macs,
+             s->live_macs, ram, ms,
              faster);
     return 1;
 }
@@ -121,7 +129,7 @@ int ctt_report_result_cells(const struct ctt_report *r, int row, char *text,
                             size_t size)
 {
     const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
-    char score[48], pair[64], scores[128] = "";
+    char score[48], pair[64], scores[128] = "", prunable[SPEED];
     char ram[SPEED] = "-", ms[SPEED] = "-", faster[SPEED] = "-";
     int scored = !isnan(r->stage[0].after.top1[0]);
 
@@ -131,8 +139,8 @@ int ctt_report_result_cells(const struct ctt_report *r, int row, char *text,
         if (scored)
             snprintf(scores, sizeof(scores), "\t%s %%\tlost\twon\tp",
                      ctt_report_score(r));
-        snprintf(text, size, "stage\tbytes\tsmaller\tpruned %%%s\tRAM kB\t"
-                 "ms/frame\tfaster", scores);
+        snprintf(text, size, "stage\tbytes\tsmaller\tpruned %% of all\t"
+                 "of prunable%s\tRAM kB\tms/frame\tfaster", scores);
         return 1;
     }
     speed_text(s, ram, ms, faster);
@@ -140,9 +148,10 @@ int ctt_report_result_cells(const struct ctt_report *r, int row, char *text,
         snprintf(scores, sizeof(scores), "\t%s\t%s",
                  percent3(s->after.top1, score, sizeof(score)),
                  against(&s->after, row == 1, pair, sizeof(pair)));
-    snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%.1f%s\t%s\t%s\t%s",
-             s->name, s->bytes, (double)r->stage[0].bytes / (double)s->bytes,
-             100 * s->pruned, scores, ram, ms, faster);
+    snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%.1f\t%s%s\t%s\t%s\t"
+             "%s", s->name, s->bytes,
+             (double)r->stage[0].bytes / (double)s->bytes, 100 * s->pruned,
+             prunable_text(s, prunable), scores, ram, ms, faster);
     return 1;
 }
 

@@ -71,9 +71,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "lines of words, each a sentence of its own",
       .letter = 'd', .arg = "PATH",
       .section = "Data", .tags = COMMON | RESUME },
-    { "val", CTT_STRING, FIELD(val), "", "validation clips, as for --data, "
-      "but a folder per class needs no splits, or none; not given: --val-split "
-      "of --data or, if it has no splits, a fifth of the clips", .arg = "PATH",
+    { "val", CTT_STRING, FIELD(val), "", "validation clips, or none; not "
+      "given: --val-split of --data or, if it has no splits, a fifth of its "
+      "clips. PATH is as for --data, but a folder per class needs no splits",
+      .arg = "PATH",
       .section = "Data", .tags = COMMON | RESUME },
     { "test", CTT_STRING, FIELD(test), "", "held-out clips, named like those "
       "of --val, that are scored once, after the model is written; not given: "
@@ -213,11 +214,11 @@ const struct ctt_opt ctt_train_opts[] = {
       .choices = tasks, .section = "Model",
       .tags = TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
-      "model, which may be ONNX", .arg = "FILE", .section = "Model",
+      "model file or ONNX file", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
-    { "backbone", CTT_STRING, FIELD(backbone), "", "in place of a model text: "
-      "a linear head is fitted to maps of this model, whose weights stay; of a "
-      "text (.net) they are random: a control", .arg = "FILE",
+    { "backbone", CTT_STRING, FIELD(backbone), "", "train only a linear "
+      "classifier of the features of this model, given in place of a model "
+      "text; the weights of a text (.net) are random: a control", .arg = "FILE",
       .section = "Model", .needs = "task=recognise", .tags = COMMON | TRAINER },
     { "head", CTT_CHOICE, FIELD(head), "ridge", "ridge: a linear head, fitted "
       "in closed form; conv: also a small network on the changes of the maps, "

@@ -416,14 +416,22 @@ static const struct {
     const char *word;
     const struct ctt_opt *opts;
     int (*expand)(char **, const char *, const struct cell *);
+    const char *use;    /* one line */
 } cells[] = {
-    { "lstm", lstm_opts, lstm },
-    { "convlstm", convlstm_opts, convlstm },
-    { "convttlstm", convttlstm_opts, convttlstm },
-    { "resblock", resblock_opts, resblock },
-    { "e3dlstm", e3dlstm_opts, e3dlstm },
-    { "change", change_opts, change },
-    { "average", average_opts, average },
+    { "lstm", lstm_opts, lstm,
+      "an LSTM on a vector" },
+    { "convlstm", convlstm_opts, convlstm,
+      "a ConvLSTM (Shi et al. 2015)" },
+    { "convttlstm", convttlstm_opts, convttlstm,
+      "a Conv-TT-LSTM, which reads several past states (Su et al. 2020)" },
+    { "resblock", resblock_opts, resblock,
+      "two convs and a shortcut (He et al. 2016)" },
+    { "e3dlstm", e3dlstm_opts, e3dlstm,
+      "an LSTM of volumes that recalls memories (Wang et al. 2019)" },
+    { "change", change_opts, change,
+      "a value minus the one some steps before" },
+    { "average", average_opts, average,
+      "mean over the steps so far; in long streams a running mean" },
 };
 
 static int find_cell(const char *word)
@@ -439,11 +447,12 @@ int ctt_cell_known(const char *word)
     return find_cell(word) >= 0;
 }
 
-const char *ctt_cell_word(int i, const struct ctt_opt **opts)
+const char *ctt_cell_word(int i, const struct ctt_opt **opts, const char **use)
 {
     if (i < 0 || i >= (int)CTT_LEN(cells))
         return NULL;
     *opts = cells[i].opts;
+    *use = cells[i].use;
     return cells[i].word;
 }
 

@@ -251,9 +251,9 @@ int   ctt_cell_expand(const struct ctt_graph *g, const char *word,
                       const char *name, int argc, char **argv, char **out);
 int   ctt_cell_known(const char *word);
 
-/* The i-th cell word and the table of its settings, for --help; NULL after the
- * last. */
-const char *ctt_cell_word(int i, const struct ctt_opt **opts);
+/* The i-th cell word, the table of its settings and its use in a line, for
+ * --ops; NULL after the last. */
+const char *ctt_cell_word(int i, const struct ctt_opt **opts, const char **use);
 
 /* schedule.c: the execution order of the nodes before `clip`: the strongly
  * connected components of the graph with its state edges (Tarjan 1972), each

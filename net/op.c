@@ -393,7 +393,7 @@ static enum ctt_form form_if_back(const struct ctt_node *n)
 const struct ctt_op ctt_ops[CTT_NOPS] = {
 #define OP(E, s, memory, lo, hi, list, exact, reach, together, in_place, \
            reads, result, weights, macs, takes, form, ties, rows,        \
-           constant, width)                                              \
+           constant, width, use)                                         \
     [CTT_OP_##E] = { #s, s##_attr, ctt_shape_##s, CTT_##memory, lo, hi,  \
                      CTT_##list, CTT_##exact, CTT_REACH_##reach,         \
                      together_##together, in_place_##in_place,           \
@@ -401,7 +401,7 @@ const struct ctt_op ctt_ops[CTT_NOPS] = {
                      weights##_weights, CTT_MACS_##macs,                 \
                      CTT_TAKES_##takes, form_##form, CTT_GROUPS_##ties, \
                      CTT_ROWS_##rows, CTT_CONSTANT_##constant,           \
-                     CTT_WIDTH_##width },
+                     CTT_WIDTH_##width, use },
 #include "net/ops.def"
 #undef OP
 };

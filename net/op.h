@@ -152,6 +152,7 @@ struct ctt_op {
     enum ctt_rows_rule    rows;
     enum ctt_constant_rule constant;
     enum ctt_width_rule   width;
+    const char           *use;    /* one line */
 };
 
 extern const struct ctt_op ctt_ops[CTT_NOPS];

@@ -218,8 +218,8 @@ _Static_assert(CTT_INT8_AUTO == 1 + CTT_RANGE_METHODS,
 
 static const struct ctt_opt options[] = {
     { .name = "int8", .type = CTT_CHOICE, .off = FIELD(method),
-      .dflt = "auto", .help = "with --data: convs read bytes and multiply "
-      "whole numbers; the range of values is that of all values that clips "
+      .dflt = "auto", .help = "with --data: convs compute with 8-bit "
+      "integers; the range of values is that of all values that clips "
       "give, that of --int8-percentile, the one whose clipping loses least "
       "information, or the one of least squared error; auto: none or mse, as "
       "--for decides, for a model that is thinned, factorised or pruned, "

@@ -234,8 +234,8 @@ static const char *const inits[] = { "linear", "density", "kmeans++", NULL };
 
 static const struct ctt_opt options[] = {
     { .name = "share", .type = CTT_STRING, .off = FIELD(bits), .dflt = "",
-      .help = "bits per weight that is not pruned, 1 to 8, or auto; "
-      "weights share the values of a codebook, which are then trained; "
+      .help = "bits per weight, 1 to 8, or auto: weights share the "
+      "2^BITS values of a codebook; the values are then trained; "
       "NAME=BITS after a comma for the weights of these names", .arg = "BITS",
       .tags = CTT_OPT_COMMON },
     { .name = "share-tol", .type = CTT_FLOAT, .off = FIELD(tol),

@@ -252,7 +252,8 @@ static const char *const forms[] = { "train", "window", "pair", NULL };
 
 static const struct ctt_opt options[] = {
     { .name = "tt-rank", .type = CTT_INT, .off = FIELD(rank), .dflt = "0",
-      .help = "largest rank of a tensor train; 0: no limit", .max = 4096,
+      .help = "replace weights by tensor trains of at most this rank; "
+      "0: no limit", .max = 4096,
       .arg = "R", .tags = CTT_OPT_COMMON },
     { .name = "tt-tol", .type = CTT_FLOAT, .off = FIELD(tol), .dflt = "0",
       .help = "largest relative error of a weight; 0: no limit", .max = 0.9999,

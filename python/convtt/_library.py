@@ -108,8 +108,8 @@ def load() -> c.CDLL:
     try:
         lib = c.CDLL(name)
     except OSError as e:
-        raise Error(f"{e}: install libconvtt-infer, or name its file in "
-                    "CONVTT_LIBRARY") from None
+        raise Error(f"{e}: install libconvtt-infer and run ldconfig, or name "
+                    "its file in CONVTT_LIBRARY") from None
     for function, (returns, takes) in _FUNCTIONS.items():
         try:
             f = getattr(lib, function)

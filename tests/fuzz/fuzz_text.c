@@ -88,7 +88,9 @@ size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
     static const struct ctt_fuzz_text seeds[] = {
         FUZZ_TEXT("\xff" "In the beginning God\ncreated the heaven\n"),
-        FUZZ_TEXT("\x21" "a b a c\r\n\r\n<unk> b\t c <eos>"),
+        FUZZ_TEXT("\x21" "a b a c\r\n\r\n<unk> b\t c"),
+        FUZZ_TEXT("\x21" "a b a <eos>"),
+        FUZZ_TEXT("\x21" "a\0c b"),
         FUZZ_TEXT("\x02" "\xef\xbb\xbf" "caf\xc3\xa9 \xff\xfd \x01\n\n\n"),
         FUZZ_TEXT("\x30" "\xff\xfe" "a\0b\0"),
         FUZZ_TEXT("\x00" "\n \n"),

@@ -75,8 +75,8 @@ static void sentences_are_lines(void)
           "<eos> a b [<eos>] <eos> b c b [<eos>] " },
         { "words:", TEXT("\n\n a\t b \r\n\r\n  \nb"), 100, 0, 4,
           "<eos> a b [<eos>] <eos> b [<eos>] " },
-        { "words:", TEXT("\xef\xbb\xbf" "a <unk> b a <eos>"), 100, 0, 4,
-          "<eos> a <unk> b a <eos> [<eos>] " },
+        { "words:", TEXT("\xef\xbb\xbf" "a <unk> b a"), 100, 0, 4,
+          "<eos> a <unk> b a [<eos>] " },
         { "words:", TEXT("a b a c"), 3, 0, 3,    /* the rest is unknown */
           "<eos> a <unk> a <unk> [<eos>] " },
         { "words:", TEXT("a b c d e\n"), 100, 2, 7,
@@ -205,6 +205,8 @@ static void bad_files_are_named(void)
         { TEXT(""), "no line has words" },
         { TEXT("\n \r\n\n"), "no line has words" },
         { TEXT("\xff\xfe" "a\0"), "UTF-16" },
+        { TEXT("a b\0c"), "NUL" },
+        { TEXT("a b <eos>\n"), "the word <eos>" },
     };
     struct ctt_text_set set = { .vocab = 10 };
     struct ctt_text *t = NULL;

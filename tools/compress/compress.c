@@ -160,6 +160,8 @@ static int check_outputs(struct ctt_compress_job *j)
     CTT_TRY(ctt_newfile_claim(j->c.out, &j->claim[0]));
     CTT_TRY(ctt_newfile_claim(j->c.train.checkpoint, &j->claim[1]));
     CTT_TRY(ctt_output_check(j->c.out, &ctt_output_model));
+    if (!j->c.train.resume)
+        ctt_output_say_replaced(j->c.out);
     CTT_TRY(ctt_output_check(j->c.report, &report_kind));
     CTT_TRY(ctt_output_check(j->c.report_html, &ctt_output_page));
     CTT_TRY(ctt_output_check_checkpoint(j->c.train.checkpoint,

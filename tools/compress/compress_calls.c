@@ -154,8 +154,9 @@ static int sample(void *arg, const struct ctt_model *m, int clips,
     struct ctt_compress_job *j = arg;
     struct ctt_sample want = { node, nodes, what, take, to };
 
-    ctt_tool_progress(&j->around, "%s",
-                      j->busy[0] ? j->busy : "measuring responses");
+    ctt_tool_progress(&j->around, "%s: %s%s",
+                      j->busy[0] ? j->busy : "measuring responses",
+                      m->g->node[node[0]].name, nodes > 1 ? ", ..." : "");
     return ctt_sample_values(m, &j->c.train, j->data, clips, &want);
 }
 

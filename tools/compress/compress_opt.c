@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_opt.c: the manual page of convtt-compress, without its options. */
+#include "tools/shared/output.h"
 #include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 
@@ -298,6 +299,7 @@ static const struct ctt_chapter chapters[] = {
       "The same command with --resume continues from it, also after a crash, "
       "and writes the same file, bit for bit under the conditions of "
       "convtt-train --resume." },
+    CTT_MODELS_BY_NAME,
     { "EXIT STATUS",
       "0: the model is written. 1: an error, or the run was stopped before "
       "its end. 2: " CTT_USAGE_STATUS },
@@ -321,11 +323,12 @@ const struct ctt_program ctt_compress_program = {
     .name = "convtt-compress",
     .summary = "make a trained model smaller",
     .synopsis = "[OPTION...] MODEL -o OUT",
-    .about = "Factorises the weights of a trained model (--svd-rank, "
-             "--svd-energy, --svd-macs, --tt-rank, --tt-tol), prunes them "
-             "(--prune), lets them share values (--share), lets convs read "
-             "bytes (--int8), or all of that; with --data it retrains. Writes "
-             "the compressed model and a report.",
+    .about = "Makes a trained model smaller: factorises its weights "
+             "(--tt-rank, --tt-tol, --svd-rank, --svd-energy, --svd-macs), "
+             "prunes them (--prune), lets them share values (--share) and "
+             "computes with 8-bit integers (--int8). These can be combined. "
+             "With --data the model is retrained after each. The compressed "
+             "model and a table of its cost are written.",
     .description = description,
     .chapter = chapters,
     .also = "convtt-train(1), convtt-infer(1), convtt-info(1)",

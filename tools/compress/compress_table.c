@@ -111,10 +111,11 @@ static const struct ctt_opt explain[] = {
 
 static const struct ctt_opt budget[] = {
     { .name = "budget", .type = CTT_STRING, .off = FIELD(budget), .dflt = "",
-      .help = "find the options for each weight that keep the model "
-      "within limits, and write it: top1=-0.5 (points lost) or top1=90 (a "
-      "floor), at a share of the clips as top1@25, top1@50; bytes=20k; "
-      "ms=0.05; macs=2M; ram=300k", .arg = "LIMIT,..", .section = "Budget",
+      .help = "find options for each weight so that the model keeps "
+      "these limits, and write it: bytes=20k, ms=0.05 per frame, macs=2M, "
+      "ram=300k, top1=-0.5 (at most 0.5 points lost) or top1=90 (at least "
+      "90%); top1@25 counts after 25% of each clip, top1@50 after half",
+      .arg = "LIMIT,..", .section = "Budget",
       .tags = CTT_OPT_COMMON },
     { .name = "dry-run", .type = CTT_FLAG, .off = FIELD(dry_run), .dflt = "0",
       .help = "print the plan, tried without retraining, and stop",

@@ -139,8 +139,7 @@ static int check_out(const struct ctt_data_cfg *c, const char *path)
 {
     int rc = 0;
 
-    CTT_CHECK(!ctt_tool_reads(path, c->out), CTT_EINVAL,
-              "%s: given for two files", c->out);
+    CTT_TRY(ctt_tool_spares((const char *[]){ c->out }, 1, path));
     CTT_TRY(ctt_output_check(c->out, &ctt_output_pack));
 out:
     return rc;

@@ -32,7 +32,7 @@ static const char *const zero_forms[] = { CTT_UNIT_WORDS, NULL };
 static const char *const tune_words[] = { "off", "on", NULL };
 
 static const struct ctt_opt opts[] = {
-    { "observe", CTT_STRING, FIELD(observe), "", "ratios of a clip after "
+    { "observe", CTT_STRING, FIELD(observe), "", "shares of a clip after "
       "which to answer [0.25,0.5,1]", .letter = 'o', .arg = "R,...",
       .section = "Recognition", .needs = ANSWERS " !every !stream !streams",
       .tags = COMMON },
@@ -185,9 +185,9 @@ static const struct ctt_opt opts[] = {
       "of counts and times, which are printed at the end, too; 0: only at the "
       "end", 0, 86400, .arg = "SECONDS", .section = "Stream", .needs = STREAM },
 
-    { "bench", CTT_FLAG, FIELD(bench.on), "0", "measure a model file, or a "
-      "model text (.net) with random weights, without clips", .letter = 'b',
-      .section = "Measuring", .tags = COMMON },
+    { "bench", CTT_FLAG, FIELD(bench.on), "0", "measure the speed of a "
+      "model file, or of a text (.net) with random weights; takes no clips",
+      .letter = 'b', .section = "Measuring", .tags = COMMON },
     { "runs", CTT_INT, FIELD(bench.runs), "0", "frames per measurement; 0: "
       "two seconds, at least 100 frames (each row of threads and streams: "
       "half a second, at least 20)", 0, 1000000, .arg = "N",
@@ -276,17 +276,16 @@ const struct ctt_program ctt_infer_program = {
     .name = "convtt-infer",
     .summary = "run a model on video clips",
     .synopsis = "[OPTION...] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|- ...",
-    .about = "Prints which class each clip shows, after ratios of it "
-             "(--observe) or as frames arrive (--every); or, with a model "
-             "trained for that, predicts the next frames (--predict). --stream "
-             "follows a camera or another source and prints events, "
-             "--streams all sources of a list. A model of text "
-             "(convtt-train --task next) prints for each line of text:FILE, "
-             "behind the lines before it, or of words:FILE its perplexity and "
-             "the symbols it expects behind it. "
+    .about = "Prints which class each clip shows, after parts of it "
+             "(--observe) or as frames arrive (--every). A model that was "
+             "trained for it predicts the next frames (--predict). --stream "
+             "follows a camera and prints events, --streams all sources of a "
+             "list. A model of text (convtt-train --task next) prints for each "
+             "line of text:FILE or words:FILE its perplexity and the symbols "
+             "that it expects next; in text:FILE the lines before count, too. "
              "--bench MODEL measures how fast a model runs on this machine. "
-             "--calibrate and --decide answer once per clip, as early as a "
-             "guarantee allows.",
+             "--decide answers once per clip, as early as thresholds allow; "
+             "--calibrate finds these.",
     .opts = opts,
     .description = ctt_infer_description,
     .chapter = ctt_infer_chapters,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_page.c: the texts of convtt-infer's manual page. */
+#include "tools/shared/output.h"
 #include "tools/infer/infer_tool.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
@@ -237,6 +238,7 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "memory of a stream is the model's state for it. A source that fails is "
       "named with its reason in a line and leaves the batch, and the others go "
       "on. A list has at most 4096 streams, with --sliding half as many." },
+    CTT_MODELS_BY_NAME,
     { "EXIT STATUS",
       "0: success; of a stream, also that it was stopped by Ctrl-C, SIGTERM or "
       "SIGHUP, or that it was cut short: a line says so, and all frames that "

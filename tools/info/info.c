@@ -30,7 +30,7 @@ static void tell_attribute(const struct ctt_opt *o)
 static void tell_ops(void)
 {
     const struct ctt_opt *attr;
-    const char *word;
+    const char *word, *use;
 
     printf("A model is a text with one line per node, 'word name key=value "
            "...', and # comments.\nin= names the inputs, separated by commas; "
@@ -41,17 +41,16 @@ static void tell_ops(void)
     for (int i = 0; i < CTT_NOPS; i++) {
         const struct ctt_op *op = &ctt_ops[i];
 
-        printf("  %s", op->name);
+        printf("  %s, ", op->name);
         if (op->max_in > op->min_in)
-            printf(", %d to %d inputs\n", op->min_in, op->max_in);
-        else
-            printf(", %d input%s\n", op->min_in, ctt_s(op->min_in));
+            printf("%d to ", op->min_in);
+        printf("%d input%s: %s\n", op->max_in, ctt_s(op->max_in), op->use);
         for (attr = op->attr; attr->name; attr++)
             tell_attribute(attr);
     }
     printf("\nCells, which stand for several lines:\n");
-    for (int i = 0; (word = ctt_cell_word(i, &attr)) != NULL; i++) {
-        printf("  %s\n", word);
+    for (int i = 0; (word = ctt_cell_word(i, &attr, &use)) != NULL; i++) {
+        printf("  %s: %s\n", word, use);
         for (; attr->name; attr++)
             tell_attribute(attr);
     }
@@ -93,10 +92,10 @@ static int strip(const char *path, const char *out)
     struct ctt_model *m = NULL;
     int rc = 0;
 
-    CTT_CHECK(!ctt_tool_same_file(path, out), CTT_EINVAL, "%s: given for two "
-              "files", out);
+    CTT_TRY(ctt_tool_apart((const char *[]){ path, out }, 2));
     CTT_TRY(ctt_output_check(out, &ctt_output_model));
     CTT_TRY(ctt_model_load(path, 0, &m));
+    ctt_output_say_replaced(out);
     CTT_TRY(ctt_model_save_inference(out, m));
 out:
     ctt_model_free(&m);

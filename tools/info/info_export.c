@@ -74,8 +74,7 @@ int ctt_info_export(const struct ctt_info_cfg *cfg, const char *path)
     struct ctt_model *m = NULL;
     int rc;
 
-    CTT_CHECK(!ctt_tool_same_file(path, cfg->export_to), CTT_EINVAL, "%s: "
-              "given for two files", path);
+    CTT_TRY(ctt_tool_apart((const char *[]){ path, cfg->export_to }, 2));
     CTT_TRY(ctt_info_load(path, 0, &m));
     CTT_TRY(ctt_graph_light_known(m->g));
     if (ctt_tool_is_net(path))

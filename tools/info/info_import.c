@@ -49,9 +49,12 @@ int ctt_info_can_save(const char *path)
 {
     static const struct ctt_output_kind text = { .name = "model text",
                                                  .is = holds_text };
+    int rc = ctt_output_check(path, path && ctt_tool_is_net(path) ? &text :
+                              &ctt_output_model);
 
-    return ctt_output_check(path, path && ctt_tool_is_net(path) ? &text :
-                            &ctt_output_model);
+    if (rc >= 0)
+        ctt_output_say_replaced(path);
+    return rc;
 }
 
 int ctt_info_import(const struct ctt_info_cfg *cfg, const char *path)
@@ -63,9 +66,7 @@ int ctt_info_import(const struct ctt_info_cfg *cfg, const char *path)
     int rc, kind;
 
     CTT_TRY((text || !path) && (map || !cfg->map) ? 0 : CTT_ENOMEM);
-    CTT_CHECK(!ctt_tool_same_file(cfg->import, cfg->out) &&
-              !ctt_tool_same_file(path, cfg->out), CTT_EINVAL, "%s: given for "
-              "two files", cfg->out);
+    CTT_TRY(ctt_tool_apart((const char *[]){ cfg->import, path, cfg->out }, 3));
     CTT_TRY(kind = ctt_foreign_kind(cfg->import));
     CTT_TRY(ctt_info_can_save(cfg->out));
     if (kind == CTT_FOREIGN_ONNX) {

@@ -309,6 +309,30 @@ out:
     return rc;
 }
 
+/* The stages of compression: what begins the lines of a history that are about
+ * no training, up to a colon or a number, once of lines in a row. */
+static void tell_stages(const char *history)
+{
+    const char *s = history ? history : "", *before = "";
+    char name[64], shown[2 * sizeof(name)];
+    int said = 0;
+
+    for (; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+        size_t n = strcspn(s, ":0123456789\n");
+
+        if (strncmp(s, "train ", 6) == 0 || s[n] == '\n' || !s[n] ||
+            strncmp(s, before, n) == 0)
+            continue;
+        before = s;
+        snprintf(name, sizeof(name), "%.*s",
+                 (int)(n && s[n - 1] == ' ' ? n - 1 : n), s);
+        printf("%s%s", said++ ? ", " : "compressed      ",
+               ctt_visible(name, 0, shown, sizeof(shown)));
+    }
+    if (said)
+        printf("\n");
+}
+
 /* The part that --all adds. */
 static int tell_rest(const char *path, const struct ctt_model *m)
 {
@@ -332,14 +356,15 @@ out:
     return rc;
 }
 
-static int tell_size(const char *path)
+static int tell_size(const char *path, double params)
 {
     struct ctt_stored *s = NULL;
     int64_t bytes;
     int count, rc;
 
     CTT_TRY(ctt_model_stored(path, &s, &count, &bytes));
-    printf("on disk         %lld bytes\n", (long long)bytes);
+    printf("on disk         %lld bytes, %.1f per parameter\n",
+           (long long)bytes, (double)bytes / params);
 out:
     ctt_free(s);
     return rc;
@@ -372,7 +397,8 @@ int ctt_info_model(const char *path, int all)
                                          sizeof(a)));
     if (!is_net) {
         if (!all)
-            CTT_TRY(tell_size(path));
+            CTT_TRY(tell_size(path, (double)ctt_model_params(m)));
+        tell_stages(m->history);
         printf("training state  %s\n", m->train ? "yes (--strip drops it)"
                                                 : "no");
         tell_answers(m);

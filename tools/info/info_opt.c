@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info_opt.c: the options and the manual page of convtt-info. */
+#include "tools/shared/output.h"
 #include "device/device.h"
 #include "base/limits_opt.h"
 #include "tools/info/info_tool.h"
@@ -181,6 +182,7 @@ static const struct ctt_chapter chapters[] = {
       "safetensors file of convtt holds its model text, so it needs neither. "
       "Maps of torchvision's and timm's models (mobilenet-v2.map, "
       "mobilenet-v2-timm.map, resnet50.map) are installed beside the models." },
+    CTT_MODELS_BY_NAME,
     { "EXIT STATUS",
       "0: success. 1: an error. 2: " CTT_USAGE_STATUS },
     { "EXAMPLES",

@@ -317,8 +317,7 @@ static int can_write_merged(const struct lint *l)
     const char *out = l->cfg->merge ? l->cfg->out : NULL;
     int rc;
 
-    CTT_CHECK(!ctt_tool_same_file(l->path, out), CTT_EINVAL, "%s: given for "
-              "two files", out);
+    CTT_TRY(ctt_tool_apart((const char *[]){ l->path, out }, 2));
     CTT_CHECK(!out || ctt_tool_is_net(out) == ctt_tool_is_net(l->path),
               CTT_EINVAL, "%s: --merge makes a text, NAME.net, of a text, and "
               "a model of a model", out);

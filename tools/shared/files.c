@@ -2,6 +2,7 @@
  * files.c: which paths name the same file or can be written; model texts. */
 #include "tools/shared/output.h"
 #include "base/newfile.h"
+#include "net/kind.h"
 #include "tools/shared/tool.h"
 #include "video/source.h"
 
@@ -138,6 +139,12 @@ out:
     return rc;
 }
 
+void ctt_output_say_replaced(const char *path)
+{
+    if (path && ctt_kind_at(path) == CTT_KIND_MODEL)
+        ctt_tool_say("warning: %s is a model already, which is replaced", path);
+}
+
 int ctt_output_check_checkpoint(const char *path, int resume)
 {
     struct stat st;
@@ -190,7 +197,7 @@ int ctt_tool_apart(const char *const *made, int n)
     for (int i = 0; i < n; i++)
         for (int k = i + 1; k < n; k++)
             CTT_CHECK(!ctt_tool_same_file(made[i], made[k]), CTT_EINVAL,
-                      "%s: given for two files", made[k]);
+                      "%s: given for two files; name another one", made[k]);
 out:
     return rc;
 }
@@ -201,7 +208,7 @@ int ctt_tool_spares(const char *const *made, int n, const char *data)
 
     for (int i = 0; i < n; i++)
         CTT_CHECK(!ctt_tool_reads(data, made[i]), CTT_EINVAL,
-                  "%s: given for two files", made[i]);
+                  "%s: given for two files; name another one", made[i]);
 out:
     return rc;
 }

@@ -40,6 +40,14 @@ int ctt_output_has(const char *path, int64_t at, const char *text);
  * is one; else it is returned as it is.  Call it for one operand only. */
 char *ctt_tool_model(char *name);
 
+/* The same for the manual pages. */
+#define CTT_MODELS_BY_NAME \
+    { "MODELS BY NAME", \
+      "A MODEL without a slash that is no file here is looked for among the " \
+      "models that are installed: early-convttlstm stands for " \
+      "early-convttlstm.net of the folder share/convtt/models. NAME.net " \
+      "comes before NAME.h5." }
+
 /* The end of an error message, "" unless it is about such a name for which
  * there was nothing. */
 const char *ctt_tool_model_hint(const char *message);
@@ -85,6 +93,9 @@ int  ctt_tool_new_model(const char *path, struct ctt_graph *g,
 /* Returns 1 if both paths are given and name the same file; folder and name are
  * compared if a file does not exist yet. */
 int  ctt_tool_same_file(const char *a, const char *b);
+
+/* Says that the output replaces a model, if one is there. */
+void ctt_output_say_replaced(const char *path);
 
 /* Finds a wrong output path before the work and changes nothing; NULL is
  * right.  CTT_EIO if the file cannot be written now, which is tried; CTT_EINVAL

@@ -428,9 +428,8 @@ int ctt_training_claim(struct ctt_training *j)
     if (c->checkpoint)
         CTT_TRY(ctt_newfile_claim(c->checkpoint, &j->claim[1]));
     CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
-    if (!c->resume && ctt_kind_at(c->out) == CTT_KIND_MODEL)
-        ctt_tool_say("warning: %s is a model already, which this training "
-                     "replaces; another --out keeps it", c->out);
+    if (!c->resume)
+        ctt_output_say_replaced(c->out);
     if (c->checkpoint)
         CTT_TRY(ctt_output_check_checkpoint(c->checkpoint, c->resume));
     CTT_TRY(ctt_output_check(c->log_csv, &csv_kind));

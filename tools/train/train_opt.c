@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_opt.c: the manual page of convtt-train; its options are the trainer's
  * settings (libtrain/cfg.c). */
+#include "tools/shared/output.h"
 #include "libtrain/train.h"
 #include "tools/train/train_tool.h"
 #include "tools/shared/tool.h"
@@ -388,6 +389,7 @@ static const struct ctt_chapter chapters[] = {
       "bit; --log-csv has the rates. A resumed run spreads the rest of the "
       "schedule over its own minutes; one whose limit had ended it goes on at "
       "the rate of its steps." },
+    CTT_MODELS_BY_NAME,
     { "EXIT STATUS",
       "0: the model is written, or the run paused; with --doctor: all looks "
       "well. 1: an error, or "
@@ -436,9 +438,10 @@ const struct ctt_program ctt_train_program = {
     .name = "convtt-train",
     .summary = "train a model on video clips",
     .synopsis = "[OPTION...] MODEL.net -o OUT --data PATH",
-    .about = "Trains the model described by a text on labelled clips, or with "
-             "--task=predict on any clips to predict their next frames, or "
-             "with --task=both to do both.",
+    .about = "Trains a model, described by a text, to recognise what labelled "
+             "clips show. With --task=predict it learns to predict the next "
+             "frames of any clips, with --task=both both, with --task=next the "
+             "next symbol of a text.",
     .opts = ctt_train_opts,
     .description = description,
     .chapter = chapters,

@@ -45,6 +45,8 @@ static int check_search_files(const struct ctt_search_run *r)
         CTT_TRY(ctt_tool_spares(made, n, read[k]));
     CTT_TRY(ctt_teachers_spared(c->teacher, made, n));
     CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
+    if (!c->resume)
+        ctt_output_say_replaced(c->out);
     if (access(r->log_path, F_OK) == 0)
         CTT_TRY(ctt_output_check(r->log_path, &log_kind));
     CTT_TRY(ctt_output_check(c->search_csv, &csv_kind));

@@ -92,6 +92,8 @@ static int add_symbol(struct reading *r, const char *s, size_t n)
             snprintf(name, sizeof(name), "\\x%02x", (unsigned char)*raw);
         CTT_TRY(symbol = ctt_names_add(&r->t->names, name));
     }
+    CTT_CHECK(symbol != EOS, CTT_EFORMAT, "%s: has the word " CTT_TEXT_EOS
+              ", which stands for a line end: remove or rename it", r->path);
     CTT_TRY(put_symbol(r->t, symbol));
 out:
     return rc;
@@ -352,6 +354,9 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
     CTT_CHECK(!ctt_mark_utf16(text, (size_t)size), CTT_EFORMAT,
               "%s: text of UTF-16; UTF-8, or any other with one byte for a "
               "blank and a line end, is read", r.path);
+    CTT_CHECK(!r.words || !memchr(text, '\0', (size_t)size), CTT_EFORMAT,
+              "%s: has a NUL byte, which no word has; remove it, or read "
+              "bytes: " CTT_TEXT_BYTES "%s", r.path, r.path);
     CTT_TRY(ctt_names_add(&r.t->names, CTT_TEXT_EOS));
     CTT_TRY(ctt_names_add(&r.t->names, CTT_TEXT_UNKNOWN));
     CTT_TRY(split_lines(&r, text + mark, size - mark,

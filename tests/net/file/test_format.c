@@ -273,10 +273,10 @@ static void test_cells(void)
     int i = table(head, find(0, "## 4."),
                   "| key | kind | default | range | of |");
     const struct ctt_opt *o = NULL;
-    const char *word;
+    const char *word, *use;
 
     CU_ASSERT_FATAL(head > 0 && i > 0);
-    for (int k = 0; (word = ctt_cell_word(k, &o)) != NULL; k++)
+    for (int k = 0; (word = ctt_cell_word(k, &o, &use)) != NULL; k++)
         for (; o->name; o++) {
             if (strcmp(o->name, "in") == 0)
                 continue;

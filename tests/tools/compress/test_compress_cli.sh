@@ -35,15 +35,23 @@ grep -qE '^pruned 1/1 .* 90\.[01] ' out || fail "not 90% pruned: $(cat out)"
 [ "$(size n.ctt)" -lt $(($(size m.ctt) / 4)) ] || fail "n.ctt is large"
 [ "$(grep -c ':$' out)" = 2 ] && grep -q '^e .* deflate' out &&
     grep -q "^rounded *$(size n.ctt) " out &&
-    grep -qE '^stage +bytes +smaller +pruned % +RAM kB' out ||
+    grep -qE '^stage +bytes +smaller +pruned % of all +of prunable +RAM' out ||
     fail "not two tables, without scores: $(cat out)"
 
 # The score of m.ctt is not that of n.ctt.
 "$bin/convtt-info" m.ctt | grep -qE '^validation +top-1 [0-9.]+%$' ||
     fail "no score: $("$bin/convtt-info" m.ctt)"
 "$bin/convtt-info" n.ctt > out
+grep -q '^compressed  *pruned, folded, rounded$' out ||
+    fail "other stages: $(cat out)"
 grep -q '^validation  *not measured since the last change' out ||
     fail "another model's score: $(cat out)"
+
+# A model that is replaced is named; so is what stands for two files.
+tells 0 '^warning: n.ctt is a model already' m.ctt -o n.ctt --prune 0.9 \
+    --prune-least 0 --threads 1
+tells 2 "m.ctt: given for two files; name another one" m.ctt -o m.ctt \
+    --prune 0.5
 
 # convtt-info counts the units that are kept: e.w has 32 outputs of 3x3x3.
 units() {

@@ -186,7 +186,8 @@ rm two.h5.ckpt
     fail "a closed pipe: $(cat err)"
 [ -e two.h5.ckpt ] && ! ls two.h5*.lock > list 2>&1 ||
     fail "a closed pipe leaves $(ls two.h5*)"
-says 0 'convttlstm' "$bin/convtt-info" --ops
+says 0 '^  mul, 2 inputs: product' "$bin/convtt-info" --ops
+says 0 '^  convttlstm: .*Su et al' "$bin/convtt-info" --ops
 says 0 'at 100%' "$bin/convtt-info" --data clips whole.ctt
 says 0 'at 100%' "$bin/convtt-info" --data t.pack whole.ctt
 "$bin/convtt-info" --strip small.ctt whole.ctt || fail "--strip"
