@@ -30,7 +30,7 @@ static const struct { char change, mean, most; int span; } motions[] = {
 };
 
 /* Steps in a sixth of a second, at least one; fps=0, every frame: one. */
-static int steps_of(const struct ctt_graph *g)
+static int sixth_steps(const struct ctt_graph *g)
 {
     float fps = g->node[ctt_graph_input(g)].attr.input.fps;
 
@@ -42,7 +42,7 @@ static int steps_of(const struct ctt_graph *g)
 static int add_map(struct head *h, int node)
 {
     const char *name = h->g->node[node].name, *s = h->stem;
-    int rc = 0, k = h->maps++, end = h->g->count;
+    int rc = 0, k = h->maps++, end = h->g->count, sixth = sixth_steps(h->g);
     char list[LIST] = "";
 
     for (int i = 0; i < (int)CTT_LEN(motions); i++) {
@@ -50,7 +50,7 @@ static int add_map(struct head *h, int node)
         char mean = motions[i].mean, most = motions[i].most;
 
         CTT_TRY(ctt_edit_add(h->e, end, "change %s.%c%d in=%s delay=%d", s,
-                             change, k, name, motions[i].span * steps_of(h->g)));
+                             change, k, name, motions[i].span * sixth));
         CTT_TRY(ctt_edit_add(h->e, end, "pool %s.%c%d in=%s.%c%d kind=avg", s,
                              mean, k, s, change, k));
         CTT_TRY(ctt_edit_add(h->e, end, "pool %s.%c%d in=%s.%c%d kind=max", s,

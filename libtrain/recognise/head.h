@@ -44,8 +44,8 @@ int  ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
  * is fitted by least squares with a penalty to the answers after 25, 50 and
  * 100% of each clip.  The parts, unless cfg->reads names them, and the penalty
  * are those with the least squared error on the clips of a group by a fit to
- * the other groups (ctt_groups_find()).  known: what this head reads of a set of which d
- * is a part, or NULL.
+ * the other groups (ctt_groups_find()).  known: what this head reads of a set
+ * of which d is a part, or NULL.
  * CTT_EUNSUP: clips have several labels, or fewer than two can be read;
  * CTT_ENAN: the backbone computes a number that is not finite; CTT_ESTOP if
  * ctt_stopped(). */

@@ -49,8 +49,9 @@ static void tell_fit(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                          "right%s", parts_of[k], cfg->nodes,
                          100 * f->right[k], cfg->reads || (int)f->parts != k ?
                          "" : "; least squared error, so chosen");
-    ctt_tool_say("head: %d inputs, %lld classes, penalty %g, fitted to %d clips",
-                 f->inputs, (long long)m->g->node[ctt_graph_output(m->g)].out.c,
+    ctt_tool_say("head: %d inputs, %lld classes, penalty %g, fitted to %d "
+                 "clips", f->inputs,
+                 (long long)m->g->node[ctt_graph_output(m->g)].out.c,
                  f->penalty, f->clips);
 }
 
