@@ -44,8 +44,6 @@ static const char *const tasks[] = { "recognise", "predict", "both", "next",
                                      NULL };
 static const char *const readings[] = { "auto", "motion", "maps", "both",
                                         NULL };    /* enum ctt_head_part */
-static const char *const heads[] = { "ridge", "conv", NULL };    /* enum
-                                                           ctt_head_kind */
 static const char *const off_on[] = { "off", "on", NULL };
 static const char *const augments[] = { "off", "light", "strong", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
@@ -220,16 +218,11 @@ const struct ctt_opt ctt_train_opts[] = {
       "classifier of the features of this model, given in place of a model "
       "text; the weights of a text (.net) are random: a control", .arg = "FILE",
       .section = "Model", .needs = "task=recognise", .tags = COMMON | TRAINER },
-    { "head", CTT_CHOICE, FIELD(head), "ridge", "ridge: a linear head, fitted "
-      "in closed form; conv: also a small network on the changes of the maps, "
-      "trained on maps in memory for --epochs, whose answer is added",
-      .choices = heads, .section = "Model", .needs = "backbone",
-      .tags = TRAINER },
     { "nodes", CTT_STRING, FIELD(nodes), "s8,s16", "nodes of --backbone whose "
       "maps the head reads", .arg = "NAME,...", .section = "Model",
       .needs = "backbone", .tags = TRAINER },
     { "reads", CTT_CHOICE, FIELD(reads), "auto", "what the head reads of "
-      "them: motion, their change over one and over two frames; maps, "
+      "them: motion, their changes over 1/6 and 1/3 of a second; maps, "
       "themselves; both; auto: whatever tells the clips of a group best by a "
       "fit to the other groups", .choices = readings, .section = "Model",
       .needs = "backbone", .tags = TRAINER },

@@ -12,7 +12,6 @@
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/aux_head.h"
-#include "libtrain/recognise/head.h"
 #include "libtrain/recognise/recognise.h"
 #include "video/text/text.h"
 
@@ -157,7 +156,7 @@ out:
 static const char *const fit_reads[] = {
     "data", "val", "test", "split", "val-split", "classes", "background", "fps",
     "min-frames", "max-frames", "strict", "buckets", "workers", "cache", "task",
-    "backbone", "head", "nodes", "reads", "seed", "baselines", "val-batch",
+    "backbone", "nodes", "reads", "seed", "baselines", "val-batch",
     "device", "threads", "affinity", "stall", "memory", "frame-pixels",
     "clip-bytes", "clip-frames", "clip-seconds", "max-classes", "progress",
     "quiet", "out", "licence", "report-html", "profile", "folds",
@@ -166,8 +165,6 @@ static const char *const fit_reads[] = {
 /* --log-csv and --log-json hold the results of folds. */
 static int is_read(const struct ctt_train_cfg *cfg, const char *name)
 {
-    if (cfg->head == CTT_HEAD_CONV && strcmp(name, "epochs") == 0)
-        return 1;
     for (size_t i = 0; i < CTT_LEN(fit_reads); i++)
         if (strcmp(fit_reads[i], name) == 0)
             return 1;
@@ -183,9 +180,7 @@ static int check_fit(const struct ctt_train_cfg *cfg)
          o++)
         CTT_CHECK(is_read(cfg, o->name) || ctt_opt_is_default(o, cfg),
                   CTT_EINVAL, "--%s has no effect with --backbone, whose head "
-                  "%s: leave it out", o->name, cfg->head == CTT_HEAD_CONV ?
-                  "has settings of its own apart from --epochs" :
-                  "is fitted in closed form");
+                  "is fitted in closed form: leave it out", o->name);
 out:
     return rc;
 }

@@ -71,7 +71,7 @@ struct ctt_train_cfg {
     int   pick, class_weights, sampler, folds, baselines;
     const char *val_ratios;
     int   val_every, val_batch, early_stop, seed, threads;
-    int   task, input_frames, future_frames, loss, reads, head;
+    int   task, input_frames, future_frames, loss, reads;
     const char *sampling_start, *ahead_weight;
     int   sampling_patience;
     float sampling_decay;

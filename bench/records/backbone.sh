@@ -7,7 +7,6 @@
 # video, are on one side but for the ends of a block.
 # BUILD=FOLDER: the build folder (build), with backbone-NAME.h5 of ./quickstart
 # backbone NAME.  NAMES="efficientnet-lite0".  SEEDS="1 2 3": of random weights.
-# CONV="1 2 3": seeds of --head conv on the learnt one; none: without it.
 # READS="motion": --reads, of all rows.  INT8="mse": a row of the learnt one in
 # whole numbers, with ranges of these clips (--int8); none: without it.
 # THREADS=2.  KEEP=FOLDER: models, logs and packs (1 GB) stay there.
@@ -18,7 +17,6 @@ seeds=${SEEDS:-1 2 3}
 names=${NAMES:-efficientnet-lite0}
 reads=${READS:-motion}
 int8=${INT8:-mse}
-conv=${CONV:-1 2 3}
 
 blocks() {      # fit-B.txt and test-B.txt, with whole paths
     awk -v dir="$dir" -v work="$work" '
@@ -84,11 +82,6 @@ for name in $names; do
     pack "$name"
     row block "$name, learnt" "$name" "$build/backbone-$name.h5"
     [ "$int8" = none ] || row int8_block "$name, INT8" "$name" -
-    for seed in ${conv/none/}; do
-        row block "$name, conv, seed $seed" "$name-conv-$seed" \
-            "$build/backbone-$name.h5" --head conv --epochs 15 \
-            --seed "$seed"
-    done
     for seed in $seeds; do
         row block "$name, random, seed $seed" "$name-random-$seed" \
             "$src/models/backbone-$name.net" --seed "$seed"

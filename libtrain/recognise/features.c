@@ -26,33 +26,9 @@ struct reading {
     float                  *window;     /* [WINDOW][width] */
     const struct ctt_events *ev;
     struct ctt_features    *out;
-    const struct ctt_map_tap *tap;      /* or NULL */
-    float                  *tapped;     /* [WINDOW] of its largest map */
     const struct ctt_maps  *maps;       /* of the clips, or NULL: frames */
     float                  *map;        /* numbers of the largest */
 };
-
-/* The node that a tap's state delays; batch norms are folded, so it may have
- * another name than the map. */
-static int tapped_node(const struct reading *q, int k)
-{
-    int state = ctt_graph_find(q->g, q->tap->state[k]);
-
-    return q->g->node[state].source;
-}
-
-static int open_tap(struct reading *q)
-{
-    int64_t most = 0;
-
-    for (int k = 0; q->tap && k < q->tap->maps; k++) {
-        int64_t n = ctt_volume(&q->g->node[tapped_node(q, k)].out);
-
-        most = n > most ? n : most;
-    }
-    q->tapped = ctt_calloc((size_t)(WINDOW * most) + 1, sizeof(*q->tapped));
-    return q->tapped ? 0 : CTT_ENOMEM;
-}
 
 static int open_maps(struct reading *q)
 {
@@ -76,7 +52,6 @@ static int open_reading(struct reading *q, const struct ctt_model *m,
     q->window = ctt_calloc((size_t)WINDOW * (size_t)q->width,
                            sizeof(*q->window));
     CTT_TRY(q->window ? 0 : CTT_ENOMEM);
-    CTT_TRY(open_tap(q));
     if (q->maps)
         return open_maps(q);
     CTT_TRY(ctt_eval_set_open(d, 1, d->longest, cfg->buckets, cfg->wiring.comm,
@@ -92,7 +67,6 @@ static void close_reading(struct reading *q)
     ctt_run_close(&q->r);
     ctt_free(q->window);
     ctt_free(q->map);
-    ctt_free(q->tapped);
 }
 
 /* Keeps the rows that are asked for among those of steps from .. from + n. */
@@ -110,30 +84,13 @@ static void take_points(const struct reading *q, int frames, int from, int n,
     }
 }
 
-/* The maps of the last n steps of a clip. */
-static int read_tap(struct reading *q, int clip, int t, int n)
-{
-    int rc = 0;
-
-    for (int k = 0; q->tap && k < q->tap->maps; k++) {
-        int node = tapped_node(q, k);
-
-        CTT_TRY(ctt_run_get(q->r, node, q->r->cursor - n, n *
-                            ctt_rows(&q->g->node[node].out), q->tapped));
-        q->tap->take(q->tap->arg, clip, k, t, n, q->tapped);
-    }
-out:
-    return rc;
-}
-
 /* Runs the steps t .. t + n - 1 of a clip, whose values are there. */
-static int run_window(struct reading *q, int clip, int frames, int t, int n,
+static int run_window(struct reading *q, int frames, int t, int n,
                       float *rows)
 {
     int rc;
 
     CTT_TRY(ctt_run_steps(q->r, n));
-    CTT_TRY(read_tap(q, clip, t, n));
     CTT_TRY(ctt_run_get(q->r, ctt_graph_output(q->g), q->r->cursor - n, n,
                         q->window));
     take_points(q, frames, t, n, rows);
@@ -156,7 +113,7 @@ static int read_one_clip(void *arg, const struct ctt_batch *b, void *answers)
         CTT_TRY(ctt_run_make_room(q->r, n));
         CTT_TRY(ctt_run_put(q->r, input, q->r->cursor, b->x + t * frame,
                             n * pixels));
-        CTT_TRY(run_window(q, b->clip[0], frames, t, n, answers));
+        CTT_TRY(run_window(q, frames, t, n, answers));
     }
 out:
     return rc;
@@ -215,8 +172,8 @@ out:
     return rc;
 }
 
-static int run_maps(struct reading *q, const uint8_t *maps, int clip,
-                    int frames, float *rows)
+static int run_maps(struct reading *q, const uint8_t *maps, int frames,
+                    float *rows)
 {
     int64_t each = 2 * ctt_maps_size(q->maps);
     int rc = 0;
@@ -228,7 +185,7 @@ static int run_maps(struct reading *q, const uint8_t *maps, int clip,
         CTT_TRY(ctt_run_make_room(q->r, n));
         for (int k = 0; k < n; k++)
             CTT_TRY(put_maps(q, k, maps + (t + k) * each));
-        CTT_TRY(run_window(q, clip, frames, t, n, rows));
+        CTT_TRY(run_window(q, frames, t, n, rows));
     }
 out:
     return rc;
@@ -244,7 +201,7 @@ static int read_maps(struct reading *q, struct ctt_data *d)
     for (int i = 0; i < d->clips && rc >= 0; i++) {
         CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "stopped while reading maps");
         CTT_TRY(ctt_source_read_maps(d->source, d->clip[i].item, &maps));
-        CTT_TRY(run_maps(q, maps, i, d->clip[i].length, rows));
+        CTT_TRY(run_maps(q, maps, d->clip[i].length, rows));
         keep_clip(q, i, rows);
         ctt_free(maps);
         maps = NULL;
@@ -369,8 +326,7 @@ out:
 int ctt_features_read(const struct ctt_model *m,
                       const struct ctt_train_cfg *cfg, struct ctt_data *d,
                       const struct ctt_point *point, int points,
-                      const struct ctt_events *ev,
-                      const struct ctt_map_tap *tap, struct ctt_features *out)
+                      const struct ctt_events *ev, struct ctt_features *out)
 {
     size_t rows = (size_t)d->clips * (size_t)points;
     struct ctt_model *folded = NULL, *reader = NULL;
@@ -384,7 +340,7 @@ int ctt_features_read(const struct ctt_model *m,
     CTT_TRY(ctt_without_norms(reader ? reader : m, &folded));
     a.m = folded;
     a.q = (struct reading){ .g = folded->g, .point = point, .points = points,
-        .clips = d->clips, .ev = ev, .out = out, .maps = maps, .tap = tap,
+        .clips = d->clips, .ev = ev, .out = out, .maps = maps,
         .width = (int)folded->g->node[ctt_graph_output(folded->g)].out.c };
     *out = (struct ctt_features){ .width = a.q.width, .points = points,
                                   .d = d };

@@ -15,16 +15,7 @@ struct ctt_features {
     const struct ctt_data *d;
 };
 
-/* Whoever wants the maps of every frame, too: those that the states of these
- * names delay.  take gets map k of the steps from .. from + n - 1 of a clip. */
-struct ctt_map_tap {
-    int    maps;
-    char   state[CTT_MAX_IN][CTT_NAME + 16];
-    void (*take)(void *arg, int clip, int k, int from, int n, const float *x);
-    void  *arg;
-};
-
-/* Computes the rows of the clips of d at these points; tap may be NULL.  m: a
+/* Computes the rows of the clips of d at these points.  m: a
  * model of single frames and states, without a clip part, whose last node is
  * one pixel; its batch norms are folded first.  If the clips come with maps
  * (ctt_source_maps()), these take the place of the nodes cfg->nodes, unless
@@ -36,7 +27,6 @@ int  ctt_features_read(const struct ctt_model *m,
                        const struct ctt_train_cfg *cfg, struct ctt_data *d,
                        const struct ctt_point *point, int points,
                        const struct ctt_events *ev,
-                       const struct ctt_map_tap *tap,
                        struct ctt_features *out);
 void ctt_features_free(struct ctt_features *f);
 

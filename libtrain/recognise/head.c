@@ -2,11 +2,11 @@
  * head.c: a linear head on the maps of a backbone: its graph and its fit. */
 #include "libtrain/recognise/head.h"
 #include "libtrain/data/fold.h"
-#include "libtrain/recognise/head_conv.h"
 #include "libtrain/recognise/ridge.h"
 #include "net/rewrite/edit.h"
 #include "net/rewrite/maps.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,26 +20,37 @@ struct head {
     int                     maps;
 };
 
-/* Most of a frame stands still, so a mean dilutes the movement of a part of it;
- * two delays tell fast movement from slow. */
-const struct ctt_head_motion ctt_head_motions[CTT_HEAD_MOTIONS] = {
+/* Nodes of a head on map k: the change over `span` sixths of a second is
+ * head.ck or head.ek, the mean and the maximum of this over the pixels are
+ * head.dk and head.mk, or head.fk and head.nk.  Most of a frame stands still,
+ * so a mean dilutes the movement of a part of it; two delays tell fast movement
+ * from slow. */
+static const struct { char change, mean, most; int span; } motions[] = {
     { 'c', 'd', 'm', 1 }, { 'e', 'f', 'n', 2 },
 };
+
+/* Steps in a sixth of a second, at least one; fps=0, every frame: one. */
+static int sixth_steps(const struct ctt_graph *g)
+{
+    float fps = g->node[ctt_graph_input(g)].attr.input.fps;
+
+    return fps < 6 ? 1 : (int)lrintf(fps / 6);
+}
 
 /* One map: its changes, head.ck and head.ek, side by side in head.vk, and its
  * mean over the pixels, head.pk. */
 static int add_map(struct head *h, int node)
 {
     const char *name = h->g->node[node].name, *s = h->stem;
-    int rc = 0, k = h->maps++, end = h->g->count;
+    int rc = 0, k = h->maps++, end = h->g->count, sixth = sixth_steps(h->g);
     char list[LIST] = "";
 
-    for (int i = 0; i < CTT_HEAD_MOTIONS; i++) {
-        char change = ctt_head_motions[i].change;
-        char mean = ctt_head_motions[i].mean, most = ctt_head_motions[i].most;
+    for (int i = 0; i < (int)CTT_LEN(motions); i++) {
+        char change = motions[i].change;
+        char mean = motions[i].mean, most = motions[i].most;
 
         CTT_TRY(ctt_edit_add(h->e, end, "change %s.%c%d in=%s delay=%d", s,
-                             change, k, name, ctt_head_motions[i].delay));
+                             change, k, name, motions[i].span * sixth));
         CTT_TRY(ctt_edit_add(h->e, end, "pool %s.%c%d in=%s.%c%d kind=avg", s,
                              mean, k, s, change, k));
         CTT_TRY(ctt_edit_add(h->e, end, "pool %s.%c%d in=%s.%c%d kind=max", s,
@@ -181,7 +192,7 @@ static int motion_of(const struct ctt_graph *g)
 
 int ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                   struct ctt_data *d, const struct ctt_events *ev,
-                  const struct ctt_map_tap *tap, struct ctt_features *out)
+                  struct ctt_features *out)
 {
     struct ctt_model *body = NULL;
     int rc = 0;
@@ -189,8 +200,7 @@ int ctt_head_read(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
     CTT_CHECK(!ctt_data_several(d), CTT_EUNSUP, "clips have several labels; a "
               "ridge head answers one");
     CTT_TRY(without_head(m, &body));
-    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), ev, tap,
-                              out));
+    CTT_TRY(ctt_features_read(body, cfg, d, points, CTT_LEN(points), ev, out));
 out:
     ctt_model_free(&body);
     return rc;
@@ -200,15 +210,14 @@ static int read_examples(const struct ctt_model *m,
                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
                          const struct ctt_features *known,
                          const struct ctt_events *ev,
-                         const struct ctt_map_tap *tap, struct examples *e,
-                         int *groups)
+                         struct examples *e, int *groups)
 {
     int *of = ctt_calloc((size_t)d->clips, sizeof(*of)), rc = 0;
     size_t rows;
 
     CTT_TRY(of ? 0 : CTT_ENOMEM);
     CTT_TRY(known ? ctt_features_part(known, d, &e->f)
-                  : ctt_head_read(m, cfg, d, ev, tap, &e->f));
+                  : ctt_head_read(m, cfg, d, ev, &e->f));
     CTT_CHECK(e->f.rows > (int)CTT_LEN(points), CTT_EUNSUP, "fewer than two "
               "clips can be read");
     CTT_TRY(*groups = ctt_groups_find(d, of));
@@ -244,9 +253,8 @@ out:
     return rc;
 }
 
-/* The fit, times a factor, as the weights of the head, a conv of one pixel. */
-static void set_head(const struct ctt_ridge *r, float factor,
-                     struct ctt_model *m)
+/* The fit as the weights of the head, a conv of one pixel. */
+static void set_head(const struct ctt_ridge *r, struct ctt_model *m)
 {
     const struct ctt_node *n = &m->g->node[ctt_graph_output(m->g)];
     float *w = m->w + n->at[0], *b = m->w + n->at[1];
@@ -257,10 +265,10 @@ static void set_head(const struct ctt_ridge *r, float factor,
         for (int j = 0; j < r->inputs; j++) {
             double v = (double)r->scale[j] * r->w[j * r->classes + c];
 
-            w[c * r->inputs + j] = (float)(v * factor);
+            w[c * r->inputs + j] = (float)(v * r->factor);
             bias -= v * r->mean[j];
         }
-        b[c] = (float)(bias * factor);
+        b[c] = (float)(bias * r->factor);
     }
 }
 
@@ -328,80 +336,19 @@ int ctt_head_ridge(struct ctt_model **m, const struct ctt_train_cfg *cfg,
                    struct ctt_data *d, const struct ctt_features *known,
                    const struct ctt_events *ev, struct ctt_head_fit *out)
 {
-    int conv = cfg->head == CTT_HEAD_CONV, rc = 0;
     struct examples e = { .label = NULL };
-    struct ctt_map_set maps = { .d = d };
     struct ctt_ridge r = { 0 };
+    int rc;
 
     *out = (struct ctt_head_fit){ .clips = 0 };
-    CTT_CHECK(!conv || !known, CTT_EINVAL, "--head=conv reads maps, which "
-              "features that were read before do not have");
-    if (conv)
-        CTT_TRY(ctt_head_conv_begin((*m)->g, cfg, d, &maps));
-    CTT_TRY(read_examples(*m, cfg, d, known, ev, conv ? &maps.tap : NULL, &e,
-                          &out->groups));
+    CTT_TRY(read_examples(*m, cfg, d, known, ev, &e, &out->groups));
     out->clips = e.f.rows / (int)CTT_LEN(points);
     CTT_TRY(choose_parts(&e, cfg->reads, d->list->labels, &r, out));
     CTT_TRY(take_parts(m, out->parts));
     out->inputs = r.inputs;
-    set_head(&r, conv ? CTT_HEAD_RIDGE_WEIGHT : r.factor, *m);
-    if (conv)
-        CTT_TRY(ctt_head_conv(m, cfg, &maps, ev));
+    set_head(&r, *m);
 out:
     ctt_ridge_free(&r);
     close_examples(&e);
-    ctt_map_set_close(&maps);
-    return rc;
-}
-
-/* ---- answers of the parts ---- */
-
-/* Logits of the inputs from .. to - 1 of a head; the bias is the linear
- * head's, as the network has none. */
-static void answer_part(const struct ctt_model *m, const float *x, int from,
-                        int to, float *logits)
-{
-    const struct ctt_node *n = &m->g->node[ctt_graph_output(m->g)];
-    const float *w = m->w + n->at[0], *b = m->w + n->at[1];
-
-    for (int c = 0; c < (int)n->out.c; c++, w += n->w[0].c) {
-        double sum = from ? 0 : (double)b[c];
-
-        for (int j = from; j < to; j++)
-            sum += (double)w[j] * (double)x[j];
-        logits[c] = (float)sum;
-    }
-}
-
-int ctt_head_scores(const struct ctt_model *m, int inputs,
-                    const struct ctt_train_cfg *cfg, struct ctt_data *d,
-                    const struct ctt_events *ev,
-                    struct ctt_metrics *of[CTT_HEAD_BRANCHES])
-{
-    int classes = (int)m->g->node[ctt_graph_output(m->g)].out.c, rc;
-    float *logits = ctt_calloc((size_t)classes, sizeof(*logits));
-    struct ctt_train_cfg frames = *cfg;
-    struct ctt_model *body = NULL;
-    struct ctt_features f = { 0 };
-
-    frames.nodes = NULL;    /* as the model is tested, whatever maps d has */
-    CTT_TRY(logits ? 0 : CTT_ENOMEM);
-    CTT_TRY(without_head(m, &body));
-    CTT_TRY(ctt_features_read(body, &frames, d, points, CTT_LEN(points), ev,
-                              NULL, &f));
-    for (int k = 0; k < CTT_HEAD_BRANCHES; k++) {
-        CTT_TRY(ctt_metrics_new(classes, points, CTT_LEN(points), &of[k]));
-        for (int i = 0; i < f.rows; i++) {
-            answer_part(m, f.x + (size_t)i * (size_t)f.width,
-                        k == CTT_HEAD_NETWORK ? inputs : 0,
-                        k == CTT_HEAD_LINEAR ? inputs : f.width, logits);
-            ctt_metrics_add(of[k], i % f.points, logits,
-                            d->clip[f.clip[i]].label);
-        }
-    }
-out:
-    ctt_model_free(&body);
-    ctt_features_free(&f);
-    ctt_free(logits);
     return rc;
 }

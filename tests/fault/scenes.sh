@@ -156,7 +156,7 @@ pack_files=-x
 pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
 head_files=
 head_reader=$train_reader
-head_run="$(real convtt-train) --backbone b.h5 --nodes f --head conv --epochs 2
+head_run="$(real convtt-train) --backbone b.h5 --nodes f
     -d t.txt --val none --test v.txt -t 1 -j 1 --strict --max-frames 3 -o m.h5
     --baselines off"
 features_reader=$pack_reader

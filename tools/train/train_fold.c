@@ -76,18 +76,15 @@ out:
 }
 
 /* Reads once what the heads of --backbone are fitted to, for all folds; not of
- * the control, whose norms have the statistics of the clips of a fold, nor for
- * a network, which reads maps. */
+ * the control, whose norms have the statistics of the clips of a fold. */
 static int know_heads(struct ctt_training *j, struct ctt_features *all)
 {
     int rc = 0;
 
-    if (!j->cfg.backbone || ctt_tool_is_net(j->text) ||
-        j->cfg.head == CTT_HEAD_CONV)
+    if (!j->cfg.backbone || ctt_tool_is_net(j->text))
         goto out;
     CTT_TRY(ctt_training_model(j));
-    CTT_TRY(ctt_head_read(j->m, &j->cfg, j->data, &ctt_say_events, NULL,
-                          all));
+    CTT_TRY(ctt_head_read(j->m, &j->cfg, j->data, &ctt_say_events, all));
     j->known = all;
 out:
     return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train_head.c: --backbone: a head on the maps of a model of others: its fit,
- * what is said of it, and the answers of its parts. */
+ * train_head.c: --backbone: a head on the maps of a model of others: its fit
+ * and what is said of it. */
 #include "tools/train/train_tool.h"
 #include "libtrain/recognise/head.h"
 #include "net/rewrite/edit.h"
@@ -37,9 +37,6 @@ static const char *const parts_of[CTT_HEAD_BOTH + 1] = {
 static void tell_fit(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                      const struct ctt_head_fit *f)
 {
-    const struct ctt_node *head = &m->g->node[ctt_graph_output(m->g)];
-    char more[48] = "";
-
     if (f->groups)
         ctt_tool_say("groups of clips that are left out together: %d, by their "
                      "names or frames", f->groups);
@@ -52,36 +49,10 @@ static void tell_fit(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                          "right%s", parts_of[k], cfg->nodes,
                          100 * f->right[k], cfg->reads || (int)f->parts != k ?
                          "" : "; least squared error, so chosen");
-    if (head->w[0].c > f->inputs)
-        snprintf(more, sizeof(more), " and %lld of a network",
-                 (long long)head->w[0].c - f->inputs);
-    ctt_tool_say("head: %d inputs%s, %lld classes, penalty %g, fitted to %d "
-                 "clips", f->inputs, more, (long long)head->out.c, f->penalty,
-                 f->clips);
-}
-
-int ctt_tell_parts(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
-                   int linear, struct ctt_data *d, const char *set)
-{
-    static const char *const names[CTT_HEAD_BRANCHES] = {
-        [CTT_HEAD_LINEAR] = "the linear head alone",
-        [CTT_HEAD_NETWORK] = "the small network alone",
-        [CTT_HEAD_SUM] = "both, the model",
-    };
-    struct ctt_metrics *of[CTT_HEAD_BRANCHES] = { NULL };
-    struct ctt_table t = { NULL, 0, 0, 0 };
-    int rc;
-
-    CTT_TRY(ctt_head_scores(m, linear, cfg, d, &ctt_say_events, of));
-    ctt_accuracy_head(&t);
-    for (int k = 0; k < CTT_HEAD_BRANCHES; k++)
-        ctt_accuracy_row(&t, names[k], of[k]);
-    printf("\nthe parts of the head, on %s\n", set);
-    CTT_TRY(ctt_table_print(&t));
-out:
-    for (int k = 0; k < CTT_HEAD_BRANCHES; k++)
-        ctt_metrics_free(&of[k]);
-    return rc;
+    ctt_tool_say("head: %d inputs, %lld classes, penalty %g, fitted to %d "
+                 "clips", f->inputs,
+                 (long long)m->g->node[ctt_graph_output(m->g)].out.c,
+                 f->penalty, f->clips);
 }
 
 /* Random weights need statistics of frames. */
@@ -122,7 +93,6 @@ int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded)
     ctt_ranks_unwatch();
     CTT_TRY(ctt_model_finite(j->m));
     tell_fit(&j->cfg, j->m, &fit);
-    j->linear = j->cfg.head == CTT_HEAD_CONV ? fit.inputs : 0;
     CTT_TRY(ctt_train_note(j->m, &j->cfg, j->data));
     if (ctt_ranks_writes(&j->cfg))
         CTT_TRY(ctt_model_save_inference(j->cfg.out, j->m));

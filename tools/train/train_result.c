@@ -198,9 +198,6 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
     if (test)
         CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test, &on_test));
     CTT_TRY(tell_baselines(cfg, j, test, on_test, on_val));
-    if (j->linear && (on_test || on_val))
-        CTT_TRY(ctt_tell_parts(cfg, m, j->linear, on_test ? test : val,
-                               j->page.set));
     if (test && j->data)
         CTT_TRY(shared = ctt_data_shared(j->data, test, &in_train, &in_test));
     if (val)

@@ -34,9 +34,6 @@ struct ctt_training {
     struct ctt_data  *test;         /* of --test, or NULL */
     const struct ctt_features *known;    /* what heads of --backbone read of
                                             all folds, or NULL */
-    int               linear;       /* inputs of the linear head beside the
-                                       network of --head=conv; 0: there is
-                                       none */
     struct ctt_train_page page;     /* of --report-html */
     struct ctt_board *board;        /* of --log-tensorboard, or NULL */
     int64_t           board_step;   /* of its event */
@@ -136,16 +133,11 @@ int ctt_backbone_graph(const struct ctt_train_cfg *cfg, const char *path,
 
 /* Fits the head of j->m, whose backbone has its weights, or random ones if it
  * is a text, and writes the model; *folded is the same without norms, which is
- * faster.  Sets j->linear. */
+ * faster. */
 int ctt_fit_head(struct ctt_training *j, struct ctt_model **folded);
 
 /* Fits it, too, and prints the results of the model. */
 int ctt_train_head(struct ctt_training *j);
-
-/* Prints the table of the answers of the first `linear` inputs of m's head, of
- * the others and of all, on the clips of d, which are called `set`. */
-int ctt_tell_parts(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
-                   int linear, struct ctt_data *d, const char *set);
 
 /* ---- train_result.c ---- */
 

@@ -109,58 +109,18 @@ grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
 grep -q "top-1 $(cat session) at" said ||
     fail "a session is right in $(cat session): $(cat said)"
 
-# The small network learns the same, alone too, by a table of its own; the
-# model that adds both is one as any other.
-cp m.h5 plain.h5
-head_on b.h5 3 --head conv --epochs 40
-cp m.h5 both.h5
-grep -q '^the small network alone .* \(9[0-9]\|100\)\.[0-9]%  ' said ||
-    fail "the network alone: $(cat said)"
-[ "$(right)" -ge 90 ] || fail "with a network: $(right)% right"
-works "$bin/convtt-infer" --json --observe 0.25,0.5,1 m.h5 test-3.csv
-grep -o '"clips":[0-9]*,"top1":[0-9.e-]*' out | tail -n 3 |
-    awk -F '[:,]' '{ printf " %.1f%%", 100 * $4 }' > session
-tr -s ' ' < said | grep -q "^both, the model$(cat session) " ||
-    fail "a session is right in $(cat session): $(cat said)"
-head_on b.h5 3 --head conv --epochs 40
-cmp -s <("$bin/convtt-infer" both.h5 test-3.csv 2> /dev/null) \
-    <("$bin/convtt-infer" m.h5 test-3.csv 2> /dev/null) ||
-    fail 'twice the same command with --head conv, and other answers'
-# The table comes before the line that ends the run, and --epochs is obeyed.
-[ "$(grep -n '^both, the model' said | cut -d: -f1)" -lt \
-    "$(grep -n 'm.h5 written' said | cut -d: -f1)" ] ||
-    fail "the table of the parts comes last: $(cat said)"
-[ "$(grep -c 'epoch [0-9]*/40' said)" -gt 0 ] || fail "epochs: $(cat said)"
-# From a pack of maps, which are those of another node for the test.
-works "$bin/convtt-data" features train-3.csv -o maps.h5 --backbone b.h5
-works "$bin/convtt-data" features test-3.csv -o other.h5 --backbone b.h5 \
-    --nodes s8
-says 0 'm.h5 written' "$bin/convtt-train" --backbone b.h5 -o m.h5 --threads 1 \
-    --data maps.h5 --val none --test other.h5 --baselines off --head conv \
-    --epochs 40
-cat out err > said
-grep -q '^both, the model' said || fail "no table of a pack: $(cat said)"
-answers() {     # probabilities of the first class: answers MODEL
-    "$bin/convtt-infer" "$1" test-3.csv --json 2> /dev/null |
-        sed -n 's/.*"class":"moves","probability":\([0-9.e-]*\).*/\1/p'
-}
-paste <(answers both.h5) <(answers m.h5) | awk '
-    { d = $1 - $2; n++; bad += d > 1e-3 || d < -1e-3 }
-    END { exit n < 100 || bad }' ||
-    fail "from clips and from maps: $(paste <(answers both.h5) <(answers m.h5))"
-# The control.
-head_on back.net 3 --head conv --epochs 2
-grep -q 'its weights are random' said || fail "no control: $(cat said)"
-grep -q '^both, the model' said || fail "no table of a control: $(cat said)"
-head_on b.h5 2 --head conv --reads maps --nodes s8 --epochs 1
-grep -q 'head: 12 inputs and 32' said || fail "--reads maps: $(cat said)"
-works "$bin/convtt-info" --export both.onnx both.h5
-says 0 'small.h5' "$bin/convtt-compress" both.h5 -o small.h5 \
-    --data train-3.csv --val test-3.csv --int8 mse --threads 1 --device cpu
-works "$bin/convtt-infer" --json --observe 1 small.h5 test-3.csv
-grep -o '"top1":[0-9.e-]*' out | tail -n 1 |
-    awk -F: '{ exit $2 < 0.9 }' || fail "in whole numbers: $(tail -1 out)"
-cp plain.h5 m.h5
+# Changes are over a sixth and a third of a second, at least one step and two.
+for rate in '0 1 2' '8 1 2' '12 2 4' '25 4 8'; do
+    read -r fps want <<< "$rate"
+    sed "s/^input.*/& fps=$fps/" back.net > fps.net
+    works "$bin/convtt-train" --backbone fps.net -o fps.h5 --data train-3.csv \
+        --val none --baselines off --reads motion --nodes s8 --threads 1
+    "$bin/convtt-info" --net fps.h5 > net
+    delays=$(awk '/^state head\.[ce]0\.p/ {
+        print match($0, /delay=[0-9]+/) ? substr($0, RSTART + 6, RLENGTH - 6) \
+            : 1 }' net | paste -sd' ')
+    [ "$delays" = "$want" ] || fail "fps=$fps: changes over $delays: $(cat net)"
+done
 
 # 3. Validation clips choose nothing; the page has classes and no epochs.
 head -21 test-3.csv > val-3.csv
@@ -197,12 +157,6 @@ says 1 ': [0-9]*: .* a number that is not finite' "$bin/convtt-train" \
     --backbone large.net -o r.h5 --data train-3.csv --val none --threads 1
 [ ! -e r.h5 ] || fail 'a model of numbers that are not finite'
 cp one.h5 m.h5
-# More numbers a frame than the network's input may have, before any is read.
-printf 'input x h=300 w=300 c=3\nconv s8 in=x out=64 kernel=3 pad=1
-conv y in=s8 out=2 kernel=300\n' > wide.net
-says 1 'maps of --nodes have 5760000 numbers a frame' "$bin/convtt-train" \
-    --backbone wide.net -o r.h5 --data train-3.csv --val none --nodes s8 \
-    --head conv --threads 1
 
 # 5. As any other model.
 works "$bin/convtt-info" --export m.onnx m.h5
@@ -221,9 +175,6 @@ refuses() {     # refuses PATTERN ARGUMENT...
 refuses "in place of a model text" back.net --backbone b.h5
 refuses 'backbone' --backbone b.h5 --init b.h5
 refuses 'nodes' back.net --nodes s8
-refuses 'head' back.net --head conv
-refuses 'batch has no effect .* apart from --epochs' --backbone b.h5 \
-    --head conv --batch 8
 for option in --batch=8 --epochs=2 --lr=0.1 --augment=off --flip --ema=0.9 \
     --dsd=0.5 --freeze=c1 --lr-scale=c1=2 --pause=1 --time-limit=1 \
     --early-stop=2 --val-every=2 --pick=last --class-weights=balanced \
@@ -299,7 +250,6 @@ folds() {       # folds BACKBONE [OPTION...]
         fail "$1: folds are those of persons '$matched'"
 }
 folds back.net
-folds b.h5 --head conv --epochs 2
 folds b.h5
 grep -q 'fitted to the clips of the other folds), on all clips' said ||
     fail "no baselines of all folds: $(cat said)"
