@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * map.h: a text that names the tensor of each weight in a file of another
- * program: lines "NODE.WEIGHT name", and "- name" for a tensor that is left
- * out.  A third word says how a dense layer behind a reshape, or one that is
+ * program: lines "NODE.WEIGHT name", "NODE.* name.*" for all weights of a node,
+ * which torch calls weight, bias, running_mean and running_var, and "- name" for
+ * a tensor that is left out.  A third word says how a dense layer behind a reshape, or one that is
  * a conv over a whole image here, counts the numbers of the image: chw (channel
  * by channel, as torch) or hwc (pixel by pixel).
  * # begins a comment. */
@@ -16,6 +17,7 @@ struct ctt_map_line {
     const char   *name;
     enum ctt_flat flat;
     int           used;      /* for the reader of the map */
+    int           all;       /* both names end in ".*" */
 };
 
 struct ctt_map {
@@ -32,5 +34,11 @@ void ctt_map_free(struct ctt_map *m);
  * stands for any.  NULL: there is none. */
 struct ctt_map_line *ctt_map_find(const struct ctt_map *m, const char *weight,
                                   const char *name);
+
+/* The tensor that a line names for a weight; in text where the line is for all
+ * weights of a node. */
+enum { CTT_MAP_NAME = 512 };
+const char *ctt_map_tensor(const struct ctt_map_line *p, const char *weight,
+                           char text[CTT_MAP_NAME]);
 
 #endif
