@@ -3,7 +3,6 @@
  * by order: each weight has a tensor by name, with the same shape. */
 #include "exchange/exchange.h"
 #include "exchange/weights/fill.h"
-#include "exchange/weights/map.h"
 #include "net/op.h"
 
 #include <string.h>

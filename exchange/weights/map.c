@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * map.c: reads the text that names a tensor for each weight. */
-#include "exchange/weights/map.h"
+#include "exchange/weights/fill.h"
 #include "base/newfile.h"
 
 #include <stdio.h>
