@@ -3,8 +3,6 @@
  * under the names that the rest of the module calls. */
 #include "base/module.h"
 
-#include <string.h>
-
 static struct ctt_host host;
 
 void ctt_host_set(const struct ctt_host *h)

@@ -40,4 +40,10 @@ CTT_FN uint64_t ctt_call_key(uint64_t run, uint64_t node, uint64_t at)
     return ctt_splitmix(ctt_splitmix(run + node) + at);
 }
 
+/* Derives a key from key a for number b of an epoch, a step or a clip. */
+static inline uint64_t ctt_key(uint64_t a, uint64_t b)
+{
+    return (uint64_t)ctt_random(a, 2 * b) << 32 | ctt_random(a, 2 * b + 1);
+}
+
 #endif

@@ -18,7 +18,7 @@
  * early, as a few clips of a test are above any gap by chance). */
 #include "bench/decide_table.h"
 #include "infer/head.h"
-#include "base/key.h"
+#include "base/random.h"
 #include "base/newfile.h"
 #include "tools/report/page.h"
 

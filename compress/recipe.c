@@ -2,7 +2,7 @@
  * recipe.c: the stages in order; after each round of one the model is tested,
  * retrained, tested again and measured. */
 #include "base/limits.h"
-#include "base/statistics/mcnemar.h"
+#include "base/statistics/statistics.h"
 #include "compress/stage/choose.h"
 #include "compress/recipe_state.h"
 #include "base/newfile.h"

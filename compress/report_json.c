@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_json.c: a report as one JSON object. */
-#include "base/statistics/mcnemar.h"
+#include "base/statistics/statistics.h"
 #include "compress/report.h"
 #include "base/json.h"
 #include "base/newfile.h"
-#include "base/statistics/wilson.h"
 
 #include <math.h>
 

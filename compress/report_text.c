@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_text.c: a report as rows of text. */
-#include "base/statistics/mcnemar.h"
+#include "base/statistics/statistics.h"
 #include "compress/report.h"
-#include "base/statistics/wilson.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- as text ---- */
 

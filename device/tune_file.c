@@ -5,7 +5,6 @@
 #include "device/tune.h"
 #include "base/newfile.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

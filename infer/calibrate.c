@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * calibrate.c: thresholds of early decisions by fixed-sequence testing. */
 #include "infer/calibrate.h"
-#include "base/statistics/binomial.h"
-#include "base/key.h"
+#include "base/statistics/statistics.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

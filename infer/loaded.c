@@ -2,7 +2,7 @@
  * loaded.c: a loaded model. */
 #include "infer/loaded.h"
 #include "infer/engine.h"
-#include "infer/simplify.h"
+#include "infer/inside.h"
 #include "device/device.h"
 #include "net/file/thresholds.h"
 #include "net/rewrite/aux_head.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nodes.c: the time of each node of a session. */
-#include "infer/nodes.h"
+#include "infer/inside.h"
 #include "net/op.h"
 
 #include <string.h>

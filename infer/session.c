@@ -3,7 +3,7 @@
 #include "infer/decide.h"
 #include "infer/engine.h"
 #include "infer/thread_tuner.h"
-#include "infer/nodes.h"
+#include "infer/inside.h"
 #include "infer/saved.h"
 #include "base/clock.h"
 #include "base/span.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * simplify.c: removes the nodes that only training needs: batch norms and
  * dropouts. */
-#include "infer/simplify.h"
+#include "infer/inside.h"
 #include "net/rewrite/edit.h"
 
 static int edit(struct ctt_edit *e, const struct ctt_graph *g)

@@ -5,7 +5,7 @@
 #define CTT_CHANCE_H
 
 #include "net/init.h"
-#include "base/key.h"
+#include "base/random.h"
 
 /* The uses: their keys are ctt_key(seed, one of these, or CTT_KEY_INIT). */
 enum { CTT_KEY_ORDER = CTT_KEY_INIT + 1, CTT_KEY_IMAGE, CTT_KEY_OBSERVE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * glob.c: names that a pattern matches.  fnmatch() may take a time that is
  * exponential in the number of '*'; here only the last one is tried again. */
-#include "libtrain/glob.h"
+#include "libtrain/layers.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * layers.c: which nodes --freeze and --lr-scale are about. */
 #include "libtrain/layers.h"
-#include "libtrain/glob.h"
 #include "net/op.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "libtrain/train.h"
 
-/* A pattern (glob.h) matches the name of a node with weights, or the part of
+/* A pattern (ctt_glob) matches the name of a node with weights, or the part of
  * it before its first dot: the name of a cell. */
 
 /* 1 if --freeze names a node. */
@@ -21,5 +21,10 @@ int    ctt_lr_scales(const struct ctt_train_cfg *cfg);
 int    ctt_lr_scale_of(const struct ctt_train_cfg *cfg,
                        const struct ctt_node *n);
 double ctt_lr_scale(const struct ctt_train_cfg *cfg, int k);
+
+/* 1 if the pattern matches all of the name: '*' any characters, '?' one,
+ * "[a-c]" or "[!abc]" one of a set, '\' the character behind it.  The time is
+ * at most proportional to the product of their lengths. */
+int ctt_glob(const char *pattern, const char *name);
 
 #endif

@@ -43,7 +43,7 @@ struct ctt_metrics {
     int      several, set;            /* 1; clips of the set */
     uint8_t *there;                   /* [clip of the set][class]: a label */
     double   map[CTT_MAX_POINTS];     /* mean average precision
-                                         (base/statistics/precision.h) */
+                                         (base/statistics/statistics.h) */
     double  *ap;                      /* of each class at the last point; NAN:
                                          no clip has it */
 };

@@ -5,7 +5,7 @@
 #define CTT_TASK_H
 
 #include "libtrain/train.h"
-#include "base/key.h"
+#include "base/random.h"
 
 struct ctt_batch;
 struct ctt_dev;

@@ -2,7 +2,7 @@
  * init.c: initial weights of a model, which depend on the readers of each node.
  * */
 #include "net/init.h"
-#include "base/key.h"
+#include "base/random.h"
 #include "net/op.h"
 
 #include <math.h>

@@ -107,7 +107,7 @@ enum ctt_rows_rule { CTT_ROWS_WHOLE, CTT_ROWS_SAME, CTT_ROWS_SLIDES,
                      CTT_ROWS_COPIES };
 
 /* The result for an input channel that holds one number everywhere
- * (net/rewrite/channelwise.h).  UNKNOWN: not computed, or the op mixes
+ * (net/rewrite/edit.h).  UNKNOWN: not computed, or the op mixes
  * channels.  SAME: that number.  ACT, WINDOW, NORM: the formula of that op. */
 enum ctt_constant_rule { CTT_CONSTANT_UNKNOWN, CTT_CONSTANT_SAME,
                          CTT_CONSTANT_ACT, CTT_CONSTANT_WINDOW,

@@ -4,8 +4,6 @@
 #include "net/op.h"
 #include "net/quant.h"
 
-#include <string.h>
-
 static int resolve(struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_tensor *a = &n->out, *b;

@@ -5,8 +5,6 @@
 #include "net/part.h"
 #include "net/pixels.h"
 
-#include <string.h>
-
 int ctt_shape_input(const struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_input *a = &n->attr.input;

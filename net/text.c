@@ -9,7 +9,6 @@
 #include "net/op.h"
 #include "base/visible.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

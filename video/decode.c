@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <string.h>
 
 /* PIXEL_SHAPE_MAX: a pixel that is so many times as wide as high, or the
  * reverse, is one that a damaged file states.  PADDING: pixels of a row. */

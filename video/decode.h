@@ -6,9 +6,26 @@
 #include "video/demux.h"
 #include "video/part.h"
 #include "video/pictures.h"
-#include "video/scaler.h"
 #include "video/stamps.h"
 #include "video/video.h"
+
+#include <stdint.h>
+
+/* ---- frames in another size and format of pixels ---- */
+
+struct AVFrame;
+struct SwsContext;
+
+/* key: what sws was made for. */
+enum { CTT_SCALER_KEY = 8 };
+struct ctt_scaler { struct SwsContext *sws; int key[CTT_SCALER_KEY]; };
+
+/* Writes the frame in w x h pixels of a format (enum AVPixelFormat) to rows of
+ * these strides.  CTT_EUNSUP, CTT_EFORMAT: it cannot be, without its name. */
+int  ctt_scaler_run(struct ctt_scaler *s, const struct AVFrame *f, int w,
+                    int h, int format, uint8_t *const rows[4],
+                    const int strides[4]);
+void ctt_scaler_clear(struct ctt_scaler *s);
 
 struct AVCodecContext;
 

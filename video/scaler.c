@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scaler.c: frames in another size and format of pixels. */
-#include "video/scaler.h"
+#include "video/decode.h"
 #include "base/ctt.h"
 
 #include <libavutil/frame.h>

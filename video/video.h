@@ -90,7 +90,7 @@ int ctt_list_also(struct ctt_list *l, struct ctt_item *item, int label);
  *  - such lists in which clips have several labels, written as one word: "a|b",
  *    numbers "0,3", and between blanks names "a,b" of which a part is a label
  *    elsewhere, too; in JSON an array.  Then list->several is set;
- *  - such a list whose first line names its columns (columns.h), separated by
+ *  - such a list whose first line names its columns (rows.h), separated by
  *    commas, semicolons or tabs, or a JSON array of objects with such keys, as
  *    Diving48 (Li et al. 2018) has, whose Diving48_vocab.json names classes,
  *    or the folder with its Diving48_V2_train.json ... in it or in its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * parts.c: the convs of a compressed model that replace a weight of the dense
  * one, and their product as one conv. */
-#include "compress/explain/parts.h"
+#include "compress/explain/undo.h"
 #include "net/rewrite/edit.h"
 #include "net/op.h"
 

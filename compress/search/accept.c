@@ -2,8 +2,7 @@
  * accept.c: whether clips show that a compressed model is as right as a budget
  * says. */
 #include "compress/search/budget.h"
-#include "base/statistics/binomial.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 
 #include <math.h>
 

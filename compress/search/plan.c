@@ -6,7 +6,6 @@
 #include "base/newfile.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The share of a limit that is aimed at, as the next measurement moves bytes

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 const char *ctt_budget_try_name(const struct ctt_budget_run *r, int n, char *to,

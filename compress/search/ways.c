@@ -5,7 +5,6 @@
 #include "compress/compress.h"
 
 #include <math.h>
-#include <string.h>
 
 struct listing {
     const struct ctt_sensitivity *s;

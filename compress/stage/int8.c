@@ -2,9 +2,7 @@
  * int8.c: the stage "INT8": ranges of values are measured on clips, convs read
  * bytes, and biases make up for mean errors. */
 #include "compress/stage/choose.h"
-#include "compress/stage/int8_uniform.h"
-#include "compress/stage/int8_blame.h"
-#include "compress/stage/int8_keep.h"
+#include "compress/stage/int8_inside.h"
 #include "compress/stage/range.h"
 #include "compress/trial.h"
 #include "net/rewrite/edit.h"

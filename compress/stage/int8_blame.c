@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_blame.c: the loss by each conv that reads bytes: a model in which it
  * alone does answers the same clips as the model of floats. */
-#include "compress/stage/int8_blame.h"
-#include "compress/stage/int8_follow.h"
+#include "compress/stage/int8_inside.h"
 #include "compress/search/sensitivity.h"
 #include "base/clock.h"
 

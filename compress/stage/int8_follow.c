@@ -2,7 +2,7 @@
  * int8_follow.c: errors of convs against the original model, with all rounding
  * before them; and biases that make up for the mean error (bias correction:
  * Nagel and others 2019). */
-#include "compress/stage/int8_follow.h"
+#include "compress/stage/int8_inside.h"
 #include "compress/stage/responses.h"
 
 #include <math.h>

@@ -2,9 +2,8 @@
  * int8_keep.c: the INT8 model, with convs that lose too much accuracy left in
  * floats.  This comes before retraining: it costs milliseconds a frame,
  * training minutes, and training cannot undo it. */
-#include "compress/stage/int8_keep.h"
+#include "compress/stage/int8_inside.h"
 #include "compress/stage/choose.h"
-#include "compress/stage/int8_follow.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_uniform.c: equal ranges of channels: convs are divided by powers of two
  * and their readers multiplied by them. */
-#include "compress/stage/int8_uniform.h"
+#include "compress/stage/int8_inside.h"
 #include "net/op.h"
 #include "net/rewrite/channel_groups.h"
 #include "net/quant.h"

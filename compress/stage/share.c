@@ -6,7 +6,6 @@
 #include "net/op.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_BITS = 8, AUTO = 0, NONE = -1 };

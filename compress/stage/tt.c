@@ -7,7 +7,6 @@
 #include "net/op.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- choice of weights ---- */
 

@@ -3,8 +3,6 @@
  */
 #include "exchange/onnx/onnx.h"
 
-#include <string.h>
-
 /* Inputs that have a constant are that constant, as in old files. */
 static int check_inputs(struct ctt_onnx *o)
 {

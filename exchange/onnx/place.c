@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * place.c: where the numbers of a value lie. */
-#include "exchange/onnx/place.h"
+#include "exchange/onnx/lines.h"
 
 #include <string.h>
 

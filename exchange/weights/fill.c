@@ -3,7 +3,6 @@
  * by order: each weight has a tensor by name, with the same shape. */
 #include "exchange/exchange.h"
 #include "exchange/weights/fill.h"
-#include "exchange/weights/map.h"
 #include "net/op.h"
 
 #include <string.h>
@@ -156,7 +155,8 @@ out:
 
 /* The tensor's name, by the map if there is one. */
 static int tensor_name(struct fill *f, const struct ctt_node *n, int k,
-                       const char *title, struct dense *d, const char **name)
+                       const char *title, struct dense *d,
+                       char text[CTT_MAP_NAME], const char **name)
 {
     const struct ctt_tensor *from = NULL;
     struct ctt_map_line *line = NULL;
@@ -173,10 +173,11 @@ static int tensor_name(struct fill *f, const struct ctt_node *n, int k,
         from = flattened(f->m->g, n);
     else if (ctt_is_kernel(n, k))
         whole = n->op == CTT_OP_CONV && ctt_rows(&n->out) == 1;
-    CTT_TRY(check_flat(f, line, from, whole));
+    if (ctt_is_kernel(n, k) || !line->all)
+        CTT_TRY(check_flat(f, line, from, whole));
     d->image = line->flat == CTT_FLAT_CHW ? from : NULL;
     d->whole = whole ? line->flat : CTT_FLAT_NOT;
-    *name = line->name;
+    *name = ctt_map_tensor(line, title, text);
     line->used = 1;
 out:
     return rc;
@@ -212,12 +213,12 @@ static int fill_weight(struct fill *f, const struct ctt_node *n, int k)
 {
     const struct ctt_named *tensor;
     struct dense dense;
-    char title[CTT_WEIGHT_NAME];
+    char title[CTT_WEIGHT_NAME], text[CTT_MAP_NAME];
     const char *name;
     int rc;
 
     ctt_weight_title(n, k, title);
-    CTT_TRY(tensor_name(f, n, k, title, &dense, &name));
+    CTT_TRY(tensor_name(f, n, k, title, &dense, text, &name));
     tensor = ctt_tensors_find(f->t, name);
     CTT_TRY(check_tensor(f, n, k, title, name, &dense, tensor));
     convert(n, k, tensor, &dense, f->w + n->at[k]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * map.c: reads the text that names a tensor for each weight. */
-#include "exchange/weights/map.h"
+#include "exchange/weights/fill.h"
 #include "base/newfile.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAP_MOST = 1 << 24, WORDS = 3 };
@@ -26,6 +27,13 @@ static int cut_words(char *line, char *word[WORDS + 1])
     return n;
 }
 
+static int is_all(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n > 2 && strcmp(name + n - 2, ".*") == 0;
+}
+
 static int add_line(const char *path, int number, char *line,
                     struct ctt_map *m)
 {
@@ -44,6 +52,10 @@ static int add_line(const char *path, int number, char *line,
               "NODE.WEIGHT and a name, and perhaps chw or hwc", path, number);
     row.weight = word[0];
     row.name = word[1];
+    row.all = is_all(row.weight);
+    CTT_CHECK(row.all == is_all(row.name), CTT_EFORMAT, "%s:%d: NODE.* needs "
+              "a name that ends in .*, and NODE.WEIGHT one that does not",
+              path, number);
     p = ctt_grown(m->row, &m->room, m->count, sizeof(*p));
     CTT_TRY(p ? 0 : CTT_ENOMEM);
     m->row = p;
@@ -81,12 +93,42 @@ void ctt_map_free(struct ctt_map *m)
     *m = (struct ctt_map){ NULL, NULL, 0, 0 };
 }
 
+static int is_of(const struct ctt_map_line *p, const char *weight)
+{
+    size_t node = strlen(p->weight) - 1;
+
+    return strcmp(p->weight, weight) == 0 ||
+           (p->all && strncmp(p->weight, weight, node) == 0 &&
+            !strchr(weight + node, '.'));
+}
+
 struct ctt_map_line *ctt_map_find(const struct ctt_map *m, const char *weight,
                                   const char *name)
 {
     for (int i = 0; i < m->count; i++)
-        if ((!weight || strcmp(m->row[i].weight, weight) == 0) &&
+        if ((!weight || is_of(&m->row[i], weight)) &&
             (!name || strcmp(m->row[i].name, name) == 0))
             return &m->row[i];
     return NULL;
+}
+
+const char *ctt_map_tensor(const struct ctt_map_line *p, const char *weight,
+                           char text[CTT_MAP_NAME])
+{
+    static const char *const torch[][2] = {
+        { "w", "weight" }, { "b", "bias" }, { "gamma", "weight" },
+        { "beta", "bias" }, { "mean", "running_mean" }, { "var", "running_var" }
+    };
+    const char *word = strrchr(weight, '.') + 1;
+
+    if (!p->all)
+        return p->name;
+    for (size_t i = 0; i < CTT_LEN(torch); i++)
+        if (strcmp(torch[i][0], word) == 0) {
+            word = torch[i][1];
+            break;
+        }
+    snprintf(text, CTT_MAP_NAME, "%.*s%s", (int)strlen(p->name) - 1, p->name,
+             word);
+    return text;
 }

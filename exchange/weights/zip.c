@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * zip.c: finds the files of a zip archive by its central directory (PKWARE,
  * APPNOTE 6.3). */
-#include "exchange/weights/zip.h"
+#include "exchange/weights/pth.h"
 #include "net/code/zip.h"
 
 #include <stdlib.h>

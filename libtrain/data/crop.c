@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * crop.c: a part of a stored frame, resized to the model's frame. */
-#include "libtrain/data/crop.h"
+#include "libtrain/data/augment.h"
 
 #include <math.h>
 

@@ -2,7 +2,6 @@
  * data.c: a set of clips: lists them, reads each once to check it and to count
  * its frames, and keeps decoded frames within the memory limit. */
 #include "libtrain/data/data.h"
-#include "libtrain/data/scan.h"
 #include "libtrain/data/sequence.h"
 #include "video/text/text.h"
 

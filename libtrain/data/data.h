@@ -81,4 +81,10 @@ int  ctt_data_part(const struct ctt_data *d, int n, struct ctt_data *part);
  */
 int ctt_data_check(const struct ctt_data *d, const struct ctt_graph *g);
 
+/* Reads each clip of the source's list once, with d->workers threads: fills
+ * d->clip and d->longest, and keeps frames in memory while d->room allows.  Bad
+ * clips are counted in d->skipped and reported to ev->clip; with d->strict a
+ * bad clip is an error.  ev may be NULL. */
+int ctt_data_scan(struct ctt_data *d, const struct ctt_events *ev);
+
 #endif

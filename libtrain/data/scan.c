@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scan.c: threads that read each clip once: check it, count its frames, and
  * keep them in memory if there is room. */
-#include "libtrain/data/scan.h"
+#include "libtrain/data/data.h"
 
 #include <pthread.h>
 

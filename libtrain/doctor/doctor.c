@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* When something looks wrong.  These are rules of thumb, wide enough that the

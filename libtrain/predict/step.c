@@ -14,8 +14,6 @@
 #include "base/span.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* ---- the training graph ---- */
 

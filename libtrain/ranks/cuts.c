@@ -2,7 +2,7 @@
  * cuts.c: cuts of a training graph: between two components of its schedule, if
  * the passing values are neither aliases nor fused into the kernel of their
  * reader, and their gradients are added in the same order on both sides. */
-#include "libtrain/ranks/cuts.h"
+#include "libtrain/ranks/pipeline.h"
 #include "net/op.h"
 #include "run/back/exec.h"
 

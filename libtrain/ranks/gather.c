@@ -2,7 +2,7 @@
  * gather.c: sparse all-gather: chooses the values of a gradient to send, sends
  * their codes, and adds the codes of all ranks. */
 #include "libtrain/ranks/gather.h"
-#include "base/key.h"
+#include "base/random.h"
 
 #include <float.h>
 #include <math.h>

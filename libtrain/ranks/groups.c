@@ -6,8 +6,6 @@
 #include "libtrain/task.h"
 #include "net/code/zip.h"
 
-#include <string.h>
-
 /* ---- who works with whom ---- */
 
 int ctt_groups_share(const char *option, int of,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * parts.c: an all-gather of gradients and moved weights. */
-#include "libtrain/ranks/parts.h"
+#include "libtrain/ranks/stage_messages.h"
 
 static void add_parts(const struct ctt_graph *g, const int *number,
                      struct ctt_parts *p)

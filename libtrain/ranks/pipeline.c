@@ -5,7 +5,7 @@
 #include "libtrain/ranks/stage_messages.h"
 #include "libtrain/ranks/strategy.h"
 #include "libtrain/cfg_memory.h"
-#include "libtrain/ranks/cuts.h"
+#include "libtrain/ranks/pipeline.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/recognise/recognise.h"

@@ -8,6 +8,7 @@
 
 #include "libtrain/trainer.h"
 #include "net/rewrite/section.h"
+#include "net/graph.h"
 
 struct ctt_exec;
 struct ctt_window;
@@ -23,5 +24,18 @@ struct ctt_section_job {
     int (*seed)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
     int (*done)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
 };
+
+/* ---- cuts of a training graph that keep the bits of the result ---- */
+
+/* Sets number[i], the section of node i, of so many sections of the sealed
+ * graph g.  text: "auto" or their number, sections whose estimated times are as
+ * equal as cuts allow, or the names of the first nodes of all sections but the
+ * first.  windows: 1 if clips are cut into windows of steps.  CTT_EUNSUP: g
+ * reads its own answer; CTT_EINVAL: why g has no such cuts. */
+int ctt_cuts_find(const struct ctt_graph *g, const char *text, int sections,
+                  int windows, int *number);
+
+/* How many sections the text asks for; auto: one for each rank. */
+int ctt_cuts_count(const char *text, int ranks);
 
 #endif

@@ -2,7 +2,6 @@
  * squeeze.c: the words of --squeeze. */
 #include "libtrain/ranks/squeeze.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,35 @@
 #ifndef CTT_STAGE_MESSAGES_H
 #define CTT_STAGE_MESSAGES_H
 
-#include "libtrain/ranks/parts.h"
 #include "libtrain/ranks/pipeline.h"
+#include "comm/comm.h"
+#include "device/memory.h"
+#include "net/graph.h"
+
+/* ---- an all-gather of gradients, each rank with a part ---- */
+
+/* Weights of a rank: floats with a gradient, or floats that its forward pass
+ * moves. */
+struct ctt_weights_part { int rank, moved; int64_t at, count; };
+
+struct ctt_parts {
+    struct ctt_comm *comm;
+    struct ctt_dev  *dev;
+    struct ctt_weights_part *part;
+    int              parts;
+    int64_t          most;           /* floats of a rank at most */
+    float           *mine, *all;     /* [most], [ranks][most] */
+};
+
+/* Node i of g is computed by rank number[i]. */
+int  ctt_parts_open(const struct ctt_graph *g, const int *number,
+                    struct ctt_comm *comm, struct ctt_dev *dev,
+                    struct ctt_parts *out);
+void ctt_parts_close(struct ctt_parts *p);
+
+/* Fills dw, in the device's memory, with the gradients of all ranks, and w with
+ * the weights that their forward passes have moved.  Called by all ranks. */
+int  ctt_parts_share(struct ctt_parts *p, float *w, float *dw);
 
 /* Head of a message.  Floats follow: of each passing value all steps of the
  * window. */

@@ -2,12 +2,11 @@
  * baseline.c: linear answers from no frame, from one frame, and from
  * differences of frames. */
 #include "libtrain/recognise/baseline.h"
-#include "base/statistics/mcnemar.h"
+#include "base/statistics/statistics.h"
 #include "libtrain/data/data.h"
 #include "libtrain/recognise/ridge.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 2000,      /* clips to fit to */

@@ -10,9 +10,6 @@
 #include "run/run.h"
 #include "video/text/text.h"
 
-#include <math.h>
-#include <string.h>
-
 int ctt_next_check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                    const struct ctt_data *d)
 {

@@ -2,7 +2,7 @@
  * precision.c: the scores of clips with several labels: average precision per
  * class, the loss of all classes, the largest answer. */
 #include "libtrain/train.h"
-#include "base/statistics/precision.h"
+#include "base/statistics/statistics.h"
 
 #include <math.h>
 

@@ -12,7 +12,6 @@
 #include "base/span.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- memory ---- */

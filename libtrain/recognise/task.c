@@ -7,7 +7,7 @@
 #include "libtrain/data/balance.h"
 #include "libtrain/ranks/shards.h"
 #include "libtrain/task.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 
 static int check_classes(const struct ctt_graph *g,
                          const struct ctt_train_cfg *cfg,

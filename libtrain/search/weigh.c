@@ -3,7 +3,6 @@
 #include "libtrain/search/search.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Trials that have a setting: where it lies, and their ranks. */
 struct points { int n; double *x, *y; };

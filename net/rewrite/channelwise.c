@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * channelwise.c: ops that treat each channel alone, for edits that drop
  * channels. */
-#include "net/rewrite/channelwise.h"
+#include "net/rewrite/edit.h"
 #include "net/op.h"
 
 #include <math.h>

@@ -7,6 +7,7 @@
 
 #include "net/model.h"
 #include "net/rewrite/channel_groups.h"
+#include "net/graph.h"
 
 /* An edit of the sealed graph g, which must not change until the edit is freed.
  * A node is given by its index in g, whatever was added or removed before.
@@ -155,5 +156,15 @@ int  ctt_drop_dead(const struct ctt_model *m, struct ctt_model **out);
  * returns their number.  If there are any, the new model has no training
  * state. */
 int  ctt_drop_unread(struct ctt_model **m);
+
+/* 1 if each channel of n's result depends on the same channel of its input
+ * alone, and the result for a constant is known (column `constant` of ops.def).
+ */
+int ctt_is_channelwise(const struct ctt_graph *g, const struct ctt_node *n);
+
+/* The result of such a node for a channel j that holds x everywhere; w: the
+ * weights of its model.  NAN: not one number. */
+double ctt_channelwise(const struct ctt_node *n, const float *w, int64_t j,
+                       double x);
 
 #endif

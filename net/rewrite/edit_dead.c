@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * edit_dead.c: drops classes of channels (net/rewrite/channel_groups.h) that
  * nothing reads. */
-#include "net/rewrite/channelwise.h"
 #include "net/rewrite/edit.h"
 #include "net/op.h"
 #include "net/unit.h"

@@ -3,7 +3,7 @@
  * by a thread, from the device's memory or, where the program cannot see that,
  * from memory of the host between them; copies to the host's memory are the
  * device's own. */
-#include "run/back/offload.h"
+#include "run/back/backward.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/unnamed.h"

@@ -2,7 +2,7 @@
  * rotor.c: the fastest schedule of recomputation for a chain of stages, by
  * dynamic programming over first stage, last stage and memory (Beaumont,
  * Eyraud-Dubois, Herrmann, Joly and Shilova 2019). */
-#include "run/back/rotor.h"
+#include "run/back/depth.h"
 
 #include <math.h>
 

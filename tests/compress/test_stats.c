@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_stats.c: intervals and tests of accuracy, and entropy, against known
  * values. */
-#include "base/statistics/mcnemar.h"
+#include "base/statistics/statistics.h"
 #include "compress/report.h"
-#include "base/statistics/wilson.h"
 #include "tests/lib/check.h"
 
 #include <math.h>

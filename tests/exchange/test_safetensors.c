@@ -206,6 +206,12 @@ static const struct { const char *map, *says; } bad_maps[] = {
     { "y.w a\ny.b b\n", "no weight is c; if that is right" },
     { "y.w a\ny.b d\n- c\n", "no tensor d, for y.b" },
     { "y.w a chw\ny.b b\n- c\n", ":1: y.w reads no image" },
+    { "y.* a\n", ":1: NODE.* needs a name that ends in .*" },
+    { "y.w a.*\n", ":1: NODE.* needs a name that ends in .*" },
+    { "y.* y.*\n", "no tensor y.weight, for y.w" },
+    { "y.w a\ny.* y.*\n", "no tensor y.bias, for y.b" },
+    { "y.w a\ny.b b\ny.* y.*\n- c\n", ":3: the model has no weight y.*" },
+    { "y.* a.* chw\n", ":1: y.* reads no image" },
 };
 
 static void maps_are_read(void)
@@ -236,6 +242,33 @@ static void no_tensor_twice(void)
     put_file("{" FIELD("a", "F32", "1", "0,4") "}", numbers, 4);
     put_map("y.gamma a\ny.beta a\n");
     refused(m, map, "a stands for two weights, the second is y.beta");
+    ctt_model_free(&m);
+    unlink(path);
+    unlink(map);
+}
+
+/* One line for all weights of a node, by their names in torch. */
+static void all_weights(void)
+{
+    static const float file[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+    static const float w[] = { 1, 3, 2, 4 };
+    struct ctt_model *m = empty("input x h=1 w=2 c=2\nreshape r in=x c=4\n"
+        "conv y in=r out=1\nnorm n in=y kind=batch\n");
+    const struct ctt_node *y = &m->g->node[2], *n = y + 1;
+
+    put_file("{" FIELD("fc.weight", "F32", "1,4", "0,16") ","
+             FIELD("fc.bias", "F32", "1", "16,20") ","
+             FIELD("bn.weight", "F32", "1", "20,24") ","
+             FIELD("bn.bias", "F32", "1", "24,28") ","
+             FIELD("bn.running_mean", "F32", "1", "28,32") ","
+             FIELD("bn.running_var", "F32", "1", "32,36") "}",
+             (const char *)file, sizeof(file));
+    put_map("y.* fc.* chw\nn.* bn.*\n");
+    CHECK_OK(ctt_import_weights(m, path, map));
+    CU_ASSERT(memcmp(m->w + y->at[0], w, sizeof(w)) == 0);
+    CU_ASSERT(m->w[y->at[1]] == 5);
+    for (int k = 0; k < n->nw; k++)
+        CU_ASSERT(m->w[n->at[k]] == (float)(6 + k));
     ctt_model_free(&m);
     unlink(path);
     unlink(map);
@@ -317,8 +350,8 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "out and in", out_and_in }, { "types", types_are_read },
         { "forged files", forged_files }, { "maps", maps_are_read },
-        { "no tensor twice", no_tensor_twice }, { "flat images", flat_images },
-        { "whole images", whole_images },
+        { "no tensor twice", no_tensor_twice }, { "all weights", all_weights },
+        { "flat images", flat_images }, { "whole images", whole_images },
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL
     };

@@ -3,8 +3,8 @@
  * that they keep what they promise. */
 #include "tests/lib/check.h"
 #include "infer/calibrate.h"
-#include "base/statistics/binomial.h"
-#include "base/key.h"
+#include "base/statistics/statistics.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * says of itself, and what damaged files do. */
 #include "tests/lib/clip.h"
 #include "tests/lib/stream.h"
-#include "infer/simplify.h"
+#include "infer/inside.h"
 #include "run/back/exec.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_layers.c: weights that --freeze keeps, and learning rates by name. */
 #include "libtrain/data/load.h"
-#include "libtrain/glob.h"
 #include "libtrain/layers.h"
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"

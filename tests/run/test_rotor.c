@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_rotor.c: the fastest schedule for a chain is that of all schedules, as a
  * program finds that tries them. */
-#include "run/back/rotor.h"
+#include "run/back/depth.h"
 #include "tests/lib/check.h"
 
 #include <math.h>

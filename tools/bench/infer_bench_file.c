@@ -5,7 +5,7 @@
 #include "net/rewrite/edit.h"
 #include "net/rewrite/edit_quant.h"
 #include "net/init.h"
-#include "base/key.h"
+#include "base/random.h"
 #include "base/newfile.h"
 #include "net/op.h"
 #include "net/unit.h"

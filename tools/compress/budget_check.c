@@ -4,7 +4,6 @@
 #include "tools/report/page.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const struct ctt_output_kind csv_kind = {

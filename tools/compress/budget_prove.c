@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 /* The key of a proof: the model and the clips. */
 static struct ctt_budget_row proof_row(const struct ctt_budget_row *row,

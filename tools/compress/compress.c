@@ -11,7 +11,6 @@
 #include "net/file/decision.h"
 #include "net/rewrite/edit.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

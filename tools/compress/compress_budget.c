@@ -5,7 +5,6 @@
 #include "tools/shared/tool.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- tests ---- */

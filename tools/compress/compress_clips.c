@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_clips.c: the clips that convtt-compress reads. */
 #include "tools/compress/compress_tool.h"
-#include "base/statistics/mcnemar.h"
+#include "base/statistics/statistics.h"
 #include "tools/shared/measure.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"

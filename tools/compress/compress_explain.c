@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const struct ctt_output_kind log_kind = {
     .name = "log of --explain", .begin = CTT_EXPLAIN_LOG_BEGIN, .in_place = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_page.c: --report-html: the report of a compression as a page. */
 #include "tools/compress/compress_tool.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/report/page.h"
 #include "tools/shared/tool.h"
 

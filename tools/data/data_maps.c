@@ -8,7 +8,6 @@
 #include "tools/shared/tool.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { WINDOW = 2 };    /* frames that are computed together */
 

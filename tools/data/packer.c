@@ -13,8 +13,6 @@
 #include "video/source.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 enum { THREADS = 256, AHEAD = 4 /* clips per thread */ };

@@ -2,7 +2,7 @@
  * calibrate_head.c: the confidence head of a calibration. */
 #include "tools/infer/infer_decide.h"
 #include "infer/head.h"
-#include "base/key.h"
+#include "base/random.h"
 
 const char *const ctt_head_words[] = { "auto", "on", "off", NULL };
 

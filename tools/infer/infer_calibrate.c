@@ -3,7 +3,7 @@
  * and stores them in it. */
 #include "tools/infer/infer_tool.h"
 #include "infer/decide.h"
-#include "base/statistics/binomial.h"
+#include "base/statistics/statistics.h"
 #include "net/code/zip.h"
 #include "net/file/card.h"
 #include "net/file/file.h"

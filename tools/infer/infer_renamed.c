@@ -2,7 +2,7 @@
  * infer_renamed.c: whether the answers for a list are wrong because its
  * classes have the names of others: right answers after the best renaming. */
 #include "tools/infer/infer_tool.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/shared/tool.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
  * infer_report.c: --report-html of recognition: a page about answers to
  * clips. */
 #include "tools/infer/infer_tool.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/report/page.h"
 
 #include <math.h>

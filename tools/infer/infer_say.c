@@ -2,7 +2,7 @@
  * infer_say.c: lines and tables of convtt-infer. */
 #include "tools/infer/infer_tool.h"
 #include "base/visible.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

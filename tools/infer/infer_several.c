@@ -3,7 +3,7 @@
  * model's probabilities, and thresholds of its classes, which are stored in its
  * file. */
 #include "tools/infer/infer_tool.h"
-#include "base/statistics/precision.h"
+#include "base/statistics/statistics.h"
 #include "base/visible.h"
 #include "net/file/file.h"
 #include "net/file/thresholds.h"

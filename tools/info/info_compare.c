@@ -2,9 +2,8 @@
  * info_compare.c: convtt-info --compare: size of models and, on clips, time and
  * accuracy. */
 #include "base/clock.h"
-#include "base/statistics/mcnemar.h"
+#include "base/statistics/statistics.h"
 #include "net/file/file.h"
-#include "base/statistics/wilson.h"
 #include "tools/bench/bench_tool.h"
 #include "tools/shared/infer_rc.h"
 #include "tools/shared/measure.h"

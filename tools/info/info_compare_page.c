@@ -2,8 +2,7 @@
  * info_compare_page.c: convtt-info --compare as a page: models by size, time
  * and accuracy, and the same clips against the first of them. */
 #include "tools/info/info_tool.h"
-#include "base/statistics/mcnemar.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/report/page.h"
 
 #include <math.h>

@@ -175,7 +175,8 @@ static const struct ctt_chapter chapters[] = {
     { "WEIGHTS OF OTHERS",
       "--import FILE --map MAP -o MODEL.h5 NAME.net fills the model NAME.net. "
       "Every weight has a line in MAP, and every tensor of floats is in a "
-      "line; - NAME leaves one out. Shapes must agree: out, in, kernel. A "
+      "line; NODE.* NAME.* is one for all weights of a node, as PyTorch names "
+      "them; - NAME leaves one out. Shapes must agree: out, in, kernel. A "
       "third word, chw or hwc, says how a dense layer counts the numbers of an "
       "image that a reshape flattened, or that a conv covers as a whole here; "
       "PyTorch's flatten() is chw. Without --map the names are NODE.WEIGHT. A "

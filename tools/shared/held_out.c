@@ -5,7 +5,7 @@
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 #include "base/limits.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 
 #include <math.h>
 #include <stdio.h>

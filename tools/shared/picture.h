@@ -6,7 +6,6 @@
 #include "net/graph.h"
 
 #include <stdint.h>
-#include <stdio.h>
 
 /* ---- bitmap_font.c ---- */
 

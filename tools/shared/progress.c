@@ -6,7 +6,6 @@
 #include "base/visible.h"
 
 #include <stdarg.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { LINE = 1024, VISIBLE = 2 * LINE };

@@ -3,7 +3,7 @@
  * its clips. */
 #include "base/letters.h"
 #include "base/visible.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 

@@ -2,8 +2,7 @@
  * train_baselines.c: the table of a trained model beside answers without a
  * network, on the same clips. */
 #include "tools/train/train_tool.h"
-#include "base/statistics/mcnemar.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "libtrain/recognise/baseline.h"
 #include "tools/shared/tool.h"
 

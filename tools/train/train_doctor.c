@@ -3,11 +3,9 @@
  */
 #include "tools/train/train_tool.h"
 #include "libtrain/before.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/report/page.h"
 #include "tools/shared/tool.h"
-
-#include <string.h>
 
 enum { WIDE = 15 };    /* points, as of 40 clips */
 

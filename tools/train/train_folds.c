@@ -3,7 +3,7 @@
  * the table of their results. */
 #include "tools/train/train_tool.h"
 #include "base/newfile.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/shared/output.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/training.h"

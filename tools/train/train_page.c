@@ -2,7 +2,7 @@
  * train_page.c: the page of a training: its curves, and its result beside
  * answers without a network. */
 #include "tools/train/train_page.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/report/page.h"
 
 #include <math.h>

@@ -6,7 +6,6 @@
 #include "tools/shared/measure.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { FRAMES = 8, CURVES = 3, NAME = 120 };
 

@@ -3,7 +3,7 @@
 #include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "base/limits.h"
-#include "base/statistics/wilson.h"
+#include "base/statistics/statistics.h"
 #include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * columns.c: the names of columns, by the words that strangers use for them. */
-#include "video/list/columns.h"
+#include "video/list/rows.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "base/limits.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Clips of the class, at most: a small list can name hours. */
 enum { PIECES = 100000 };

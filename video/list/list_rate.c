@@ -4,8 +4,6 @@
 #include "video/disk.h"
 #include "video/pictures.h"
 
-#include <string.h>
-
 int ctt_list_pictures(struct ctt_listing *s)
 {
     struct ctt_pictures p = { 0 };

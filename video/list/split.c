@@ -3,7 +3,6 @@
 #include "video/list/split.h"
 #include "base/ctt.h"
 
-#include <string.h>
 #include <strings.h>
 
 static const char *const spellings[][CTT_SPELLINGS] = {

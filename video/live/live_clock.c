@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * live_clock.c: the time of a live source's frames. */
-#include "video/live/live_clock.h"
+#include "video/live/live_inside.h"
 
 #include <math.h>
 

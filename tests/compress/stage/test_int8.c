@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_int8.c: the stage INT8: which values become bytes, that answers stay
  * near, that the file holds what kernels multiply, and when it is retrained. */
-#include "compress/stage/int8_follow.h"
+#include "compress/stage/int8_inside.h"
 #include "net/rewrite/edit_quant.h"
 #include "net/op.h"
 #include "net/quant.h"

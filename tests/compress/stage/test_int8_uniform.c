@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_int8_uniform.c: the stage INT8: channels get equal ranges. */
-#include "compress/stage/int8_uniform.h"
+#include "compress/stage/int8_inside.h"
 #include "tests/lib/check.h"
 #include "tests/lib/int8_recipe.h"
 #include "tests/lib/saved.h"

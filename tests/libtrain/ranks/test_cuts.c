@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_cuts.c: where a graph can be cut, and the sections that come of it. */
-#include "libtrain/ranks/cuts.h"
+#include "libtrain/ranks/pipeline.h"
 #include "net/op.h"
 #include "net/rewrite/section.h"
 #include "tests/lib/check.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_precision.c: average precision and thresholds of scores, and the scores
  * of clips with several labels, against cases that were computed by hand. */
-#include "base/statistics/precision.h"
+#include "base/statistics/statistics.h"
 #include "libtrain/train.h"
 #include "tests/lib/check.h"
 

@@ -2,7 +2,7 @@
  * test_decision.c: the binomial test, and thresholds in a model file. */
 #include "tests/lib/check.h"
 #include "tests/lib/saved.h"
-#include "base/statistics/binomial.h"
+#include "base/statistics/statistics.h"
 #include "net/file/decision.h"
 #include "net/file/h5.h"
 #include "net/code/zip.h"

@@ -3,7 +3,7 @@
  * jump, stand still or lie, and cuts between scenes. */
 #include "tests/lib/check.h"
 #include "video/cut.h"
-#include "video/live/live_clock.h"
+#include "video/live/live_inside.h"
 #include "video/pick.h"
 
 #include <math.h>
