@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * widen_conv.c: the parts of a conv on values of 16 bits that a provider
- * multiplies as they are, without float copies.  Views are made dense, and a
- * gradient that is added to another is computed beside it. */
-#include "device/cpu/cast.h"
+ * multiplies as they are, without float copies.  Views are made dense.  A
+ * gradient that is added to another is left to floats, as each sum is rounded
+ * once. */
 #include "device/cpu/cpu.h"
 #include "device/cpu/widen.h"
 #include "base/half.h"
@@ -12,11 +12,7 @@ struct dense { struct ctt_tensor from, *to; int write; };
 
 struct short_conv { struct ctt_call one; struct dense dense[3]; int count; };
 
-struct copying {
-    const struct ctt_cast   *f;
-    const struct ctt_tensor *x, *y;
-    int                      add;
-};
+struct copying { const struct ctt_tensor *x, *y; };
 
 static void copy_rows(const void *arg, int64_t from, int64_t last)
 {
@@ -26,23 +22,20 @@ static void copy_rows(const void *arg, int64_t from, int64_t last)
     for (int64_t r = from; r < last; r++) {
         const char *x = (const char *)j->x->data + r * j->x->ld * size;
         char *y = (char *)j->y->data + r * j->y->ld * size;
-        if (j->add)
-            j->f->sum(j->x->dtype, x, y, j->x->c);
-        else
-            memcpy(y, x, (size_t)(j->x->c * size));
+        memcpy(y, x, (size_t)(j->x->c * size));
     }
 }
 
 static void copy(struct ctt_dev *d, const struct ctt_tensor *x,
-                 const struct ctt_tensor *y, int add)
+                 const struct ctt_tensor *y)
 {
     ctt_dev_rows(d, (double)ctt_volume(x) / 4, ctt_rows(x), copy_rows,
-                 &(struct copying){ ctt_cast_of(d), x, y, add });
+                 &(struct copying){ x, y });
 }
 
 static void add_dense(struct short_conv *j, struct ctt_tensor *t, int write)
 {
-    if (t->data && (t->ld != t->c || (write && j->one.add & 1)))
+    if (t->data && t->ld != t->c)
         j->dense[j->count++] = (struct dense){ *t, t, write };
 }
 
@@ -66,7 +59,8 @@ static void take_part(struct short_conv *j, enum ctt_conv_part part)
     add_dense(j, &c->in[1], 0);
     add_dense(j, &c->dout, 0);
     add_dense(j, part == CTT_CONV_OUT ? &c->out : &c->din[0], 1);
-    c->add &= ~1u;
+    if (part != CTT_CONV_DIN)
+        c->add = 0;
 }
 
 static int place_dense(struct ctt_dev *d, struct short_conv *j)
@@ -104,11 +98,11 @@ static int run_part(struct ctt_dev *d, ctt_kernel *kernel,
         goto out;
     for (int i = 0; i < j.count; i++)
         if (!j.dense[i].write)
-            copy(d, &j.dense[i].from, j.dense[i].to, 0);
+            copy(d, &j.dense[i].from, j.dense[i].to);
     CTT_TRY(kernel(d, &j.one));
     for (int i = 0; i < j.count; i++)
         if (j.dense[i].write)
-            copy(d, j.dense[i].to, &j.dense[i].from, (int)(c->add & 1));
+            copy(d, j.dense[i].to, &j.dense[i].from);
     rc = 1;
 out:
     return rc;

@@ -351,8 +351,8 @@ out:
 
 /* 0 for values of 16 bits that no plan takes, or for which floats are as fast
  * or faster.  (Measured on an Intel Xeon with AMX: gradients of 1x1 kernels'
- * weights gain 0 to 2 times, those of 1 to 3 channels nothing; all else 1.7 to
- * 10 times.) */
+ * weights take 0.5 to 1 of the time, all else a tenth to 0.6.  oneDNN 2.6 gives
+ * wrong sums for some convs of 1 or 19 channels.) */
 static int takes_type(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -367,7 +367,8 @@ static int takes_type(const struct ctt_conv_ask *q)
         return 1;
     return fit == count && c->node->op == CTT_OP_CONV &&
            ctt_plan_takes_act(c->act) && !(c->add & 1) &&
-           (q->part == CTT_CONV_DW ? w->d * w->h * w->w > 1 && w->c >= 8
+           ctt_call_groups(c) == 1 && w->c % 8 == 0 && w->n % 8 == 0 &&
+           (q->part == CTT_CONV_DW ? w->d * w->h * w->w > 1
                                    : w->dtype == CTT_BF16);
 }
 
