@@ -14,7 +14,7 @@ struct short_conv { struct ctt_call one; struct dense dense[3]; int count; };
 
 struct copying { const struct ctt_tensor *x, *y; };
 
-static void copy_rows(const void *arg, int64_t from, int64_t last)
+static void copy_short_rows(const void *arg, int64_t from, int64_t last)
 {
     const struct copying *j = arg;
     int64_t size = ctt_dtype_size(j->x->dtype);
@@ -26,10 +26,10 @@ static void copy_rows(const void *arg, int64_t from, int64_t last)
     }
 }
 
-static void copy(struct ctt_dev *d, const struct ctt_tensor *x,
+static void copy_short(struct ctt_dev *d, const struct ctt_tensor *x,
                  const struct ctt_tensor *y)
 {
-    ctt_dev_rows(d, (double)ctt_volume(x) / 4, ctt_rows(x), copy_rows,
+    ctt_dev_rows(d, (double)ctt_volume(x) / 4, ctt_rows(x), copy_short_rows,
                  &(struct copying){ x, y });
 }
 
@@ -40,7 +40,7 @@ static void add_dense(struct short_conv *j, struct ctt_tensor *t, int write)
 }
 
 /* The part alone, as a call. */
-static void take_part(struct short_conv *j, enum ctt_conv_part part)
+static void take_short_part(struct short_conv *j, enum ctt_conv_part part)
 {
     struct ctt_call *c = &j->one;
 
@@ -85,41 +85,41 @@ static int place_dense(struct ctt_dev *d, struct short_conv *j)
 }
 
 /* 1 if the part was computed, 0 if nobody does in 16 bits, or an error. */
-static int run_part(struct ctt_dev *d, ctt_kernel *kernel,
+static int run_short_part(struct ctt_dev *d, ctt_kernel *kernel,
                     const struct ctt_call *c, enum ctt_conv_part part)
 {
     struct short_conv j = { .one = *c };
     int rc = 0, taken;
 
-    take_part(&j, part);
+    take_short_part(&j, part);
     CTT_TRY(place_dense(d, &j));
     CTT_TRY(taken = ctt_conv_can(&ctt_cpu_of(d)->conv, d, &j.one, part));
     if (!taken)
         goto out;
     for (int i = 0; i < j.count; i++)
         if (!j.dense[i].write)
-            copy(d, &j.dense[i].from, j.dense[i].to);
+            copy_short(d, &j.dense[i].from, j.dense[i].to);
     CTT_TRY(kernel(d, &j.one));
     for (int i = 0; i < j.count; i++)
         if (j.dense[i].write)
-            copy(d, j.dense[i].to, &j.dense[i].from);
+            copy_short(d, j.dense[i].to, &j.dense[i].from);
     rc = 1;
 out:
     return rc;
 }
 
-static int backward(struct ctt_dev *d, ctt_kernel *kernel,
+static int run_short_backward(struct ctt_dev *d, ctt_kernel *kernel,
                     const struct ctt_call *c, struct ctt_call *rest)
 {
     int rc = 0;
 
     if (c->din[0].data) {
-        CTT_TRY(run_part(d, kernel, c, CTT_CONV_DIN));
+        CTT_TRY(run_short_part(d, kernel, c, CTT_CONV_DIN));
         if (rc)
             rest->din[0].data = NULL;
     }
     if (c->dw[0].data) {
-        CTT_TRY(run_part(d, kernel, c, CTT_CONV_DW));
+        CTT_TRY(run_short_part(d, kernel, c, CTT_CONV_DW));
         if (rc)
             rest->dw[0].data = rest->dw[1].data = NULL;
     }
@@ -136,6 +136,6 @@ int ctt_widen_conv(struct ctt_dev *d, ctt_kernel *kernel,
     if (c->node->op != CTT_OP_CONV || !ctt_cpu_of(d)->conv.count ||
         !ctt_is_16bit(pass == CTT_FWD ? &c->in[0] : &c->dout))
         return 0;
-    return pass == CTT_FWD ? run_part(d, kernel, c, CTT_CONV_OUT)
-                           : backward(d, kernel, c, rest);
+    return pass == CTT_FWD ? run_short_part(d, kernel, c, CTT_CONV_OUT)
+                           : run_short_backward(d, kernel, c, rest);
 }

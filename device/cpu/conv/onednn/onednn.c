@@ -353,7 +353,7 @@ out:
  * or faster.  (Measured on an Intel Xeon with AMX: gradients of 1x1 kernels'
  * weights take 0.5 to 1 of the time, all else a tenth to 0.6.  oneDNN 2.6 gives
  * wrong sums for some convs of 1 or 19 channels.) */
-static int takes_type(const struct ctt_conv_ask *q)
+static int takes_values(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     const struct ctt_tensor *w = &c->w[0].t, *x[3];
@@ -379,7 +379,7 @@ static int onednn_supports(struct ctt_conv_ask *q)
     struct move m;
     int rc = 0;
 
-    if (!takes_type(q)) {
+    if (!takes_values(q)) {
         q->why = "reads no such values";
         goto out;
     }
