@@ -351,8 +351,8 @@ out:
 
 /* 0 for values of 16 bits that no plan takes, or for which floats are as fast
  * or faster.  (Measured on an Intel Xeon with AMX: gradients of 1x1 kernels'
- * weights take 0.5 to 1 of the time, all else a tenth to 0.6.  oneDNN 2.6 gives
- * wrong sums for some convs of 1 or 19 channels.) */
+ * weights take 0.5 to 1 of the time, all else a tenth to 0.6.  Channels
+ * that are no multiple of 8 are not tested.) */
 static int takes_values(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
