@@ -354,6 +354,20 @@ out:
     return rc < 0 ? rc : 0;
 }
 
+int ctt_conv_can(struct ctt_conv_set *s, struct ctt_dev *d,
+                 const struct ctt_call *c, enum ctt_conv_part part)
+{
+    struct ctt_conv_ask q = { .dev = d, .call = c, .part = part };
+    struct conv_cache *k = NULL;
+    int rc = 0;
+
+    CTT_TRY(open_cache(s, c, &k));
+    for (int i = 0; i < s->count && !rc; i++)
+        CTT_TRY(ctt_conv_takes(s, i, k ? k->own : NULL, &q, 1));
+out:
+    return rc;
+}
+
 /* The choice known for this call, or room for it. */
 static struct apart *known(struct conv_cache *k, const struct ctt_call *c,
                            unsigned from)

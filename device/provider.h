@@ -136,6 +136,11 @@ int  ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
 int  ctt_conv_takes(const struct ctt_conv_set *s, int row, void **own,
                     struct ctt_conv_ask *q, int by_rule);
 
+/* 1 if a row computes a part of a call as it is, by its own types, 0, or an
+ * error. */
+int  ctt_conv_can(struct ctt_conv_set *s, struct ctt_dev *d,
+                  const struct ctt_call *c, enum ctt_conv_part part);
+
 /* For a provider: *q->own, allocated (size bytes, cleared) if it is not there
  * yet; NULL, with a message: out of memory. */
 void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size);

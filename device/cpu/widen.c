@@ -329,9 +329,14 @@ void *ctt_widen_scratch(struct ctt_dev *d, size_t bytes)
 int ctt_widen_run(struct ctt_dev *d, ctt_kernel *kernel,
                   const struct ctt_call *c, enum ctt_pass pass)
 {
+    struct ctt_call rest;
+    int rc;
+
     if (!ctt_is_narrow(c))
         return kernel(d, c);
     if (ctt_ops[c->node->op].reach == CTT_REACH_STEPS)
         return ctt_widen_window(d, c, pass);
-    return run_parts(d, kernel, c, pass);
+    rest = *c;
+    rc = ctt_widen_conv(d, kernel, c, pass, &rest);
+    return rc ? (rc < 0 ? rc : 0) : run_parts(d, kernel, &rest, pass);
 }

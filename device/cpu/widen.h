@@ -23,6 +23,13 @@ int ctt_widen_run(struct ctt_dev *d, ctt_kernel *kernel,
  * the next call; NULL: out of memory. */
 void *ctt_widen_scratch(struct ctt_dev *d, size_t bytes);
 
+/* Computes the parts of a conv that a provider multiplies in 16 bits.  1:
+ * that was all; 0: `rest`, at first the same call, is left to do; or an
+ * error. */
+int ctt_widen_conv(struct ctt_dev *d, ctt_kernel *kernel,
+                   const struct ctt_call *c, enum ctt_pass pass,
+                   struct ctt_call *rest);
+
 /* The window op for any types: forward it copies elements, backward it sums in
  * fp32 and rounds each sum once. */
 int ctt_widen_window(struct ctt_dev *d, const struct ctt_call *c,

@@ -32,8 +32,7 @@ static int run_kernel(struct ctt_dev *d, const struct ctt_call *c,
 
 static int direct_supports(struct ctt_conv_ask *q)
 {
-    (void)q;
-    return 1;
+    return !ctt_part_is_short(q);
 }
 
 /* The kernel computes each gradient whose data is not NULL: here one part. */

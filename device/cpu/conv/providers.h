@@ -4,6 +4,7 @@
 #define CTT_PROVIDERS_H
 
 #include "device/cpu/cpu.h"
+#include "device/cpu/widen.h"
 
 /* Best first, NULL-terminated. */
 extern const struct ctt_conv_provider *const ctt_cpu_providers[];
@@ -28,6 +29,32 @@ int  ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next,
 
 /* Computes the gradients without a provider by direct sums. */
 ctt_kernel ctt_conv_direct_rest;
+
+/* The values and gradients that a part reads or writes, at most 3; their
+ * count. */
+static inline int ctt_part_values(const struct ctt_conv_ask *q,
+                                  const struct ctt_tensor **x)
+{
+    const struct ctt_call *c = q->call;
+    int out = q->part == CTT_CONV_OUT, n = 0;
+
+    x[n++] = q->part == CTT_CONV_DIN ? &c->din[0] : &c->in[0];
+    x[n++] = out ? &c->out : &c->dout;
+    if (out && c->node->plus && c->in[1].data)
+        x[n++] = &c->in[1];
+    return n;
+}
+
+/* 1 if the part reads or writes 16 bits. */
+static inline int ctt_part_is_short(const struct ctt_conv_ask *q)
+{
+    const struct ctt_tensor *x[3];
+    int any = 0;
+
+    for (int i = ctt_part_values(q, x) - 1; i >= 0; i--)
+        any |= ctt_is_16bit(x[i]);
+    return any;
+}
 
 /* y = a b, n x n matrices, computed as a 1x1 conv on n pixels. */
 int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,

@@ -17,15 +17,16 @@ struct dnnl_slide { dnnl_dims_t stride, gap, pad, after; };
 #define REF(md) (md)
 
 static inline int md_by_tag(MD *md, int nd, const dnnl_dim_t *dims,
-                            dnnl_format_tag_t tag)
+                            dnnl_data_type_t type, dnnl_format_tag_t tag)
 {
-    return dnnl_memory_desc_create_with_tag(md, nd, dims, dnnl_f32, tag);
+    return dnnl_memory_desc_create_with_tag(md, nd, dims, type, tag);
 }
 
 static inline int md_by_strides(MD *md, int nd, const dnnl_dim_t *dims,
+                                dnnl_data_type_t type,
                                 const dnnl_dim_t *strides)
 {
-    return dnnl_memory_desc_create_with_strides(md, nd, dims, dnnl_f32,
+    return dnnl_memory_desc_create_with_strides(md, nd, dims, type,
                                                 strides);
 }
 
@@ -94,15 +95,16 @@ static inline int pd_weights(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
 typedef const dnnl_memory_desc_t *const_md;
 
 static inline int md_by_tag(MD *md, int nd, const dnnl_dim_t *dims,
-                            dnnl_format_tag_t tag)
+                            dnnl_data_type_t type, dnnl_format_tag_t tag)
 {
-    return dnnl_memory_desc_init_by_tag(md, nd, dims, dnnl_f32, tag);
+    return dnnl_memory_desc_init_by_tag(md, nd, dims, type, tag);
 }
 
 static inline int md_by_strides(MD *md, int nd, const dnnl_dim_t *dims,
+                                dnnl_data_type_t type,
                                 const dnnl_dim_t *strides)
 {
-    return dnnl_memory_desc_init_by_strides(md, nd, dims, dnnl_f32, strides);
+    return dnnl_memory_desc_init_by_strides(md, nd, dims, type, strides);
 }
 
 static inline void md_free(MD *md)

@@ -14,7 +14,7 @@ struct making {
     struct ctt_plan             *p;     /* the plan */
     int                          nd;    /* dimensions of a tensor */
     struct dnnl_slide            slide;
-    MD                           large, small, any, plain, bias;
+    MD                           large, small, any, sums, plain, bias;
     dnnl_primitive_attr_t        attr, sum;
     dnnl_post_ops_t              post, post_sum;
     dnnl_primitive_desc_t        hint, pd, reorder;
@@ -22,7 +22,8 @@ struct making {
 
 static void free_making(struct making *m)
 {
-    MD *md[] = { &m->large, &m->small, &m->any, &m->plain, &m->bias };
+    MD *md[] = { &m->large, &m->small, &m->any, &m->sums, &m->plain,
+                 &m->bias };
     dnnl_primitive_desc_t pd[] = { m->hint, m->pd, m->reorder };
 
     for (size_t i = 0; i < CTT_LEN(md); i++)
@@ -40,6 +41,11 @@ static void free_making(struct making *m)
         dnnl_primitive_attr_destroy(m->sum);
 }
 
+static dnnl_data_type_t value_type(const struct making *m)
+{
+    return m->key->type == CTT_BF16 ? dnnl_bf16 : dnnl_f32;
+}
+
 static int tensor_md(const struct making *m, int64_t c, const int64_t *size,
                      MD *md)
 {
@@ -49,7 +55,8 @@ static int tensor_md(const struct making *m, int64_t c, const int64_t *size,
 
     for (int i = 0; i < f->axes; i++)
         dims[2 + i] = size[3 - f->axes + i];
-    CTT_DNNL(md_by_tag(md, m->nd, dims, m->nd == 4 ? dnnl_nhwc : dnnl_ndhwc));
+    CTT_DNNL(md_by_tag(md, m->nd, dims, value_type(m),
+                       m->nd == 4 ? dnnl_nhwc : dnnl_ndhwc));
 out:
     return rc;
 }
@@ -71,10 +78,13 @@ static int weights_md(struct making *m)
         step *= dims[3 + i];
     }
     CTT_DNNL(md_by_strides(&m->plain, m->nd + !first, dims + first,
+                           f->way == CTT_TO_WEIGHTS ? dnnl_f32 : value_type(m),
                            steps + first));
     CTT_DNNL(md_by_tag(&m->any, m->nd + !first, dims + first,
-                       dnnl_format_tag_any));
-    CTT_DNNL(md_by_tag(&m->bias, 1, bias, dnnl_a));
+                       value_type(m), dnnl_format_tag_any));
+    CTT_DNNL(md_by_tag(&m->sums, m->nd + !first, dims + first,
+                       dnnl_f32, dnnl_format_tag_any));
+    CTT_DNNL(md_by_tag(&m->bias, 1, bias, dnnl_f32, dnnl_a));
 out:
     return rc;
 }
@@ -153,7 +163,7 @@ static int describe_tensors(struct making *m)
         CTT_DNNL(pd_data(&m->pd, e, &m->large, &m->any, &m->small, s, m->attr,
                          m->hint));
     else
-        CTT_DNNL(pd_weights(&m->pd, e, &m->large, &m->any, b, &m->small, s,
+        CTT_DNNL(pd_weights(&m->pd, e, &m->large, &m->sums, b, &m->small, s,
                             m->attr, m->hint));
 out:
     return rc;
@@ -233,6 +243,13 @@ static int is_ref(const char *impl)
     return strstr(impl, "ref") != NULL;
 }
 
+/* 1 for an implementation in 16 bits without AMX, which may be no faster than
+ * floats. */
+static int is_slow(const struct making *m, const char *impl)
+{
+    return m->key->type == CTT_BF16 && !strstr(impl, "amx_bf16");
+}
+
 /* 1 for an implementation with a bug: oneDNN's convolution by a matrix product
  * adds the wrong rows of a second operand on processors without AVX2 (2.6.3,
  * SSE4.1 and AVX). */
@@ -257,7 +274,7 @@ static int make_one(void *arg)
     CTT_DNNL(dnnl_primitive_desc_query(m->pd, dnnl_query_impl_info_str, 0,
                                        &impl));
     snprintf(p->impl, sizeof(p->impl), "%s", impl);
-    if (is_ref(impl) || is_wrong(m, impl))
+    if (is_ref(impl) || is_slow(m, impl) || is_wrong(m, impl))
         goto out;    /* the caller tries something else */
     CTT_DNNL(dnnl_primitive_create(&p->prim, m->pd));
     omp_set_num_threads(p->key.team);

@@ -8,11 +8,14 @@
 #include "device/fold.h"
 #include "device/dev.h"
 
-/* Key of a plan. here: the plus input shares the result's memory.  threads: of
- * oneDNN; lanes: how many may run the plan at a time; team: threads that
- * convert weights. */
+/* Key of a plan. type: of values and their gradients, CTT_F32 or CTT_BF16,
+ * and of weights that are read; bias and gradients of weights are floats.
+ * here: the plus input shares the result's memory.  threads: of oneDNN;
+ * lanes: how many may run the plan at a time; team: threads that convert
+ * weights. */
 struct ctt_plan_key {
     struct ctt_fold f;
+    enum ctt_dtype  type;
     int             act, bias, plus, here, threads, lanes, team;
 };
 

@@ -6,6 +6,7 @@
 #include "device/cpu/conv/onednn/onednn_cut.h"
 #include "device/cpu/conv/onednn/onednn_plan.h"
 #include "device/provider.h"
+#include "base/half.h"
 
 /* Plans for a part of a call: the division into shares, and the plans of a full
  * share and of the last one. */
@@ -44,7 +45,8 @@ static inline void *ctt_dnnl_place(const struct ctt_dnnl_job *j,
 {
     const struct ctt_cut *c = &j->f->cut;
 
-    return (float *)t->data + ctt_volume(t) / c->units * c->each * i;
+    return (char *)t->data + ctt_volume(t) / c->units * c->each * i *
+                             ctt_dtype_size(t->dtype);
 }
 
 /* Tensor t with dense rows, at address `at`. */

@@ -55,6 +55,8 @@ static int wino_supports(struct ctt_conv_ask *q)
 
     if (!q->state)
         q->why = "this processor has no AVX2";
+    else if (ctt_part_is_short(q))
+        q->why = "reads and writes floats";
     else if ((c->pair.node || c->lstm.node) && c->act)
         q->why = "an activation comes before the fused nodes";
     else
