@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_phases.c: deconvs of the runtime as a conv for each phase: the results of
- * direct sums in plain C, into views too, and the same bits for any number of
- * threads. */
+ * test_phases.c: deconvs of the runtime as a conv for each phase: the results
+ * of direct sums in plain C, into views too, and the same bits for any number
+ * of threads. */
 #include "device/cpu/features.h"
 #include "tests/lib/check.h"
 #include "tests/lib/rig.h"

@@ -13,8 +13,9 @@ extern const struct ctt_conv_provider *const ctt_cpu_providers[];
  * Depthwise convs of floats: depthwise_provider.c.
  * Quantised values: wino16_provider.c (integer Winograd) and int8_provider.c.
  * bf16, fp16: dense_provider.c.  Floats: wino_provider.c (Winograd),
- * dense_provider.c and, of deconvs, phases.c (inference only), and the module onednn.c, if it is built,
- * which onednn_load.c loads at its first use.  Everything: direct sums. */
+ * dense_provider.c and, of deconvs, phases.c (inference only), and the module
+ * onednn.c, if it is built, which onednn_load.c loads at its first use.
+ * Everything: direct sums. */
 extern const struct ctt_conv_provider ctt_conv_chain, ctt_conv_depthwise,
                                       ctt_conv_sparse,
                                       ctt_conv_wino16, ctt_conv_int8,

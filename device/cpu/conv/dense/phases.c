@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * phases.c: the provider "phases": a deconv of floats in the runtime.  Pixels of
- * the result that have the same remainder by the strides are read from the same
- * taps: each such phase is a conv of stride 1 (Shi et al. 2016), which writes
- * every stride-th pixel and row. */
+ * phases.c: the provider "phases": a deconv of floats in the runtime.  Pixels
+ * of the result that have the same remainder by the strides are read from the
+ * same taps: each such phase is a conv of stride 1 (Shi et al. 2016), which
+ * writes every stride-th pixel and row. */
 #include "device/cpu/conv/dense/dense.h"
 #include "device/cpu/conv/providers.h"
 
@@ -97,7 +97,8 @@ static void fill(const struct ctt_call *c, int h, int w, struct ctt_tensor *to)
 {
     const int *s = c->node->attr.conv.stride;
     const struct ctt_tensor *from = &c->w[0].t;
-    int64_t up = axis_of(c->node, 1, h).first, far = axis_of(c->node, 2, w).first;
+    int64_t up = axis_of(c->node, 1, h).first;
+    int64_t far = axis_of(c->node, 2, w).first;
     float *y = to->data;
 
     for (int64_t o = 0; o < to->n; o++)

@@ -49,8 +49,10 @@ int ctt_has_amx(void)
 
 /* ---- the shape of sums ---- */
 
-enum { STRIPS = 8, ROWS = 96, PANEL = 512 << 10, LEAST_PIXELS = 8, LEAST_UNITS = 8,
-       LEAST_CHANNELS = 8 };
+/* STRIPS: most of a time; ROWS, PANEL: most rows and bytes of the panel; least
+ * of a call that tiles compute. */
+enum { STRIPS = 8, ROWS = 96, PANEL = 512 << 10,
+       LEAST_PIXELS = 8, LEAST_UNITS = 8, LEAST_CHANNELS = 8 };
 
 int ctt_amx_can(const struct ctt_call *c)
 {

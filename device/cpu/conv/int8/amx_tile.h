@@ -179,9 +179,11 @@ AMX_KERNELS(pairs, 1)
  * register, by strips. */
 static const struct amx_kernels { amx_fn *square, *wide[5], *tall[5]; }
 amx_kernels[] = {
-    { bytes_square, { NULL, bytes_wide1, bytes_wide2, bytes_wide3, bytes_wide4 },
+    { bytes_square,
+      { NULL, bytes_wide1, bytes_wide2, bytes_wide3, bytes_wide4 },
       { NULL, bytes_wide1, bytes_tall2, bytes_tall3, bytes_tall4 } },
-    { pairs_square, { NULL, pairs_wide1, pairs_wide2, pairs_wide3, pairs_wide4 },
+    { pairs_square,
+      { NULL, pairs_wide1, pairs_wide2, pairs_wide3, pairs_wide4 },
       { NULL, pairs_wide1, pairs_tall2, pairs_tall3, pairs_tall4 } },
 };
 

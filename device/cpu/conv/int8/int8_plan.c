@@ -18,8 +18,8 @@ const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
 {
     static const struct ctt_int8_isa *const all[] = {
         &ctt_int8_depthwise_vnni, &ctt_int8_depthwise, &ctt_int8_amx,
-        &ctt_int8_vnni, &ctt_int8_avxvnni, &ctt_int8_avx2, &ctt_int8_neon_depthwise,
-        &ctt_int8_neondot, &ctt_int8_neon,
+        &ctt_int8_vnni, &ctt_int8_avxvnni, &ctt_int8_avx2,
+        &ctt_int8_neon_depthwise, &ctt_int8_neondot, &ctt_int8_neon,
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)
