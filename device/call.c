@@ -142,7 +142,7 @@ static int is_plain(const struct ctt_weight *w)
 
 int ctt_dev_multiplies(const struct ctt_dev *d, enum ctt_dtype type)
 {
-    return d->kind->multiplies && d->kind->multiplies(type);
+    return d->kind->multiplies ? d->kind->multiplies(type) : 0;
 }
 
 int ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,

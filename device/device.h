@@ -334,8 +334,9 @@ void ctt_dev_in_a_row(struct ctt_dev *d, int on);
 int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
                    const struct ctt_weight *w);
 
-/* 1 if the device has kernels of convs that multiply this type of 16
- * bits. */
+/* 1 if the device has kernels of convs that multiply this type of 16 bits,
+ * CTT_BY_TILES if these are many times as fast as those of floats. */
+enum { CTT_BY_TILES = 2 };
 int  ctt_dev_multiplies(const struct ctt_dev *d, enum ctt_dtype type);
 
 /* impl: the code that computed a conv's last call of this pass with this cache,

@@ -33,13 +33,15 @@ static int saves_by_fp16(const struct ctt_node *n)
  * AVX512-BF16, Zen 4.) */
 enum { SHORT_SUM = 32, LONG_SUM = 64, REGISTER = 16 };
 
-static int pays(const struct ctt_graph *g, int i, enum ctt_dtype type)
+static int pays(const struct ctt_run *r, int i, enum ctt_dtype type)
 {
+    const struct ctt_graph *g = r->g;
     const struct ctt_node *n = &g->node[i];
+    int tiles = r->dev && ctt_dev_multiplies(r->dev, type) == CTT_BY_TILES;
     int64_t each, outs;
 
     if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) || ctt_is_dilated(n) ||
-        ctt_winograd_beats_half(n) ||
+        (!tiles && ctt_winograd_beats_half(n)) ||
         (type == CTT_F16 && !saves_by_fp16(n)))
         return 0;
     each = ctt_volume(&n->w[0]) / n->w[0].n;
@@ -231,7 +233,7 @@ int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
     r->multiply = type;
     ctt_layout_readers(r->g, readers);
     for (int i = 0; i < r->g->count && !gpu; i++)
-        r->mul[i] = pays(r->g, i, type) ? type : CTT_F32;
+        r->mul[i] = pays(r, i, type) ? type : CTT_F32;
     if (gpu)
         choose_gpu(r, half, type);
     else

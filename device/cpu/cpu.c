@@ -90,7 +90,7 @@ const struct ctt_dev_kind ctt_dev_cpu = {
     .close = close_cpu, .run = cpu_run, .forget = ctt_conv_forget,
     .impl = ctt_conv_impl, .why = ctt_conv_why, .along = cpu_along,
     .links = ctt_cpu_links, .sgemm = cpu_sgemm, .machine = ctt_cpu_machine,
-    .multiplies = ctt_half_supported,
+    .multiplies = ctt_half_speed,
 };
 
 /* Direct sums read int8 and coded weights in place: the reference of all

@@ -235,8 +235,8 @@ static void check(const struct ctt_int8_isa *isa)
 static void test_here(void)
 {
     static const struct ctt_int8_isa *const all[] = {
-        &ctt_bf16_avx512, &ctt_fp16_avx512, &ctt_dense_avx512, &ctt_dense_avx2,
-        &ctt_thin_avx512
+        &ctt_bf16_amx, &ctt_bf16_avx512, &ctt_fp16_avx512, &ctt_dense_avx512,
+        &ctt_dense_avx2, &ctt_thin_avx512
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)
@@ -295,7 +295,9 @@ static void test_stamp(void)
     make_short(&j, CTT_BF16, 0);
     CHECK_OK(ctt_dev_run(cpus[0], &j.call, CTT_FWD));
     CU_ASSERT_STRING_EQUAL(ctt_dev_impl(cpus[0], j.cache, CTT_FWD),
-                           "bf16:avx512");
+                           ctt_bf16_amx.supported() &&
+                           ctt_bf16_amx.can(&j.call) ? "bf16:amx"
+                                                     : "bf16:avx512");
     CU_ASSERT_EQUAL(wrong(&j, &want, &size, 0), 0);
     for (int64_t i = 0; i < ctt_volume(&j.call.w[0].t); i++)
         j.w[i] = 0;

@@ -47,11 +47,12 @@ INLINE __m256i short_of(__m512 v)
 
 #define HALF CTT_BF16
 #include "device/cpu/conv/dense/half_tmpl.h"
+#include "device/cpu/conv/int8/int8_put_tmpl.h"
 
 const struct ctt_int8_isa ctt_bf16_avx512 = {
     .name = "avx512", .unit = PAIR, .lanes = LANES, .block = BLOCK,
     .type = HALF, .bytes = sizeof(elem), .supported = ctt_has_avx512bf16,
-    .lay = lay_line, .task = task
+    .lay = lay_line, .task = task, .put = put
 };
 #else
 #include "device/cpu/conv/dense/dense.h"

@@ -11,12 +11,16 @@
 #include "device/cpu/conv/int8/int8_job.h"
 
 /* Kernels by instruction set and type. */
-extern const struct ctt_int8_isa ctt_bf16_avx512, ctt_fp16_avx512,
+extern const struct ctt_int8_isa ctt_bf16_amx, ctt_bf16_avx512,
+                                 ctt_fp16_avx512,
                                  ctt_dense_avx512, ctt_dense_avx2,
                                  ctt_thin_avx512;
 
 /* 1 if the processor has instructions for products of this type of 16 bits. */
 int  ctt_half_supported(enum ctt_dtype type);
+
+/* ctt_dev_multiplies() of "cpu". */
+int  ctt_half_speed(enum ctt_dtype type);
 
 /* 1 if kernels of 16 bits compute the forward call: such products are allowed
  * (c->mul), values and result are of that type or floats, and the processor has

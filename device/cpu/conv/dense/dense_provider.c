@@ -31,6 +31,13 @@ int ctt_half_supported(enum ctt_dtype type)
     return h && h->isa->supported();
 }
 
+int ctt_half_speed(enum ctt_dtype type)
+{
+    if (type == ctt_bf16_amx.type && ctt_bf16_amx.supported())
+        return CTT_BY_TILES;
+    return ctt_half_supported(type);
+}
+
 static int is_float_or(const struct ctt_tensor *t, enum ctt_dtype type)
 {
     return t->dtype == CTT_F32 || t->dtype == type;
@@ -79,7 +86,11 @@ static int run_by(const struct ctt_int8_isa *isa, struct ctt_conv_ask *q)
 
 static int half_run(struct ctt_conv_ask *q)
 {
-    return run_by(half_of(q->call->mul)->isa, q);
+    const struct ctt_call *c = q->call;
+    int tiles = c->mul == ctt_bf16_amx.type && ctt_bf16_amx.supported() &&
+                ctt_bf16_amx.can(c);
+
+    return run_by(tiles ? &ctt_bf16_amx : half_of(c->mul)->isa, q);
 }
 
 static void dense_free(void *own)

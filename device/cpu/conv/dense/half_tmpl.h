@@ -47,7 +47,7 @@ INLINE fpart act_of(int act, fpart v)
 
 /* Writes the first n lanes.  Callers pass n == PART as a constant if possible:
  * masked stores are slow. */
-INLINE void put(struct ending e, char *y, fpart v, int64_t n)
+INLINE void put_part(struct ending e, char *y, fpart v, int64_t n)
 {
     __mmask16 few = (__mmask16)((1u << n) - 1);
 
@@ -78,7 +78,7 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
             v += (fpart)_mm512_loadu_ps(e.bias + at);
         if (e.plus)
             v += (fpart)_mm512_maskz_loadu_ps(few, plus + i * e.ldplus);
-        put(e, y, act_of(e.act, v), n);
+        put_part(e, y, act_of(e.act, v), n);
     }
 }
 
