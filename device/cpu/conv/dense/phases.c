@@ -6,6 +6,8 @@
 #include "device/cpu/conv/dense/dense.h"
 #include "device/cpu/conv/providers.h"
 
+#include <string.h>
+
 /* Most phases: strides of 4 by 4. */
 enum { MOST = 16 };
 
@@ -59,8 +61,9 @@ static int can(struct ctt_conv_ask *q)
         c->in[0].dtype != CTT_F32 || c->out.dtype != CTT_F32)
         return 0;
     if (s[0] * n->attr.conv.kernel[0] > 1 || n->attr.conv.pad[0] ||
-        s[1] * s[2] > MOST || !splits(n, 1, c->out.h) ||
-        !splits(n, 2, c->out.w))
+        s[1] * s[2] > MOST)
+        q->why = "it has depth, or more than 16 phases";
+    else if (!splits(n, 1, c->out.h) || !splits(n, 2, c->out.w))
         q->why = "its phases differ in size";
     return !q->why;
 }

@@ -3,7 +3,8 @@
  * they are laid out if they are neighbours and a run of their windows consists
  * of whole chunks of up to 64 bytes; otherwise windows are copied to a panel, a
  * row each (im2col).  Sums go through memory to the epilogue of the AVX-512
- * kernels, so that results have their bits. */
+ * kernels.  Sums of bytes are exact, so results have their bits; sums of bf16
+ * depend on where chunks end, but not on the threads. */
 #define _GNU_SOURCE    /* syscall() */
 #include "device/cpu/features.h"
 #include "device/cpu/conv/int8/amx.h"
@@ -126,13 +127,13 @@ enum { PRODUCT = 16, COPY = 4 };
 static int reads_in_place(const struct ctt_int8_job *j)
 {
     const int *k = j->c->node->attr.conv.kernel;
-    int64_t runs = k[0] * k[1], equal = equal_chunks(j->steps);
+    int64_t runs = (int64_t)k[0] * k[1], equal = equal_chunks(j->steps);
     int given = j->x == j->c->in[0].data;    /* not to be read beyond its end */
     int64_t n = neighbours(j), strips = (n + AMX_ROWS - 1) / AMX_ROWS;
     int64_t tiles = (j->outs + 15) / 16 * PRODUCT;
     int64_t copies = runs * chunks_of(j->steps) + 1;
 
-    if (!equal || runs * equal > AMX_MOST ||
+    if (!equal || runs > AMX_RUNS ||
         (given && (n < j->rows || n < AMX_ROWS)))
         return 0;
     return runs * equal * tiles * strips * AMX_ROWS <=
@@ -153,44 +154,45 @@ struct strips {
 struct amx_work {
     const struct ctt_int8_job *j;     /* elements are bytes */
     const struct ctt_int8_isa *plain;
-    int                        in_place, units;
+    int                        in_place;
     int64_t                    apart;     /* neighbours */
     struct amx_feed            feed;
     struct strips              s;
 };
 
-/* Chunks of a run that is read in place. */
+/* Equal chunks of each run, read in place. */
 static void feed_in_place(struct amx_work *k)
 {
     const struct ctt_int8_job *j = k->j;
     const int *size = j->c->node->attr.conv.kernel;
-    int64_t equal = equal_chunks(j->steps);
     struct amx_feed *f = &k->feed;
 
-    k->units = (int)(j->steps / equal);
     k->apart = neighbours(j);
+    f->chunks = equal_chunks(j->steps);
+    f->units = j->steps / f->chunks;
+    f->step = f->units * 4;
+    f->last = INT64_MAX;
     f->ldx = j->c->node->attr.conv.stride[2] * j->pixel;
-    for (int64_t d = 0; d < size[0]; d++)
-        for (int64_t h = 0; h < size[1]; h++)
-            for (int64_t i = 0; i < equal; i++, f->n++)
-                f->chunk[f->n] = (struct amx_chunk){
-                    (d * j->size[1] + h) * j->size[2] * j->pixel +
-                    i * k->units * 4, f->n * k->units };
+    for (f->runs = 0; f->runs < size[0] * size[1]; f->runs++)
+        f->at[f->runs] = (f->runs / size[1] * j->size[1] + f->runs % size[1]) *
+                         j->size[2] * j->pixel;
 }
 
 /* Chunks of a panel.  The last one ends with the last unit, and begins with
- * zeros for those that the one before has. */
+ * zeros for those that the one before has.  (0 times an infinite weight is a
+ * NaN, where the other kernels give infinity.) */
 static void feed_panel(struct amx_work *k)
 {
     int64_t units = units_of(k->j);
     struct amx_feed *f = &k->feed;
 
-    k->units = (int)(units < AMX_UNITS ? units : AMX_UNITS);
+    f->runs = 1;
+    f->at[0] = 0;
+    f->chunks = chunks_of(units);
+    f->units = units < AMX_UNITS ? units : AMX_UNITS;
+    f->step = 64;
+    f->last = units - f->units;
     f->ldx = panel_row(k->j);
-    for (f->n = 0; f->n < chunks_of(units); f->n++) {
-        int64_t at = f->n * AMX_UNITS, last = units - k->units;
-        f->chunk[f->n] = (struct amx_chunk){ at * 4, at < last ? at : last };
-    }
 }
 
 /* Copies n bytes; what follows them up to 64 bytes becomes 0. */
@@ -340,6 +342,7 @@ static void configure(int units)
         c.bytes[t] = (uint16_t)(t == 4 || t == 5 ? 4 * units : 64);
         c.rows[t] = (uint8_t)(t > 5 ? units : AMX_ROWS);
     }
+    TILES_READ();
     TILES_BEGIN(&c);
 }
 
@@ -358,7 +361,7 @@ void ctt_amx_task(const struct ctt_int8_isa *plain,
                   const struct ctt_int8_job *job, int64_t at, int who)
 {
     struct ctt_int8_job j = in_bytes(job, plain->bytes);
-    struct amx_work k = { .j = &j, .plain = plain };
+    struct amx_work k;
     int64_t many = j.groups * j.blocks / j.together;
     int64_t row = (j.by_blocks ? at % j.chunks : at / many) * j.chunk;
     int64_t block = (j.by_blocks ? at / j.chunks : at % many) * j.together;
@@ -366,16 +369,17 @@ void ctt_amx_task(const struct ctt_int8_isa *plain,
     int64_t left = j.rows - row < j.chunk ? j.rows - row : j.chunk, n;
     struct pixel p = pixel_at(&j, x, row);
 
+    k.j = &j;
+    k.plain = plain;
     k.in_place = reads_in_place(&j);
     if (k.in_place)
         feed_in_place(&k);
     else
         feed_panel(&k);
-    configure(k.units);
+    configure((int)k.feed.units);
     for (; left > 0; left -= n, row += n) {
         n = k.in_place ? take_in_place(&k, x, &p, row, left)
                        : take_panel(&k, x, &p, left, j.room + who * j.each);
-        __asm__ volatile ("" ::: "memory");    /* tiles read the panel */
         for (int64_t b = 0; b < j.together; b++)
             run_block(&k, block + b, j.first_row + row);
     }

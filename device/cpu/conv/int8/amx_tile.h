@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * amx_tile.h: products of tiles.  f: the K chunks of a sum; x: addresses of
+ * amx_tile.h: products of tiles.  f: the chunks of a sum; x: addresses of
  * strips of 16 pixels; w: of 16 channels each, 64 bytes apart; start: first
  * values of sums, or NULL: 0.  Sums leave to y: `ld` bytes from pixel to pixel,
  * 64 from register to register.  Of the eight tile registers 0 to 3 hold sums,
@@ -13,16 +13,28 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { AMX_ROWS = 16, AMX_UNITS = 16, AMX_MOST = 512 };
+enum { AMX_ROWS = 16, AMX_UNITS = 16, AMX_RUNS = 64 };
 
-/* Where a chunk of at most 16 units begins: bytes after a strip's address, and
- * the unit of the weights. */
-struct amx_chunk { int64_t x, w; };
-
+/* Runs of chunks of at most 16 units.  Run r begins at[r] bytes after a strip's
+ * address, its chunks are `step` bytes apart.  Chunk k of all has the weights
+ * of `units` units from unit k * units on, at most from unit `last` on. */
 struct amx_feed {
-    int64_t          n, ldx, ldw;    /* ld: bytes from row to row of a tile */
-    struct amx_chunk chunk[AMX_MOST];
+    int64_t ldx, ldw;    /* bytes from row to row of a tile */
+    int64_t runs, chunks, step, units, last;
+    int64_t at[AMX_RUNS];
 };
+
+/* u: the chunk's unit; c: bytes after a strip's address. */
+#define EACH_CHUNK(f)                                                      \
+    for (int64_t r = 0, u = 0; r < (f)->runs; r++)                         \
+        for (int64_t i = 0, c = (f)->at[r]; i < (f)->chunks;               \
+             i++, u += (f)->units, c += (f)->step)
+
+INLINE const char *amx_weights(const struct amx_feed *f, const char *w,
+                               int64_t u)
+{
+    return w + (u < f->last ? u : f->last) * f->ldw;
+}
 
 #ifndef AMX_TILES
 #define AMX_TILES
@@ -32,6 +44,8 @@ struct amx_feed {
 #define TILE_BYTES(y, x, w)  _tile_dpbusd(y, x, w)
 #define TILE_PAIRS(y, x, w)  _tile_dpbf16ps(y, x, w)
 #define TILES_BEGIN(config)  _tile_loadconfig(config)
+/* Instructions of tiles read memory of which the compiler is not told. */
+#define TILES_READ()         __asm__ volatile ("" ::: "memory")
 #define TILES_END()          _tile_release()
 #endif
 
@@ -59,15 +73,14 @@ INLINE void amx_square(int PAIRS, const struct amx_feed *f,
     TILE_START(1, start + 16);
     TILE_START(2, start);
     TILE_START(3, start + 16);
-    for (int64_t k = 0; k < f->n; k++) {
-        struct amx_chunk c = f->chunk[k];
-        const char *b = w + c.w * f->ldw;
-        TILE_LOAD(4, x[0] + c.x, f->ldx);
+    EACH_CHUNK(f) {
+        const char *b = amx_weights(f, w, u);
+        TILE_LOAD(4, x[0] + c, f->ldx);
         TILE_LOAD(6, b, f->ldw);
         TILE_PRODUCT(0, 4, 6);
         TILE_LOAD(7, b + 64, f->ldw);
         TILE_PRODUCT(1, 4, 7);
-        TILE_LOAD(5, x[1] + c.x, f->ldx);
+        TILE_LOAD(5, x[1] + c, f->ldx);
         TILE_PRODUCT(2, 5, 6);
         TILE_PRODUCT(3, 5, 7);
     }
@@ -89,10 +102,9 @@ INLINE void amx_wide(int PAIRS, int N, const struct amx_feed *f,
         TILE_START(2, start + 32);
     if (N > 3)
         TILE_START(3, start + 48);
-    for (int64_t k = 0; k < f->n; k++) {
-        struct amx_chunk c = f->chunk[k];
-        const char *b = w + c.w * f->ldw;
-        TILE_LOAD(4, x[0] + c.x, f->ldx);
+    EACH_CHUNK(f) {
+        const char *b = amx_weights(f, w, u);
+        TILE_LOAD(4, x[0] + c, f->ldx);
         TILE_LOAD(6, b, f->ldw);
         TILE_PRODUCT(0, 4, 6);
         if (N > 1) {
@@ -128,19 +140,19 @@ INLINE void amx_tall(int PAIRS, int M, const struct amx_feed *f,
         TILE_START(2, start);
     if (M > 3)
         TILE_START(3, start);
-    for (int64_t k = 0; k < f->n; k++) {
-        struct amx_chunk c = f->chunk[k];
-        TILE_LOAD(6, w + c.w * f->ldw, f->ldw);
-        TILE_LOAD(4, x[0] + c.x, f->ldx);
+    EACH_CHUNK(f) {
+        const char *b = amx_weights(f, w, u);
+        TILE_LOAD(6, b, f->ldw);
+        TILE_LOAD(4, x[0] + c, f->ldx);
         TILE_PRODUCT(0, 4, 6);
-        TILE_LOAD(5, x[1] + c.x, f->ldx);
+        TILE_LOAD(5, x[1] + c, f->ldx);
         TILE_PRODUCT(1, 5, 6);
         if (M > 2) {
-            TILE_LOAD(4, x[2] + c.x, f->ldx);
+            TILE_LOAD(4, x[2] + c, f->ldx);
             TILE_PRODUCT(2, 4, 6);
         }
         if (M > 3) {
-            TILE_LOAD(5, x[3] + c.x, f->ldx);
+            TILE_LOAD(5, x[3] + c, f->ldx);
             TILE_PRODUCT(3, 5, 6);
         }
     }
@@ -161,6 +173,7 @@ typedef void amx_fn(const struct amx_feed *, const char *const *x,
                      const char *w, const int32_t *start, char *const *y,  \
                      int64_t ld)                                           \
     {                                                                      \
+        TILES_READ();                                                      \
         CALL;                                                              \
     }
 #define AMX_KERNELS(TYPE, PAIRS)                                           \

@@ -75,7 +75,8 @@ struct ctt_int8_isa {
      * numbers.  who: the thread. */
     void (*task)(const struct ctt_int8_job *j, int64_t task, int who);
     /* NULL, or writes the sums of `rows` rows of a block from `row` on, of each
-     * row its registers of channels one after another. */
+     * row its registers of channels one after another.  For jobs without a
+     * gap. */
     void (*put)(const struct ctt_int8_job *j, int64_t block, int64_t row,
                 int64_t rows, const void *sums);
     /* NULL, or bytes of scratch of a thread for task(), which then computes

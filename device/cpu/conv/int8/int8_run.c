@@ -294,7 +294,7 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     j->room = room + bytes - threads * j->each;
     if (p.elements) {
         j->x = room;
-        memset(room + p.elements * isa->bytes, 0, SLACK);
+        memset(room + p.elements * isa->bytes, 0, (size_t)slack);
         j->plane = p.elements / j->groups;
     }
     for (int64_t i = 0; i < x->n; i += p.samples)

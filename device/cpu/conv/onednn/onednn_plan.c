@@ -247,7 +247,7 @@ static int is_ref(const char *impl)
  * floats. */
 static int is_slow(const struct making *m, const char *impl)
 {
-    return m->key->type == CTT_BF16 && !strstr(impl, "amx_bf16");
+    return m->key->type == CTT_BF16 && !strstr(impl, "amx");
 }
 
 /* 1 for an implementation with a bug: oneDNN's convolution by a matrix product
