@@ -3,7 +3,8 @@
  * they are laid out if they are neighbours and a run of their windows consists
  * of whole chunks of up to 64 bytes; otherwise windows are copied to a panel, a
  * row each (im2col).  Sums go through memory to the epilogue of the AVX-512
- * kernels, so that results have their bits. */
+ * kernels, so that results have their bits.  tests/device/test_int8_emulated.c
+ * compiles it for any processor. */
 #define _GNU_SOURCE    /* syscall() */
 #include "device/cpu/features.h"
 #include "device/cpu/conv/int8/amx.h"

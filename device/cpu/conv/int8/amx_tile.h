@@ -7,7 +7,6 @@
 #ifndef CTT_AMX_TILE_H
 #define CTT_AMX_TILE_H
 
-#include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -24,8 +23,8 @@ struct amx_feed {
     struct amx_chunk chunk[AMX_MOST];
 };
 
-#ifndef AMX_TILES
-#define AMX_TILES
+#ifndef CTT_EMULATED
+#include <immintrin.h>
 #define TILE_LOAD(t, p, ld)  _tile_loadd(t, p, ld)
 #define TILE_STORE(t, p, ld) _tile_stored(t, p, ld)
 #define TILE_ZERO(t)         _tile_zero(t)
