@@ -72,7 +72,7 @@ static int place_dense(struct ctt_dev *d, struct short_conv *j)
         int64_t at = 0;
         for (int i = 0; i < j->count; i++) {
             struct dense *p = &j->dense[i];
-            p->to->data = room + at;
+            p->to->data = room ? room + at : NULL;
             p->to->ld = p->to->c;
             at += ctt_align(ctt_volume(p->to) * ctt_dtype_size(p->to->dtype),
                             64);

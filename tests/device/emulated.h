@@ -17,6 +17,6 @@
 
 /* Without SIMDe their names are NULL. */
 extern const struct ctt_int8_isa ctt_emulated_vnni, ctt_emulated_avxvnni,
-                                 ctt_emulated_depthwise;
+                                 ctt_emulated_depthwise, ctt_emulated_amx;
 
 #endif

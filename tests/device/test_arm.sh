@@ -36,8 +36,8 @@ shared="$(printf '%s.c ' $net) $device tests/lib/bare/cunit.c
         tests/lib/check.c tests/lib/int8.c"
 test_int8=tests/device/test_int8.c
 test_int8_emulated="tests/device/test_int8_emulated.c
-    tests/device/emulated_avxvnni.c tests/device/emulated_depthwise.c
-    tests/device/emulated_vnni.c"
+    tests/device/emulated_amx.c tests/device/emulated_avxvnni.c
+    tests/device/emulated_depthwise.c tests/device/emulated_vnni.c"
 test_wino16="tests/device/test_wino16.c tests/device/wino16_emulated.c
     tests/device/wino16_emulated_vnni.c"
 

@@ -15,7 +15,7 @@ static struct ctt_dev *ref, *cpu;
 static const struct way { const struct ctt_int8_isa *isa; int emulated; }
 ways[] = {
     { &ctt_emulated_vnni, 1 }, { &ctt_emulated_avxvnni, 1 },
-    { &ctt_emulated_depthwise, 1 },
+    { &ctt_emulated_depthwise, 1 }, { &ctt_emulated_amx, 1 },
     { &ctt_int8_depthwise_vnni, 0 }, { &ctt_int8_depthwise, 0 },
     { &ctt_int8_amx, 0 }, { &ctt_int8_vnni, 0 }, { &ctt_int8_avxvnni, 0 },
     { &ctt_int8_avx2, 0 }, { &ctt_int8_neon_depthwise, 0 },

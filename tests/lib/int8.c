@@ -80,6 +80,17 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
     { "c=20 d=3 h=5 w=9", "out=70 kernel=3,5,5 pad=1,2,2", 0 },
     { "c=24 h=7 w=7", "out=130 kernel=5 stride=2 pad=2", 0 },
     { "c=300 h=16 w=90", "out=2 kernel=1,8,1 pad=0,4,0", 0 },
+    /* tiles of 16 pixels: strips and registers of each count, strips with
+     * fewer pixels, runs of equal chunks, windows whose last chunk overlaps the
+     * one before */
+    { "c=16 h=7 w=5", "out=12 kernel=3 pad=1", 9, 1 },
+    { "c=32 h=8 w=16", "out=48 kernel=3 pad=1", 128 },
+    { "c=32 h=9 w=33", "out=24 kernel=3 stride=2 pad=1", 77 },
+    { "c=32 h=5 w=7", "out=40", 128 },
+    { "c=40 h=2 w=2", "out=20", 3, 3 },
+    { "c=64 h=6 w=6", "out=96 kernel=3 pad=1 groups=4", 255 },
+    { "c=16 d=3 h=4 w=16", "out=40 kernel=3 pad=1", 128, 1 },
+    { "c=96 h=3 w=3", "out=256 kernel=3 pad=1", 128 },
     { NULL, NULL, 0 },
 };
 

@@ -4,7 +4,8 @@
  * of whole chunks of up to 64 bytes; otherwise windows are copied to a panel, a
  * row each (im2col).  Sums go through memory to the epilogue of the AVX-512
  * kernels.  Sums of bytes are exact, so results have their bits; sums of bf16
- * depend on where chunks end, but not on the threads. */
+ * depend on where chunks end, but not on the threads.
+ * tests/device/test_int8_emulated.c compiles it for any processor. */
 #define _GNU_SOURCE    /* syscall() */
 #include "device/cpu/features.h"
 #include "device/cpu/conv/int8/amx.h"

@@ -7,7 +7,6 @@
 #ifndef CTT_AMX_TILE_H
 #define CTT_AMX_TILE_H
 
-#include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -36,18 +35,19 @@ INLINE const char *amx_weights(const struct amx_feed *f, const char *w,
     return w + (u < f->last ? u : f->last) * f->ldw;
 }
 
-#ifndef AMX_TILES
-#define AMX_TILES
+#ifndef CTT_EMULATED
+#include <immintrin.h>
 #define TILE_LOAD(t, p, ld)  _tile_loadd(t, p, ld)
 #define TILE_STORE(t, p, ld) _tile_stored(t, p, ld)
 #define TILE_ZERO(t)         _tile_zero(t)
 #define TILE_BYTES(y, x, w)  _tile_dpbusd(y, x, w)
 #define TILE_PAIRS(y, x, w)  _tile_dpbf16ps(y, x, w)
 #define TILES_BEGIN(config)  _tile_loadconfig(config)
-/* Instructions of tiles read memory of which the compiler is not told. */
-#define TILES_READ()         __asm__ volatile ("" ::: "memory")
 #define TILES_END()          _tile_release()
 #endif
+
+/* Instructions of tiles read memory of which the compiler is not told. */
+#define TILES_READ()         __asm__ volatile ("" ::: "memory")
 
 /* PAIRS: a constant: products of bfloat16, not of bytes. */
 #define TILE_PRODUCT(y, x, w) do {                                         \
