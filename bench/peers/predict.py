@@ -236,9 +236,6 @@ def main():
     p.add_argument("model", choices=CELLS)
     p.add_argument("--train", action="store_true", help="training steps; "
                    "variants with +bf16 autocast")
-    p.add_argument("--processor", dest="clock", action="store_const",
-                   const=time.process_time, default=time.perf_counter,
-                   help="time of processors instead of the clock's")
     for name, value in (("size", 64), ("channels", 1), ("threads", 2),
                         ("batch", 2), ("input", 10), ("future", 10),
                         ("repeat", 2)):    # repeat: training steps
@@ -251,6 +248,8 @@ def main():
                    help="the first clip as convtt-infer --predict has it")
     a = p.parse_args()
     torch.set_num_threads(a.threads)
+    # One thread: of the processor, as other programs may run beside it.
+    a.clock = time.process_time if a.threads == 1 else time.perf_counter
     check(a) if a.check else measure(a)
 
 
