@@ -180,7 +180,8 @@ out:
 /* An exec with the plan and without the gains that the options say. */
 static int open_exec(const struct ctt_graph *g, const float *w,
                      struct ctt_dev *dev, const struct cfg *c,
-                     struct ctt_amp_plan **amp, struct ctt_exec **out)
+                     struct ctt_amp_plan **amp, uint16_t *w16,
+                     struct ctt_exec **out)
 {
     struct ctt_train_cfg cfg = { .keep = c->keep, .window = c->window,
                                  .limits.memory = c->memory,
@@ -199,6 +200,10 @@ static int open_exec(const struct ctt_graph *g, const float *w,
     (*out)->r->plain = (c->no_lstm ? CTT_RUN_NO_LSTM : 0u) |
                        (c->no_pair ? CTT_RUN_NO_PAIR : 0u) |
                        (c->dw_each ? CTT_RUN_DW_EACH : 0u);
+    if (c->bf16) {
+        CTT_TRY(ctt_dev_cast(dev, w, CTT_BF16, w16, g->weights));
+        (*out)->r->w16 = w16;
+    }
     plan = ctt_exec_plan(*out);
     printf("memory      %9.1f MB  %d of %d windows of %d steps kept\n",
            (double)plan.bytes / 1048576, plan.kept, plan.windows,
@@ -272,14 +277,15 @@ static int bench_train(const struct ctt_graph *g, const float *w,
     struct ctt_ask *ask = ctt_calloc((size_t)c->batch * 2, sizeof(*ask));
     struct batch b = { .ask = ask };
     double best = 1e30, ops, t, *turns = NULL;
-    int rc = ask ? 0 : CTT_ENOMEM;
+    uint16_t *w16 = ctt_calloc((size_t)g->weights, sizeof(*w16));
+    int rc = ask && w16 ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     for (int a = 0; a < 2 * c->batch; a++)
         ask[a] = (struct ctt_ask){ a / 2, a % 2 ? c->steps - 1
                                                 : c->steps / 3 };
     CTT_TRY(new_batch(g, c, &b));
-    CTT_TRY(open_exec(g, w, dev, c, &amp, &x));
+    CTT_TRY(open_exec(g, w, dev, c, &amp, w16, &x));
     if (c->pairs) {
         turns = ctt_calloc((size_t)c->pairs * 6, sizeof(*turns));
         CTT_TRY(turns ? 0 : CTT_ENOMEM);
@@ -313,6 +319,7 @@ out:
     ctt_free(b.x);
     ctt_free(b.dy);
     ctt_free(ask);
+    ctt_free(w16);
     ctt_free(turns);
     ctt_free(p);
     return rc;

@@ -317,6 +317,7 @@ static int bench_training(struct work *k)
     CTT_TRY(ctt_memory_parse(&l->cfg, &m));
     CTT_TRY(ctt_predict_step_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
     CTT_TRY(ctt_optim_open(k->g, &l->cfg, NULL, k->w, k->dev, &l->o));
+    l->s->x->r->w16 = l->o->w16;
     l->s->x->r->plain = without(k->r);
     CTT_TRY(least_time(k, predict_step, l, 0, k->c->repeat));
     CTT_TRY(profile(k, l->s->g, predict_step, l));
