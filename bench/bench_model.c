@@ -3,6 +3,7 @@
  * of the same run; only the model's own multiplications count. */
 #include "bench/measure.h"
 #include "infer/infer.h"
+#include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
 #include "libtrain/recognise/recognise.h"
@@ -19,7 +20,7 @@
 
 struct cfg {
     int         batch, steps, threads, repeat, profile, window;
-    int         no_lstm, no_pair, dw_each, deterministic, pairs;
+    int         no_lstm, no_pair, dw_each, deterministic, pairs, bf16;
     const char *device, *keep;
     int64_t     memory;
 };
@@ -42,6 +43,8 @@ static const struct ctt_opt opts[] = {
       "this for values and gradients", 0, 0x1p50 },
     { "deterministic", CTT_FLAG, FIELD(deterministic), "0", "like "
       "convtt-train --deterministic" },
+    { "bf16", CTT_FLAG, FIELD(bf16), "0", "train like convtt-train --amp=O1 "
+      "--amp-type=bf16" },
     { "pairs", CTT_INT, FIELD(pairs), "0", "instead train N times without and "
       "with --deterministic, in turns, and print the medians of both and of "
       "the ratio of the two of a turn, by the clock and by the time of "
@@ -177,21 +180,30 @@ out:
 /* An exec with the plan and without the gains that the options say. */
 static int open_exec(const struct ctt_graph *g, const float *w,
                      struct ctt_dev *dev, const struct cfg *c,
+                     struct ctt_amp_plan **amp, uint16_t *w16,
                      struct ctt_exec **out)
 {
     struct ctt_train_cfg cfg = { .keep = c->keep, .window = c->window,
-                                 .limits.memory = c->memory };
+                                 .limits.memory = c->memory,
+                                 .amp = c->bf16 ? CTT_O1 : CTT_O0,
+                                 .amp_type = 1 };    /* bf16 */
     struct ctt_memory_plan plan;
     struct ctt_memory memory;
     int rc = 0;
 
     CTT_TRY(ctt_memory_parse(&cfg, &memory));
+    CTT_TRY(ctt_amp_plan(g, &cfg, amp));
     CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
         .g = g, .dev = dev, .w = w, .samples = c->batch, .steps = c->steps,
-        .asks = 2 * c->batch }, &memory, out));
+        .asks = 2 * c->batch, .type = ctt_amp_types(*amp, &cfg) },
+        &memory, out));
     (*out)->r->plain = (c->no_lstm ? CTT_RUN_NO_LSTM : 0u) |
                        (c->no_pair ? CTT_RUN_NO_PAIR : 0u) |
                        (c->dw_each ? CTT_RUN_DW_EACH : 0u);
+    if (c->bf16) {
+        CTT_TRY(ctt_dev_cast(dev, w, CTT_BF16, w16, g->weights));
+        (*out)->r->w16 = w16;
+    }
     plan = ctt_exec_plan(*out);
     printf("memory      %9.1f MB  %d of %d windows of %d steps kept\n",
            (double)plan.bytes / 1048576, plan.kept, plan.windows,
@@ -260,18 +272,21 @@ static int bench_train(const struct ctt_graph *g, const float *w,
                        struct ctt_dev *dev, const struct cfg *c, double rate)
 {
     struct ctt_profile (*p)[CTT_PASSES] = NULL;
+    struct ctt_amp_plan *amp = NULL;
     struct ctt_exec *x = NULL;
     struct ctt_ask *ask = ctt_calloc((size_t)c->batch * 2, sizeof(*ask));
     struct batch b = { .ask = ask };
     double best = 1e30, ops, t, *turns = NULL;
-    int rc = ask ? 0 : CTT_ENOMEM;
+    int threads = strcmp(c->device, "cpu") == 0 ? c->threads : 0;
+    uint16_t *w16 = ctt_calloc((size_t)g->weights, sizeof(*w16));
+    int rc = ask && w16 ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     for (int a = 0; a < 2 * c->batch; a++)
         ask[a] = (struct ctt_ask){ a / 2, a % 2 ? c->steps - 1
                                                 : c->steps / 3 };
     CTT_TRY(new_batch(g, c, &b));
-    CTT_TRY(open_exec(g, w, dev, c, &x));
+    CTT_TRY(open_exec(g, w, dev, c, &amp, w16, &x));
     if (c->pairs) {
         turns = ctt_calloc((size_t)c->pairs * 6, sizeof(*turns));
         CTT_TRY(turns ? 0 : CTT_ENOMEM);
@@ -282,9 +297,9 @@ static int bench_train(const struct ctt_graph *g, const float *w,
     CTT_TRY(time_step(x, c, &b));    /* prepares */
     for (int i = 0; i < c->repeat; i++) {
         x->r->stamp++;      /* as after an optimizer's step */
-        t = ctt_seconds();
+        t = bench_seconds(threads);
         CTT_TRY(time_step(x, c, &b));
-        t = ctt_seconds() - t;
+        t = bench_seconds(threads) - t;
         best = t < best ? t : best;
     }
     printf("training    %9.1f ms  %6.0f clips/s  %6.0f GFLOP/s  %5.1f%% of "
@@ -301,9 +316,11 @@ static int bench_train(const struct ctt_graph *g, const float *w,
     print_profile(g, c, p, c->repeat);
 out:
     ctt_exec_close(&x);
+    ctt_amp_free(&amp);
     ctt_free(b.x);
     ctt_free(b.dy);
     ctt_free(ask);
+    ctt_free(w16);
     ctt_free(turns);
     ctt_free(p);
     return rc;

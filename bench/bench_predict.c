@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 struct cfg {
-    int         size, threads, repeat, batch, input, future, window, profile;
+    int         size, threads, repeat, batch, input, future, window, profile,
+                bf16;
     float       seconds;
     const char *models, *rows, *keep;
     int64_t     memory;
@@ -53,6 +54,8 @@ static const struct ctt_opt opts[] = {
       0x1p50, .arg = "SIZE" },
     { "window", CTT_INT, FIELD(window), "0", "like convtt-train --window", 0,
       4096 },
+    { "bf16", CTT_FLAG, FIELD(bf16), "0", "like convtt-train --amp=O1 "
+      "--amp-type=bf16" },
     { "profile", CTT_FLAG, FIELD(profile), "0", "print the time per op" },
     { .name = NULL }
 };
@@ -201,14 +204,15 @@ out:
 static int least_time(struct work *k, int (*once)(struct work *k, void *arg),
                       void *arg, double seconds, int least)
 {
-    double end = ctt_seconds() + seconds, t;
+    int threads = k->c->threads;
+    double end = bench_seconds(threads) + seconds, t;
     int rc = 0;
 
     CTT_TRY(once(k, arg));
-    for (int i = 0; i < least || ctt_seconds() < end; i++) {
-        t = ctt_seconds();
+    for (int i = 0; i < least || bench_seconds(threads) < end; i++) {
+        t = bench_seconds(threads);
         CTT_TRY(once(k, arg));
-        t = (ctt_seconds() - t) * 1e3;
+        t = (bench_seconds(threads) - t) * 1e3;
         k->best = t < k->best ? t : k->best;
     }
 out:
@@ -286,6 +290,8 @@ static void learner_settings(const struct work *k, struct learner *l)
     const char *keep = c->keep ? c->keep : k->r->automatic ? "auto" : "all";
 
     l->cfg.batch = c->batch;
+    l->cfg.amp = c->bf16 ? CTT_O1 : CTT_O0;
+    l->cfg.amp_type = 1;    /* bf16 */
     l->cfg.optimizer = CTT_ADAM;
     l->cfg.keep = keep;
     l->cfg.window = c->window;
@@ -311,6 +317,7 @@ static int bench_training(struct work *k)
     CTT_TRY(ctt_memory_parse(&l->cfg, &m));
     CTT_TRY(ctt_predict_step_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
     CTT_TRY(ctt_optim_open(k->g, &l->cfg, NULL, k->w, k->dev, &l->o));
+    l->s->x->r->w16 = l->o->w16;
     l->s->x->r->plain = without(k->r);
     CTT_TRY(least_time(k, predict_step, l, 0, k->c->repeat));
     CTT_TRY(profile(k, l->s->g, predict_step, l));

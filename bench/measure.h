@@ -6,6 +6,13 @@
 #include "base/clock.h"
 #include "base/random.h"
 
+/* Seconds of the processor if one thread computes, as other programs may run
+ * beside it; of the clock for several. */
+static inline double bench_seconds(int threads)
+{
+    return threads == 1 ? ctt_thread_seconds() : ctt_seconds();
+}
+
 /* n numbers in from..to; the same for the same key. */
 static inline void bench_fill(float *x, int64_t n, uint64_t key, float from,
                               float to)

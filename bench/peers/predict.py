@@ -115,17 +115,17 @@ def make(a, joint, last):
     return net.to(memory_format=form), form
 
 
-def best(f, seconds, least):
+def best(f, seconds, least, clock):
     f()    # prepares
-    times, end = [], time.perf_counter() + seconds
-    while len(times) < least or time.perf_counter() < end:
-        t = time.perf_counter()
+    times, end = [], clock() + seconds
+    while len(times) < least or clock() < end:
+        t = clock()
         f()
-        times.append(time.perf_counter() - t)
+        times.append(clock() - t)
     return min(times)
 
 
-def infer(a, how, joint, last):
+def infer(a, how, joint, last, short):
     net, form = make(a, joint, last)
     x = torch.rand(1, a.channels, a.size, a.size).to(memory_format=form)
     with torch.no_grad():
@@ -139,11 +139,12 @@ def infer(a, how, joint, last):
         def frame():
             nonlocal state
             _, *state = net(x, *state)
-        return best(frame, a.seconds, 3)
+        return best(frame, a.seconds, 3, a.clock)
 
 
-def train(a, how, joint, last):
+def train(a, how, joint, last, short):
     net, form = make(a, joint, last)
+    cast = torch.autocast("cpu", torch.bfloat16, enabled=short)
     optim = torch.optim.Adam(net.parameters(), 1e-3)
     total = a.input + a.future
     clip = [torch.rand(a.batch, a.channels, a.size, a.size)
@@ -153,12 +154,13 @@ def train(a, how, joint, last):
     def once():
         state, loss, y = start(clip[0]), 0, None
         for t in range(total - 1):
-            y, *state = step(clip[t] if t < a.input else y, *state)
+            with cast:
+                y, *state = step(clip[t] if t < a.input else y, *state)
             loss = loss + F.l1_loss(y, clip[t + 1]) + F.mse_loss(y, clip[t + 1])
         optim.zero_grad()
         (loss / (total - 1)).backward()
         optim.step()
-    return best(once, 0, a.repeat)
+    return best(once, 0, a.repeat, a.clock)
 
 
 def measure(a):
@@ -167,10 +169,12 @@ def measure(a):
         words = name.split("+")
         how = words[0]
         if (a.model == "convlstm" and "joint" in words or
-                a.train and how == "trace"):
+                a.train and how == "trace" or
+                not a.train and "bf16" in words):
             continue
         try:
-            seconds = work(a, how, "joint" in words, "last" in words)
+            seconds = work(a, how, "joint" in words, "last" in words,
+                           "bf16" in words)
         except Exception as e:    # a variant that this PyTorch cannot do
             print("predict.py:", name, repr(e)[:100], file=sys.stderr)
             continue
@@ -230,7 +234,8 @@ def check(a):
 def main():
     p = argparse.ArgumentParser(description="bench_predict's work in PyTorch")
     p.add_argument("model", choices=CELLS)
-    p.add_argument("--train", action="store_true", help="training steps")
+    p.add_argument("--train", action="store_true", help="training steps; "
+                   "variants with +bf16 autocast")
     for name, value in (("size", 64), ("channels", 1), ("threads", 2),
                         ("batch", 2), ("input", 10), ("future", 10),
                         ("repeat", 2)):    # repeat: training steps
@@ -243,6 +248,8 @@ def main():
                    help="the first clip as convtt-infer --predict has it")
     a = p.parse_args()
     torch.set_num_threads(a.threads)
+    # One thread: of the processor, as other programs may run beside it.
+    a.clock = time.process_time if a.threads == 1 else time.perf_counter
     check(a) if a.check else measure(a)
 
 
