@@ -12,7 +12,7 @@
 enum { MOST = 16 };
 
 /* Packed weights of the phases, of a call's stamp. */
-struct kept {
+struct phase_weights {
     struct ctt_int8_weights k[MOST];
     uint64_t                stamp;
 };
@@ -30,7 +30,7 @@ static struct axis axis_of(const struct ctt_node *n, int i, int phase)
     return (struct axis){ taps, at % s, taps - 1 - at / s };
 }
 
-static const struct ctt_int8_isa *kernels(void)
+static const struct ctt_int8_isa *float_kernels(void)
 {
     return ctt_dense_avx512.supported() ? &ctt_dense_avx512 :
            ctt_dense_avx2.supported() ? &ctt_dense_avx2 : NULL;
@@ -50,14 +50,14 @@ static int splits(const struct ctt_node *n, int i, int64_t size)
     return size % s == 0;
 }
 
-static int can(struct ctt_conv_ask *q)
+static int phases_can(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     const struct ctt_node *n = c->node;
     const int *s = n->attr.conv.stride;
 
     if (q->part != CTT_CONV_OUT || n->op != CTT_OP_DECONV || c->train ||
-        !c->stamp || !kernels() || !ctt_weight_is_floats(&c->w[0]) ||
+        !c->stamp || !float_kernels() || !ctt_weight_is_floats(&c->w[0]) ||
         c->in[0].dtype != CTT_F32 || c->out.dtype != CTT_F32)
         return 0;
     if (s[0] * n->attr.conv.kernel[0] > 1 || n->attr.conv.pad[0] ||
@@ -96,7 +96,8 @@ static struct ctt_call phase_of(const struct ctt_call *c, int h, int w,
 }
 
 /* Copies the taps of a phase, in the order in which a conv reads them. */
-static void fill(const struct ctt_call *c, int h, int w, struct ctt_tensor *to)
+static void fill_taps(const struct ctt_call *c, int h, int w,
+                      struct ctt_tensor *to)
 {
     const int *s = c->node->attr.conv.stride;
     const struct ctt_tensor *from = &c->w[0].t;
@@ -120,21 +121,21 @@ static int run_phase(struct ctt_conv_ask *q, int h, int w, float *room,
 
     p.w[0].t.data = room;
     if (room)
-        fill(q->call, h, w, &p.w[0].t);
-    return ctt_dense_run(kernels(), q->dev, &p,
+        fill_taps(q->call, h, w, &p.w[0].t);
+    return ctt_dense_run(float_kernels(), q->dev, &p,
                          (q->call->node->attr.conv.stride[1] - 1) * p.out.w, k);
 }
 
-static int run(struct ctt_conv_ask *q)
+static int phases_run(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     const int *s = c->node->attr.conv.stride;
-    struct kept *k = ctt_conv_own(q, sizeof(*k));
+    struct phase_weights *k = ctt_conv_own(q, sizeof(*k));
     float *room = NULL;
     int rc = 0;
 
     CTT_TRY(k ? 0 : CTT_ENOMEM);
-    q->code = kernels()->name;
+    q->code = float_kernels()->name;
     if (k->stamp != c->stamp) {
         CTT_TRY(ctt_call_lacks(c));
         room = ctt_calloc((size_t)ctt_volume(&c->w[0].t), sizeof(*room));
@@ -148,9 +149,9 @@ out:
     return rc;
 }
 
-static void forget(void *own)
+static void phases_free(void *own)
 {
-    struct kept *k = own;
+    struct phase_weights *k = own;
 
     for (int i = 0; i < MOST; i++)
         ctt_free(k->k[i].room);
@@ -158,6 +159,6 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_phases = {
-    .name = "phases", .any_threads = 1, .can = can, .run = run,
-    .forget = forget,
+    .name = "phases", .any_threads = 1, .can = phases_can, .run = phases_run,
+    .forget = phases_free,
 };
