@@ -136,7 +136,7 @@ out:
  * that this version computes with; NULL: any value had the same result. */
 static const struct { const char *name, *value; } removed[] = {
     { "channels", NULL }, { "eps", "1e-8" },
-    { "full-weight", "1" }, { "observe-weight", "1" },
+    { "full-weight", "1" }, { "head", NULL }, { "observe-weight", "1" },
 };
 
 /* Returns 1 if a line "name=value" names a removed option; *same: the result

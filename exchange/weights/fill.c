@@ -173,7 +173,8 @@ static int tensor_name(struct fill *f, const struct ctt_node *n, int k,
         from = flattened(f->m->g, n);
     else if (ctt_is_kernel(n, k))
         whole = n->op == CTT_OP_CONV && ctt_rows(&n->out) == 1;
-    if (ctt_is_kernel(n, k) || !line->all)
+    /* A line for all weights of a node is about its kernel, if it has one. */
+    if (ctt_is_kernel(n, k) || !line->all || !ctt_is_kernel(n, 0))
         CTT_TRY(check_flat(f, line, from, whole));
     d->image = line->flat == CTT_FLAT_CHW ? from : NULL;
     d->whole = whole ? line->flat : CTT_FLAT_NOT;
@@ -235,7 +236,7 @@ static int check_rest(const struct fill *f)
     int rc = 0;
 
     for (int i = 0; i < f->map.count; i++)
-        CTT_CHECK(f->map.row[i].used || f->map.row[i].weight[0] == '-',
+        CTT_CHECK(f->map.row[i].used || strcmp(f->map.row[i].weight, "-") == 0,
                   CTT_EFORMAT, "%s:%d: the model has no weight %s, or a line "
                   "above names it", f->map_path, f->map.row[i].line,
                   f->map.row[i].weight);

@@ -50,12 +50,18 @@ static int add_line(const char *path, int number, char *line,
             row.flat = (enum ctt_flat)i;
     CTT_CHECK(n == 2 || (n == WORDS && row.flat), CTT_EFORMAT, "%s:%d: not "
               "NODE.WEIGHT and a name, and perhaps chw or hwc", path, number);
+    CTT_CHECK(strcmp(word[0], "-") != 0 || (n == 2 && !is_all(word[1])),
+              CTT_EFORMAT, "%s:%d: - leaves out one tensor, by its name alone",
+              path, number);
     row.weight = word[0];
     row.name = word[1];
     row.all = is_all(row.weight);
     CTT_CHECK(row.all == is_all(row.name), CTT_EFORMAT, "%s:%d: NODE.* needs "
               "a name that ends in .*, and NODE.WEIGHT one that does not",
               path, number);
+    CTT_CHECK(!row.all || strlen(row.name) + CTT_NAME <= CTT_MAP_NAME,
+              CTT_EFORMAT, "%s:%d: a name above %d bytes", path, number,
+              CTT_MAP_NAME - CTT_NAME);
     p = ctt_grown(m->row, &m->room, m->count, sizeof(*p));
     CTT_TRY(p ? 0 : CTT_ENOMEM);
     m->row = p;

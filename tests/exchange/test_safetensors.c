@@ -212,11 +212,15 @@ static const struct { const char *map, *says; } bad_maps[] = {
     { "y.w a\ny.* y.*\n", "no tensor y.bias, for y.b" },
     { "y.w a\ny.b b\ny.* y.*\n- c\n", ":3: the model has no weight y.*" },
     { "y.* a.* chw\n", ":1: y.* reads no image" },
+    { "y.w a\ny.b b\n- c.*\n", ":3: - leaves out one tensor" },
+    { "y.w a\ny.b b\n- c chw\n", ":3: - leaves out one tensor" },
+    { "y.w a\ny.b b\n-c c\n", ":3: the model has no weight -c" },
 };
 
 static void maps_are_read(void)
 {
     struct ctt_model *m = empty(dense);
+    char longest[600];
 
     put_file("{" FIELD("a", "F32", "1,2", "0,8") ","
              FIELD("b", "F32", "1", "8,12") ","
@@ -225,6 +229,11 @@ static void maps_are_read(void)
         put_map(bad_maps[i].map);
         refused(m, map, bad_maps[i].says);
     }
+    memset(longest, 'n', sizeof(longest));
+    snprintf(longest + sizeof(longest) - 3, 3, ".*");
+    memcpy(longest, "y.* ", 4);
+    put_map(longest);
+    refused(m, map, ":1: a name above");
     put_map("# a comment\n\ty.w  a\r\n\ny.b b # more\n- c");
     CHECK_OK(ctt_import_weights(m, path, map));
     CU_ASSERT(m->w[m->g->node[1].at[0] + 1] == 1);
@@ -263,6 +272,8 @@ static void all_weights(void)
              FIELD("bn.running_mean", "F32", "1", "28,32") ","
              FIELD("bn.running_var", "F32", "1", "32,36") "}",
              (const char *)file, sizeof(file));
+    put_map("y.* fc.* chw\nn.* bn.* chw\n");
+    refused(m, map, ":2: n.* reads no image");
     put_map("y.* fc.* chw\nn.* bn.*\n");
     CHECK_OK(ctt_import_weights(m, path, map));
     CU_ASSERT(memcmp(m->w + y->at[0], w, sizeof(w)) == 0);

@@ -118,14 +118,15 @@ END
     write_reader > read_predictions
 }
 
-# Command of each scene, and sweep's options for its files.
+# Command of each scene, quiet as lines of progress on a slow machine would
+# count as messages, and sweep's options for its files.
 train_files="-c m.h5.ckpt -r --resume -l l.csv -l l.json"
-train_run="$(real convtt-train) tiny.net -d t.txt --val v.txt $learn
+train_run="$(real convtt-train) -q tiny.net -d t.txt --val v.txt $learn
     --checkpoint-every 1 -o m.h5 --log-csv l.csv --log-json l.json
     --window 1 --keep offload=1"
 compress_files="-c c.h5.ckpt -r --resume -t r.json"
 # Every stage, each with retraining of its own, and a checkpoint a batch.
-compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --thin 0.3
+compress_run="$(real convtt-compress) -q m.h5 -o c.h5 --report r.json --thin 0.3
     --thin-score response --thin-multiple 1 --svd-rank 2
     --svd-on responses --svd-least 10 --svd-except h.z,y --tt-rank 2
     --tt-least 10 --tt-except e,h.zx,y --prune 0.5 --prune-least 10
@@ -134,7 +135,7 @@ compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --thin 0.3
     --choose-by rules --max-frames 3 --int8 none --for bytes"
 # INT8 alone: whatever it loses, it is trained.
 bytes_files=$compress_files
-bytes_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --int8 mse
+bytes_run="$(real convtt-compress) -q m.h5 -o c.h5 --report r.json --int8 mse
     --int8-epochs 2 --int8-harm -1 --retrain-epochs 2
     --data t.txt --val v.txt --checkpoint-every 1 -b 1 -t 1 -j 1 --strict
     --max-frames 3"
@@ -146,22 +147,22 @@ predict_reader="bash $dir/read_predictions"
 decide_reader="$(real convtt-infer) --decide m.h5 1.webm"
 pack_reader="$(real convtt-data) check o.pack"
 infer_files=-x
-infer_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1"
+infer_run="$(real convtt-infer) -q m.h5 v.txt --strict --threads 1"
 decide_files=-x
-decide_run="$(real convtt-infer) --calibrate m.h5 v.txt --strict --threads 1
+decide_run="$(real convtt-infer) --calibrate -q m.h5 v.txt --strict --threads 1
     --max-gap 0.9 --delta 0.5 --guarantee marginal --answers a.csv"
 predict_files=-x
-predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 $foresee"
+predict_run="$(real convtt-infer) -q m.h5 v.txt --strict --threads 1 $foresee"
 pack_files=-x
-pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
+pack_run="$(real convtt-data) pack -q t.txt -o o.pack --model tiny.net --strict"
 head_files=
 head_reader=$train_reader
-head_run="$(real convtt-train) --backbone b.h5 --nodes f
+head_run="$(real convtt-train) -q --backbone b.h5 --nodes f
     -d t.txt --val none --test v.txt -t 1 -j 1 --strict --max-frames 3 -o m.h5
     --baselines off"
 features_reader=$pack_reader
 features_files="-x -c o.pack.journal"
-features_run="$(real convtt-data) features t.txt -o o.pack --backbone m.h5
+features_run="$(real convtt-data) features -q t.txt -o o.pack --backbone m.h5
     --nodes f --strict"
 
 # Libraries of modules are loaded before a fault: they do not survive one while

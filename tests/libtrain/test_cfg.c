@@ -77,7 +77,7 @@ static void removed_options(void)
     CHECK_OK(ctt_opt_defaults(ctt_train_opts, &cfg));
     CHECK_OK(ctt_settings_print(&cfg, &now));
     snprintf(was, sizeof(was), "%s eps=1e-08\n channels=4\n"
-             " full-weight=1\n observe-weight=1\n", now);
+             " full-weight=1\n head=ridge\n observe-weight=1\n", now);
     CHECK_OK(ctt_settings_same(&cfg, was));
     snprintf(was, sizeof(was), "%s full-weight=0.5\n", now);
     ctt_check_refused(ctt_settings_same(&cfg, was), CTT_EINVAL, "the "

@@ -98,7 +98,7 @@ int ctt_budget_outputs(struct ctt_compress_job *j)
     CTT_TRY(ctt_newfile_claim(c->out, &j->claim[0]));
     CTT_TRY(ctt_newfile_claim(c->train.checkpoint, &j->claim[1]));
     CTT_TRY(ctt_output_check(c->out, &ctt_output_model));
-    if (!c->train.resume)
+    if (!c->train.resume && !c->dry_run)
         ctt_output_say_replaced(c->out);
     CTT_TRY(ctt_output_check_checkpoint(c->train.checkpoint, 1));
     CTT_TRY(ctt_compress_can_log(j, c->sense_log, &ctt_output_sensitivity_log));

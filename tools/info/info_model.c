@@ -309,27 +309,41 @@ out:
     return rc;
 }
 
-/* The stages of compression: what begins the lines of a history that are about
- * no training, up to a colon or a number, once of lines in a row. */
+/* The stage of compression that a line of a history tells of, by how the line
+ * begins; NULL: none, or one that changed nothing. */
+static const char *stage_of(const char *line)
+{
+    static const char *const stages[] = { "tensor trains", "SVD", "thinned",
+        "pruned", "folded", "shared", "int8", "rounded" };
+    static const char same[] = ": no change", dropped[] = ": given up";
+    const char *behind = line + strcspn(line, ":\n");
+
+    if (strncmp(behind, same, strlen(same)) == 0 ||
+        strncmp(behind, dropped, strlen(dropped)) == 0)
+        return NULL;
+    for (size_t i = 0; i < CTT_LEN(stages); i++) {
+        size_t n = strlen(stages[i]);
+
+        if (strncmp(line, stages[i], n) == 0 && strchr(" :\n", line[n]))
+            return stages[i];
+    }
+    return NULL;
+}
+
+/* The stages of compression in their order, once of lines in a row. */
 static void tell_stages(const char *history)
 {
-    const char *s = history ? history : "", *before = "";
-    char name[64], shown[2 * sizeof(name)];
-    int said = 0;
+    const char *s = history ? history : "", *before = NULL;
 
     for (; *s; s += strcspn(s, "\n"), s += *s == '\n') {
-        size_t n = strcspn(s, ":0123456789\n");
+        const char *stage = stage_of(s);
 
-        if (strncmp(s, "train ", 6) == 0 || s[n] == '\n' || !s[n] ||
-            strncmp(s, before, n) == 0)
+        if (!stage || stage == before)
             continue;
-        before = s;
-        snprintf(name, sizeof(name), "%.*s",
-                 (int)(n && s[n - 1] == ' ' ? n - 1 : n), s);
-        printf("%s%s", said++ ? ", " : "compressed      ",
-               ctt_visible(name, 0, shown, sizeof(shown)));
+        printf("%s%s", before ? ", " : "compressed      ", stage);
+        before = stage;
     }
-    if (said)
+    if (before)
         printf("\n");
 }
 
@@ -356,15 +370,19 @@ out:
     return rc;
 }
 
-static int tell_size(const char *path, double params)
+/* Bytes per parameter only of the parameters. */
+static int tell_size(const char *path, const struct ctt_model *m)
 {
+    int64_t params = ctt_model_params(m);
     struct ctt_stored *s = NULL;
     int64_t bytes;
     int count, rc;
 
     CTT_TRY(ctt_model_stored(path, &s, &count, &bytes));
-    printf("on disk         %lld bytes, %.1f per parameter\n",
-           (long long)bytes, (double)bytes / params);
+    printf("on disk         %lld bytes", (long long)bytes);
+    if (params > 0 && !m->train)
+        printf(", %.1f per parameter", (double)bytes / (double)params);
+    printf("\n");
 out:
     ctt_free(s);
     return rc;
@@ -397,7 +415,7 @@ int ctt_info_model(const char *path, int all)
                                          sizeof(a)));
     if (!is_net) {
         if (!all)
-            CTT_TRY(tell_size(path, (double)ctt_model_params(m)));
+            CTT_TRY(tell_size(path, m));
         tell_stages(m->history);
         printf("training state  %s\n", m->train ? "yes (--strip drops it)"
                                                 : "no");

@@ -142,7 +142,8 @@ out:
 void ctt_output_say_replaced(const char *path)
 {
     if (path && ctt_kind_at(path) == CTT_KIND_MODEL)
-        ctt_tool_say("warning: %s is a model already, which is replaced", path);
+        ctt_tool_say("warning: %s is a model already, which will be replaced",
+                     path);
 }
 
 int ctt_output_check_checkpoint(const char *path, int resume)

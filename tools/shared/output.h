@@ -94,7 +94,7 @@ int  ctt_tool_new_model(const char *path, struct ctt_graph *g,
  * compared if a file does not exist yet. */
 int  ctt_tool_same_file(const char *a, const char *b);
 
-/* Says that the output replaces a model, if one is there. */
+/* Says that the output will replace a model, if one is there. */
 void ctt_output_say_replaced(const char *path);
 
 /* Finds a wrong output path before the work and changes nothing; NULL is

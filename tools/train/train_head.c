@@ -30,7 +30,7 @@ out:
 }
 
 static const char *const parts_of[CTT_HEAD_BOTH + 1] = {
-    [CTT_HEAD_MOTION] = "change from frame to frame",
+    [CTT_HEAD_MOTION] = "changes over 1/6 and 1/3 s",
     [CTT_HEAD_MAPS] = "maps themselves", [CTT_HEAD_BOTH] = "both",
 };
 

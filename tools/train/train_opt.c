@@ -183,7 +183,8 @@ static const struct ctt_chapter chapters[] = {
       "behind --nodes, and a linear classifier is fitted in closed form to "
       "means over the steps so far of numbers of these maps: the mean and the "
       "maximum over the pixels of their changes over 1/6 and 1/3 of a second "
-      "(over one frame and two if the model sees fewer than 9 a second), "
+      "(over one frame and two if the model sees fewer than 9 a second, or "
+      "at the clips' own rate, fps=0), "
       "the mean of the maps themselves, or both (--reads). Choice "
       "and penalty have the least squared error on clips of a group by a fit "
       "to the other groups, at 25, 50 and 100% of a clip. "
@@ -197,7 +198,8 @@ static const struct ctt_chapter chapters[] = {
       "convtt-data features holds the maps that a fit reads, and is refused "
       "if they are those of another FILE. With --folds=5 a head is fitted to "
       "each four of five parts, and the backbone reads the clips once for all "
-      "of them, as a control for each. ./quickstart "
+      "of them; a control (random weights) reads them for each fold. "
+      "./quickstart "
       "backbone NAME of the sources makes such files; their nodes s8 and s16 "
       "are maps of an eighth and a sixteenth of the frame's size." },
     { "SEARCHING SETTINGS",

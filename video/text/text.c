@@ -355,8 +355,7 @@ int ctt_text_open(const char *path, const struct ctt_text_set *set,
               "%s: text of UTF-16; UTF-8, or any other with one byte for a "
               "blank and a line end, is read", r.path);
     CTT_CHECK(!r.words || !memchr(text, '\0', (size_t)size), CTT_EFORMAT,
-              "%s: has a NUL byte, which no word has; remove it, or read "
-              "bytes: " CTT_TEXT_BYTES "%s", r.path, r.path);
+              "%s: has a NUL byte, which no word has; remove it", r.path);
     CTT_TRY(ctt_names_add(&r.t->names, CTT_TEXT_EOS));
     CTT_TRY(ctt_names_add(&r.t->names, CTT_TEXT_UNKNOWN));
     CTT_TRY(split_lines(&r, text + mark, size - mark,

@@ -26,6 +26,9 @@ works "$info" --import a.safetensors -o a.h5
 "$info" --all a.h5 |
     grep -q '^imported from a.safetensors file-crc=[0-9a-f]*$' ||
     fail 'the history does not say where the weights are from'
+"$info" a.h5 | grep -q '^on disk .* bytes, [0-9.]* per parameter$' ||
+    fail 'no bytes per parameter'
+"$info" a.h5 | grep '^compressed' && fail 'an import is no compression'
 [ "$("$info" --net a.h5)" = "$("$info" --net a.net)" ] ||
     fail 'the text is another one'
 works "$info" --export b.safetensors a.h5
