@@ -311,7 +311,7 @@ out:
 
 /* The stage of compression that a line of a history tells of, by how the line
  * begins; NULL: none, or one that changed nothing. */
-static const char *stage_of(const char *line)
+static const char *compressed_by(const char *line)
 {
     static const char *const stages[] = { "tensor trains", "SVD", "thinned",
         "pruned", "folded", "shared", "int8", "rounded" };
@@ -336,7 +336,7 @@ static void tell_stages(const char *history)
     const char *s = history ? history : "", *before = NULL;
 
     for (; *s; s += strcspn(s, "\n"), s += *s == '\n') {
-        const char *stage = stage_of(s);
+        const char *stage = compressed_by(s);
 
         if (!stage || stage == before)
             continue;

@@ -61,7 +61,7 @@ static double time_left(const struct ctt_work *w, double now)
            (w->done - told.begun) * (w->all - w->done) : NAN;
 }
 
-static double share_of(const struct ctt_work *w)
+static double share_done(const struct ctt_work *w)
 {
     return w->all > 0 ? fmin(fmax(w->done / w->all, 0), 1) : NAN;
 }
@@ -118,10 +118,10 @@ void ctt_tool_progress(const struct ctt_work *w, const char *fmt, ...)
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
     if (telling.progress == CTT_TELL_JSON)
-        put_json(line, w ? share_of(w) : NAN, left);
+        put_json(line, w ? share_done(w) : NAN, left);
     else
         put_line(ctt_visible(line, 0, text, sizeof(text)),
-                 w ? share_of(w) : NAN, left, terminal);
+                 w ? share_done(w) : NAN, left, terminal);
 }
 
 void ctt_tool_clear(void)

@@ -48,8 +48,8 @@ grep -q '^validation  *not measured since the last change' out ||
     fail "another model's score: $(cat out)"
 
 # A model that is replaced is named; so is what stands for two files.
-tells 0 '^warning: n.ctt is a model already, which will be' m.ctt -o n.ctt --prune 0.9 \
-    --prune-least 0 --threads 1
+tells 0 '^warning: n.ctt is a model already, which will be' m.ctt -o n.ctt \
+    --prune 0.9 --prune-least 0 --threads 1
 tells 2 "m.ctt: given for two files; name another one" m.ctt -o m.ctt \
     --prune 0.5
 

@@ -68,7 +68,7 @@ right() { sed -n 's/.*top-1 .*, \([0-9]*\)\.[0-9]*% at.*/\1/p' said; }
 # 1. Random weights: what tells the class is found.
 head_on back.net 3
 grep -q 'its weights are random' said || fail "no control: $(cat said)"
-grep -q 'change .* so chosen' said || fail "movement: $(cat said)"
+grep -q '^changes .* so chosen' said || fail "movement: $(cat said)"
 [ "$(right)" -ge 90 ] || fail "movement: $(right)% right"
 head_on back.net 2
 grep -q 'maps themselves .* so chosen' said || fail "colour: $(cat said)"
