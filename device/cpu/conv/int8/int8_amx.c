@@ -23,7 +23,7 @@ static void pixels_as_vnni(const struct ctt_int8_job *j, int64_t block,
 const struct ctt_int8_isa ctt_int8_amx = {
     .name = "amx", .unit = 4, .lanes = 16, .block = 64, .bytes = 1,
     .supported = ctt_has_amx, .can = ctt_amx_can, .lay = lay_as_vnni,
-    .task = int8_tiles,    .room = ctt_amx_room, .pixels = pixels_as_vnni
+    .task = int8_tiles, .room = ctt_amx_room, .pixels = pixels_as_vnni
 };
 #else
 const struct ctt_int8_isa ctt_int8_amx = { .supported = ctt_has_amx };
