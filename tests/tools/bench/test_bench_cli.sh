@@ -121,7 +121,8 @@ says 0 'device cpu, bf16, 2 threads; timed: a frame and its answer$' \
     bench "$models/early-convlstm.net" --type bf16 \
     --against "$models/early-convlstm.net"
 if grep -qw avx512_bf16 /proc/cpuinfo; then
-    grep -qE '^c2 +conv +free +bf16:(amx|avx512)' out || fail "no bf16: $(cat out)"
+    grep -qE '^c2 +conv +free +bf16:(amx|avx512)' out ||
+        fail "no bf16: $(cat out)"
     grep -q 'multiply floats' err && fail "a warning: $(cat err)"
 fi
 says 0 'warning: .* no kernels for bf16 .* so convs multiply floats' bench \
